@@ -1,4 +1,4 @@
-//! Aggregates over groups of rows, taken up row by row without an Arrow array in between.
+//! Aggregates over groups of rows, which are added row by row without an Arrow array in between.
 
 mod function;
 mod measure;
@@ -24,9 +24,9 @@ use measure::{Measure, numbers};
 use sketch::Wants;
 pub use sketch::{Sketch, Sketches};
 
-/// The rows that an aggregation takes up from a source: those for which a predicate holds, with what
-/// they give to the keys and the aggregates. Several branches take up rows of one reading, each as
-/// if it read the source alone, like the branches of a UNION ALL.
+/// The rows of a source that an aggregation adds: those for which a predicate holds, with the expressions of their keys
+/// and arguments. Several branches add rows of one reading, each as if it read the source alone, like the branches of a
+/// UNION ALL.
 #[derive(Clone, Debug)]
 pub struct Branch {
     /// Rows for which it is not true are left out.
@@ -39,11 +39,11 @@ pub struct Branch {
     pub filters: Vec<Option<Predicate>>,
 }
 
-/// Rows that wait to be added to their groups, at most: few enough to stay in the first cache, many enough to hide
-/// the wait for groups that are not.
+/// The number of rows that wait to be added to their groups, at most: few enough to stay in the first-level cache, many
+/// enough to hide the cache misses of groups that are not in it.
 pub(crate) const ROWS: usize = 256;
 
-/// Rows on their way into groups.
+/// An aggregation: rows on their way into groups.
 pub struct Aggregate {
     branches: Vec<Branch>,
     key: Key,
@@ -52,22 +52,21 @@ pub struct Aggregate {
     words: Words,
     /// The offset in the state of a group of the flags of measures that have seen a value.
     flags_at: usize,
-    /// Rows that wait to be added to their groups, [`ROWS`] at most.
+    /// The number of rows that wait to be added to their groups, [`ROWS`] at most.
     waiting: usize,
-    /// Their keys, one behind the other.
+    /// The keys of the waiting rows, one behind the other.
     keys: Vec<u64>,
-    /// Their groups.
+    /// The numbers of the groups of the waiting rows.
     numbers: Vec<u32>,
-    /// Groups given out by `next_batch`.
+    /// The number of groups that `next_batch` has returned.
     given: usize,
     gives_states: bool,
 }
 
 impl Aggregate {
-    /// Groups of the rows of all `branches`, which agree in number and types of keys and arguments,
-    /// and in which aggregates have a filter.
-    /// `None` when a key has more than 12 words, or a type that makes no key or does
-    /// not go with its function.
+    /// Creates the groups of the rows of all `branches`, which agree in number and types of keys and arguments, and in
+    /// which aggregates have a filter. Returns `None` when a key has more than 12 words, or a type that makes no key or
+    /// does not go with its function.
     #[must_use]
     pub fn new(branches: Vec<Branch>, functions: &[Function]) -> Option<Self> {
         let first = branches.first()?;
@@ -102,7 +101,7 @@ impl Aggregate {
             )?);
             fresh.push(function.fresh(kind));
             if matches!(function, Function::Average) {
-                // The sum, and beside it the count.
+                // The state is the sum, followed by the count.
                 fresh.push(0);
             }
         }
@@ -122,7 +121,7 @@ impl Aggregate {
                             .as_ref()
                             .is_none_or(|argument| argument.kind() == measure.kind)
                     });
-            // A row without a filter does not say again that it counts.
+            // Measures are filtered when some branch has a filter for them.
             let same_filters = branch.filters.len() == measures.len()
                 && branch
                     .filters
@@ -140,7 +139,7 @@ impl Aggregate {
             None => Groups::new(key.words(), fresh),
         };
         if kinds.is_empty() {
-            // One group, also of no rows.
+            // Without keys there is one group, also of no rows.
             groups.find_or_insert(&[]);
         }
         Some(Self {
@@ -158,8 +157,8 @@ impl Aggregate {
         })
     }
 
-    /// The same aggregate, whose batches have states in place of results, for an operator that merges those of a key. States equal
-    /// the results, but for an average: a count, then a sum. `None` when a function has no such state.
+    /// The same aggregate, whose batches have states in place of results, for an operator that merges those of a key.
+    /// States equal the results, except for an average: a count, then a sum. `None` when a function has no such state.
     #[must_use]
     pub fn giving_states(mut self) -> Option<Self> {
         self.gives_states = self.measures.iter().all(|it| it.function.has_state());
@@ -173,8 +172,8 @@ impl Aggregate {
         }
     }
 
-    /// Whether a file that is read in parts, which are then merged, gives an identical result: not for numbers of records and
-    /// relative times, which a part does not know, and not for sums that are rounded.
+    /// Whether a file that is read in parts, which are then merged, gives an identical result: not for numbers of
+    /// records and relative times, which a part does not know, and not for sums that are rounded.
     #[must_use]
     pub fn allows_parts(&self) -> bool {
         let mut knows_number = true;
@@ -200,14 +199,14 @@ impl Aggregate {
         self.groups.len()
     }
 
-    /// Bytes allocated for groups, keys, sets of values and sketches.
+    /// The number of bytes allocated for groups, keys, sets of values and sketches.
     #[must_use]
     pub fn allocated_bytes(&self) -> usize {
         let beside: usize = self.measures.iter().map(Measure::allocated_bytes).sum();
         self.groups.allocated_bytes() + self.words.allocated_bytes() + beside
     }
 
-    /// Adds a row; true when any branch took it.
+    /// Adds a row; returns true when any branch selected it.
     #[inline]
     pub fn push(&mut self, row: &Row<'_>) -> bool {
         let mut taken = false;
@@ -228,13 +227,13 @@ impl Aggregate {
         {
             return false;
         }
-        // Always less; said so that no bound is checked again.
+        // The number is always less; the remainder saves a further check of bounds.
         let at = self.waiting % ROWS;
         if !branch.keys.is_empty() {
             let words = self.key.words();
             let key = self.keys.get_mut(at * words..(at + 1) * words);
             let key = key.unwrap_or_default();
-            // Not `fill`: a call for a few words, and a trap of the CPU for none.
+            // `fill` would be a call for a few words, and a slow path of the processor for none.
             key.iter_mut().for_each(|word| *word = 0);
             self.key.write(&branch.keys, row, &mut self.words, key);
         }
@@ -306,9 +305,9 @@ impl Aggregate {
         }
     }
 
-    /// Makes ready for a run of a program with this output, whose words are `words`.
+    /// Prepares a run of a program with this output, whose words are `words`.
     pub(crate) fn begin_run(&mut self, output: &Output, words: &mut [u64]) {
-        // Earlier rows come first.
+        // Earlier rows are added first.
         if self.waiting > 0 {
             self.flush();
         }
@@ -347,7 +346,7 @@ impl Aggregate {
         self.groups.spaces()
     }
 
-    /// Adds what a program has stored in the words of its output: a state, or waiting rows.
+    /// Adds the values that a program has stored in the words of its output: a state, or waiting rows.
     pub(crate) fn end_run(&mut self, output: &Output, words: &[u64], rows: usize) {
         if output.mode == Mode::One {
             return self.groups.state_mut(0).copy_from_slice(words);
@@ -382,8 +381,7 @@ impl Aggregate {
         self.flush();
     }
 
-    /// Adds the rows that wait to their groups, column by column: every aggregate has a loop of its
-    /// own.
+    /// Adds the waiting rows to their groups, column by column: every aggregate has a loop of its own.
     fn flush(&mut self) {
         let rows = std::mem::take(&mut self.waiting);
         let numbers = &mut self.numbers[..rows];
@@ -394,15 +392,14 @@ impl Aggregate {
         }
     }
 
-    /// Rows for which it does not hold are taken up by no branch.
+    /// The predicate without which no branch selects a row.
     pub(crate) fn wanted(&self) -> Option<Predicate> {
         let branches = self.branches.iter();
         let predicates: Option<Vec<_>> = branches.map(|branch| branch.predicate.clone()).collect();
         predicates.map(Predicate::Or)
     }
 
-    /// The groups so far, each as it stands, as batches of `schema`. They stay, and more rows may come to
-    /// them.
+    /// The current groups as batches of `schema`. They stay, and more rows may be added.
     ///
     /// # Errors
     /// As [`Aggregate::next_batch`].
@@ -426,7 +423,7 @@ impl Aggregate {
         Ok(batches)
     }
 
-    /// Forgets the groups, and gives back what they had allocated.
+    /// Removes the groups, and frees their memory.
     pub fn clear(&mut self) {
         self.flush();
         self.groups.reset();
@@ -495,8 +492,8 @@ impl Aggregate {
         }
     }
 
-    /// The next groups, in the order in which their first rows came, as a batch of `schema`: keys,
-    /// then aggregates. `None` when all were given.
+    /// The next groups, in the order in which their first rows came, as a batch of `schema`: keys, then aggregates.
+    /// `None` after the last group.
     ///
     /// # Errors
     /// When the schema is not that of the keys and aggregates, or a [`Sketch`] failed.

@@ -1,4 +1,4 @@
-//! Rows gathered into an Arrow batch.
+//! Rows that are collected into an Arrow batch.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,25 +15,25 @@ use weir_packet::{Get, Kind, PROTOCOLS, Packet, Value};
 use crate::header::Which;
 use crate::{Column, Origin, Row, Table, kept};
 
-/// Rows on their way into a batch: one builder a projected column, reused from batch to batch.
+/// Rows on their way into a batch: one builder for each projected column, reused for each batch.
 ///
-/// Of many columns most are of protocols that a packet does not have. Those are asked only for the packets that have
+/// Most of many columns are of protocols that a packet does not have. Those are computed only for the packets that have
 /// a header of the protocol, and are NULL for the packets between them.
 pub struct Batch {
     schema: SchemaRef,
     builders: Vec<(Column, Builder)>,
     /// The columns that are computed for each row, by their index.
     dense: Vec<usize>,
-    /// The others.
+    /// The columns that are computed only for packets with a header of their protocol.
     sparse: Vec<Sparse>,
     /// The index in `sparse` of the columns of a protocol, by its index in [`PROTOCOLS`].
     sparse_of: Vec<Option<usize>>,
     /// NULL in all rows of a batch, by type: for columns of protocols that no row has.
     nulls: HashMap<DataType, ArrayRef>,
     rows: usize,
-    /// Bytes of payloads and texts gathered so far.
+    /// The number of bytes of payloads and texts so far.
     bytes: usize,
-    /// A record whole, on its way into its column.
+    /// The buffer for the record that becomes the value of [`crate::RECORD_COLUMN`].
     packed: Vec<u8>,
 }
 
@@ -41,7 +41,7 @@ pub struct Batch {
 struct Sparse {
     /// The indices of the columns.
     columns: Vec<usize>,
-    /// Rows that they have so far.
+    /// The number of rows that they have so far.
     rows: usize,
 }
 
@@ -61,7 +61,7 @@ enum Builder {
 }
 
 impl Batch {
-    /// A batch of the columns of `table` at these positions.
+    /// Creates a batch of the columns of `table` at these positions.
     ///
     /// # Panics
     /// When a position is not in the table.
@@ -93,13 +93,13 @@ impl Batch {
         }
     }
 
-    /// Rows gathered so far.
+    /// The number of rows so far.
     #[must_use]
     pub const fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Bytes of payloads and texts gathered so far, which are copied: rows may be large.
+    /// The number of bytes of payloads and texts so far, which are copied: rows may be large.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.bytes
@@ -125,7 +125,7 @@ impl Batch {
         self.rows += 1;
     }
 
-    /// Adds what a row has of protocols that not every packet has.
+    /// Adds the values of a row for protocols that not every packet has.
     fn push_sparse(&mut self, row: &Row<'_>) {
         for layer in row.packet.layers() {
             let Some(Some(sparse)) = self.sparse_of.get(layer.form_of() as usize) else {
@@ -134,7 +134,7 @@ impl Batch {
             let Some(sparse) = self.sparse.get_mut(*sparse) else {
                 continue;
             };
-            // Another form of the same protocol may be in the packet as well.
+            // A packet may have another form of the same protocol as well.
             let Some(missing) = self.rows.checked_sub(sparse.rows) else {
                 continue;
             };
@@ -148,7 +148,7 @@ impl Batch {
         }
     }
 
-    /// The rows gathered so far as a batch, and an empty `self` again.
+    /// Returns the rows so far as a batch, and leaves `self` empty.
     ///
     /// # Errors
     /// Only when Arrow refuses the arrays, which would be a defect of this crate.
@@ -186,8 +186,8 @@ impl Batch {
     }
 }
 
-/// Divides the columns into those that are computed for each row, and those that are computed only for packets with a header of
-/// their protocol, if there are enough of them.
+/// Divides the columns into those that are computed for each row, and those that are computed only for packets with a
+/// header of their protocol, if there are enough of them.
 fn homes(builders: &[(Column, Builder)]) -> (Vec<usize>, Vec<Sparse>, Vec<Option<usize>>) {
     let home = |column: &Column| match column.origin {
         Origin::Packet(field, needs) => field.home(needs),
@@ -217,8 +217,8 @@ fn homes(builders: &[(Column, Builder)]) -> (Vec<usize>, Vec<Sparse>, Vec<Option
     (dense, sparse, sparse_of)
 }
 
-/// The number of columns from which on those of absent protocols are skipped: a query that names its columns mostly has some that
-/// all of its packets have.
+/// The number of columns from which on those of absent protocols are skipped: a query that names its columns mostly has
+/// some that all of its packets have.
 const SPARSE_COLUMNS_MIN: usize = 24;
 
 impl Builder {
@@ -242,7 +242,7 @@ impl Builder {
         }
     }
 
-    /// Adds the value; gives the bytes of variable length that were copied.
+    /// Adds the value; returns the number of bytes of variable length that were copied.
     #[inline]
     fn push(&mut self, column: &Column, row: &Row<'_>, packed: &mut Vec<u8>) -> usize {
         match column.origin {
@@ -381,7 +381,7 @@ impl Builder {
         }
     }
 
-    /// Adds so many NULLs.
+    /// Adds `count` NULLs.
     fn push_nulls(&mut self, count: usize) {
         match self {
             Self::Bool(builder) => builder.append_nulls(count),

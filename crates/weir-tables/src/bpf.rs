@@ -1,10 +1,9 @@
-//! Predicates as classic BPF: what the kernel can decide before a packet is copied.
+//! Predicates as classic BPF, which the kernel evaluates before a packet is copied.
 //!
-//! A filter may let through what the predicate drops, never the other way round: the scan decides again.
-//! So each condition becomes "it may hold". It is decided exactly where the headers are plain, that is
-//! an IPv4 header without options or an IPv6 header right behind Ethernet (or at the start, for
-//! interfaces without link header), with TCP or UDP right behind it. Whatever else may carry such headers
-//! further in, as tags, tunnels and fragments do, is let through.
+//! A filter may pass packets that the predicate drops, never the other way round: the scan tests again. So each
+//! condition becomes "it may hold". It is tested exactly where the headers are plain, that is an IPv4 header without
+//! options or an IPv6 header directly after Ethernet (or at the start, for interfaces without link header), with TCP or
+//! UDP directly after it. Packets that may carry such headers further in, with tags, tunnels or fragments, are passed.
 //!
 //! The kernel takes the outermost VLAN tag out of a packet before the filter sees it, and the tag counts
 //! in `frame.len`.
@@ -19,16 +18,16 @@ use crate::{Column, Constant, Network, Operator, Origin, Predicate};
 pub struct Instruction {
     /// The operation.
     pub code: u16,
-    /// Instructions passed over when a comparison holds.
+    /// The number of instructions that are skipped when a comparison holds.
     pub jump_true: u8,
-    /// Instructions passed over when it does not.
+    /// The number of instructions that are skipped when it does not.
     pub jump_false: u8,
     /// The constant, offset or jump.
     pub constant: u32,
 }
 
-/// The filter of a predicate on packets of this link type; `None` when it would pass all packets, or be too long for the jumps of
-/// BPF.
+/// The filter of a predicate on packets of this link type; `None` when it would pass all packets, or be too long for
+/// the jumps of BPF.
 #[must_use]
 pub fn compile(predicate: &Predicate, link_type: LinkType) -> Option<Vec<Instruction>> {
     let base = match link_type {
@@ -70,7 +69,7 @@ impl Base {
     }
 }
 
-/// A place in the program that is jumped to.
+/// A place in the program that is the target of jumps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Label(usize);
 
@@ -89,7 +88,7 @@ struct Assembler {
     base: Base,
     parts: Vec<BpfPart>,
     labels: usize,
-    /// Some packet is dropped.
+    /// True when some packet is dropped.
     decides: bool,
 }
 
@@ -99,7 +98,7 @@ enum Test<'p> {
     Compare(Operator, &'p Constant),
     In(&'p [Constant]),
     Within(&'p Network),
-    /// Anything, as long as there is a value.
+    /// The comparison holds for any value.
     Given,
 }
 
@@ -110,7 +109,7 @@ struct BpfPlace {
     v6: Option<Extent>,
     tcp: Option<Extent>,
     udp: Option<Extent>,
-    /// Only in a header of a protocol with this number, or in none of those above.
+    /// The protocol number of the only header above IP that may have the value; `None` when there are several.
     above: Option<u32>,
     is_protocol: bool,
     is_length: bool,
@@ -122,7 +121,7 @@ impl BpfPlace {
             return None;
         };
         let mut place = Self::default();
-        // These two are no fields of a header.
+        // These two fields are not in a header.
         match field.name {
             "proto" => place.is_protocol = true,
             "frame.len" => place.is_length = true,
@@ -150,7 +149,7 @@ impl BpfPlace {
                 }
                 Extent::Bytes { len, .. } => matches!(len, 4 | 16),
             };
-            // That the header is one of its protocol is found here too.
+            // The header is tested to be one of its protocol here, too.
             let valid = match location.layer {
                 Layer::Ipv4 | Layer::Ipv6 => location.layer.shapes().first()?.tests,
                 _ => &[],
@@ -209,7 +208,7 @@ impl Assembler {
         match predicate {
             Predicate::Not(inner) => self.may(inner, !wanted, yes, no),
             Predicate::And(parts) | Predicate::Or(parts) => {
-                // All must hold for AND to be true, and fail for OR to be false.
+                // For AND to be true all parts must hold, and for OR to be false all must fail.
                 let all = matches!(predicate, Predicate::And(_)) == wanted;
                 for part in parts {
                     let next = self.label();
@@ -235,12 +234,12 @@ impl Assembler {
             Predicate::Within(column, network) if wanted => {
                 self.test(column, Test::Within(network), yes, no);
             }
-            // None of these is true of a value that is not there.
+            // These are not true of a missing value.
             Predicate::In(column, _) | Predicate::Within(column, _) | Predicate::IsTrue(column) => {
                 self.test(column, Test::Given, yes, no);
             }
             Predicate::IsNull(column) if !wanted => self.test(column, Test::Given, yes, no),
-            // A value may be missing for reasons that are not seen here.
+            // A value may be missing for reasons that the filter cannot see.
             Predicate::IsNull(_)
             | Predicate::Calculated(..)
             | Predicate::Search(..)
@@ -277,7 +276,7 @@ impl Assembler {
         }
     }
 
-    /// Tells plain packets by what follows the link header.
+    /// Recognises plain packets by the type after the link header.
     fn test_header(&mut self, place: &BpfPlace, test: Test<'_>, yes: Label, no: Label) {
         let (v4, v6) = (self.label(), self.label());
         let (not_v4, not_v6) = (self.label(), self.label());
@@ -377,7 +376,7 @@ impl Assembler {
         }
     }
 
-    /// The field of the header at `base`, all of which is there.
+    /// Tests the field of the header at `base`, which is there in full.
     fn test_extent(&mut self, base: u32, extent: Extent, test: Test<'_>, yes: Label, no: Label) {
         match extent {
             Extent::Bytes { offset, len } => {
@@ -434,7 +433,7 @@ impl Assembler {
         self.go(yes);
     }
 
-    /// The number that is loaded.
+    /// Tests the loaded number.
     fn test_number(&mut self, test: Test<'_>, yes: Label, no: Label) {
         let number = |constant: &Constant| match constant {
             Constant::Integer(constant) => u32::try_from(*constant).ok(),
@@ -471,7 +470,7 @@ impl Assembler {
         }
     }
 
-    /// An address of `len` bytes.
+    /// Tests an address of `len` bytes.
     fn test_address(&mut self, at: u32, len: usize, test: Test<'_>, yes: Label, no: Label) {
         let bytes = |constant: &Constant| match constant {
             Constant::Bytes(bytes) => Some(bytes.clone()),
@@ -508,7 +507,7 @@ impl Assembler {
         }
     }
 
-    /// Whether the address begins with these bits; never for one of another length.
+    /// Tests whether the address begins with these bits; an address of another length never does.
     fn test_prefix(
         &mut self,
         at: u32,
@@ -609,14 +608,14 @@ const TCP: u32 = 6;
 const UDP: u32 = 17;
 const RAW_IP: LinkType = LinkType(101);
 
-/// RFC 791, 3.1.
+/// The length of an IPv4 header without options (RFC 791, 3.1).
 const V4_LEN: u32 = 20;
 const V4_PROTOCOL: u32 = 9;
-/// RFC 8200, 3.
+/// The length of an IPv6 header (RFC 8200, 3).
 const V6_LEN: u32 = 40;
 const V6_PROTOCOL: u32 = 6;
 
-/// `BPF_LD | BPF_W | BPF_ABS` and so on, of `linux/bpf_common.h`.
+/// The operation codes are those of `linux/bpf_common.h`: `BPF_LD | BPF_W | BPF_ABS` and so on.
 const LOAD_WORD: u16 = 0x20;
 const LOAD_HALF: u16 = 0x28;
 const LOAD_BYTE: u16 = 0x30;
@@ -628,7 +627,7 @@ const JUMP_IF_GREATER: u16 = 0x25;
 const JUMP_IF_NOT_LESS: u16 = 0x35;
 const JUMP_IF_ANY: u16 = 0x45;
 const RETURN: u16 = 0x06;
-/// `BPF_MAXINSNS`.
+/// The limit `BPF_MAXINSNS`.
 const PROGRAM_MAX: usize = 4096;
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub struct Table {
     schema: SchemaRef,
     extraction: Option<&'static Extraction>,
     settings: Arc<Settings>,
-    /// No columns were left out.
+    /// True when no columns were left out.
     is_whole: bool,
 }
 
@@ -43,13 +43,13 @@ pub struct Column {
 pub enum Origin {
     /// The path of the file that is read.
     File,
-    /// A field of the packet, and how deep it must be decoded for it.
+    /// A field of the packet, and the headers that must be decoded for it.
     Packet(&'static Field, Needs),
     /// A field of a user-defined record layout, by its number there.
     Layout(usize),
-    /// A field of what an extraction finds, by its number there.
+    /// A field of an item of an extraction, by its number there.
     Item(usize),
-    /// The record whole, see [`crate::RECORD_COLUMN`].
+    /// The whole record, see [`crate::RECORD_COLUMN`].
     Record,
     /// The time since another record of the same file.
     Since(Since),
@@ -57,7 +57,7 @@ pub enum Origin {
     Header(Header),
 }
 
-/// The record of a file that a time is counted from.
+/// The record of a file from which a time is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
     /// The first one.
@@ -66,7 +66,7 @@ pub enum Since {
     Previous,
 }
 
-/// The columns of [`Origin::Since`], with what they mean.
+/// The columns of [`Origin::Since`], with their descriptions.
 const SINCE: &[(&str, Since, &str)] = &[
     (
         "frame.time_relative",
@@ -81,7 +81,7 @@ const SINCE: &[(&str, Since, &str)] = &[
 ];
 
 impl Table {
-    /// The packets table: what every capture offers.
+    /// The packets table, which every capture has.
     #[must_use]
     pub fn packets() -> Self {
         let file = Column {
@@ -145,7 +145,7 @@ impl Table {
         }
     }
 
-    /// A table of what packets carry.
+    /// A table of messages, connections or other contents of packets.
     #[must_use]
     pub fn extracted(extraction: &'static Extraction) -> Self {
         Self {
@@ -154,7 +154,7 @@ impl Table {
         }
     }
 
-    /// The same table with what named arguments set.
+    /// The same table with the settings of its named arguments.
     #[must_use]
     pub fn with_settings(self, settings: Settings) -> Self {
         Self {
@@ -169,13 +169,13 @@ impl Table {
         &self.settings
     }
 
-    /// Starts what makes the rows, unless they are packets or records.
+    /// Starts the extraction that makes the rows, unless they are packets or records.
     pub(crate) fn start(&self) -> Option<Box<dyn Extract>> {
         Some((self.extraction?.start)(&self.settings))
     }
 
-    /// The same table with each record whole as its last column, [`crate::RECORD_COLUMN`]; only tables
-    /// whose rows are the records of captures have it.
+    /// The same table with the whole record as its last column, [`crate::RECORD_COLUMN`]; only tables whose rows are
+    /// the records of captures have it.
     #[must_use]
     pub fn with_records(&self) -> Self {
         let mut columns = self.columns.to_vec();
@@ -187,7 +187,7 @@ impl Table {
         }
     }
 
-    /// The same table with those columns only that are wanted.
+    /// The same table with only those columns that are wanted.
     #[must_use]
     pub fn with_columns(&self, is_wanted: impl Fn(&Column) -> bool) -> Self {
         let columns = self.columns.iter().filter(|column| is_wanted(column));
@@ -208,7 +208,7 @@ impl Table {
         Header::column(base, name)
     }
 
-    /// The same table with such of these names as its last columns as are columns over repeated headers.
+    /// The same table with those of the names that are columns over repeated headers as its last columns.
     #[must_use]
     pub fn with_header_columns<'n>(&self, names: impl Iterator<Item = &'n str>) -> Self {
         let mut columns = self.columns.to_vec();
@@ -272,7 +272,7 @@ fn packet_columns() -> impl Iterator<Item = Column> {
 }
 
 impl Column {
-    /// The protocol whose header holds the value; `None` for what the capture itself says.
+    /// The protocol whose header has the value; `None` for values of the capture itself.
     #[must_use]
     pub fn layer(&self) -> Option<Layer> {
         match self.origin {
@@ -299,7 +299,7 @@ impl Column {
         let is_address = self.kind == Kind::Address;
         let data_type = data_type(self.kind);
         let field = ArrowField::new(&*self.name, data_type, true);
-        // The user who writes a layout names its columns, whose texts are no vocabulary of weir.
+        // The columns of a layout are named by its author, and their texts are no vocabulary of weir.
         let is_own = matches!(self.origin, Origin::Packet(..) | Origin::Item(_));
         if Vocabulary::of(&self.name).is_some_and(|_| is_own && self.kind == Kind::Text) {
             field.with_metadata([(VOCABULARY_KEY.to_owned(), self.name.to_string())].into())

@@ -21,25 +21,26 @@ pub struct Counters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Totals {
-    /// Records read.
+    /// The number of records read.
     pub records: u64,
-    /// Bytes of the capture read, after decompression.
+    /// The number of bytes of the capture read, after decompression.
     pub bytes: u64,
-    /// Bytes of the source read, before decompression.
+    /// The number of bytes of the source read, before decompression.
     pub source_bytes: u64,
-    /// Records that the predicates dropped.
+    /// The number of records that the predicates dropped.
     pub dropped: u64,
-    /// Records whose decoding stopped early: cut or damaged packets.
+    /// The number of records whose decoding stopped early: truncated or damaged packets.
     pub stopped: u64,
-    /// Those of them that have a link type which is not decoded.
+    /// The number of those with a link type that is not decoded.
     pub unknown_link: u64,
-    /// Records that went through machine code, which was made for the questions.
+    /// The number of records that were processed by compiled programs.
     pub compiled: u64,
-    /// Questions that were not compiled because the system gave no memory for machine code.
+    /// The number of programs that were not compiled because the system gave no memory for machine code.
     pub compile_refused: u64,
-    /// Records whose time is before 1677 or after 2262, which 64 bits of nanoseconds do not hold: they have the nearest.
+    /// The number of records whose time is before 1677 or after 2262, which 64 bits of nanoseconds do not hold: they
+    /// have the nearest time.
     pub times_beyond: u64,
-    /// Records that merging gave behind later ones.
+    /// The number of records that merging returned after later ones.
     pub late: u64,
 }
 
@@ -61,7 +62,7 @@ impl Totals {
         }
     }
 
-    /// Notes on the times of records: on those that are not theirs, and on those that are out of order.
+    /// Notes on the times of records: on those that were replaced, and on those that are out of order.
     #[must_use]
     pub fn notes_of_times(&self) -> Vec<String> {
         let beyond = (self.times_beyond > 0).then(|| {
@@ -96,7 +97,7 @@ impl Totals {
 }
 
 impl Counters {
-    /// Adds what a batch has brought.
+    /// Adds the totals of a batch.
     pub fn add(&self, more: &Totals) {
         self.records.fetch_add(more.records, Ordering::Relaxed);
         self.bytes.fetch_add(more.bytes, Ordering::Relaxed);
@@ -116,7 +117,7 @@ impl Counters {
 
     /// Subtracts the counts of a reading that is discarded.
     pub fn take_back(&self, less: &Totals) {
-        // Wrapping, as `add` of the complement: the sum of all stays what it is to be.
+        // The subtraction wraps, as `add` of the complement, so that the sum of all stays right.
         self.add(&Totals {
             records: less.records.wrapping_neg(),
             bytes: less.bytes.wrapping_neg(),
@@ -149,5 +150,5 @@ impl Counters {
     }
 }
 
-/// Bytes of records that wait for earlier ones where sources are merged.
+/// The number of bytes of records that wait for earlier ones where sources are merged.
 pub(crate) const MERGE_WINDOW_BYTES: usize = 32 << 20;

@@ -1,12 +1,12 @@
 //! Display filters of Wireshark over the headers of packets.
 //!
-//! A field has as many values as there are headers of its protocol in the packet, those in tunnels and those that
-//! error messages quote among them, as in Wireshark; columns of tables have the outermost. A relation holds when it
-//! holds for one of them (`!=`: for all), and never for a field that is not there.
+//! A field has as many values as there are headers of its protocol in the packet, including those in tunnels and in
+//! quotes of ICMP errors, as in Wireshark; columns of tables have the value of the outermost. A relation holds when it
+//! holds for one of them (`!=`: for all), and never for a missing field.
 
 //!
-//! A field of messages (`dns.qry.name`) is a column of a table of what packets carry. Whether a frame has a message
-//! of which a relation holds is read ahead of the packets, out of that table over the same file (`messages.rs`).
+//! A field of messages (`dns.qry.name`) is a column of an extraction's table. Which frames have a message for which a
+//! relation holds is read before the packets, from that table over the same file (`messages.rs`).
 
 mod literal;
 mod messages;
@@ -32,13 +32,13 @@ use reader::FilterReader;
 pub struct DisplayFilter {
     text: String,
     test: Test,
-    /// The columns that are read of packets.
+    /// The columns of packets that are read.
     columns: Vec<Column>,
     /// The tests on messages.
     messages: Arc<Messages>,
 }
 
-/// The packet or message that values are read of.
+/// The packet or message whose values are read.
 enum At<'a> {
     Packet(&'a Row<'a>),
     /// A value of a column of messages.
@@ -50,18 +50,18 @@ enum Test {
     All(Vec<Test>),
     One(Vec<Test>),
     Not(Box<Test>),
-    /// A header of this protocol is there.
+    /// The packet has a header of this protocol.
     Layer(Layer),
-    /// Every packet has it.
+    /// Every packet passes.
     Always,
     /// There is a value; with the flag, one that is not the number 0.
     Exists(ValueSource, bool),
     Compare(Quantifier, ValueSource, Sign, ValueSource),
-    /// Bytes have these in them: a search that is prepared once.
+    /// The bytes contain these: a search that is prepared once.
     Contains(Quantifier, ValueSource, Box<Finder<'static>>),
     Matches(Quantifier, ValueSource, Regex),
     In(Quantifier, ValueSource, Vec<(Literal, Option<Literal>)>),
-    /// The frame has a message of which the question of this number holds.
+    /// The frame has a message for which the relation of this number holds.
     Message(usize, Arc<Messages>),
 }
 
@@ -83,7 +83,7 @@ enum ValueSource {
     Fields(Vec<&'static Field>, Option<Layer>, Option<u32>),
     /// The bytes from the header of a protocol on.
     Header(Layer, Option<u32>),
-    /// The frame whole.
+    /// The whole frame.
     Frame,
     File,
     Since(Since),
@@ -96,7 +96,7 @@ enum ValueSource {
     Length(Box<ValueSource>),
     Count(Box<ValueSource>),
     Absolute(Box<ValueSource>),
-    /// The least or the greatest of all values of these.
+    /// The least or the greatest of all values of these sources.
     Extreme(Ordering, Vec<ValueSource>),
     /// Numbers and addresses as text.
     Written(Box<ValueSource>),
@@ -118,7 +118,7 @@ enum FieldValue<'p> {
 }
 
 impl FieldValue<'_> {
-    /// The number, or that which a few bytes are.
+    /// The number, or that of a few bytes.
     fn number(&self) -> Option<i128> {
         match self {
             Self::Number(number) => Some(*number),
@@ -132,33 +132,32 @@ impl FieldValue<'_> {
     }
 }
 
-/// The type of a source, which decides how literals beside it are read.
+/// The type of a source, which decides how literals beside it are parsed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Type {
     Number,
     Flag,
     Time,
-    /// Seconds since 1970, or since something else.
+    /// Seconds since 1970, or a duration.
     Seconds,
     Address,
     Bytes,
     Text,
-    /// A literal: what the other side is.
+    /// A literal, which takes the type of the other side.
     Open,
 }
 
 impl DisplayFilter {
     /// Reads a filter and finds its fields.
     ///
-    /// # Errors
-    /// When it does not parse, or has a field that packets do not have: what is wrong, where, and what to write instead.
+    /// When it does not parse, or has an unknown field: what is wrong, where, and what to write instead.
     pub fn new(text: &str) -> Result<Self, Error> {
         let filter = parse(text)?;
         let table = Table::packets();
         let mut reader = FilterReader::new(&table);
         let test = reader.test(&filter)?.prepared();
         let (mut columns, messages) = reader.finish();
-        // Bytes of a frame are there without looking at its headers.
+        // The bytes of a frame are available without its headers.
         if !test.is_of_record()
             && let Some(position) = table.position("frame.layers")
             && let Some(column) = table.columns().get(position)
@@ -187,7 +186,8 @@ impl DisplayFilter {
         reader::is_protocol(name)
     }
 
-    /// Whether it has fields of messages, which are read before the packets, from the files of [`Self::read_messages_of`].
+    /// Whether it has fields of messages, which are read before the packets, from the files of
+    /// [`Self::read_messages_of`].
     #[must_use]
     pub fn has_messages(&self) -> bool {
         !self.messages.is_empty()
@@ -223,7 +223,7 @@ impl fmt::Display for DisplayFilter {
 }
 
 impl Test {
-    /// The same, with searches prepared.
+    /// Returns the same test with searches prepared.
     fn prepared(self) -> Self {
         let all = |parts: Vec<Self>| parts.into_iter().map(Self::prepared).collect();
         match self {
@@ -354,8 +354,8 @@ impl ValueSource {
     }
 }
 
-/// Whether any, or each of at least one, of the values that `visit` passes to its argument is true. `visit` stops when its argument
-/// returns false: the rest cannot change the result.
+/// Whether any, or each of at least one, of the values that `visit` passes to its argument is true. `visit` stops when
+/// its argument returns false: the rest cannot change the result.
 fn holds(quantifier: Quantifier, visit: impl FnOnce(&mut dyn FnMut(bool) -> bool) -> bool) -> bool {
     let (mut any, mut all) = (false, true);
     visit(&mut |holds| {
@@ -428,13 +428,13 @@ impl Literal {
 }
 
 impl ValueSource {
-    /// Hands each value to `f` until that gives false. Gives false when it was stopped.
+    /// Passes each value to `f` until that returns false. Returns false when it was stopped.
     fn each(&self, at: &At<'_>, f: &mut dyn FnMut(FieldValue<'_>) -> bool) -> bool {
         match (self, at) {
             (Self::Literal(literal), _) => match literal {
                 Literal::Number(number) => f(FieldValue::Number(*number)),
                 Literal::Bytes(bytes) => f(FieldValue::Bytes(bytes.as_slice().into())),
-                // See `holds_for_network`.
+                // A network is compared by `holds_for_network`.
                 Literal::Network(_) => true,
             },
             (Self::Slice(of, ranges), _) => of.each(at, &mut |value| {
@@ -535,7 +535,7 @@ impl ValueSource {
     }
 }
 
-/// Seconds in nanoseconds, as which they are compared.
+/// Converts seconds to nanoseconds, as which they are compared.
 fn nanoseconds(seconds: f64) -> i128 {
     (seconds * 1e9).round() as i128
 }
@@ -574,7 +574,7 @@ fn extreme(side: Ordering, of: &[ValueSource], at: &At<'_>) -> Option<FieldValue
     extreme
 }
 
-/// A number in decimal, or an address in its usual form.
+/// Returns a number in decimal, or an address in its usual notation.
 fn written(value: &FieldValue<'_>) -> Option<String> {
     match value {
         FieldValue::Number(number) => Some(number.to_string()),
@@ -602,7 +602,7 @@ fn read_all(
 }
 
 fn read(field: &Field, packet: &Packet<'_>, f: &mut dyn FnMut(FieldValue<'_>) -> bool) -> bool {
-    // The column is that of the first option of a header; the field is of all.
+    // The column has the first option of a header; the field has all.
     if let Some(each) = weir_packet::of_each_option(field.name) {
         return each(packet, &mut |number| f(FieldValue::Number(number.into())));
     }

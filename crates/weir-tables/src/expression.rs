@@ -1,5 +1,4 @@
-//! Values that are computed from the columns of a row: what groups are keyed by, and what aggregates
-//! are of.
+//! Expressions over the columns of a row: the keys of groups and the arguments of aggregates.
 
 use std::fmt;
 
@@ -14,15 +13,15 @@ pub enum Expression {
     Column(Column),
     /// A number.
     Constant(i64),
-    /// An integer, flag or time as a 64-bit integer; `signed` says which of the two. What does not
-    /// fit wraps around, which only a signed number of a record layout can.
+    /// An integer, flag or time as a 64-bit integer, signed or unsigned. A value that does not fit wraps around, which
+    /// only a signed number of a record layout can.
     Integer {
-        /// Signed, rather than unsigned.
+        /// True for a signed integer.
         signed: bool,
         /// The operand.
         of: Box<Expression>,
     },
-    /// Two 64-bit integers of the same sign. NULL when either is.
+    /// An operation on two 64-bit integers, both signed or both unsigned. NULL when either is.
     Calculate(Box<Expression>, Calculation, Box<Expression>),
 }
 
@@ -44,12 +43,12 @@ pub enum Calculation {
     ShiftLeft,
     /// A shift to the right by a constant from 0 to 63.
     ShiftRight,
-    /// Down to a multiple of a constant that is greater than 0, towards the past: windows of time.
+    /// The largest multiple of a constant greater than 0 that is not above the value: windows of time.
     Floor,
 }
 
 impl Expression {
-    /// The two sides calculated with; `None` when [`Calculation`] does not allow it.
+    /// An operation on the two sides; `None` when [`Calculation`] does not allow it.
     #[must_use]
     pub fn calculate(self, calculation: Calculation, other: Self) -> Option<Self> {
         let integer = |kind| matches!(kind, Kind::I64 | Kind::U64 | Kind::Time);
@@ -80,8 +79,7 @@ impl Expression {
         (allowed && fits).then(|| Self::Calculate(Box::new(self), calculation, Box::new(other)))
     }
 
-    /// The least and the largest value that an integer can have: what its type allows, and what was done
-    /// with it.
+    /// The least and the largest value that an integer can have, by its type and the operations on it.
     fn range(&self) -> (i64, i64) {
         let unsigned = |bits: u32| (0, (1_i64 << bits) - 1);
         match self {
@@ -121,7 +119,7 @@ impl Expression {
         )
     }
 
-    /// Bits that hold every value of a number that is never negative, or every address of IPv4; 64 for the
+    /// The number of bits that hold every value of a number that is never negative, or every IPv4 address; 64 for the
     /// others.
     pub(crate) fn width(&self) -> u32 {
         match self {
@@ -165,8 +163,8 @@ impl Expression {
         }
     }
 
-    /// The value of a number as 64 bits: a signed one in two's complement, a float as its own bits.
-    /// `None` for NULL, and for what is no number.
+    /// The value of a number as 64 bits: a signed one in two's complement, a float as its own bits. `None` for NULL,
+    /// and for other types.
     #[inline]
     #[must_use]
     pub fn bits(&self, row: &Row<'_>) -> Option<u64> {
@@ -181,7 +179,7 @@ impl Expression {
         }
     }
 
-    /// Calls `f` with the text of a row; `None` for NULL and for what is no text.
+    /// Calls `f` with the text of a row; with `None` for NULL and for other types.
     #[inline]
     pub(crate) fn with_text<T>(&self, row: &Row<'_>, f: impl FnOnce(&str) -> T) -> Option<T> {
         let Self::Column(column) = self else {
@@ -207,7 +205,7 @@ impl Expression {
         }
     }
 
-    /// Whether there is a value of bytes, of any length.
+    /// Whether the row has a value of bytes, of any length.
     pub(crate) fn has_bytes(&self, row: &Row<'_>) -> bool {
         let Self::Column(column) = self else {
             return false;
@@ -221,7 +219,7 @@ impl Expression {
         }
     }
 
-    /// The address of a row; `None` for NULL and for what is no address.
+    /// The address of a row; `None` for NULL and for other types.
     #[inline]
     pub(crate) fn address(&self, row: &Row<'_>) -> Option<Address> {
         let Self::Column(column) = self else {
@@ -267,8 +265,7 @@ fn column_bits(column: &Column, row: &Row<'_>) -> Option<u64> {
 }
 
 impl Calculation {
-    /// The least and the largest outcome for values of these ranges; `None` when some has not room in 64
-    /// bits.
+    /// The least and the largest result for values of these ranges; `None` when a result may not fit into 64 bits.
     fn range(self, left: (i64, i64), right: (i64, i64)) -> Option<(i64, i64)> {
         let whole = (i64::MIN, i64::MAX);
         let corners = |apply: fn(i128, i128) -> i128| {
@@ -371,7 +368,7 @@ mod tests {
         }
     }
 
-    /// Products of 32-bit columns, and sums near the ends of 64 bits, wrapped around.
+    /// Products of 32-bit columns, and sums near the ends of 64 bits, would wrap around.
     #[test]
     fn what_may_not_fit_is_not_calculated() {
         use Calculation::{Add, Multiply, Subtract};
@@ -389,7 +386,7 @@ mod tests {
         assert!(fits(small, Multiply, length()).is_some());
     }
 
-    /// The range of an outcome holds every outcome, tried on the ends and some values between.
+    /// The range of a result holds every result, tried on the ends and some values between.
     #[test]
     fn ranges_hold_what_comes_out() {
         use Calculation::{Add, And, Divide, Multiply, Remainder, ShiftRight, Subtract};

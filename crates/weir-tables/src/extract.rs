@@ -1,7 +1,7 @@
-//! Tables whose rows are not packets but what packets carry: messages, dialogs, connections.
+//! Tables whose rows are the contents of packets: messages, dialogs, connections.
 //!
-//! An [`Extraction`] names such a table, its columns, and what makes its rows. Packets come to it in the
-//! order of the capture, rows leave it in the order in which they are complete.
+//! An [`Extraction`] names such a table, its columns, and the extractor that makes its rows. It reads packets in the
+//! order of the capture, and returns rows in the order in which they are complete.
 
 mod call_packets;
 mod calls;
@@ -68,7 +68,7 @@ pub struct Extraction {
     pub(crate) columns: fn() -> Vec<Column>,
     /// The headers that it needs.
     pub(crate) needs: &'static [Needs],
-    /// Starts on captures that were not read yet.
+    /// Starts an extractor for captures that were not read yet.
     pub(crate) start: fn(&Settings) -> Box<dyn Extract>,
     /// The named arguments besides those of every capture, each with its meaning.
     pub(crate) arguments: &'static [(&'static str, &'static str)],
@@ -129,10 +129,9 @@ impl Extraction {
         self.arguments.iter().map(|(name, _)| *name)
     }
 
-    /// Sets what a named argument says.
+    /// Sets a named argument.
     ///
-    /// # Errors
-    /// What the argument wants, when that is something else; empty when there is no such argument.
+    /// The expected value when the given one is of another kind; empty when there is no such argument.
     pub fn set(
         &self,
         settings: &mut Settings,
@@ -148,7 +147,7 @@ impl Extraction {
     }
 }
 
-/// The same table: names are their own.
+/// Extractions with the same name are equal.
 impl PartialEq for Extraction {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -216,8 +215,8 @@ impl<G> ItemField<G> {
     }
 }
 
-/// The columns of an extraction: first those of the packets table with these names, then its own. Only an extraction that pushes
-/// all of its rows during `packet` has columns of the packet.
+/// The columns of an extraction: first those of the packets table with these names, then its own. Only an extraction
+/// that pushes all of its rows during `packet` has columns of the packet.
 pub(crate) fn columns<G>(packet: &[&str], own: &[ItemField<G>]) -> Vec<Column> {
     let packets = crate::Table::packets();
     let known = packet.iter().filter_map(|name| {

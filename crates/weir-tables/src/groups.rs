@@ -2,17 +2,17 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Finds the group of a key. Keys and states are whole 64-bit words, and lie side by side, so that
-/// finding a group and adding to it touches one place in memory beside the slot.
+/// Finds the group of a key. Keys and states are whole 64-bit words, and lie side by side, so that finding a group and
+/// adding to it touches one place in memory beside the slot.
 ///
-/// Groups keep the order in which their first record came. What an attacker chooses are keys, not
-/// hashes: these are keyed with two words that every table draws anew.
+/// Groups keep the order in which their first record came. An attacker can choose keys, but not hashes: these are keyed
+/// with two random words of each table.
 pub(crate) struct Groups {
     key_words: usize,
     stride: usize,
     /// Key and state of each group, in the order of their first records.
     entries: Vec<u64>,
-    /// High half of the hash and number of the group plus one; 0 for a free slot.
+    /// The high half of the hash and the number of the group plus one; 0 for a free slot.
     slots: Vec<u64>,
     len: usize,
     secrets: [u64; 2],
@@ -29,7 +29,7 @@ pub(crate) struct Groups {
 /// The place of a key in a table, by which a compiled program finds its group without a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GroupPlace {
-    /// Groups are searched for in the slots, and have no places.
+    /// Groups are found in the slots, and have no places.
     None,
     /// The place is the key itself: all keys are small, and there are no slots.
     Key,
@@ -39,19 +39,20 @@ enum GroupPlace {
     Crowded,
 }
 
-/// Places for keys of any size: the upper bits of the product of the key and an odd number that is drawn at random, so that
-/// what an attacker chooses are keys, not places. Words of a key are folded into one, a product each.
+/// Places for keys of any size: the upper bits of the product of the key and a random odd number, so that an attacker
+/// can choose keys, but not places. The words of a key are folded into one, with a product each.
 pub(crate) enum PlaceHash {}
 
 impl PlaceHash {
-    /// Bits of a place: 512 KiB of them stay in the second cache of most processors, beside the groups that are in use.
+    /// The number of bits of a place: 512 KiB of places stay in the second-level cache of most processors, beside the
+    /// groups that are in use.
     pub(crate) const BITS: u32 = 16;
     /// The shift by which a product is folded into itself before the next word is added.
     pub(crate) const FOLD: u32 = 32;
-    /// Words of a key, at most: each takes a product.
+    /// The number of words of a key, at most: each takes a product.
     pub(crate) const WORDS_MAX: usize = 4;
-    /// Words of all groups, above which those that are in use may not stay in the second cache: rows then wait for each group
-    /// by itself, where a search in batches waits for many at once.
+    /// The number of words of all groups above which those in use may not stay in the second-level cache: rows then
+    /// wait for each group by itself, where a search in batches waits for many at once.
     const CROWD_WORDS: usize = 1 << 16;
 
     /// The place of a key, which programs compute likewise.
@@ -65,7 +66,7 @@ impl PlaceHash {
 }
 
 impl Groups {
-    /// A table of keys of so many words, with this state for each group that is new.
+    /// Creates a table of keys of `key_words` words, with this state for each new group.
     pub(crate) fn new(key_words: usize, fresh: Vec<u64>) -> Self {
         let random = RandomState::new();
         Self {
@@ -82,7 +83,7 @@ impl Groups {
         }
     }
 
-    /// A table of keys of one word with so many bits at most.
+    /// Creates a table of keys of one word with at most `bits` bits.
     pub(crate) fn of_bits(bits: u32, fresh: Vec<u64>) -> Self {
         let mut groups = Self::new(1, fresh);
         if bits <= DIRECT_BITS_MAX {
@@ -115,7 +116,7 @@ impl Groups {
         }
     }
 
-    /// Forgets all groups, and gives back what they had allocated, but for the places.
+    /// Removes all groups, and frees their memory, except that of the places.
     pub(crate) fn reset(&mut self) {
         self.forget_places();
         self.entries = Vec::new();
@@ -150,13 +151,13 @@ impl Groups {
         self.len
     }
 
-    /// Bytes allocated.
+    /// The number of allocated bytes.
     pub(crate) fn allocated_bytes(&self) -> usize {
         (self.entries.capacity() + self.slots.capacity() + self.places.capacity())
             * size_of::<u64>()
     }
 
-    /// Bits of the keys, when these are places.
+    /// The number of bits of the keys, when these are places.
     pub(crate) fn direct_bits(&self) -> Option<u32> {
         (self.place == GroupPlace::Key).then(|| self.places.len().trailing_zeros())
     }
@@ -199,7 +200,7 @@ impl Groups {
         self.entries.get_mut(start + self.key_words + at)
     }
 
-    /// The number of the group with this key, which is made when it is new; and whether it is.
+    /// The number of the group with this key, which is added when it is new; and whether it is.
     #[inline]
     pub(crate) fn find_or_insert(&mut self, key: &[u64]) -> (usize, bool) {
         // Common widths have code of their own, without loops.
@@ -218,9 +219,9 @@ impl Groups {
         }
     }
 
-    /// The number of the group of each of the keys, which lie one behind the other; new ones are made
-    /// in their order. What many keys wait for in memory, they wait for together: a table that is
-    /// larger than the cache costs a third of what it costs key by key.
+    /// The number of the group of each of the keys, which lie one behind the other; new ones are added in their order.
+    /// The cache misses of many keys overlap: a table that is larger than the cache costs a third of what it costs key
+    /// by key.
     pub(crate) fn find_many(&mut self, keys: &[u64], numbers: &mut [u32]) {
         match self.key_words {
             0 => numbers.fill(0),
@@ -264,7 +265,7 @@ impl Groups {
         let group = self.len;
         self.insert(&[key]);
         if let Some(place) = self.places.get_mut(key as usize) {
-            // There are no more than 2^DIRECT_BITS_MAX.
+            // There are no more groups than 2^DIRECT_BITS_MAX.
             *place = u64::from(!(group as u32));
         }
         (group, true)
@@ -292,7 +293,7 @@ impl Groups {
                     }
                 }
             }
-            // New keys, and those that do not stand in their first slot.
+            // These are new keys, and those that are not in their first slot.
             for (number, key) in numbers.iter_mut().zip(keys) {
                 if *number == UNKNOWN {
                     *number = self.find(key).0 as u32;
@@ -356,7 +357,7 @@ impl Groups {
     fn insert_at(&mut self, slot: usize, hash: u64, key: &[u64]) -> usize {
         let group = self.len;
         self.insert(key);
-        // Fewer groups than 2^32: each is of at least 8 bytes, and 32 GiB are beyond the limit.
+        // There are fewer groups than 2^32: each has at least 8 bytes, and 32 GiB are beyond the limit.
         let number = u64::from(u32::try_from(group + 1).unwrap_or(u32::MAX));
         self.slots[slot] = hash & !0xffff_ffff | number;
         if self.len * 2 > self.slots.len() {
@@ -386,7 +387,7 @@ impl Groups {
         self.slots = slots;
     }
 
-    /// Forgets all groups, and keeps the memory.
+    /// Removes all groups, and keeps the memory.
     #[cfg(test)]
     pub(crate) fn clear(&mut self) {
         self.forget_places();
@@ -397,11 +398,11 @@ impl Groups {
 }
 
 const SLOTS_MIN: usize = 64;
-/// Keys of so many bits are places: a MiB of them, of which only those in use are ever touched.
+/// The number of bits up to which keys are places: a MiB of them, of which only those in use are ever touched.
 const DIRECT_BITS_MAX: u32 = 17;
 /// The ratio of places to groups from which on each place is cleared by itself.
 const SPARSE: usize = 32;
-/// Keys that are looked for together.
+/// The number of keys that are looked up together.
 const CHUNK: usize = 32;
 /// No group has this number.
 const UNKNOWN: u32 = u32::MAX;
@@ -448,7 +449,7 @@ mod tests {
                 assert_eq!(groups.key(group), key);
                 assert_eq!(groups.state(group), [twin[key]]);
             }
-            // Some have places from here on.
+            // Some groups have places from here on.
             groups.hash_places();
             let keys: Vec<u64> = order.iter().rev().flatten().copied().collect();
             let mut numbers = vec![9; order.len()];
@@ -492,7 +493,7 @@ mod tests {
                     .filter(|known| placed(groups, &key(*known)) == Some(*known as u32))
                     .count()
             };
-            // Few of them share a place, and they are too few to give their places up.
+            // Few groups share a place, and they are too few for places to be given up.
             let kept = at_theirs(&mut groups);
             assert!(kept > 280, "{words}: {kept}");
             groups.give_up_places();

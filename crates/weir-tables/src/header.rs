@@ -1,8 +1,8 @@
 //! Fields of protocols of which a packet has several headers.
 //!
 //! A column has the value of the outermost header. `vlan.id[2]` is that of the second one, counted from the outside,
-//! `vlan.id[-1]` that of the innermost, and `vlan.id[:]` the list of all. So it is with the labels of MPLS, and with
-//! the addresses in tunnels. What an error of ICMP quotes is counted, as display filters do.
+//! `vlan.id[-1]` that of the innermost, and `vlan.id[:]` the list of all. The same applies to the labels of MPLS, and
+//! to the addresses in tunnels. Headers that an ICMP error quotes are counted, as in display filters.
 
 use weir_packet::{Field, Get, Kind, Layer, Needs, Packet, Value};
 
@@ -19,14 +19,14 @@ pub struct Header {
 /// The selection among several headers of a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// The one of this number: from 1 for the outermost on, from -1 for the innermost on.
+    /// The header of this number: from 1 for the outermost on, from -1 for the innermost on.
     Number(i16),
     /// All of them.
     All,
 }
 
 impl Header {
-    /// The column that `name` is, which is that of `base` with brackets behind it.
+    /// The column `name`, which is `base` followed by brackets.
     pub(crate) fn column(base: &Column, name: &str) -> Option<Column> {
         let inside = name
             .strip_prefix(&*base.name)?
@@ -39,7 +39,7 @@ impl Header {
             ":" => Which::All,
             number => Which::Number(number.parse().ok().filter(|number| *number != 0)?),
         };
-        // Values that are copied out of a header; bytes and texts have slices of their own.
+        // The values are copied out of a header; bytes and texts are not supported, as they have slices of their own.
         let kind = match (which, base.kind) {
             (
                 Which::Number(_),
@@ -67,7 +67,7 @@ impl Header {
         })
     }
 
-    /// The value of the header that is meant.
+    /// The value of the selected header.
     pub(crate) fn copied(&self, packet: &Packet<'_>) -> Option<Value<'static>> {
         let Which::Number(number) = self.which else {
             return None;

@@ -1,4 +1,4 @@
-//! Records that travel through a plan whole, to be written as a capture again.
+//! Whole records in a plan, which are to be written as a capture again.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use weir_packet::{Frame, Kind, LinkType};
 
 use crate::{Column, Origin};
 
-/// The column that holds a record whole, as [`kept_record`] reads it. No table of a user's has it:
+/// The column that holds a whole record, which [`kept_record`] reads. No table of a user has it:
 /// [`crate::Table::with_records`] adds it where a capture is to be written.
 pub const RECORD_COLUMN: &str = "frame.record";
 
@@ -22,7 +22,7 @@ pub(crate) fn column() -> Column {
     }
 }
 
-/// Packs what a capture says of a frame, and its bytes.
+/// Packs the record header of a frame, and its bytes.
 pub(crate) fn pack(frame: &Frame<'_>, out: &mut Vec<u8>) {
     let record = to_write(frame);
     out.clear();
@@ -39,7 +39,7 @@ pub(crate) fn to_write<'a>(frame: &Frame<'a>) -> WriteRecord<'a> {
     let time_ns = frame.time_ns.unwrap_or(0);
     let mut record = WriteRecord::new(frame.link_type.0, time_ns, frame.data);
     record.wire_len = wire_len(frame);
-    // The name `unknown`, which rows have if a capture has none, is not written.
+    // The name `unknown`, which rows have when a capture has none, is not written.
     record.interface_name = frame.interface_name.filter(|name| *name != "unknown");
     record.comment = frame.comment;
     record
@@ -56,7 +56,7 @@ fn wire_len(frame: &Frame<'_>) -> u32 {
     }
 }
 
-/// A text behind its length.
+/// Appends a text after its length.
 fn put_text(out: &mut Vec<u8>, text: Option<&str>) {
     let text = text.and_then(|text| Some((u32::try_from(text.len()).ok()?, text)));
     match text {
@@ -100,7 +100,7 @@ fn take_text<'a>(rest: &mut &'a [u8]) -> Option<Option<&'a str>> {
     Some(Some(std::str::from_utf8(text).ok()?))
 }
 
-/// The length of a text that is not there; none is as long.
+/// The length that stands for a missing text.
 const NO_TEXT: u32 = u32::MAX;
 
 #[cfg(test)]

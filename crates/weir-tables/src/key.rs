@@ -1,4 +1,4 @@
-//! Keys of groups: several values packed into few 64-bit words.
+//! Keys of groups: several values packed into a few 64-bit words.
 
 use std::collections::HashMap;
 
@@ -73,19 +73,19 @@ impl Place {
 }
 
 impl Key {
-    /// Words of a key, at most.
+    /// The number of words of a key, at most.
     pub(crate) const WORDS_MAX: usize = 12;
 
-    /// A key of values of these types; `None` when they are too many or one of them makes no key.
+    /// The layout of a key of values of these types; `None` when they are too many or one of them makes no key.
     pub(crate) fn new(kinds: &[Kind]) -> Option<Self> {
         let widths: Vec<_> = kinds.iter().map(|kind| (*kind, u64::BITS)).collect();
         Self::of_widths(&widths)
     }
 
-    /// The layout as [`Key::new`], for non-negative numbers of at most so many bits: 64 where only the type is known. Addresses of
-    /// 32 bits are those of IPv4.
+    /// The layout as [`Key::new`], for non-negative numbers of at most these numbers of bits: 64 where only the type is
+    /// known. Addresses of 32 bits are those of IPv4.
     pub(crate) fn of_widths(kinds: &[(Kind, u32)]) -> Option<Self> {
-        // Bits free at the top of each word.
+        // The number of free bits at the top of each word.
         let mut words: Vec<u32> = Vec::new();
         let mut place = |bits: u32| {
             let word = words
@@ -99,7 +99,7 @@ impl Key {
             words[word] -= bits;
             Place { word, shift, bits }
         };
-        // Pairs of whole words first, so that they lie side by side.
+        // Pairs of whole words come first, so that they lie side by side.
         let mut values: Vec<Option<Place>> = vec![None; kinds.len()];
         let is_long = |kind: &Kind, width: u32| *kind == Kind::Address && width > IPV4_BITS;
         for (value, (kind, width)) in values.iter_mut().zip(kinds) {
@@ -135,7 +135,7 @@ impl Key {
         (words <= Self::WORDS_MAX).then_some(Self { parts, words })
     }
 
-    /// Whether values of this type can be keys.
+    /// Returns whether values of this type can be keys.
     pub(crate) const fn takes(kind: Kind) -> bool {
         !matches!(kind, Kind::F64 | Kind::Bytes | Kind::Texts | Kind::Numbers)
     }
@@ -144,7 +144,7 @@ impl Key {
         self.words
     }
 
-    /// Bits of the largest key, when it is of one word.
+    /// The number of bits of the largest key, when it is of one word.
     pub(crate) fn bits(&self) -> Option<u32> {
         let ends = self
             .parts
@@ -184,7 +184,7 @@ impl Key {
         }
     }
 
-    /// Writes the second of two values to `key`, which is of zeros; false when it is NULL.
+    /// Writes the second of two values to `key`, which is of zeros; returns false when it is NULL.
     #[inline]
     pub(crate) fn write_value(
         &self,
@@ -262,7 +262,7 @@ impl Key {
 }
 
 impl KeyPart {
-    /// Puts the value of a row in its place; false for NULL.
+    /// Writes the value of a row to its place; returns false for NULL.
     #[inline]
     fn write(
         &self,
@@ -323,12 +323,12 @@ impl KeyPart {
     }
 }
 
-/// Texts by number, each kept once.
+/// An interner: texts by number, each stored once.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     texts: Vec<Box<str>>,
     numbers: HashMap<Box<str>, u32>,
-    /// The one asked for last: texts repeat.
+    /// The number of the last text, as texts repeat.
     last: u32,
     bytes: usize,
 }
@@ -356,7 +356,7 @@ impl Words {
         let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
         self.texts.push(text.into());
         self.numbers.insert(text.into(), number);
-        // The text twice, two fat pointers, the number and the table's own byte.
+        // An entry takes the text twice, two fat pointers, the number and the table's own byte.
         self.bytes += 2 * (text.len() + size_of::<Box<str>>()) + size_of::<u64>();
         number
     }

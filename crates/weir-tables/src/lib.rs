@@ -14,13 +14,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Table`] is a list of [`Column`]s with their documentation; a [`Predicate`] decides on a row
-//! before any of its values becomes an Arrow value; a [`Scan`] reads captures (or files of a record
-//! layout), applies the predicates and gives batches; a [`SharedScan`] reads them once for several who
-//! want rows, or the groups of an [`Aggregate`], which need no batches in between.
+//! A [`Table`] is a list of [`Column`]s with their documentation; a [`Predicate`] selects a row before any of its
+//! values becomes an Arrow value; a [`Scan`] reads captures (or files of a record layout), applies the predicates and
+//! returns batches; a [`SharedScan`] reads them once for several queries of rows, or for the groups of an
+//! [`Aggregate`], which need no batches in between.
 //!
-//! An [`Extraction`] is a table of what packets carry, such as messages or connections; a [`Scan`] reads
-//! it like any other.
+//! An [`Extraction`] is a table of the contents of packets, such as messages or connections; a [`Scan`] reads it like
+//! any other.
 //!
 //! This crate deliberately does not know SQL, plans, threads or the terminal.
 

@@ -1,5 +1,5 @@
-//! Sources that have no end of their own: packets as they arrive, and files that still grow; and the
-//! capture that keeps what a scan takes up.
+//! Sources that have no end of their own: packets as they arrive, and growing files; and the capture to which a scan
+//! writes its records.
 
 use std::fmt;
 use std::fs::File;
@@ -13,12 +13,12 @@ use weir_capture::{WriteError, WriteRecord, Writer};
 
 use crate::Predicate;
 
-/// Tells sources without an end of their own that enough has been read.
+/// A flag that ends sources without an end of their own.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Asks the sources that hold a clone to end with the records that they have already.
+    /// Requests the sources that hold a clone to end with the records that they have already.
     pub fn ask(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -36,7 +36,7 @@ impl Stop {
     }
 }
 
-/// Packets as they arrive.
+/// A source of packets as they arrive.
 pub trait Feed: fmt::Debug + Send + Sync {
     /// The value of `frame.file`.
     fn name(&self) -> &str;
@@ -45,16 +45,15 @@ pub trait Feed: fmt::Debug + Send + Sync {
     /// has arrived for a moment, and now and then anyway, so that rows do not wait for further rows. Packets for which the
     /// predicate is false may be left out. It is called once.
     ///
-    /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     fn start(&self, wanted: Option<&Predicate>) -> io::Result<Box<dyn Read + Send>>;
 }
 
-/// A file that still grows.
+/// A growing file.
 pub(crate) struct Follow {
     file: File,
     stop: Stop,
-    /// Reads may pause: the reader of the capture is made.
+    /// Reads may pause once the reader of the capture exists.
     may_pause: Arc<AtomicBool>,
     paused_at: Instant,
 }
@@ -91,12 +90,12 @@ impl Read for Follow {
     }
 }
 
-/// The capture that keeps what a scan takes up, and how much that may be. Of a table of what packets carry, it keeps
-/// all packets, and counts rows.
+/// The capture to which a scan writes its records, and its limit. For a table of an extraction, it gets all packets,
+/// and the limit counts rows.
 #[derive(Clone)]
 pub struct CaptureTee {
     kept: Arc<Mutex<CaptureWriter>>,
-    /// Records are kept, however many.
+    /// True when all records are written, however many.
     is_of_all: bool,
 }
 
@@ -107,7 +106,7 @@ struct CaptureWriter {
 }
 
 impl CaptureTee {
-    /// Writes what is taken up to `writer`, if there is one, and lets the scan end after `most` records.
+    /// Writes the selected records to `writer`, if there is one, and lets the scan end after `most` records.
     #[must_use]
     pub fn new(writer: Option<Writer<Box<dyn Write + Send>>>, most: Option<u64>) -> Self {
         let kept = CaptureWriter {
@@ -121,7 +120,7 @@ impl CaptureTee {
         }
     }
 
-    /// The same capture for a table of what packets carry: it keeps all records, and the rows count for the limit.
+    /// The same capture for a table of an extraction: it gets all records, and the limit counts rows.
     pub(crate) fn of_all(self) -> Self {
         Self {
             is_of_all: true,
@@ -129,12 +128,12 @@ impl CaptureTee {
         }
     }
 
-    /// Records, or rows, that may still be taken up.
+    /// The number of records, or rows, that may still be added.
     pub(crate) fn left(&self) -> usize {
         self.with(|kept| usize::try_from(kept.left).unwrap_or(usize::MAX))
     }
 
-    /// Writes out what has been kept.
+    /// Flushes the written records.
     ///
     /// # Errors
     /// When the output cannot be written, now or since the last call.
@@ -147,13 +146,13 @@ impl CaptureTee {
         })
     }
 
-    /// Records kept in the capture so far.
+    /// The number of records written to the capture so far.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.with(|kept| kept.writer.as_ref().map_or(0, Writer::records))
     }
 
-    /// Keeps a record that was taken up.
+    /// Writes a selected record.
     pub(crate) fn keep(&self, record: &WriteRecord<'_>) {
         self.with(|kept| {
             if !self.is_of_all {
@@ -170,7 +169,7 @@ impl CaptureTee {
         });
     }
 
-    /// No more records are wanted.
+    /// Returns whether no more records are wanted.
     pub(crate) fn is_full(&self) -> bool {
         self.with(|kept| kept.left == 0)
     }
@@ -186,7 +185,7 @@ impl fmt::Debug for CaptureTee {
     }
 }
 
-/// Rows wait at most so long for the ones after them.
+/// The time that rows wait for the ones after them, at most.
 const PAUSE_EVERY: Duration = Duration::from_millis(100);
-/// A file that does not grow is looked at so often.
+/// The interval in which a growing file is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

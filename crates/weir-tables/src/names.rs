@@ -1,8 +1,8 @@
-//! Names that people bring along: Wireshark's, Zeek's, Suricata's, ECS's, IPFIX's, tcpdump's.
+//! Names from other programs that users know: Wireshark's, Zeek's, Suricata's, ECS's, IPFIX's, tcpdump's.
 //!
-//! The columns bear Wireshark's names, but not each of its names is a column: `ip.addr` is two of them,
-//! `tcp.stream` is a number that a packet alone does not have. This is the table of such names: what they mean
-//! here, or what to write. It is data; who knows SQL puts the meanings into statements.
+//! The columns have Wireshark's names, but not each of its names is a column: `ip.addr` is two of them, `tcp.stream` is
+//! a number that a packet alone does not have. This is the table of such names: their meaning here, or advice what to
+//! write. It is data; a crate that knows SQL puts the meanings into statements.
 
 use crate::{DisplayFilter, EXTRACTIONS, Table};
 
@@ -13,7 +13,7 @@ pub struct Name {
     pub name: &'static str,
     /// The meaning.
     pub meaning: Meaning,
-    /// Whose name it is.
+    /// The program or standard that has the name.
     pub of: &'static str,
     /// A column that a table must have for the meaning to be this one.
     pub with: Option<&'static str>,
@@ -28,13 +28,13 @@ pub enum Meaning {
     Column(&'static str),
     /// The value of this SQL expression.
     Expression(&'static str),
-    /// Nothing that a column could be: what to write, or why there is none.
+    /// The name has no column: advice what to write, or why there is none.
     Told(&'static str),
 }
 
 impl Name {
-    /// The meanings of a name, in lower case, in the order in which they are tried: the first whose columns are
-    /// there holds.
+    /// The meanings of a name, in lower case, in the order in which they are tried: the first whose columns exist
+    /// applies.
     pub fn meanings(name: &str) -> impl Iterator<Item = &'static Self> {
         NAMES.iter().filter(move |known| known.name == name)
     }
@@ -50,8 +50,8 @@ impl Name {
     }
 }
 
-/// The reason why there is no column of this name, and what to write instead; `None` for an unknown name. `has` tells whether the
-/// statement's tables have a column.
+/// The reason why there is no column of this name, and what to write instead; `None` for an unknown name. `has` returns
+/// whether the statement's tables have a column.
 #[must_use]
 pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     let mut lower = name.to_ascii_lowercase().replace('-', "_");
@@ -134,7 +134,7 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     if lower.contains('.') {
         return not_decoded(prefix);
     }
-    // `user_agent`, `ja3`: the end of names of columns.
+    // The name may be the end of names of columns, such as `user_agent` or `ja3`.
     let near = match PACKET_PREFIXES.contains(&prefix) {
         true => Vec::new(),
         false => ending(&lower),
@@ -166,8 +166,8 @@ fn protocol(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     })
 }
 
-/// Columns of which the name differs in how it is written only (capitals, hyphens, underscores), or that begin with
-/// it. Each with its table.
+/// The columns whose name differs in notation only (capitals, hyphens, underscores), or that begin with it. Each with
+/// its table.
 fn alike(name: &str) -> Vec<String> {
     let letters = |text: &str| -> String {
         let letters = text.chars().filter(char::is_ascii_alphanumeric);
@@ -214,7 +214,7 @@ fn columns_of_tables(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         .collect()
 }
 
-/// True for a column of packets or of what they carry.
+/// Returns true for a column of packets or of their contents.
 #[must_use]
 pub fn is_column(name: &str) -> bool {
     elsewhere(name).is_some()
@@ -568,7 +568,8 @@ pub const NAMES: &[Name] = &[
     told("info", "it is text for Wireshark's screen; the tables dns, tls, http, sip and others have its facts as columns: weir tables lists them"),
 ];
 
-/// Protocols that were called otherwise, and what their fields begin with now; and weir's own columns that had another name.
+/// Protocols that had another name, and the present beginning of their fields; and columns of weir that had another
+/// name.
 const RENAMED: &[(&str, &str)] = &[
     ("bootp", "dhcp"),
     ("ssl", "tls"),
@@ -577,7 +578,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("call.told", "call.end_reason"),
 ];
 
-/// Families of names of which none is a column, with what to write.
+/// Families of names that have no columns, with advice what to write.
 const PREFIXES: &[(&str, &str)] = &[
     (
         "tcp.analysis",
@@ -608,7 +609,7 @@ const PACKET_PREFIXES: &[&str] = &[
     "port", "flow",
 ];
 
-/// Protocols that are not decoded: as Wireshark calls them, what they are, and which packets carry them.
+/// Protocols that are not decoded: Wireshark's name, a description, and the packets that carry them.
 #[rustfmt::skip]
 const NOT_DECODED: &[(&str, &str, &str)] = &[
     ("quic", "QUIC above its first packets", "udp.port = 443; tls('trace.pcap') reads its handshakes"),
@@ -710,7 +711,7 @@ mod tests {
         }
     }
 
-    /// `dns.qry.name` had no hint, `tcp.seq` was said to be near `icmp.seq`, `tcp.port` near `erf.mcatm.port`.
+    /// `dns.qry.name` had no hint, and the hints for `tcp.seq` and `tcp.port` were `icmp.seq` and `erf.mcatm.port`.
     #[test]
     fn a_name_that_is_no_column_says_what_to_write() {
         for (name, part) in [
@@ -759,7 +760,7 @@ mod tests {
         }
     }
 
-    /// Tables of RTP, RADIUS and others came, and were still said not to be there.
+    /// Tables of RTP, RADIUS and others were added, and messages still denied them.
     #[test]
     fn what_has_a_table_is_not_said_to_be_missing() {
         for extraction in EXTRACTIONS {

@@ -1,4 +1,4 @@
-//! One file read in parts side by side, into one aggregate.
+//! One file that is read in parts side by side, into one aggregate.
 
 use std::io::Read;
 use std::ops::Range;
@@ -22,19 +22,19 @@ pub struct Parts {
 enum Cut {
     /// The positions are guessed: a part counts when the one before it ends there.
     Capture(Arc<Split>),
-    /// Every so many bytes.
+    /// A part begins at a multiple of a number of bytes.
     Records {
         layout: Arc<Layout>,
         record_len: u64,
-        /// Records of each part but the last, which has the rest.
+        /// The number of records of each part but the last, which has the rest.
         records: u64,
         parts: usize,
     },
 }
 
 impl Parts {
-    /// Cuts the file into `parts` parts of about the same size. `None` when it should be read in one:
-    /// it is compressed, no file, too small, or its records do not show where they begin.
+    /// Cuts the file into `parts` parts of about the same size. Returns `None` when it should be read in one: it is
+    /// compressed, no file, too small, or the beginnings of its records cannot be found.
     ///
     /// # Errors
     /// When the file cannot be read, or is no capture.
@@ -65,7 +65,7 @@ impl Parts {
         }))
     }
 
-    /// Whether a file of this kind and size should be divided, as far as is known without reading it.
+    /// Returns whether a file of this kind and size should be divided, as far as is known without reading it.
     #[must_use]
     pub fn may_be_of(source: &Source) -> bool {
         let large =
@@ -139,7 +139,7 @@ impl Parts {
         };
         let file = open(&self.source, start..end)?;
         let bytes: Bytes = match part {
-            // Not a byte of the next part, or the last record would look cut.
+            // No byte of the next part is read, because the last record would look truncated.
             0 => Box::new(file.take(len.saturating_add(header))),
             _ if part + 1 < *parts => Box::new(file.take(len)),
             _ => Box::new(file),
@@ -200,5 +200,5 @@ fn open(source: &Source, range: Range<u64>) -> Result<Ranged, SourceError> {
     opened.ok_or_else(|| failed(std::io::ErrorKind::NotSeekable.into()))
 }
 
-/// A part below this is not worth a thread and a look for its beginning.
+/// The number of bytes of a part below which a thread and a search for its beginning do not pay.
 const PART_BYTES_MIN: u64 = 4 << 20;

@@ -70,7 +70,7 @@ pub struct Network {
 }
 
 impl Predicate {
-    /// Decides: `None` is SQL's unknown, which a filter treats as false.
+    /// Evaluates the predicate: `None` is SQL's unknown, which a filter treats as false.
     #[must_use]
     pub fn decide(&self, row: &Row<'_>) -> Option<bool> {
         match self {
@@ -195,7 +195,7 @@ impl Network {
         })
     }
 
-    /// The address, and the bits of it that count.
+    /// The address, and the number of its significant bits.
     pub(crate) const fn parts(&self) -> (&Address, u8) {
         (&self.address, self.prefix_bits)
     }
@@ -215,7 +215,7 @@ impl Network {
     /// The first and the last address of a network of IPv4, as numbers; `None` for another.
     pub(crate) fn ipv4_range(&self) -> Option<(u32, u32)> {
         let first = u32::from_be_bytes(self.address.as_bytes().try_into().ok()?);
-        // Bits that tell its addresses apart.
+        // These bits differ between its addresses.
         let rest = u32::MAX.checked_shr(self.prefix_bits.into()).unwrap_or(0);
         Some((first & !rest, first | rest))
     }

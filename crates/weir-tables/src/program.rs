@@ -1,5 +1,6 @@
-//! Compiled questions: aggregates, or the predicate of rows, become one loop over the bytes of the buffer in machine code. The loop
-//! leaves records that are not plain, and those that become rows, to the decoder, and continues after them.
+//! Compiled queries: aggregates, or the predicate of rows, become one loop over the bytes of the buffer in machine
+//! code. The loop leaves records that are not plain, and those that become rows, to the decoder, and continues after
+//! them.
 
 mod ask;
 mod compiled;
@@ -29,7 +30,7 @@ pub(crate) use framing::{Framing, Records};
 use lower::{FIRST_FREE_WORD, LEAVE_FULL, LEAVE_RARE, NUMBER_WORD, PORTS_WORD, TAKEN_WORD};
 pub(crate) use output::{MeasurePlan, Mode, Output, WaitingColumn};
 
-/// The program of all that some aggregates ask of records that are alike.
+/// The program of all aggregates, for records of the same kind.
 pub(crate) struct Questions {
     /// The whole program.
     whole: Runner,
@@ -44,21 +45,20 @@ pub(crate) struct Questions {
     hashed: Option<Hashed>,
 }
 
-/// Records since it was last looked at whether places by hash serve, and how many rows of theirs were of groups that are not at
-/// theirs.
+/// The number of records since the use of places by hash was last measured, and of rows among them whose groups were
+/// not at their places.
 #[derive(Default)]
 struct Hashed {
     records: u64,
     searched: u64,
 }
 
-/// The ways that records go through a program: what a compiled one has none of is left to the decoder, so
-/// that what is rare need not be compiled.
+/// The sample of records by which a program is compiled: rare blocks are left to the decoder, and need not be compiled.
 #[derive(Default)]
 struct Sample {
     /// The blocks of the program that some record has entered.
     visited: Vec<bool>,
-    /// Records that are looked at before it is compiled again.
+    /// The number of records that are interpreted before it is compiled again.
     left: u64,
     /// The number of compilations.
     compiled: u32,
@@ -74,8 +74,8 @@ struct Selected {
     passed: u64,
 }
 
-/// Whether the computations of an aggregate over sources are compiled, for `EXPLAIN`: `Ok` when they are, as far as the records are
-/// plain; otherwise the reason. `None` where the sources are too small.
+/// Returns whether the computations of an aggregate over sources are compiled, for `EXPLAIN`: `Ok` when they are, as
+/// far as the records are plain; otherwise the reason. `None` where the sources are too small.
 #[must_use]
 pub fn compiles(
     aggregate: &Aggregate,
@@ -101,7 +101,8 @@ pub fn compiles(
     })
 }
 
-/// Whether the rows of sources that a predicate holds for are found by a compiled program, as [`compiles`] has it.
+/// Returns whether the rows of sources for which a predicate holds are found by a compiled program, with the results of
+/// [`compiles`].
 #[must_use]
 pub fn selects(
     predicate: &Predicate,
@@ -144,7 +145,7 @@ fn selection(predicates: &[&Predicate]) -> Option<ProgramPlan> {
     is_small(&asked, branches.len()).then_some(asked)
 }
 
-/// The part of a predicate that asks for plain fields, without which it does not hold.
+/// The part of a predicate on plain fields, which must hold for the whole to hold.
 fn plain_part(predicate: &Predicate) -> Option<Predicate> {
     let parts = match predicate {
         Predicate::And(parts) => &parts[..],
@@ -155,23 +156,23 @@ fn plain_part(predicate: &Predicate) -> Option<Predicate> {
     (!plain.is_empty()).then_some(Predicate::And(plain))
 }
 
-/// Records of a capture whose data begins with a header that the link type names.
+/// Returns whether the data of the records of a capture begin with a header that the link type names.
 fn is_plain_capture(framing: Framing, link_type: LinkType) -> bool {
     match framing {
         Framing::Fixed(_) => false,
-        // The card's header counts in the length of the record.
+        // The capture card's header counts in the length of the record.
         Framing::Capture(RecordFraming::Erf) => link_type == LinkType::ERF,
         Framing::Capture(_) => link_type != LinkType::ERF && link_type.pseudo_header_len(&[]) == 0,
     }
 }
 
-/// A program reads headers only where they are decoded: the decoder counts the records of other link types.
+/// Returns whether records of the link type are decoded: the decoder counts the records of others.
 fn is_decoded(asked: &ProgramPlan, link_type: LinkType, layout: Option<&Layout>) -> bool {
     let is_known = || NextTable::LinkType.layer(link_type.0.into()).is_some();
     asked.fields.is_empty() || layout.is_some() || is_known()
 }
 
-/// The program of a plan is not too large.
+/// Returns whether the program of a plan is not too large.
 fn is_small(asked: &ProgramPlan, branches: usize) -> bool {
     (1..=BRANCHES_MAX).contains(&branches)
         && asked.conditions.len() <= CONDITIONS_MAX
@@ -183,19 +184,19 @@ fn is_small(asked: &ProgramPlan, branches: usize) -> bool {
 pub(crate) struct Passed {
     pub(crate) bytes: usize,
     pub(crate) records: u64,
-    /// Records that some branch took up.
+    /// The number of records that some branch selected.
     pub(crate) taken: u64,
-    /// Records that went through machine code.
+    /// The number of records that were processed by machine code.
     pub(crate) compiled: u64,
-    /// The system gives no memory for machine code: the records were interpreted.
+    /// True when the system gives no memory for machine code: the records were interpreted.
     pub(crate) is_refused: bool,
-    /// The program skips too few records.
+    /// True when the program skips too few records.
     pub(crate) is_useless: bool,
 }
 
 impl Questions {
-    /// The program of what `aggregates` ask; `None` when one of them asks for more than plain fields, or
-    /// for so many that the program would be too large.
+    /// Writes the program of `aggregates`; `None` when one of them needs more than plain fields, or so many that the
+    /// program would be too large.
     pub(crate) fn new(
         aggregates: &[Aggregate],
         framing: Framing,
@@ -251,8 +252,8 @@ impl Questions {
         })
     }
 
-    /// The program that passes over records for which none of the predicates holds, as far as they ask for plain
-    /// fields, and leaves all others to the decoder, which asks again; `None` when one of them asks for none.
+    /// Writes the program that skips records for which none of the predicates holds, as far as they use plain fields,
+    /// and leaves all others to the decoder, which tests again; `None` when one of them uses none.
     pub(crate) fn selecting(
         predicates: &[&Predicate],
         framing: Framing,
@@ -276,7 +277,7 @@ impl Questions {
         })
     }
 
-    /// Compiles it when that is wanted, behind a sample of records where it is not wanted at once.
+    /// Compiles the program when that is wanted, after a sample of records where it is not wanted at once.
     pub(crate) fn prepare(&mut self, compile: Compile) -> Result<(), CompileError> {
         match compile {
             Compile::Large => self.compile_behind(SAMPLE_RECORDS),
@@ -291,7 +292,7 @@ impl Questions {
         self.whole.compile()
     }
 
-    /// Makes it machine code once it has seen so many records, or at once where such code was made of records before.
+    /// Compiles the program after `records` records, or at once where such a program was compiled before.
     pub(crate) fn compile_behind(&mut self, records: u64) {
         self.sample = match compiled::latest(self.whole.program()) {
             Some(latest) => {
@@ -310,7 +311,7 @@ impl Questions {
         };
     }
 
-    /// Compiles what the records of the sample went through; all of it when that keeps changing.
+    /// Compiles the blocks that the records of the sample entered; all blocks when these keep changing.
     fn compile_sample(&mut self) -> Result<(), CompileError> {
         let sample = &mut self.sample;
         sample.compiled += 1;
@@ -324,8 +325,8 @@ impl Questions {
         Ok(())
     }
 
-    /// Stops using places once there are too many groups and many records are of groups that are not at theirs: rows without a
-    /// place are looked up in batches.
+    /// Stops using places once there are too many groups and many records are of groups that are not at theirs: rows
+    /// without a place are looked up in batches.
     fn give_up_places(&mut self, aggregates: &mut [Aggregate]) {
         let Some(hashed) = &mut self.hashed else {
             return;
@@ -373,7 +374,7 @@ impl Questions {
             let left = most.saturating_sub(passed.records);
             let is_compiled = self.sample.left == 0
                 && self.narrow.as_deref().unwrap_or(&self.whole).is_compiled();
-            // An array, as a program that selects rows is run once for each of them.
+            // It is an array, because a program that selects rows is run once for each of them.
             let mut spaces: [&mut [u64]; 1 + 2 * PLACES_MAX] = Default::default();
             let mut count = 1;
             spaces[0] = &mut self.state;
@@ -392,7 +393,7 @@ impl Questions {
                     let run = self
                         .whole
                         .sample(window, passed.bytes, most, spaces, visited);
-                    // One that is left is seen as well.
+                    // A record that is left to the decoder is counted as well.
                     let seen = run.records.saturating_add(1).min(to_see);
                     self.sample.left -= seen;
                     run
@@ -450,11 +451,11 @@ impl Questions {
     }
 }
 
-/// Records that are interpreted to see which ways they go.
+/// The number of records that are interpreted to find the blocks that they enter.
 pub(crate) const SAMPLE_RECORDS: u64 = 512;
-/// A program is compiled as far as records go through it so many times, and then whole.
+/// The number of times that a program is compiled in part before it is compiled as a whole.
 const NARROWED_MAX: u32 = 4;
-/// The number, and one share of all, of records that may enter blocks that are not compiled.
+/// The number, and the share of all, of records that may enter blocks that are not compiled.
 const MISSED_MAX: u64 = 1024;
 const MISSED_SHARE: u64 = 100;
 /// The number of runs of a program that selects rows after which its use is measured.
@@ -463,11 +464,11 @@ const RUNS_MIN: u64 = 4096;
 const HASHED_RECORDS: u64 = 1 << 14;
 /// The share of records of groups without a place from which on places cost more than they save.
 const SEARCHED_SHARE: u64 = 16;
-/// Branches of all aggregates, at most.
+/// The number of branches of all aggregates, at most.
 const BRANCHES_MAX: usize = 16;
-/// Different conditions, at most.
+/// The number of different conditions, at most.
 const CONDITIONS_MAX: usize = 64;
-/// Different fields of headers, at most.
+/// The number of different fields of headers, at most.
 const FIELDS_MAX: usize = 32;
-/// Aggregates whose keys have places, at most: each takes two spaces.
+/// The number of aggregates whose keys have places, at most: each takes two spaces.
 const PLACES_MAX: usize = 2;

@@ -1,4 +1,4 @@
-//! Reading sources: open, decode, hand on.
+//! Reads sources: opens and decodes them, and passes the rows on.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) trait Sink {
     /// Adds a row; returns false when the row is dropped.
     fn push(&mut self, row: &Row<'_>) -> bool;
 
-    /// No more rows are wanted for now.
+    /// Returns whether no more rows are wanted for now.
     fn is_full(&self) -> bool;
 
     /// Adds the rows that are still open after the end of all sources; returns false when there are no more.
@@ -31,12 +31,12 @@ pub(crate) trait Sink {
         false
     }
 
-    /// Rows for which it does not hold are dropped in any case.
+    /// The predicate without which rows are dropped in any case.
     fn wanted(&self) -> Option<Predicate> {
         None
     }
 
-    /// Whether its conditions and columns may be compiled, as far as is known before records are read.
+    /// Returns whether its conditions and columns may be compiled, as far as is known before records are read.
     fn may_run_program(&self) -> bool {
         false
     }
@@ -63,7 +63,7 @@ pub(crate) trait Sink {
 pub(crate) enum Prepared {
     /// The sink has a program, which is compiled or will be soon.
     Ready,
-    /// The sink needs what programs cannot do.
+    /// The sink needs more than programs can do.
     Unasked,
     /// The sink would have a program if the system gave memory for machine code.
     Refused,
@@ -74,7 +74,7 @@ pub(crate) enum Prepared {
 enum Compiling {
     /// No program is made.
     Never,
-    /// The program is made after so many records, which are decoded: a small source ends before that.
+    /// The program is made after this number of records, which are decoded: a small source ends before that.
     Behind(u64),
     /// The program is for records with this framing.
     Ready((Framing, LinkType)),
@@ -86,22 +86,22 @@ pub(crate) struct Reading<S> {
     merge: bool,
     read_ahead: bool,
     input: Option<Input>,
-    /// The source that was read last, from which a follower reads on.
+    /// The source that was read last, which a growing source continues.
     ended: Option<Input>,
     gather: Gather<S>,
     errors: Vec<SourceError>,
-    /// All there is to read is standard input: of a file one would have known before whether it is a capture.
+    /// True when standard input is all there is to read: a file would have been recognised as a capture before.
     is_stdin_alone: bool,
-    /// Why that is no capture, so that there is no answer.
+    /// The reason why standard input is no capture, so that there is no result.
     refused: Option<SourceError>,
     counters: Vec<Arc<Counters>>,
-    /// The values that were added to them.
+    /// The values that were added to the counters.
     published: Totals,
-    /// Columns of a record layout that are read.
+    /// The columns of a record layout that are read.
     layout_columns: Vec<usize>,
-    /// The source has no data for now.
+    /// True when the source has no data for now.
     paused: bool,
-    /// Sources without an end of their own were stopped within a record.
+    /// The number of growing sources that were stopped within a record.
     cut_growing: usize,
 }
 
@@ -115,9 +115,9 @@ enum Input {
 /// The columns of a capture's file in its rows.
 struct CaptureFile {
     path: String,
-    /// The format tells interfaces apart.
+    /// True when the format has interfaces.
     has_interfaces: bool,
-    /// The times that times of its records are relative to.
+    /// The times to which times of its records are relative.
     times: Box<Cell<Times>>,
 }
 
@@ -131,17 +131,17 @@ impl CaptureFile {
     }
 }
 
-/// Decodes records and hands them on.
+/// Decodes records and passes them on.
 struct Gather<S> {
     decoder: Decoder,
-    /// Columns of packets are read, and not only those of the capture's records.
+    /// True when columns of packets are read, and not only those of the capture's records.
     needs_headers: bool,
-    /// The program of what the sink asks.
+    /// The state of the program of the sink.
     compiling: Compiling,
     /// The number of programs that may still be made because the framing of a file's records changes.
     programs_left: u32,
     compile: Compile,
-    /// The bytes of the sources so far, including the current one.
+    /// The number of bytes of the sources so far, including the current one.
     source_bytes: u64,
     options: DecodeOptions,
     order: Option<Order>,
@@ -155,7 +155,7 @@ struct Output<S> {
     totals: Totals,
 }
 
-/// Watches that times do not run backwards.
+/// Checks that times do not decrease.
 #[derive(Default)]
 struct Order {
     last_ns: Option<i64>,
@@ -207,7 +207,7 @@ impl<S: Sink> Reading<S> {
         }
     }
 
-    /// Reads until the sink is full, for [`STEP_RECORDS`] at most; false at the end of all sources.
+    /// Reads until the sink is full, for [`STEP_RECORDS`] at most; returns false at the end of all sources.
     pub(crate) fn step(&mut self) -> Result<bool, ArrowError> {
         self.paused = false;
         if self.gather.output.is_satisfied() {
@@ -248,7 +248,7 @@ impl<S: Sink> Reading<S> {
             }
             // The program that writes the file has not written all of the record yet, which is no damage.
             Err(error) if self.is_stopped_growing(&error) => self.cut_growing += 1,
-            // The reader gives what is left, and then its end.
+            // The reader returns what is left, and then its end.
             Err(error) => self.errors.push(error),
         }
         Ok(true)
@@ -274,7 +274,7 @@ impl<S: Sink> Reading<S> {
         self.paused
     }
 
-    /// Lets go of what is read at the moment.
+    /// Closes the current input.
     pub(crate) fn close(&mut self) {
         self.input = None;
     }
@@ -295,7 +295,7 @@ impl<S: Sink> Reading<S> {
         (self.cut_growing > 0).then(|| note.to_owned())
     }
 
-    /// Whether a source that still grew was stopped within a record.
+    /// Returns whether a growing source was stopped within a record.
     fn is_stopped_growing(&self, error: &SourceError) -> bool {
         let growing = match &self.input {
             Some(Input::Capture(source, ..)) => source.is_growing(),
@@ -312,7 +312,7 @@ impl<S: Sink> Reading<S> {
         }
     }
 
-    /// Opens the next source, or all of them to merge; false when there is none left.
+    /// Opens the next source, or all of them to merge; returns false when there is none left.
     fn open_next(&mut self) -> bool {
         if self.merge {
             return self.open_merge();
@@ -360,14 +360,14 @@ impl<S: Sink> Reading<S> {
         }
     }
 
-    /// Whether `next`, which has read part `number` of a file, began where this one ended; this one then continues where `next`
-    /// ended.
+    /// Returns whether `next`, which has read part `number` of a file, began where this one ended; this one then
+    /// continues where `next` ended.
     pub(crate) fn follow(&mut self, next: &mut Self, parts: &Parts, number: usize) -> bool {
         let follows = match (&self.ended, &mut next.ended) {
             (Some(Input::Capture(_, _, before)), Some(Input::Capture(_, _, reader))) => {
                 parts.follows(before, number, reader)
             }
-            // Parts of records of a fixed length begin where they do, whatever was read.
+            // Parts of records of a fixed length begin at fixed offsets.
             (Some(Input::Records(..)), Some(Input::Records(..))) => true,
             _ => false,
         };
@@ -385,7 +385,7 @@ impl<S: Sink> Reading<S> {
         }
     }
 
-    /// Reads on through part `number`, which `vain` has read in vain.
+    /// Reads on through part `number`, which `vain` has read from a wrong position.
     pub(crate) fn read_on(&mut self, vain: &Self, parts: &Parts, number: usize) {
         for counters in &vain.counters {
             counters.take_back(&vain.published);
@@ -409,10 +409,10 @@ impl<S: Sink> Reading<S> {
         Input::Records(source, file, Box::new(reader), row)
     }
 
-    /// Finds out whether a program may take up records of a source of so many bytes, as far as that is known.
+    /// Determines whether a program may process records of a source of `len` bytes, as far as that is known.
     fn prepare(&mut self, len: Option<u64>) {
         let gather = &mut self.gather;
-        // A check of the order and a copy of the records take each record one by one, which a program does not give.
+        // A check of the order and a copy of the records need each single record, which a program does not return.
         let may_run = gather.order.is_none()
             && gather.output.tee.is_none()
             && gather.output.sink.may_run_program();
@@ -423,7 +423,7 @@ impl<S: Sink> Reading<S> {
             Compile::Large | Compile::Always if !may_run => Compiling::Never,
             Compile::Always => Compiling::Behind(0),
             Compile::Large if source_bytes >= COMPILED_BYTES_MIN => Compiling::Behind(0),
-            // A pipe does not say how much comes.
+            // The length of a pipe is not known.
             Compile::Large if len.is_none() => Compiling::Behind(COMPILED_RECORDS_MIN),
             Compile::Large | Compile::Never => Compiling::Never,
         };
@@ -547,7 +547,7 @@ impl<S: Sink> Gather<S> {
         outcome
     }
 
-    /// An answer that was promised in the order of time must not be given in another.
+    /// Fails when rows that must be in the order of time are not.
     fn check_order(&self) -> Result<(), ArrowError> {
         match self.order.as_ref().and_then(|order| order.broken_at) {
             None => Ok(()),
@@ -594,7 +594,7 @@ impl<S: Sink> Gather<S> {
         outcome
     }
 
-    /// Lets the program take up records that lie whole in the buffer; gives how many, `most` of them in the rough.
+    /// Runs the program over whole records in the buffer; returns the number of its records, of about `most` at most.
     fn run_program(
         &mut self,
         input: &mut impl Records,
@@ -604,7 +604,7 @@ impl<S: Sink> Gather<S> {
         match &mut self.compiling {
             Compiling::Never => return 0,
             Compiling::Behind(0) => self.prepare_program(input, layout),
-            // The decoder takes one.
+            // The decoder reads one record.
             Compiling::Behind(records) => *records -= 1,
             Compiling::Ready(records) => {
                 if input.framing() != Some(*records) {
@@ -637,7 +637,7 @@ impl<S: Sink> Gather<S> {
         usize::try_from(passed.records).unwrap_or(most)
     }
 
-    /// Makes the program, once it is known what the records are.
+    /// Makes the program, once the framing of the records is known.
     fn prepare_program(&mut self, input: &impl Records, layout: Option<&Layout>) {
         // Not all formats have a framing before the first record.
         let Some(records) = input.framing() else {
@@ -722,7 +722,7 @@ impl<S: Sink> Gather<S> {
 }
 
 impl<S: Sink> Output<S> {
-    /// Decodes a packet and hands it on.
+    /// Decodes a packet and passes it on.
     #[inline]
     fn decode(
         &mut self,
@@ -734,7 +734,7 @@ impl<S: Sink> Output<S> {
     ) {
         let packet = match needs_headers {
             true => decoder.decode(frame),
-            // Worth its line: a count over many small records is all overhead.
+            // This case is worth its line: a count over many small records is all overhead.
             false => decoder.without_headers(frame),
         };
         // A link type without a decoder must not look like packets without IP.
@@ -745,7 +745,7 @@ impl<S: Sink> Output<S> {
         self.push(&Row::new(path, &packet).with_times(times), false);
     }
 
-    /// Counts a row and hands it on.
+    /// Counts a row and passes it on.
     #[inline]
     fn push(&mut self, row: &Row<'_>, stopped: bool) {
         self.totals.records += 1;
@@ -764,7 +764,7 @@ impl<S: Sink> Output<S> {
         }
     }
 
-    /// The tee has enough.
+    /// Returns whether the tee has enough records.
     fn is_satisfied(&self) -> bool {
         self.tee.as_ref().is_some_and(CaptureTee::is_full)
     }
@@ -780,15 +780,14 @@ impl Order {
     }
 }
 
-/// An output that cannot be written ends the scan.
+/// The error of an output that cannot be written, which ends the scan.
 fn keeping_failed(error: WriteError) -> ArrowError {
     ArrowError::ComputeError(format!("the packets cannot be kept: {error}"))
 }
 
-/// Records between two looks at the clock, so to say: after so many the counters are brought up to
-/// date even when no row passes the predicate.
+/// The number of records after which the counters are updated even when no row passes the predicate.
 const STEP_RECORDS: usize = 65_536;
-/// Sources with less, together, are decoded in the time that compiling takes.
+/// The number of bytes below which sources are decoded faster than a program is compiled.
 pub(crate) const COMPILED_BYTES_MIN: u64 = 4 << 20;
 /// The number of records after which a source of unknown size is assumed to have more.
 const COMPILED_RECORDS_MIN: u64 = 16_384;

@@ -18,7 +18,7 @@ pub(crate) struct RecordReader {
     buffer: Vec<u8>,
     /// The size of reads.
     pieces: Pieces,
-    /// The bytes of the buffer that are not given out yet.
+    /// The range of the bytes of the buffer that were not returned yet.
     start: usize,
     end: usize,
     at_end: bool,
@@ -29,7 +29,7 @@ pub(crate) struct RecordReader {
     damage: Option<Damage>,
 }
 
-/// The first place where the file was not what the layout says, and how many there were.
+/// The first place where the file did not match the layout, and the number of such places.
 struct Damage {
     number: u64,
     offset: u64,
@@ -37,7 +37,7 @@ struct Damage {
     places: u64,
 }
 
-/// A record, borrowing from the reader's buffer.
+/// A record that borrows from the reader's buffer.
 pub(crate) struct RawRecord<'a> {
     pub(crate) number: u64,
     pub(crate) bytes: &'a [u8],
@@ -84,7 +84,7 @@ impl RecordReader {
         }
     }
 
-    /// A reader of what stands behind `records` records and `offset` bytes of a file.
+    /// Creates a reader of the records after the first `records` records and `offset` bytes of a file.
     pub(crate) fn behind(layout: Arc<Layout>, bytes: Bytes, records: u64, offset: u64) -> Self {
         Self {
             offset,
@@ -94,16 +94,15 @@ impl RecordReader {
         }
     }
 
-    /// Bytes given out so far.
+    /// The number of bytes of the returned records.
     pub(crate) const fn bytes_read(&self) -> u64 {
         self.offset
     }
 
     /// The next record; `None` at the end.
     ///
-    /// # Errors
-    /// When the file cannot be read, or its header is not the layout's. Damage between records is
-    /// passed over, and told once by [`Self::take_damage`].
+    /// When the file cannot be read, or its header is not the layout's. Damage between records is skipped, and reported
+    /// once by [`Self::take_damage`].
     pub(crate) fn next(&mut self) -> Result<Option<RawRecord<'_>>, Cause> {
         if !self.header_checked {
             self.check_header()?;
@@ -134,7 +133,8 @@ impl RecordReader {
         }
     }
 
-    /// The rest at the end of the file: a record without its delimiter, or a cut one, which is read as far as possible.
+    /// The rest at the end of the file: a record without its delimiter, or a truncated one, which is read as far as
+    /// possible.
     fn last(&mut self, needed: usize) -> Option<RawRecord<'_>> {
         let available = self.end - self.start;
         if available == 0 {
@@ -154,7 +154,7 @@ impl RecordReader {
         })
     }
 
-    /// The damage that was found, once.
+    /// Returns the damage that was found, once.
     pub(crate) fn take_damage(&mut self) -> Option<Cause> {
         let damage = self.damage.take()?;
         let reason = match damage.places {
@@ -187,7 +187,7 @@ impl RecordReader {
         self.fill(len)?;
         if let Err(stop) = self.layout.check_file_header(self.window()) {
             let reason = format!("file header {stop}");
-            // Nothing behind a wrong header can be trusted.
+            // The bytes after a wrong header cannot be trusted.
             self.advance(self.end - self.start);
             self.at_end = true;
             return Err(Cause::Record {
@@ -200,7 +200,7 @@ impl RecordReader {
         Ok(())
     }
 
-    /// Makes `needed` bytes available, if the file has them; true when bytes have come.
+    /// Makes `needed` bytes available, if the file has them; returns true when bytes have come.
     fn fill(&mut self, needed: usize) -> Result<bool, Cause> {
         let had = self.end - self.start;
         if had < needed && !self.at_end {
@@ -230,7 +230,7 @@ impl RecordReader {
         Ok(self.end - self.start > had || self.end - self.start >= needed.max(1))
     }
 
-    /// Moves what is left to where the next read begins at a good place.
+    /// Moves the remaining bytes so that the next read has a good alignment.
     fn move_rest(&mut self) {
         let room = self.pieces.len() + Pieces::MARGIN;
         if self.buffer.len() < room {
@@ -251,14 +251,14 @@ impl RecordReader {
         self.start.saturating_add(window).min(self.buffer.len())
     }
 
-    /// Passes over damage to where a record may begin again; false when there is no such place.
+    /// Skips damage to the place where a record may begin again; returns false when there is no such place.
     fn resync(&mut self) -> Result<bool, Cause> {
         loop {
             if let Some(len) = self.layout.resync(self.window()) {
                 self.advance(len.max(1).min(self.end - self.start));
                 return Ok(true);
             }
-            // A mark may lie across the end of the window: keep the bytes that it could begin in.
+            // A mark may lie across the end of the window: the bytes in which it could begin are kept.
             let passed = (self.end - self.start).saturating_sub(MARK_BYTES_MAX);
             self.advance(passed);
             let kept = self.end - self.start;
@@ -289,9 +289,9 @@ impl RecordReader {
     }
 }
 
-/// Twice the longest record of any layout, so that one always fits.
+/// The buffer has twice the longest record of any layout, so that one always fits.
 const BUFFER_BYTES_MAX: usize = 2 * Layout::RECORD_LEN_MAX;
-/// Longer than every mark that a record may begin with.
+/// The number of bytes of the longest mark with which a record may begin.
 const MARK_BYTES_MAX: usize = 64 << 10;
 
 #[cfg(test)]
@@ -302,7 +302,7 @@ mod tests {
 
     const PAGE: usize = 4096;
 
-    /// Numbers in a row, and how far behind their place in a page of the file reads put them.
+    /// A source of bytes that count up, with the distance of each read behind its place in a page of the file.
     struct Numbered {
         position: usize,
         len: usize,
@@ -349,7 +349,8 @@ mod tests {
             assert_eq!(at, len);
             let far = far.lock().unwrap();
             assert!(far.len() > 10);
-            // Not less than half a cache line behind the place in the file's page, nor just in front of it.
+            // The distance is at least half a cache line behind the place in the file's page, and not directly in front
+            // of it.
             assert!(
                 far.iter().all(|far| (64..PAGE - 64).contains(far)),
                 "{far:?}"

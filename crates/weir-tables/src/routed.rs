@@ -7,9 +7,9 @@ use weir_packet::{
     Packet, plain_link,
 };
 
-/// Writes what of a frame is the same on both sides of a router. Of a frame with an IP packet that is the packet, and the headers
-/// in front of it, without what a router changes ([`CHANGED`]) and without the headers of one link alone ([`OF_ONE_LINK`]); of
-/// all else the frame.
+/// Writes the part of a frame that is the same on both sides of a router. For a frame with an IP packet that is the
+/// packet and the headers in front of it, without the fields that a router changes ([`CHANGED`]) and without the
+/// headers of one link alone ([`OF_ONE_LINK`]); for other frames it is the whole frame.
 pub(crate) fn unrouted(link_type: u32, frame: &[u8], out: &mut Vec<u8>) {
     if write_plain(link_type, frame, out).is_some() {
         return;
@@ -21,7 +21,8 @@ pub(crate) fn unrouted(link_type: u32, frame: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The same by the decoder, of all that it knows. `None` without an IP header in the frame, and with one that is cut.
+/// Writes the part with the decoder, which supports all headers. Returns `None` without an IP header in the frame, and
+/// with a truncated one.
 fn write_decoded(link_type: u32, frame: &[u8], out: &mut Vec<u8>) -> Option<()> {
     DECODER.with_borrow_mut(|decoder| {
         let packet = decoder.decode(Frame::new(LinkType(link_type), frame));
@@ -54,7 +55,7 @@ fn write_decoded(link_type: u32, frame: &[u8], out: &mut Vec<u8>) -> Option<()> 
     })
 }
 
-/// Length of the outermost IP packet as its header has it; `None` where it has none.
+/// The length of the outermost IP packet by its header; `None` where it has none.
 fn packet_len(packet: &Packet<'_>) -> Option<usize> {
     let len = match (packet.ipv4(), packet.ipv6()) {
         (Some(header), _) if packet.network() == Some(Layer::Ipv4) => header.total_len()?.into(),
@@ -76,8 +77,8 @@ macro_rules! plain {
     }};
 }
 
-/// The same for packets whose headers are plain, as those of most are, at a third of the cost: where they lie is not kept. Of these
-/// only the first one and that of IP have what is left out.
+/// Writes the part for packets whose headers are plain, as those of most are, at a third of the cost: the positions of
+/// headers are not stored. Only the first of these headers and that of IP have parts that are left out.
 #[inline]
 fn write_plain(link_type: u32, frame: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let link = match LinkType(link_type) {
@@ -115,10 +116,11 @@ fn write_plain(link_type: u32, frame: &[u8], out: &mut Vec<u8>) -> Option<()> {
     None
 }
 
-/// Plain headers that are looked at: two tags behind Ethernet, and IP.
+/// The number of plain headers that are read: Ethernet, two tags, and IP.
 const PLAIN_MAX: usize = 4;
 
-/// The bytes that are left out at the beginning of a frame of this link; `usize::MAX` for all of the first header.
+/// The number of bytes that are left out at the beginning of a frame of this link; `usize::MAX` for all of the first
+/// header.
 #[inline]
 fn left_out_at_beginning(link: Layer) -> usize {
     match CHANGED_BYTES[link as usize] {
@@ -128,7 +130,7 @@ fn left_out_at_beginning(link: Layer) -> usize {
     }
 }
 
-/// Writes a packet of IP whose header is at `at`, and what is in front of it from `begin` on.
+/// Writes an IP packet whose header is at `at`, and the bytes in front of it from `begin` on.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "folds for constant places")]
 fn write_ip(
@@ -147,8 +149,8 @@ fn write_ip(
     Some(())
 }
 
-/// Writes the headers, the last of which is that of IP, and its packet, which the frame ends with. What is left out is not there
-/// at the beginning, and zeros behind it.
+/// Writes the headers, the last of which is that of IP, and its packet, with which the frame ends. Parts that are left
+/// out are omitted at the beginning, and zeros behind it.
 #[inline]
 fn write(
     mut headers: impl Iterator<Item = (Layer, usize)>,
@@ -183,7 +185,7 @@ fn write(
     }
 }
 
-/// Overwrites bytes with zeros. Few are not worth a call.
+/// Overwrites bytes with zeros. So few bytes are not worth a call.
 #[inline]
 fn clear(bytes: &mut [u8], from: usize, len: usize) {
     match bytes.get_mut(from..from.saturating_add(len)) {
@@ -194,7 +196,7 @@ fn clear(bytes: &mut [u8], from: usize, len: usize) {
     }
 }
 
-/// The columns of what a router changes of a packet, in its outermost IP header and in those in front of it.
+/// The columns of the fields that a router changes in a packet, in its outermost IP header and in those in front of it.
 const CHANGED: &[&str] = &[
     "ip.ttl",
     "ip.checksum",
@@ -210,8 +212,8 @@ const CHANGED: &[&str] = &[
     "arcnet.src",
 ];
 
-/// Headers that say nothing but how a frame crossed one link and was captured there: stations, numbers that each sender counts,
-/// times, interfaces, the way through a fabric of switches.
+/// Headers that only describe how a frame crossed one link and was captured there: stations, numbers that each sender
+/// counts, times, interfaces, the path through a fabric of switches.
 const OF_ONE_LINK: LayerSet = LayerSet::EMPTY
     .with(Layer::Erf)
     .with(Layer::FabricPath)
@@ -295,7 +297,7 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
 }
 
 thread_local! {
-    /// Goes as far as the IP header. Cells of ATM are compared one by one, so that none waits for others.
+    /// The decoder stops at the IP header. Cells of ATM are compared one by one, so that none waits for others.
     static DECODER: RefCell<Decoder> = {
         let mut options = Options::default();
         options.aal5_connections_max = 0;
@@ -360,7 +362,7 @@ mod tests {
         }
     }
 
-    /// The short way writes what the decoder's places give.
+    /// The fast path writes the same as the decoder.
     #[test]
     fn plain_packets_are_read_as_the_decoder_reads_them() {
         let mut random = Rng::new(5);
@@ -403,7 +405,7 @@ mod tests {
         let mut routed = ethernet([6; 6], [8; 6], ethertype::IPV4, &ipv4(63, b"payload!"));
         routed.extend([0; 18]);
         assert_eq!(key(1, &one), key(1, &routed));
-        // Another packet, another VLAN, and what is not decoded.
+        // Another packet, another VLAN and a frame that is not decoded give other parts.
         let other = ethernet([6; 6], [8; 6], ethertype::IPV4, &ipv4(63, b"payload?"));
         assert_ne!(key(1, &one), key(1, &other));
         let mut tagged = one.clone();
@@ -417,7 +419,7 @@ mod tests {
         packet[8] = 9;
         let other = ethernet([6; 6], [8; 6], ethertype::IPV6, &packet);
         assert_ne!(key(1, &one), key(1, &other));
-        // Nothing is left out of what is cut before its end is known.
+        // Nothing is left out of a frame that is truncated before its end is known.
         for length in 0..one.len() {
             let cut = &one[..length];
             assert!(key(1, cut) == cut || length >= 14 + 40);
@@ -519,7 +521,7 @@ mod tests {
             } else {
                 (THERE, HERE, 0x90)
             };
-            // The strength of the signal.
+            // The header has the signal strength.
             let mut frame = vec![0, 0, 9, 0, 0x20, 0, 0, 0, count];
             frame.extend([0x08, 1, count, 0]);
             frame.extend([to, from, to].concat());
@@ -555,7 +557,7 @@ mod tests {
         assert_ne!(key(1, &labelled(100)), key(1, &labelled(200)));
         let session = |id| ethernet(HERE, THERE, 0x8864, &pppoe_session(id, 0x21, &packet));
         assert_ne!(key(1, &session(5)), key(1, &session(6)));
-        // The packet in a tunnel is one that no router changes on its way.
+        // A packet in a tunnel is not changed by routers on its way.
         let (from, to) = (Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2));
         let tunnel = |ttl| Ipv4::new(from, to, 4).packet(&ipv4(ttl, b"payload!"));
         assert_ne!(key(101, &tunnel(64)), key(101, &tunnel(63)));

@@ -1,4 +1,4 @@
-//! One row as predicates and columns see it.
+//! A row, from which predicates and columns read their values.
 
 use weir_layout::View;
 use weir_packet::{Packet, Value};
@@ -6,7 +6,7 @@ use weir_packet::{Packet, Value};
 use crate::extract::Item;
 use crate::{Origin, Since};
 
-/// A decoded record: what the columns of a table read their values from.
+/// A decoded record, from which the columns of a table read their values.
 #[derive(Clone, Copy)]
 pub struct Row<'r> {
     pub(crate) file: &'r str,
@@ -16,7 +16,7 @@ pub struct Row<'r> {
     pub(crate) times: Option<&'r Times>,
 }
 
-/// The time of the record of a row, and the times of its file that others are relative to.
+/// The time of the record of a row, and the times of its file to which others are relative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Times {
     has_begun: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// The times of the next record.
+    /// Updates the times for the next record.
     #[inline]
     pub(crate) fn pass(&mut self, time_ns: Option<i64>) {
         if self.has_begun {
@@ -80,7 +80,7 @@ impl<'r> Row<'r> {
         }
     }
 
-    /// The same row with what an extraction found in the packet.
+    /// The same row with an item that an extraction found in the packet.
     pub(crate) const fn with_item(self, item: &'r dyn Item) -> Self {
         Self {
             item: Some(item),
@@ -88,7 +88,7 @@ impl<'r> Row<'r> {
         }
     }
 
-    /// Hands over a row for each packet that the frame carries side by side with others.
+    /// Passes on a row for each packet that the frame carries side by side with others.
     #[cold]
     pub(crate) fn each_subframe(&self, visit: &mut dyn FnMut(&Row<'_>)) {
         let row = *self;
@@ -96,7 +96,7 @@ impl<'r> Row<'r> {
             .each_subframe(&mut |packet| visit(&Row { packet, ..row }));
     }
 
-    /// A value that neither the packet nor the file gives, but what lies around or in it.
+    /// A value of the record of a layout, an item, a relative time or one of several headers; `None` for other columns.
     #[inline]
     pub(crate) fn given(&self, origin: Origin) -> Option<Value<'r>> {
         match origin {

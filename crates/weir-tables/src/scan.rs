@@ -1,4 +1,4 @@
-//! Scans: rows of sources in batches.
+//! Scans, which return rows of sources in batches.
 
 use std::sync::Arc;
 
@@ -18,37 +18,38 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ScanOptions {
-    /// Rows of a batch, at most.
+    /// The number of rows of a batch, at most.
     pub batch_rows: usize,
-    /// Rows of the whole scan, at most.
+    /// The number of rows of the whole scan, at most.
     pub limit: Option<usize>,
-    /// All sources are read at once and their records given in the order of time.
+    /// True when all sources are read at once and their records returned in the order of time.
     pub merge: bool,
-    /// The records are said to be in the order of time: the scan fails when they are not.
+    /// True when the records must be in the order of time: the scan fails when they are not.
     pub sorted: bool,
-    /// Keeps the records that are taken up, and says when there are enough.
+    /// The capture to which selected records are written, with its limit.
     pub tee: Option<CaptureTee>,
     /// The decoding of ambiguous traffic.
     pub decode: DecodeOptions,
-    /// A capture that is slow to read, or compressed, is read ahead on a thread of its own.
+    /// True when a capture that is slow to read, or compressed, is read ahead on a thread of its own.
     pub read_ahead: bool,
-    /// Headers that ICMP errors quote are read by extractions like sent ones, as display filters do.
+    /// True when extractions read headers that ICMP errors quote like sent ones, as display filters do.
     pub(crate) quotes: bool,
-    /// When what aggregates ask of each record is compiled to machine code.
+    /// The condition under which queries are compiled to machine code.
     pub compile: Compile,
-    /// Ends a [`Scan`] with an error in the middle, as its reader is gone.
+    /// Ends a [`Scan`] with an error before its end when set, as its reader is gone.
     pub cancel: Option<Stop>,
 }
 
-/// When questions are compiled to machine code: aggregates over plain fields. The choice does not change any result.
+/// The condition under which queries are compiled to machine code: aggregates over plain fields. The choice does not
+/// change any result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compile {
-    /// Sources are compiled for when they are so large that the compiler costs less than it saves.
+    /// Queries over sources are compiled that are so large that the compiler costs less than it saves.
     #[default]
     Large,
-    /// Whatever the size of the sources.
+    /// Queries are compiled whatever the size of the sources.
     Always,
-    /// Never: every record is decoded.
+    /// Nothing is compiled: every record is decoded.
     Never,
 }
 
@@ -76,7 +77,7 @@ pub struct Scan {
     cancel: Option<Stop>,
 }
 
-/// Rows that a predicate lets through, on their way into a batch.
+/// The selected rows on their way into a batch.
 pub(crate) struct Rows {
     predicate: Option<Predicate>,
     batch: Batch,
@@ -88,13 +89,13 @@ pub(crate) struct Rows {
 pub(crate) struct Gathering {
     rows: Rows,
     extract: Option<Box<dyn Extract>>,
-    /// The row depends on its record only.
+    /// True when the row depends on its record only.
     is_of_record: bool,
-    /// The program that passes over records for which the predicate does not hold, and what records it is for.
+    /// The program that skips records for which the predicate does not hold, and the framing of its records.
     selector: Option<((Framing, LinkType), Box<Questions>)>,
 }
 
-/// The columns that packets are read for, and what the decoder has to find for them.
+/// The columns for which packets are read, and the headers that the decoder has to find for them.
 #[derive(Default)]
 pub(crate) struct Wanted {
     pub(crate) needs: Vec<Needs>,
@@ -102,9 +103,8 @@ pub(crate) struct Wanted {
 }
 
 impl Scan {
-    /// A scan of `sources` that gives the columns of `table` at `projection`, for rows of which
-    /// `predicate` is true. Packets are decoded only as deep as these columns and the predicate
-    /// need.
+    /// Creates a scan of `sources` that returns the columns of `table` at `projection`, for rows of which `predicate`
+    /// is true. Packets are decoded only as deep as these columns and the predicate need.
     ///
     /// # Panics
     /// When a position of the projection is not in the table.
@@ -145,9 +145,8 @@ impl Scan {
     /// The next batch; `None` at the end of all sources or at the limit. A batch has at least one
     /// row.
     ///
-    /// # Errors
-    /// When the records were said to be in the order of time and are not; when the scan was cancelled; or when Arrow
-    /// refuses the arrays, which would be a defect of this crate.
+    /// When the records must be in the order of time and are not; when the scan was cancelled; or when Arrow refuses
+    /// the arrays, which would be a defect of this crate.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         while !self.reading.sink().is_full() && self.reading.step()? {
             if self.cancel.as_ref().is_some_and(Stop::is_asked) {
@@ -171,7 +170,7 @@ impl Scan {
 }
 
 impl Rows {
-    /// Adds a row; false when the predicate is false or the limit is reached.
+    /// Adds a row; returns false when the predicate is false or the limit is reached.
     #[inline]
     pub(crate) fn push_row(&mut self, row: &Row<'_>) -> bool {
         if let Some(predicate) = &self.predicate
@@ -188,7 +187,7 @@ impl Rows {
         true
     }
 
-    /// The batch is to be given out before more rows are pushed, or no more are wanted at all.
+    /// Returns whether the batch has to be taken before more rows are pushed, or no more are wanted at all.
     pub(crate) fn is_full(&self) -> bool {
         self.batch.rows() >= self.batch_rows
             || self.batch.bytes() >= BATCH_BYTES_MAX
@@ -197,8 +196,8 @@ impl Rows {
 }
 
 impl Gathering {
-    /// Rows with the columns of `table` at `projection`, of which `predicate` is true; and what of the
-    /// packets has to be known for that.
+    /// Creates rows with the columns of `table` at `projection`, of which `predicate` is true; and the needs of the
+    /// decoder for that.
     pub(crate) fn new(
         table: &Table,
         projection: &[usize],
@@ -241,18 +240,18 @@ impl Gathering {
         (gathering, wanted)
     }
 
-    /// The predicate of the rows, when a record of which it is not true may be passed over unseen.
+    /// The predicate of the rows, when a record for which it is not true may be skipped.
     pub(crate) fn selects(&self) -> Option<&Predicate> {
         let is_of_record = self.extract.is_none() && self.is_of_record;
         self.rows.predicate.as_ref().filter(|_| is_of_record)
     }
 
-    /// The limit is reached.
+    /// Returns whether the limit is reached.
     pub(crate) const fn has_enough(&self) -> bool {
         self.rows.rows_left == 0
     }
 
-    /// No row waits.
+    /// Returns whether no row waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.batch.rows() == 0
     }
@@ -265,7 +264,7 @@ impl Gathering {
         }
     }
 
-    /// Limits that were reached, and what was given up for them.
+    /// The limits that were reached, and what was given up for them.
     pub(crate) fn notes(&self) -> Vec<String> {
         let extract = self.extract.as_ref();
         let mut notes = extract.map_or_else(Vec::new, |extract| extract.notes());
@@ -305,7 +304,7 @@ impl Sink for Gathering {
     }
 
     fn wanted(&self) -> Option<Predicate> {
-        // A predicate on the contents of packets does not decide on the packets that it reads.
+        // The predicate of an extraction applies to its rows, and not to the packets that it reads.
         self.rows
             .predicate
             .clone()
@@ -356,5 +355,5 @@ impl Sink for Gathering {
     }
 }
 
-/// Bytes of payloads and texts in a batch, beyond which it is given out with fewer rows.
+/// The number of bytes of payloads and texts above which a batch is returned with fewer rows.
 const BATCH_BYTES_MAX: usize = 8 << 20;

@@ -20,9 +20,9 @@ pub struct Search {
 /// A part of the bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// The first, from 1, or from the end when it is negative; `None` for the first of all.
+    /// The number of the first byte, from 1, or from the end when it is negative; `None` for the first of all.
     pub from: Option<i64>,
-    /// The last, in the same way; it is one of them.
+    /// The number of the last byte, in the same way; it is included.
     pub to: Option<i64>,
 }
 
@@ -33,7 +33,7 @@ enum What {
     EndsWith(Vec<u8>),
     Matches(Regex),
     Compares(Operator, Vec<u8>),
-    /// The number that the bytes are.
+    /// The comparison of the bytes as a number.
     Counts(Operator, i128),
 }
 
@@ -55,7 +55,7 @@ impl Part {
     }
 }
 
-/// The number that bytes are, the first of them the highest; `None` of none, and of more than 8.
+/// The bytes as a number, the first of them the highest; `None` for no bytes, and for more than 8.
 #[must_use]
 pub fn number_of(bytes: &[u8]) -> Option<u64> {
     let is_number = (1..=size_of::<u64>()).contains(&bytes.len());
@@ -75,37 +75,37 @@ impl Search {
         Self { part, what }
     }
 
-    /// Bytes that have these in them.
+    /// The bytes contain these.
     #[must_use]
     pub fn contains(bytes: &[u8]) -> Self {
         Self::of(What::Contains(Box::new(Finder::new(bytes).into_owned())))
     }
 
-    /// Bytes that begin with these.
+    /// The bytes begin with these.
     #[must_use]
     pub fn starts_with(bytes: &[u8]) -> Self {
         Self::of(What::StartsWith(bytes.to_vec()))
     }
 
-    /// Bytes that end with these.
+    /// The bytes end with these.
     #[must_use]
     pub fn ends_with(bytes: &[u8]) -> Self {
         Self::of(What::EndsWith(bytes.to_vec()))
     }
 
-    /// Bytes that compare with these like this.
+    /// The bytes compare with these by `operator`.
     #[must_use]
     pub fn compares(operator: Operator, bytes: &[u8]) -> Self {
         Self::of(What::Compares(operator, bytes.to_vec()))
     }
 
-    /// Bytes that are a number which compares with this one like this.
+    /// The bytes, as a number, compare with `number` by `operator`.
     #[must_use]
     pub const fn counts(operator: Operator, number: i128) -> Self {
         Self::of(What::Counts(operator, number))
     }
 
-    /// Bytes that match a pattern of SQL's LIKE: `%` for any bytes, `_` for one.
+    /// The bytes match a pattern of SQL's LIKE: `%` for any bytes, `_` for one.
     ///
     /// # Errors
     /// When the pattern ends with the escape, or needs too much room.
@@ -165,7 +165,7 @@ impl Search {
             .map_err(|error| said(&error))
     }
 
-    /// Bytes that a regular expression is found in.
+    /// The bytes contain a match of a regular expression.
     ///
     /// # Errors
     /// When the pattern does not parse: what is wrong with it.
@@ -187,13 +187,13 @@ impl Search {
             .map_err(|error| said(&error))
     }
 
-    /// The same of a part of the bytes.
+    /// The same search in a part of the bytes.
     #[must_use]
     pub fn in_part(self, part: Part) -> Self {
         Self { part, ..self }
     }
 
-    /// Whether it holds; `None` where it compares a number and the bytes cannot be read as one.
+    /// Returns whether it holds; `None` where it compares a number and the bytes cannot be read as one.
     #[must_use]
     pub fn holds(&self, bytes: &[u8]) -> Option<bool> {
         let bytes = self.part.of(bytes);
@@ -216,7 +216,7 @@ enum Like {
     Text(String),
 }
 
-/// The message of an invalid pattern, which is its last line.
+/// The message of an invalid pattern, which is the last line of the error.
 fn said(error: &regex::Error) -> String {
     let text = error.to_string();
     let line = text.lines().last().unwrap_or_default().trim();

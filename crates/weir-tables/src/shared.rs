@@ -1,4 +1,4 @@
-//! Shared scans: several questions to the same sources, which are read and decoded once.
+//! Shared scans: several queries of the same sources, which are read and decoded once.
 
 use std::sync::Arc;
 
@@ -15,22 +15,22 @@ use crate::{
     Aggregate, Compile, Counters, Parts, Predicate, Row, ScanOptions, Source, SourceError, Table,
 };
 
-/// A scan for several who want something of the same sources: groups, or rows in batches. Damage is
-/// handled as by [`Scan`](crate::Scan).
+/// A scan for several queries of the same sources: of groups, or of rows in batches. Damage is handled as by
+/// [`Scan`](crate::Scan).
 pub struct SharedScan {
     reading: Reading<Takers>,
     /// Set when this reads a part of a file only.
     part: Option<FilePart>,
 }
 
-/// Rows of a table that someone wants of a shared scan: what [`Scan::new`](crate::Scan::new) is given.
+/// A query of rows in a shared scan: the arguments of [`Scan::new`](crate::Scan::new).
 #[derive(Clone, Debug)]
 pub struct WantedRows {
     /// The table.
     pub table: Table,
     /// Positions of the columns in the table.
     pub projection: Vec<usize>,
-    /// Rows of which it is not true are left out.
+    /// Rows for which it is not true are left out.
     pub predicate: Option<Predicate>,
     /// The maximum number of rows.
     pub limit: Option<usize>,
@@ -39,11 +39,11 @@ pub struct WantedRows {
 /// The part of a file that a scan reads.
 struct FilePart {
     parts: Parts,
-    /// Number of the last part that was taken up.
+    /// The number of the last part that was joined.
     number: usize,
 }
 
-/// All who take up the rows.
+/// All queries of the scan.
 struct Takers {
     groups: Vec<Aggregate>,
     /// The common program, for records with this framing.
@@ -53,8 +53,8 @@ struct Takers {
 }
 
 impl SharedScan {
-    /// Reads `sources` into all `groups`, and into batches of all `rows`. Packets are decoded only as deep
-    /// as all of them need; the limit of the options has no meaning here: each has its own.
+    /// Reads `sources` into all `groups`, and into batches of all `rows`. Packets are decoded only as deep as all of
+    /// them need; the limit of the options has no meaning here: each has its own.
     ///
     /// # Panics
     /// When a position of a projection is not in its table.
@@ -113,8 +113,8 @@ impl SharedScan {
         scan
     }
 
-    /// Adds the rows of `next`, which has read the next part. False when that part did not begin where this one ended: this one
-    /// then reads through it by [`SharedScan::step`].
+    /// Adds the rows of `next`, which has read the next part. Returns false when that part did not begin where this one
+    /// ended: this one then reads through it by [`SharedScan::step`].
     pub fn join(&mut self, mut next: Self) -> bool {
         let Some(part) = &mut self.part else {
             return true;
@@ -147,11 +147,10 @@ impl SharedScan {
         self
     }
 
-    /// Reads on, some tens of thousands of records at most, or until someone's batch is full, which has to
-    /// be taken first; false at the end of all sources.
+    /// Reads on, some tens of thousands of records at most, or until a batch is full, which has to be taken first;
+    /// returns false at the end of all sources.
     ///
-    /// # Errors
-    /// When the records were said to be in the order of time and are not.
+    /// When the records must be in the order of time and are not.
     pub fn step(&mut self) -> Result<bool, ArrowError> {
         self.reading.step()
     }
@@ -171,21 +170,21 @@ impl SharedScan {
         }
     }
 
-    /// Number `number` of those who want rows has all that it wants, when it has taken it.
+    /// Returns whether the query `number` has all rows that it wants, once its last batch is taken.
     #[must_use]
     pub fn has_enough(&self, number: usize) -> bool {
         let rows = self.reading.sink().rows.get(number);
         matches!(rows, Some(Some(rows)) if rows.has_enough())
     }
 
-    /// No query wants rows or groups any more.
+    /// Returns whether no query wants rows or groups any more.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         let takers = self.reading.sink();
         takers.groups.is_empty() && takers.rows.iter().all(Option::is_none)
     }
 
-    /// Number `number` of those who want rows wants no more.
+    /// Ends the query `number`.
     pub fn leave(&mut self, number: usize) {
         if let Some(rows) = self.reading.sink_mut().rows.get_mut(number) {
             *rows = None;
@@ -212,7 +211,7 @@ impl SharedScan {
         &self.reading.sink().groups
     }
 
-    /// The groups so far, to take them out of.
+    /// The groups so far, for taking batches out of them.
     pub fn groups_mut(&mut self) -> &mut [Aggregate] {
         &mut self.reading.sink_mut().groups
     }
@@ -223,7 +222,7 @@ impl SharedScan {
         self.reading.into_sink().groups
     }
 
-    /// Bytes allocated for groups, keys and sets of values.
+    /// The number of bytes allocated for groups, keys and sets of values.
     #[must_use]
     pub fn allocated_bytes(&self) -> usize {
         self.groups().iter().map(Aggregate::allocated_bytes).sum()
@@ -231,7 +230,7 @@ impl SharedScan {
 }
 
 impl Takers {
-    /// Whether all queries are aggregates: a program may compute them, while rows are made of decoded packets.
+    /// Returns whether all queries are aggregates: a program may compute them, while rows are made of decoded packets.
     fn wants_groups(&self) -> bool {
         self.rows.iter().all(Option::is_none)
     }

@@ -54,7 +54,7 @@ impl Location {
         matches!(self, Self::Stdin)
     }
 
-    /// Bytes that reading it will take, when that is known.
+    /// The number of bytes that reading it takes, when that is known.
     #[must_use]
     pub fn len(&self) -> Option<u64> {
         match self {
@@ -67,7 +67,7 @@ impl Location {
         }
     }
 
-    /// Whether it is known to be empty.
+    /// Returns whether it is known to be empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)
@@ -85,7 +85,7 @@ impl Location {
         }
     }
 
-    /// Opens it from its beginning on, and unpacks it when it is compressed.
+    /// Opens it from its beginning on, and decompresses it when it is compressed.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -93,7 +93,7 @@ impl Location {
         Ok(Box::new(weir_capture::Uncompressed::new(self.open()?)?))
     }
 
-    /// Opens what can be read from any place, for reads of `range` to begin with; `None` for what cannot.
+    /// Opens a location that can be read at any place, for reads of `range` to begin with; returns `None` for others.
     pub(crate) fn open_range(&self, range: Range<u64>) -> io::Result<Option<Ranged>> {
         match self {
             Self::Stdin => Ok(None),
@@ -111,7 +111,7 @@ impl Location {
 }
 
 impl From<PathBuf> for Location {
-    /// The file at a path; `-` is standard input.
+    /// Creates the location of the file at a path; `-` is standard input.
     fn from(path: PathBuf) -> Self {
         match path.as_os_str() == "-" {
             true => Self::Stdin,
@@ -175,7 +175,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// The reader from a position.
+/// A reader from a position on.
 pub(crate) enum Ranged {
     File(File),
     Object(Box<dyn ReadObject>),
@@ -199,13 +199,13 @@ impl Seek for Ranged {
     }
 }
 
-/// Something that a scan reads: where it lies, and how its bytes are to be understood.
+/// A source of a scan: its location, and its kind.
 #[derive(Clone)]
 pub struct Source {
     location: Location,
     layout: Option<Arc<Layout>>,
     growth: Growth,
-    /// Records that repeat one of those right before are passed over.
+    /// True when records are skipped that repeat one directly before.
     dedup: bool,
     /// The name that replaces the location.
     name: Option<Arc<str>>,
@@ -219,7 +219,7 @@ enum Growth {
     Feeds(Arc<dyn Feed>),
 }
 
-/// The same file, read alike.
+/// Sources are equal when they read the same file alike.
 impl PartialEq for Source {
     fn eq(&self, other: &Self) -> bool {
         let same_layout = match (&self.layout, &other.layout) {
@@ -264,7 +264,7 @@ impl Source {
         }
     }
 
-    /// The same capture, read on as it grows until `stop` is set.
+    /// The same capture, continued as it grows until `stop` is set.
     #[must_use]
     pub fn followed(self, stop: Stop) -> Self {
         Self {
@@ -273,7 +273,7 @@ impl Source {
         }
     }
 
-    /// Packets as they arrive.
+    /// A source of packets as they arrive.
     #[must_use]
     pub fn feed(feed: Arc<dyn Feed>) -> Self {
         Self {
@@ -300,8 +300,8 @@ impl Source {
         self.dedup
     }
 
-    /// The same without the records that have the same bytes as one of the four right before, as `editcap -d` drops them, but
-    /// for what a router changes.
+    /// The same source without the records that have the same bytes as one of the four directly before, as `editcap -d`
+    /// drops them, except for fields that a router changes.
     #[must_use]
     pub fn without_repeats(self) -> Self {
         Self {
@@ -310,13 +310,13 @@ impl Source {
         }
     }
 
-    /// Whether repetitions are skipped, for which records are read one after the other.
+    /// Returns whether repetitions are skipped, for which records are read one after the other.
     #[must_use]
     pub const fn drops_repeats(&self) -> bool {
         self.dedup
     }
 
-    /// Whether it has no end: a read waits for more.
+    /// Returns whether it has no end: a read waits for more.
     #[must_use]
     pub const fn is_growing(&self) -> bool {
         !matches!(self.growth, Growth::Ends)
@@ -349,7 +349,7 @@ impl Source {
         self.location.is_stdin()
     }
 
-    /// Bytes that reading it will take, when that is known.
+    /// The number of bytes that reading it takes, when that is known.
     #[must_use]
     pub fn len(&self) -> Option<u64> {
         if self.is_growing() {
@@ -369,8 +369,8 @@ impl Source {
         opened.map_err(|error| self.error(Cause::Io(error)))
     }
 
-    /// Opens the capture; `readers` of them are open at once and share the memory for buffers. Records
-    /// that are not `wanted` may be left out.
+    /// Opens the capture; `readers` of them are open at once and share the memory for buffers. Records that are not
+    /// `wanted` may be left out.
     pub(crate) fn open_capture(
         &self,
         readers: usize,
@@ -449,10 +449,10 @@ pub enum Cause {
         number: u64,
         /// Byte offset of the record in the file.
         offset: u64,
-        /// The expected and the found.
+        /// The expected and the found value.
         reason: String,
     },
-    /// The message of another machine, which read the source.
+    /// An error of another machine, which read the source.
     Told {
         /// The problem, with its position.
         said: String,
@@ -510,8 +510,8 @@ impl std::error::Error for SourceError {
     }
 }
 
-/// Memory for the buffers of all captures that are merged, unless there are so many that the least
-/// buffer of each takes more.
+/// The number of bytes of the buffers of all captures that are merged, unless there are so many that the least buffer
+/// of each takes more.
 const BUFFERS_BYTES_MAX: usize = 64 << 20;
 /// The number of packets that editcap -d compares a packet with.
 const REPEATS_WINDOW: usize = 4;

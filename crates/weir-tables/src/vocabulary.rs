@@ -1,4 +1,4 @@
-//! Columns whose texts are words of a closed list, and what else people call these words.
+//! Columns whose texts are words of a closed list, and other names of these words.
 //!
 //! A query with `proto = 'TCP'` or `flow.service = 'tls'` means the word that the column has. The lists stand
 //! here and nowhere else; words of other crates are taken from them.
@@ -41,7 +41,7 @@ impl Vocabulary {
         VOCABULARIES.iter().find(|known| known.column == column)
     }
 
-    /// The vocabulary that an Arrow field keeps to.
+    /// The vocabulary of the column of an Arrow field.
     #[must_use]
     pub fn of_field(field: &Field) -> Option<&'static Self> {
         Self::of(field.metadata().get(VOCABULARY_KEY)?)
@@ -59,8 +59,7 @@ impl Vocabulary {
         self.words.iter().copied().chain(aliases)
     }
 
-    /// The word that is meant, without regard to case and by any of its names; `None` when the column can
-    /// never have it.
+    /// The word of a text, without regard to case and by any of its names; `None` when the column can never have it.
     #[must_use]
     pub fn word(&self, text: &str) -> Option<Cow<'static, str>> {
         let text = text.trim();
@@ -104,7 +103,7 @@ impl Vocabulary {
     }
 }
 
-/// Flags as the column has them: people also write full stops, hyphens and asterisks for what is not set.
+/// Flags in the form of the column: users also write full stops, hyphens and asterisks for flags that are not set.
 fn flags(letters: &[char], text: &str) -> Option<String> {
     let mut given = text.chars();
     let flags: Option<String> = letters

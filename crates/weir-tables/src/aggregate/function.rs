@@ -16,7 +16,7 @@ pub enum Function {
     CountRows,
     /// Rows in which the argument is not NULL.
     Count,
-    /// Different values of the argument.
+    /// The number of different values of the argument.
     CountDistinct,
     /// The sum of 64-bit integers, wrapping around; NULL without a value.
     Sum,
@@ -40,7 +40,7 @@ pub enum Function {
 }
 
 impl Function {
-    /// Whether the function takes arguments of this type.
+    /// Returns whether the function takes arguments of this type.
     #[must_use]
     pub const fn takes(&self, kind: Kind) -> bool {
         match self {
@@ -69,7 +69,7 @@ impl Function {
         }
     }
 
-    /// The states of groups of one key can be merged without the rows that they are of.
+    /// Returns whether the states of groups of one key can be merged without their rows.
     pub(super) const fn has_state(&self) -> bool {
         !matches!(self, Self::CountDistinct | Self::First | Self::Last)
     }

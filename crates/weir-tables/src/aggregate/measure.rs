@@ -1,4 +1,4 @@
-//! One aggregate of all groups.
+//! The state and the arguments of one aggregate of all groups.
 
 use std::sync::Arc;
 
@@ -30,16 +30,16 @@ pub(super) struct Measure {
     pub(super) is_filtered: bool,
     /// The argument may use all 64 bits: one value may be as large as the largest sum.
     pub(super) is_wide: bool,
-    /// The arguments of the rows that wait. Without an argument, whether they count.
+    /// The arguments of the waiting rows. Without an argument, only their validity is used.
     numbers: Numbers,
-    /// Rows that a filter leaves out.
+    /// True for each waiting row that a filter leaves out.
     is_out: Box<[bool; ROWS]>,
 }
 
-/// A number of each row that waits.
+/// A number of each waiting row.
 pub(super) struct Numbers {
     pub(super) values: Box<[u64; ROWS]>,
-    /// The values that are not NULL.
+    /// True for the values that are not NULL.
     pub(super) validity: Box<[bool; ROWS]>,
 }
 
@@ -52,17 +52,17 @@ impl Numbers {
     }
 }
 
-/// Values seen, each with the number of the group that it was seen in.
+/// The values seen, each with the number of the group in which it was seen.
 pub(super) struct Seen {
     pub(super) key: Key,
     pub(super) groups: Groups,
-    /// The keys of the rows that wait, their numbers still 0.
+    /// The keys of the waiting rows, whose numbers are still 0.
     keys: Vec<u64>,
 }
 
 impl Measure {
-    /// The aggregate at `index` of all, with its state at `at`; `None` when the function does not go
-    /// with arguments of this type, or there are too many.
+    /// Creates the aggregate at `index` of all, with its state at `at`; `None` when the function does not go with
+    /// arguments of this type, or there are too many.
     pub(super) fn new(
         function: Function,
         kind: Kind,
@@ -93,7 +93,7 @@ impl Measure {
             function,
             kind,
             at,
-            // Half of the bits: the others say that what was seen is NULL.
+            // The flags take half of the bits; the other half marks NULL.
             flag: 1 << u32::try_from(index).ok().filter(|index| *index < 32)?,
             seen,
             sketched,
@@ -104,7 +104,7 @@ impl Measure {
         })
     }
 
-    /// Whether it can be computed from plain numbers, including addresses that are only counted.
+    /// Returns whether it can be computed from plain numbers, including addresses that are only counted.
     pub(super) const fn is_plain(&self) -> bool {
         let is_number = match self.kind {
             Kind::Address => self.sketched.is_none(),
@@ -114,7 +114,7 @@ impl Measure {
         self.seen.is_none() && is_number
     }
 
-    /// Bytes allocated beside the states of groups.
+    /// The number of bytes allocated beside the states of groups.
     pub(super) fn allocated_bytes(&self) -> usize {
         let seen = self.seen.as_ref();
         let sketched = self.sketched.as_ref();
@@ -140,7 +140,7 @@ impl Measure {
                 return;
             }
         }
-        // Every row counts: that is what `there` says from the start.
+        // Without an argument every row counts: `validity` is true from the start.
         if let Some(argument) = argument {
             self.take_argument(at, argument, row, words);
         }
@@ -187,7 +187,7 @@ impl Measure {
         &mut self.numbers
     }
 
-    /// Adds what waits to the groups with these numbers.
+    /// Adds the waiting values to the groups with these numbers.
     pub(super) fn add(&mut self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
         let signed = matches!(self.kind, Kind::I64 | Kind::Time);
         match &self.function {
@@ -227,8 +227,8 @@ impl Measure {
             }
             Function::SumFloat => self.add_floats(groups, numbers, flags_at),
             Function::Sum if self.is_wide => self.add_wide(groups, numbers, flags_at),
-            // The sum of narrow values does not overflow, as no capture has so many records. If it did, it would stay at the
-            // maximum.
+            // The sum of narrow values does not overflow, as no capture has so many records. If it did, it would stay
+            // at the maximum.
             Function::Sum => self.fold(groups, numbers, flags_at, u64::saturating_add),
             Function::Minimum if signed => {
                 self.fold(groups, numbers, flags_at, |a, b| {
@@ -267,7 +267,7 @@ impl Measure {
         }
     }
 
-    /// Puts each value that is there into the state of its group.
+    /// Combines each value that is not NULL with the state of its group.
     #[inline]
     fn fold(
         &self,
@@ -298,7 +298,7 @@ impl Measure {
         }
     }
 
-    /// Adds values that may be as large as a sum, and keeps whether one did not fit.
+    /// Adds values that may be as large as a sum, and records overflows.
     fn add_wide(&self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
         let rows = self.numbers.values.iter().zip(&*self.numbers.validity);
         for (number, (value, validity)) in numbers.iter().zip(rows) {
@@ -311,7 +311,7 @@ impl Measure {
         }
     }
 
-    /// A sum, and whether it does not fit.
+    /// Returns a sum, and whether it overflowed.
     const fn sum(&self, sum: u64, value: u64) -> (u64, bool) {
         match self.kind {
             Kind::I64 | Kind::Time => {
@@ -343,7 +343,7 @@ impl Measure {
         }
     }
 
-    /// The states of two groups in one.
+    /// Combines the states of two groups.
     fn combine(&self, ours: u64, theirs: u64) -> u64 {
         let signed = matches!(self.kind, Kind::I64 | Kind::Time);
         match &self.function {
@@ -360,7 +360,7 @@ impl Measure {
             Function::BitAnd | Function::BoolAnd => ours & theirs,
             Function::BitOr | Function::BoolOr => ours | theirs,
             Function::BitExclusiveOr => ours ^ theirs,
-            // These have their own ways.
+            // These functions are merged elsewhere.
             Function::CountDistinct | Function::First | Function::Last | Function::Sketch(_) => {
                 ours
             }
@@ -393,17 +393,17 @@ impl Measure {
         ours[self.at] = self.combine(ours[self.at], theirs[self.at]);
     }
 
-    /// The bit that says that the value kept is NULL.
+    /// The bit that marks the stored value as NULL.
     pub(super) const fn null_flag(&self) -> u64 {
         self.flag.rotate_left(32)
     }
 
-    /// The bit that says that a sum did not fit, at a place where other functions say what is NULL.
+    /// The bit that marks a sum as overflowed, at a place where other functions have their NULL.
     const fn over_flag(&self) -> u64 {
         self.null_flag()
     }
 
-    /// The error of a sum that 64 bits have no room for.
+    /// Returns an error when a sum does not fit into 64 bits.
     pub(super) fn check<'s>(
         &self,
         mut states: impl Iterator<Item = &'s [u64]>,

@@ -1,5 +1,5 @@
-//! Aggregates whose state is more than a number, computed by someone else: quantiles, approximate
-//! counts of values, and their like.
+//! Aggregates whose state is more than a number, which the caller computes: quantiles, approximate counts of values,
+//! and their like.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use weir_packet::Kind;
 use super::measure::numbers;
 use crate::{Expression, Row};
 
-/// An aggregate function that someone else computes, from arrays of values.
+/// An aggregate function that the caller computes from arrays of values.
 pub trait Sketch: fmt::Debug + Send + Sync {
     /// The name of the function in SQL.
     fn name(&self) -> &str;
@@ -23,46 +23,44 @@ pub trait Sketch: fmt::Debug + Send + Sync {
     /// The types of the states of a group, which can be merged, or of the result.
     fn data_types(&self, as_states: bool) -> Vec<DataType>;
 
-    /// No groups yet.
+    /// Starts without groups.
     ///
-    /// # Errors
-    /// When arguments of the function are not what it takes.
+    /// When arguments of the function are invalid.
     fn start(&self) -> Result<Box<dyn Sketches>, ArrowError>;
 }
 
 /// The states of a [`Sketch`] for all groups, which are numbered from 0.
 pub trait Sketches: Send {
-    /// Adds each of the values, of which none is NULL, to the group whose number is at its place. There
-    /// are `groups` of them so far, also ones without a value.
+    /// Adds each of the values, of which none is NULL, to the group whose number is at its place in `of`. There are
+    /// `groups` of them so far, also ones without a value.
     ///
-    /// # Errors
-    /// When the values are not what the function takes.
+    /// When the function does not support the values.
     fn add(&mut self, values: ArrayRef, of: &[usize], groups: usize) -> Result<(), ArrowError>;
 
-    /// Adds states that [`Sketches::take_states`] gave, as [`Sketches::add`] adds values.
+    /// Adds states from [`Sketches::take_states`], as [`Sketches::add`] adds values.
     ///
     /// # Errors
     /// When they are not states of the same function.
     fn merge(&mut self, states: &[ArrayRef], of: &[usize], groups: usize)
     -> Result<(), ArrowError>;
 
-    /// The states of all groups, which are then forgotten.
+    /// Returns the states of all groups, and removes the groups.
     ///
     /// # Errors
     /// When the function fails.
     fn take_states(&mut self) -> Result<Vec<ArrayRef>, ArrowError>;
 
-    /// The results of all groups, which are then forgotten.
+    /// Returns the results of all groups, and removes the groups.
     ///
     /// # Errors
     /// When the function fails.
     fn take_results(&mut self) -> Result<ArrayRef, ArrowError>;
 
-    /// Bytes allocated.
+    /// The number of allocated bytes.
     fn allocated_bytes(&self) -> usize;
 }
 
-/// Sketches, with the values on their way to them.
+/// The state of sketches, with the values on their way to them.
 pub(super) struct Sketched {
     sketch: Arc<dyn Sketch>,
     sketches: Box<dyn Sketches>,
@@ -76,7 +74,7 @@ pub(super) struct Sketched {
     given: Option<Vec<ArrayRef>>,
 }
 
-/// Values in the order in which they came.
+/// Values in the order in which they were added.
 enum SketchValues {
     Numbers(Vec<u64>),
     Texts(StringViewBuilder),
@@ -107,7 +105,7 @@ impl Sketched {
         })
     }
 
-    /// Adds the text or the address of a row; false when it is NULL. Numbers are added by [`Sketched::add`].
+    /// Adds the text or the address of a row; returns false when it is NULL. Numbers are added by [`Sketched::add`].
     pub(super) fn take(&mut self, argument: &Expression, row: &Row<'_>) -> bool {
         match &mut self.values {
             SketchValues::Numbers(_) => false,
@@ -125,8 +123,8 @@ impl Sketched {
         }
     }
 
-    /// Adds rows to the groups with these numbers, of which there are `groups`: the values are `numbers`
-    /// or have been taken, where they are `there`.
+    /// Adds rows to the groups with these numbers, of which there are `groups`: the values are `numbers` or have been
+    /// stored before, where `validity` is true.
     pub(super) fn add(&mut self, of: &[u32], numbers: &[u64], validity: &[bool], groups: usize) {
         for ((of, number), _) in of
             .iter()
@@ -144,7 +142,7 @@ impl Sketched {
         }
     }
 
-    /// Hands on what waits.
+    /// Passes the waiting values on.
     fn flush(&mut self, groups: usize) {
         let values: ArrayRef = match &mut self.values {
             SketchValues::Numbers(values) => numbers(self.kind, values.drain(..).map(Some)),
@@ -156,7 +154,7 @@ impl Sketched {
         self.note(added);
     }
 
-    /// Keeps the first failure.
+    /// Stores the first error.
     fn note(&mut self, outcome: Result<(), ArrowError>) {
         if let Err(error) = outcome {
             self.failure.get_or_insert(error);
@@ -170,7 +168,7 @@ impl Sketched {
         other.flush(of.len());
         let merged = match other.failure.take() {
             Some(failure) => Err(failure),
-            // Accumulators of DataFusion's index the first group, whether there is one or not.
+            // DataFusion's accumulators index the first group even if there is none.
             None if of.is_empty() => return,
             None => other.sketches.take_states(),
         };
@@ -207,7 +205,7 @@ impl Sketched {
         self.given = None;
     }
 
-    /// Forgets all groups.
+    /// Removes all groups.
     pub(super) fn clear(&mut self) {
         self.given = None;
         self.values = SketchValues::of(self.kind);
@@ -221,7 +219,7 @@ impl Sketched {
     pub(super) fn allocated_bytes(&self) -> usize {
         let values = match &self.values {
             SketchValues::Numbers(values) => values.capacity() * size_of::<u64>(),
-            // Views of 16 bytes, and few texts that are longer than fit into them.
+            // A view has 16 bytes, and few texts are longer than fit into it.
             SketchValues::Texts(_) | SketchValues::Addresses(_) => self.of.capacity() * 16,
         };
         self.sketches.allocated_bytes() + values + self.of.capacity() * size_of::<usize>()
@@ -231,13 +229,13 @@ impl Sketched {
 /// The kind of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wants {
-    /// Results; the groups have no more rows to come.
+    /// Final results; no more rows are added to the groups.
     Results,
-    /// Results so far, of groups that more rows come to.
+    /// Intermediate results of groups to which more rows are added.
     Snapshot,
     /// States, which another operator merges.
     States,
 }
 
-/// Values that are handed on at once: as many as a batch of rows has elsewhere.
+/// The number of values that are passed on at once: as many as a batch of rows has elsewhere.
 const VALUES: usize = 8192;

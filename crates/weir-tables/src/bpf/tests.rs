@@ -1,4 +1,4 @@
-//! The filter beside the predicate, on random packets: what the predicate keeps, the filter lets through.
+//! The filter and the predicate are compared on random packets: the filter passes what the predicate selects.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use weir_testkit::packet::{
 use super::*;
 use crate::{Row, Table};
 
-/// Runs a program as the kernel does: the bytes of the packet that pass, 0 for none.
+/// Runs a program as the kernel does; returns the number of bytes of the packet that pass, 0 for none.
 fn run(program: &[Instruction], packet: &[u8]) -> u32 {
     let (mut at, mut accumulator) = (0, 0_u32);
     loop {
@@ -90,14 +90,14 @@ fn v6() -> [Ipv6Addr; 3] {
     ["2001:db8::1", "2001:db8::2", "fe80::5"].map(|text| text.parse().unwrap())
 }
 
-/// The payload of an IP packet with its protocol.
+/// Returns the payload of an IP packet and its protocol.
 fn transport(random: &mut Random, src: IpAddr, dst: IpAddr) -> (u8, Vec<u8>) {
     let (from, to) = (random.pick(&PORTS), random.pick(&PORTS));
     match random.below(4) {
         0 => (protocol::TCP, Tcp::new(from, to).segment(src, dst, b"data")),
         1 => (protocol::ICMP, icmp_echo(false, 1, 1, b"ping")),
         2 => {
-            // Perhaps a tunnel with a packet inside.
+            // The packet may be a tunnel with a packet inside.
             let (_, inner) = transport_of_tunnel(random);
             (protocol::UDP, udp(src, dst, from, to, &inner))
         }
@@ -134,7 +134,7 @@ fn ip(random: &mut Random) -> (u16, Vec<u8>) {
     }
 }
 
-/// A frame, and how the kernel's filter sees it.
+/// Returns a frame, and the bytes that the kernel's filter sees.
 fn frame(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
     let (kind, packet) = ip(random);
     let (a, b) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
@@ -150,7 +150,7 @@ fn frame(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
         }
         _ => ethernet(b, a, kind, &packet),
     };
-    // Damage, options, fragments, cut packets.
+    // The frame may have damage, options, fragments, or be truncated.
     match random.below(4) {
         0 => {
             let place = 12 + random.below(frame.len().saturating_sub(12).clamp(1, 40));
@@ -272,7 +272,7 @@ fn the_filter_lets_through_what_the_predicate_keeps() {
             dropped += u64::from(!passes);
         }
     }
-    // Both happen often enough to mean something.
+    // Both outcomes are frequent enough for the test to mean something.
     assert!(kept > 5_000 && dropped > 5_000, "{kept} {dropped}");
 }
 
@@ -332,7 +332,7 @@ fn the_filter_decides_what_is_plain() {
             );
         }
     }
-    // Nothing to decide, a link type that is not known here, jumps that are too long.
+    // There is no filter when no packet can be dropped, for an unsupported link type, or when a jump is too long.
     assert!(compile(&Predicate::IsNull(column("ip.src")), LinkType::ETHERNET).is_none());
     assert!(compile(&port("udp.dstport", 53), LinkType::SUNATM).is_none());
     let many = (0..300).map(Constant::Integer).collect();

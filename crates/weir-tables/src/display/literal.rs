@@ -1,4 +1,4 @@
-//! Values as filters write them.
+//! Parses the literals of filters.
 
 use std::net::Ipv4Addr;
 
@@ -9,7 +9,7 @@ use weir_packet::Address;
 use super::{Literal, Type, calculated};
 use crate::predicate::Network;
 
-/// A literal as a value of this type.
+/// Parses a literal as a value of this type.
 pub(super) fn literal(operand: &Operand, kind: Type) -> Result<Literal, Error> {
     let wrong = |wanted: &str, hint: &str| {
         let error = Error::new(format!("expected {wanted}"), operand.start, operand.end);
@@ -122,7 +122,7 @@ fn number(word: &str) -> Option<i128> {
     Some(if negative { -number } else { number })
 }
 
-/// `00:11:22`, `00-11-22`, `0011.2233.4455` or `11`: bytes in hexadecimal.
+/// Parses bytes in hexadecimal, such as `00:11:22`, `00-11-22`, `0011.2233.4455` or `11`.
 fn bytes(word: &str) -> Option<Vec<u8>> {
     let pairs = |text: &str| -> Option<Vec<u8>> {
         let digits: Vec<u8> = text
@@ -153,7 +153,7 @@ pub(super) fn is_bytes(word: &str) -> bool {
     word.contains([':', '-']) && bytes(word).is_some() || (word.len() == 2 && bytes(word).is_some())
 }
 
-/// Seconds since 1970, with a fraction, in nanoseconds.
+/// Parses seconds since 1970, with a fraction; returns nanoseconds.
 fn seconds(word: &str) -> Option<i128> {
     let (whole, fraction) = word.split_once('.').unwrap_or((word, ""));
     if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -169,7 +169,7 @@ fn seconds(word: &str) -> Option<i128> {
     })
 }
 
-/// `2026-11-23 10:00:00.5` in UTC, in nanoseconds since 1970.
+/// Parses a time in UTC such as `2026-11-23 10:00:00.5`; returns nanoseconds since 1970.
 fn date(text: &str) -> Option<i128> {
     let text = text.trim().trim_end_matches('Z');
     let (day, time) = text.split_once([' ', 'T']).unwrap_or((text, "00:00:00"));

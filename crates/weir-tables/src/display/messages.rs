@@ -1,8 +1,8 @@
-//! Fields of messages: columns of the tables of what packets carry, asked frame by frame.
+//! Fields of messages: columns of the tables of extractions, evaluated frame by frame.
 //!
-//! A message belongs to the frame that completed it, as in Wireshark, and one that an error of ICMP quotes to the frame of the
-//! error. Which frames have one of which a relation holds
-//! is a bit each, so that a capture of a hundred million packets takes 12 MB for each relation.
+//! A message belongs to the frame that completed it, as in Wireshark, and one that an ICMP error quotes to the frame of
+//! the error. Each relation has a bit for each frame, so that a capture of a hundred million packets takes 12 MB for
+//! each relation.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -22,22 +22,22 @@ use crate::{
     Table,
 };
 
-/// A field of messages: where its values are.
+/// A field of messages, and the columns with its values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MessageField {
     table: &'static Extraction,
     /// Columns that have its values, each with the column that numbers the frame.
     places: Vec<(String, &'static str)>,
-    /// Texts that are addresses.
+    /// True when the texts are addresses.
     is_address: bool,
     /// The field is of HTTP/2, or of earlier versions, which share a table; `None` for other protocols.
     is_http2: Option<bool>,
-    /// Only messages have it of which this column is true.
+    /// The column that must be true for a message to have the field.
     only: Option<&'static str>,
 }
 
 impl MessageField {
-    /// The field of this name, in lower case, and what its values are.
+    /// The field of this name, in lower case, and the type of its values.
     pub(super) fn named(name: &str) -> Option<(Self, Type)> {
         let (mut field, kind) = Self::of_table(name)?;
         field.is_http2 = match field.table.name {
@@ -148,7 +148,7 @@ impl MessageField {
 /// The number of the frame that completed a message.
 const FRAME: &str = "frame.number";
 
-/// Tables whose rows are no messages, or are several at once; what of them are fields stands in [`PLACED`].
+/// Tables whose rows are no messages, or are several at once; the fields that they have are in [`PLACED`].
 const APART: &[&str] = &[
     "flows",
     "flow_packets",
@@ -167,7 +167,7 @@ const PACKETS: &[&str] = &[
     "frame.", "addr.", "port.", "ip.", "ipv6.", "tcp.", "udp.", "sctp.", "flow.", "eth.", "vlan.",
 ];
 
-/// Columns of this project's, which Wireshark has by no such name, with another meaning or of more protocols.
+/// Columns of weir that Wireshark does not have by that name, with that meaning, or of the same protocols.
 const OWN: &[&str] = &[
     "dns.qry.names",
     "dns.qry.types",
@@ -178,7 +178,7 @@ const OWN: &[&str] = &[
     "sdp.media.port",
 ];
 
-/// Fields of DNS that Wireshark has of responses only, and the column that tells these.
+/// Fields of DNS that Wireshark has in responses only. A column marks these.
 const OF_RESPONSES: &[&str] = &["dns.flags.authoritative", "dns.flags.recavail"];
 const IS_RESPONSE: &str = "dns.flags.response";
 
@@ -281,10 +281,10 @@ const VERSIONS: [(&str, &str); 3] = [
 /// The value of `http.version` for HTTP/2.
 const HTTP2: &str = "HTTP/2";
 
-/// Rows that are of a protocol with other names in Wireshark: the table, a column, and its value in them.
+/// Rows of a protocol with other names in Wireshark: the table, a column, and its value in them.
 const EXCEPT: &[(&str, &str, &str)] = &[("tls", "tls.carrier", "dtls")];
 
-/// Protocols that a frame has when it has a message of theirs, with the columns that number such frames.
+/// Protocols whose messages make a frame one of the protocol, with the columns of the frame numbers.
 const PROTOCOLS: &[(&str, &str, &[&str])] = &[
     ("sip", "sip", &[FRAME]),
     ("rtp", "rtp", &[FRAME]),
@@ -317,7 +317,7 @@ impl FieldTest {
     }
 }
 
-/// The tests of a filter on messages, and of each file the frames with messages that pass them.
+/// The tests of a filter on messages, and the frames of each file with messages that pass them.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     asked: OnceLock<Vec<FieldTest>>,
@@ -335,7 +335,7 @@ struct Answers {
     frames: Vec<Frames>,
 }
 
-/// Numbers of frames.
+/// A set of numbers of frames.
 #[derive(Clone, Debug, Default)]
 struct Frames(Vec<u64>);
 
@@ -392,7 +392,7 @@ impl Messages {
         std::mem::take(&mut *notes)
     }
 
-    /// Whether the frame of a row has a message of which this holds.
+    /// Returns whether the frame of a row has a message for which this relation holds.
     pub(super) fn hold(&self, question: usize, row: &Row<'_>) -> bool {
         let number = row.packet.frame().number;
         let is_among = |answers: &Answers| {
@@ -515,7 +515,7 @@ impl Messages {
                 passed.remove_all(failed);
             }
         }
-        // The scan of the packets reports what is wrong with the file.
+        // The scan of the packets reports damage of the file.
         self.note(scan.notes());
     }
 
@@ -525,18 +525,18 @@ impl Messages {
     }
 }
 
-/// The columns of a batch with the values of a field, the numbers of its frames, and the version of HTTP with the flag whether that
-/// has to be 2.
+/// The columns of a batch with the values of a field, the numbers of its frames, and the version of HTTP with the flag
+/// whether that has to be 2.
 #[derive(Clone, Copy)]
 struct Places {
     values: usize,
     numbers: usize,
     version: Option<(usize, bool)>,
-    /// A column that has to be true.
+    /// A column that must be true.
     only: Option<usize>,
 }
 
-/// Asks each message of a batch.
+/// Tests each message of a batch.
 fn decide(
     asked: &FieldTest,
     batch: &RecordBatch,
@@ -594,7 +594,7 @@ pub(super) struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// Hands each value to `f` until that gives false. Gives false when it was stopped.
+    /// Passes each value to `f` until that returns false. Returns false when it was stopped.
     pub(super) fn each(&self, f: &mut dyn FnMut(FieldValue<'_>) -> bool) -> bool {
         let row = self.row;
         match self.values.data_type() {

@@ -15,7 +15,7 @@ use super::{Literal, Sign, Test, Type, ValueSource};
 use crate::names::{Meaning, Name, advice};
 use crate::{Column, Origin, Table};
 
-/// Finds what the words of a filter are.
+/// Resolves the words of a filter.
 pub(super) struct FilterReader<'t> {
     table: &'t Table,
     columns: Vec<Column>,
@@ -87,8 +87,8 @@ impl<'t> FilterReader<'t> {
         })
     }
 
-    /// A relation as a question to messages, when it asks for a field of theirs; `columns` is how many of packets
-    /// were asked for before it.
+    /// Turns a relation into a test of messages, when it has a field of messages; `columns` is the number of packet
+    /// columns that were read before it.
     fn of_messages(
         &mut self,
         test: Test,
@@ -114,7 +114,7 @@ impl<'t> FilterReader<'t> {
         ))
     }
 
-    /// Notes the field of messages that a relation asks for: one.
+    /// Sets the field of messages of a relation, which may have one only.
     fn ask(&mut self, field: MessageField, operand: &Operand) -> Result<(), Error> {
         match &self.field {
             Some(known) if *known != field => Err(Error::new(
@@ -248,7 +248,7 @@ impl<'t> FilterReader<'t> {
         Ok(Test::Compare(quantifier, left_source, sign, right_source))
     }
 
-    /// True of what is no field, protocol or function.
+    /// Returns true for an operand that is no field, protocol or function.
     fn is_literal(&self, operand: &Operand) -> bool {
         match &operand.kind {
             OperandKind::Text(_) | OperandKind::Character(_) => true,
@@ -259,7 +259,7 @@ impl<'t> FilterReader<'t> {
                     || derived(&lower).is_some()
                     || self.fields(&lower).is_some()
                     || MessageField::named(&lower).is_some();
-                // A word that looks like the name of a field is an unknown one.
+                // A word that looks like the name of a field is an unknown field.
                 let like_a_value = word
                     .starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == ':')
                     || word.contains([':', '/'])
@@ -385,7 +385,7 @@ impl<'t> FilterReader<'t> {
         }
     }
 
-    /// The greatest or least value of all arguments, which are of one kind.
+    /// Builds the greatest or least value of all arguments, which are of one type.
     fn extreme(
         &mut self,
         operand: &Operand,
@@ -428,7 +428,7 @@ impl<'t> FilterReader<'t> {
         Ok((ValueSource::Extreme(side, sources), kind))
     }
 
-    /// Refuses what looks at all values of a frame at once, of a field of messages.
+    /// Refuses a function over all values of a frame for a field of messages.
     fn not_of_messages(&self, operand: &Operand, message: &str) -> Result<(), Error> {
         match &self.field {
             None => Ok(()),
@@ -475,7 +475,7 @@ impl<'t> FilterReader<'t> {
             match column.origin {
                 Origin::Packet(field, needs) => {
                     fields.push(field);
-                    // Options of IPv6 are in headers of two kinds.
+                    // IPv6 options are in headers of two kinds.
                     if let Needs::Layer(of) = needs
                         && !field.name.starts_with("ipv6.opt.")
                     {
@@ -513,7 +513,7 @@ impl<'t> FilterReader<'t> {
         Ok((ValueSource::Fields(fields, layer, number), kind))
     }
 
-    /// A field that is a part of another one.
+    /// Builds a field that is a part of another one.
     fn derive(
         &mut self,
         operand: &Operand,
@@ -543,7 +543,7 @@ impl<'t> FilterReader<'t> {
         })
     }
 
-    /// The columns that a field is.
+    /// The columns that a field stands for.
     fn fields(&self, name: &str) -> Option<Vec<Column>> {
         let column = |name: &str| {
             let underscored = name.replace('-', "_");
@@ -595,7 +595,7 @@ const FUNCTIONS: &[&str] = &[
     "abs", "count", "len", "lower", "max", "min", "string", "upper",
 ];
 
-/// Names of Wireshark's that mean nearly, and not quite, what a column has which SQL takes for them.
+/// Wireshark's names with nearly, and not quite, the meaning of a column for which SQL takes them.
 const APART: &[&str] = &["icmp.resp_to", "tcp.segment_data", "frame.encap_type"];
 
 /// A part of a field that is a field by itself.
@@ -645,7 +645,7 @@ fn layer_named(name: &str) -> Option<Layer> {
     Layer::from_index(index)
 }
 
-/// True of what tells packets by its name alone.
+/// Returns true for a name that is a condition by itself.
 pub(super) fn is_protocol(name: &str) -> bool {
     layer_named(name).is_some() || carried(name).is_some() || MessageField::protocol(name).is_some()
 }
@@ -656,7 +656,7 @@ fn carried(name: &str) -> Option<&'static str> {
     known.map(|(_, ports)| *ports)
 }
 
-/// See [`carried`]: what Wireshark too tells by the port alone.
+/// The protocols of [`carried`], which Wireshark too recognises by the port alone.
 const CARRIED: &[(&str, &str)] = &[
     (
         "dns",
@@ -671,7 +671,7 @@ const CARRIED: &[(&str, &str)] = &[
     ("syslog", "udp.port == 514 && udp.length > 8"),
 ];
 
-/// A pattern with the bytes that are no ASCII as escapes: patterns look at bytes.
+/// Returns a pattern in which bytes that are no ASCII are escaped: patterns match bytes.
 fn pattern_text(pattern: &[u8]) -> String {
     use std::fmt::Write as _;
     let mut text = String::with_capacity(pattern.len());

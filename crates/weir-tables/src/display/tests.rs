@@ -223,7 +223,7 @@ fn what_packets_do_not_have_is_said_with_its_place() {
     }
 }
 
-/// Every packet was decoded to its last header to look for a text in its bytes.
+/// Every packet was decoded to its last header to search its bytes for a text.
 #[test]
 fn what_is_asked_of_bytes_alone_decodes_nothing() {
     for (filter, decodes) in [

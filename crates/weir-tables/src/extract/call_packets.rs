@@ -1,4 +1,4 @@
-//! `call_packets`: one row a packet that carries something of a call.
+//! `call_packets`: one row a packet that carries signalling or media of a call.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -35,8 +35,8 @@ struct CallPackets {
     last: Option<VecDeque<(String, Vec<u64>)>>,
 }
 
-/// The files so far. A message may begin in one file and end in another, so that the numbers of records are extended by the number
-/// of their file.
+/// The files so far. A message may begin in one file and end in another, so that the numbers of records are extended by
+/// the number of their file.
 #[derive(Default)]
 pub(super) struct Files {
     names: Vec<String>,
@@ -44,7 +44,7 @@ pub(super) struct Files {
     current: usize,
 }
 
-/// Bits of the number of a record in its file.
+/// The number of bits of the number of a record in its file.
 const RECORD_BITS: u32 = 40;
 
 impl Files {
@@ -84,7 +84,7 @@ impl Extract for CallPackets {
         let number = self.files.number(row.file, row.packet.frame().number);
         let packet = row.packet.with_number(number);
         let files = &self.files;
-        // Both kinds of finds go to the same rows, one after the other.
+        // Messages and media are passed to the same rows, one after the other.
         let rows = std::cell::RefCell::new(rows);
         self.finder.packet_with_sip(
             &packet,
@@ -141,7 +141,7 @@ fn call_id(message: &SipMessage<'_>) -> Option<String> {
     Some(String::from_utf8_lossy(call_id).into_owned())
 }
 
-/// Each once, in order; without that of the capture's end.
+/// Returns each number once, in order; without the 0 of the capture's end.
 fn frames(last: u64, others: &[u64]) -> Vec<u64> {
     let mut frames: Vec<u64> = others.iter().copied().chain([last]).collect();
     frames.retain(|number| *number > 0);

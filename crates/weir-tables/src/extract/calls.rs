@@ -53,7 +53,7 @@ impl Default for CallTable {
 #[derive(Default)]
 struct Followed {
     calls: Calls,
-    /// Calls that are reported and have no place in the batch yet. No more than were followed.
+    /// Finished calls that have no place in the batch yet, no more than were followed.
     told: VecDeque<Call>,
     last_ns: i64,
 }
@@ -78,7 +78,7 @@ impl CallTable {
         while !rows.is_full()
             && let Some(call) = self.followed.told.pop_front()
         {
-            // A Call-ID is found as it was sent, before it is made legible.
+            // The Call-ID is looked up as it was sent, before its bytes that are no UTF-8 are replaced.
             let heard = self.streams.heard(&call.call_id);
             let call = legible(call);
             push_item(rows, file, &CallItem(HeardCall { call, heard }));
@@ -159,7 +159,7 @@ fn notes(calls: &Calls, finder: &Finder) -> Vec<String> {
         .collect()
 }
 
-/// The call with all its texts in UTF-8: what is not becomes U+FFFD.
+/// Returns the call with all its texts in UTF-8: other bytes become U+FFFD.
 fn legible(mut call: Call) -> Call {
     mend(&mut call.call_id);
     call.request_uri.iter_mut().for_each(mend);
@@ -185,7 +185,7 @@ fn mend(text: &mut Vec<u8>) {
 
 struct CallItem(HeardCall);
 
-/// A call, and what its streams went through.
+/// A call, and the quality of its streams.
 struct HeardCall {
     call: Call,
     heard: Heard,
@@ -210,7 +210,7 @@ impl HeardCall {
         self.is_caller_known.then_some(&self.call.callee)
     }
 
-    /// The sockets of the first INVITE, where it is known which way it went.
+    /// The sockets of the first INVITE, where its direction is known.
     fn way(&self) -> Option<Flow> {
         self.flow.filter(|_| self.is_caller_known)
     }

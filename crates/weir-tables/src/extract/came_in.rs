@@ -1,18 +1,19 @@
-//! The frames of octets that wait for the end of their message.
+//! The numbers of the frames whose octets wait for the end of their message.
 
 use std::collections::VecDeque;
 
 use weir_flow::{Content, Payload};
 
-/// The frames of one direction of a connection, from the one on in which the message under way begins.
+/// The frames of one direction of a connection, from that on in which the message under way begins.
 #[derive(Debug, Default)]
 pub(super) struct CameIn {
-    /// The frames, each with the number of its octets; frames of one piece are adjacent, and the first of them has the octets.
+    /// The frames, each with the number of its octets; frames of one piece are adjacent, and the first of them has the
+    /// octets.
     frames: VecDeque<(u64, usize)>,
     octets: usize,
 }
 
-/// Frames of a message under way, at most: the first of more are left out.
+/// The number of frames of a message under way, at most: the first of more are left out.
 const FRAMES_MAX: usize = 4_096;
 
 impl CameIn {
@@ -45,7 +46,7 @@ impl CameIn {
         }
     }
 
-    /// Bytes that it takes.
+    /// The number of bytes that the value takes.
     pub(super) fn held_bytes(&self) -> usize {
         let each = size_of::<(u64, usize)>();
         self.frames.capacity().saturating_mul(each)

@@ -7,7 +7,7 @@ pub(crate) trait Cut {
     /// Reads the next content, and reports the pieces that it completes.
     fn cut(&mut self, content: Content<'_>, each: &mut dyn FnMut(Piece<'_>));
 
-    /// Bytes that wait for the end of their message.
+    /// The number of bytes that wait for the end of their message.
     fn held_bytes(&self) -> usize;
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Piece<'p> {
 #[derive(Debug)]
 pub(crate) struct Conversation<F> {
     framers: [F; 2],
-    /// A message was found, or the port says that there will be one.
+    /// True when a message was found, or the port is that of the protocol.
     is_sure: bool,
 }
 
@@ -33,12 +33,12 @@ impl<F: Cut> Conversation<F> {
         Self { framers, is_sure }
     }
 
-    /// Some message was found, or the port says that there will be one.
+    /// Returns whether a message was found, or the port is that of the protocol.
     pub(crate) const fn is_sure(&self) -> bool {
         self.is_sure
     }
 
-    /// Bytes of a direction that wait for the end of their message.
+    /// The number of bytes of a direction that wait for the end of their message.
     pub(crate) fn held_of(&self, sender: Sender) -> usize {
         let side = usize::from(sender == Sender::High);
         self.framers.get(side).map_or(0, Cut::held_bytes)

@@ -1,5 +1,5 @@
-//! The fields of conversations for display filters: a row for each TCP and UDP header, with the number that Wireshark gives its
-//! conversation. It is not a table of SQL, whose `flow.id` numbers flows.
+//! The fields of conversations for display filters: a row for each TCP and UDP header, with the number that Wireshark
+//! gives its conversation. It is not a table of SQL, whose `flow.id` numbers flows.
 
 use weir_flow::{Analyzed, Conversations, Conversed, More};
 use weir_packet::{Kind, Needs, Value};
@@ -9,7 +9,7 @@ use super::{Extract, Extraction, Item, ItemField, columns, in_words};
 use crate::scan::Rows;
 use crate::{Column, Row};
 
-/// See the module.
+/// The extraction of this module.
 pub(crate) const EXTRACTION: Extraction = Extraction {
     name: "conversations",
     doc: "one row a header of TCP or UDP, with the number of its conversation",
@@ -20,14 +20,14 @@ pub(crate) const EXTRACTION: Extraction = Extraction {
     aliases: &[],
 };
 
-/// Whether the field is one of these.
+/// Returns whether this extraction has the field.
 pub(crate) fn has(name: &str) -> bool {
     OWN.iter().any(|field| field.name == name)
 }
 
 type ConversationGetter = fn(&Conversed) -> Option<Value<'static>>;
 
-/// A flag is there or not, and never false, as in Wireshark.
+/// Returns true for a flag that is set, otherwise NULL and never false, as in Wireshark.
 const fn flag(analyzed: Option<Analyzed>, flag: u32) -> Option<Value<'static>> {
     match analyzed {
         Some(analyzed) if analyzed.is(flag) => Some(Value::Bool(true)),
@@ -39,7 +39,7 @@ fn more(said: &Conversed, get: fn(&More) -> Option<u32>) -> Option<Value<'static
     number(get(said.numbers.as_ref()?.more.as_ref()?)?)
 }
 
-/// The duration, unless it is of no time.
+/// The duration in seconds; NULL when it is zero.
 fn elapsed(span_ns: i64) -> Option<Value<'static>> {
     seconds(span_ns).filter(|_| span_ns != 0)
 }
@@ -115,7 +115,7 @@ const OWN: &[ItemField<ConversationGetter>] = &[
         "Number of that record", GUIDE),
 ];
 
-/// Wireshark has it beside something else that it says of the segment.
+/// Wireshark has the value only beside another result of its analysis of the segment.
 fn initial_rtt(said: &Conversed, analyzed: Analyzed) -> Option<Value<'static>> {
     let has_octets = said.numbers.is_some_and(|it| it.len > 0);
     let has_more = has_octets || analyzed.flags != 0 || analyzed.acks.is_some();
@@ -133,7 +133,7 @@ impl Item for Conversed {
     }
 }
 
-/// Numbers the conversations of a capture.
+/// The extractor, which numbers the conversations of a capture.
 struct OfFilter(Conversations);
 
 impl Extract for OfFilter {

@@ -49,7 +49,7 @@ impl Protocol for Dhcp {
     }
 }
 
-/// A message, and what was made of it.
+/// A message and its parsed form.
 struct DhcpItem {
     captured: Captured,
     cache: Cache,
@@ -81,7 +81,7 @@ impl Captured {
         }
     }
 
-    /// A text without the zeros that may end it.
+    /// A text without the zeros at its end.
     fn text(&self, code: u8) -> Option<String> {
         let text = self.option(code)?;
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -92,7 +92,7 @@ impl Captured {
         four(self.four(code)?)
     }
 
-    /// The four octets of an option; the first four where it was given twice.
+    /// The four octets of an option; the first four where it is repeated.
     fn four(&self, code: u8) -> Option<[u8; 4]> {
         let message = self.message()?;
         let first = message.options().find(|option| option.code == code)?;
@@ -100,7 +100,7 @@ impl Captured {
         whole.or_else(|| <[u8; 4]>::try_from(&*self.option(code)?).ok())
     }
 
-    /// The reason why the message cannot be read to its end.
+    /// The reason why the message cannot be decoded to its end.
     fn fault(&self) -> Option<&'static str> {
         match self.missing {
             0 => self.message()?.fault().map(Fault::as_str),

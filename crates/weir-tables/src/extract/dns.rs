@@ -29,16 +29,16 @@ struct Dns {
     questions: Questions,
 }
 
-/// Port of NetBIOS' name service (RFC 1002).
+/// The port of the NetBIOS name service (RFC 1002).
 const NETBIOS_PORT: u16 = 137;
 
-/// True for messages between these ports, whatever they look like.
+/// Returns true for ports of the protocol, whatever the contents are.
 fn is_port(ports: [u16; 2]) -> bool {
     let known = [PORT, MULTICAST_PORT, LINK_LOCAL_PORT];
     ports.iter().any(|port| known.contains(port))
 }
 
-/// Whether a datagram is a message. Messages of the NetBIOS name service look alike and are excluded.
+/// Returns whether a datagram is a message. Messages of the NetBIOS name service look alike and are excluded.
 fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
     if ports.contains(&NETBIOS_PORT) && !ports.contains(&PORT) {
         return false;
@@ -49,7 +49,7 @@ fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
     }
 }
 
-/// Whether the first bytes of a stream are a length and a message (RFC 1035, 4.2.2).
+/// Returns whether the first bytes of a stream are a length and a message (RFC 1035, 4.2.2).
 fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
     let is_message = || match length(bytes) {
         Length::Message { skip, total } => bytes.get(skip..total).is_some_and(looks_like_dns),
@@ -58,7 +58,7 @@ fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
     is_port(ports) || is_message()
 }
 
-/// Whether further bytes of a stream may complete a message.
+/// Returns whether further bytes of a stream may complete a message.
 fn may_begin(bytes: &[u8]) -> bool {
     match length(bytes) {
         Length::Message { skip, total } => {
@@ -69,7 +69,7 @@ fn may_begin(bytes: &[u8]) -> bool {
     }
 }
 
-/// Octets of the shortest question, with its length before it.
+/// The number of octets of the shortest question, with its length before it.
 const SHORTEST_OCTETS: usize = 2 + 12 + 5;
 
 /// The length of the first message of a stream.
@@ -83,7 +83,7 @@ fn length(bytes: &[u8]) -> Length {
     }
 }
 
-/// The message of a payload that was found, and where it came.
+/// Reads the message of a payload.
 pub(super) fn read<'m>(
     bytes: &'m [u8],
     way: &Way,
@@ -98,8 +98,8 @@ pub(super) fn read<'m>(
     Some((message, way))
 }
 
-/// True of a response that has a question: those of multicast DNS are often sent without (RFC 6762, 6), and those of LLMNR go
-/// another way (RFC 4795, 2.4).
+/// Returns true for a response that has a question: those of multicast DNS are often sent without (RFC 6762, 6), and
+/// those of LLMNR take another path (RFC 4795, 2.4).
 pub(super) fn may_be_early(message: &Message<'_>) -> bool {
     message.is_response() && message.dialect() == Dialect::Unicast
 }
@@ -109,10 +109,11 @@ pub(super) trait DnsTable: Default + Send + 'static {
     /// The table's name.
     const NAME: &'static str;
 
-    /// Makes rows of a message, as [`Protocol::message_or_wait`] does where an answer `waits` for a question that is not known.
+    /// Makes rows of a message, as [`Protocol::message_or_wait`] does when an answer may wait (`waits`) for an unknown
+    /// question.
     fn take(&mut self, bytes: &[u8], way: &Way, waits: bool, push: &mut Push<'_>) -> Option<bool>;
 
-    /// The capture is over: pushes a row for what is open; false when there is none.
+    /// Ends the capture: pushes a row for an open entry; returns false when there is none.
     fn finish(&mut self, _push: &mut Push<'_>) -> bool {
         false
     }
@@ -201,12 +202,12 @@ impl DnsTable for Dns {
     }
 }
 
-/// The parts of a message that columns are read from.
+/// The parts of a message from which columns are read.
 struct DnsItem<'m> {
     message: Message<'m>,
     ask: Ask,
     time_ns: Option<i64>,
-    /// Octets of it were not captured.
+    /// True when octets of the message were not captured.
     is_cut: bool,
     question: OnceCell<Option<Question<'m>>>,
     name: OnceCell<String>,
@@ -214,7 +215,7 @@ struct DnsItem<'m> {
     lists: [OnceCell<List>; LISTS_MAX],
 }
 
-/// Columns of lists, at most.
+/// The number of columns of lists, at most.
 const LISTS_MAX: usize = 48;
 
 impl<'m> DnsItem<'m> {
@@ -258,7 +259,7 @@ impl<'m> DnsItem<'m> {
         Some(Value::Bool(self.message.flags() & bit != 0))
     }
 
-    /// A flag that messages of DNS have, and of multicast DNS.
+    /// A flag that messages of DNS and of multicast DNS have.
     fn flag_of_dns(&self, bit: u16) -> Option<Value<'static>> {
         self.flag(bit)
             .filter(|_| self.message.dialect() != Dialect::LinkLocal)
@@ -275,18 +276,18 @@ impl<'m> DnsItem<'m> {
             .filter(|_| self.message.dialect() == Dialect::LinkLocal)
     }
 
-    /// AD: in questions it says that the flag is understood (RFC 6840, 5.7), and is there only where it is set.
+    /// The flag AD: in queries it means that the flag is understood (RFC 6840, 5.7), and is there only where it is set.
     fn authenticated(&self) -> Option<Value<'static>> {
         self.flag_of_dns(0x0020)
             .filter(|flag| self.message.is_response() || *flag == Value::Bool(true))
     }
 
-    /// Entries of a section of messages that are no updates.
+    /// The number of entries of a section of messages that are no updates.
     fn count(&self, section: Section) -> Option<Value<'static>> {
         number(self.message.count(section)).filter(|_| !self.message.is_update())
     }
 
-    /// Entries of a section of updates.
+    /// The number of entries of a section of updates.
     fn count_of_update(&self, section: Section) -> Option<Value<'static>> {
         number(self.message.count(section)).filter(|_| self.message.is_update())
     }
@@ -400,7 +401,7 @@ enum Collect {
     Records(fn(&Record<'_>, &mut List)),
 }
 
-/// A column that collects what the data of records say.
+/// A column that collects values from the data of records.
 macro_rules! of_data {
     ($pattern:pat, $list:ident, $collect:expr) => {
         Collect::Records(|record, $list| {

@@ -1,4 +1,4 @@
-//! Answers that were captured before their questions, as two taps whose packets are put together late give them.
+//! Answers that were captured before their questions, which happens when the packets of two taps are merged late.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -6,12 +6,12 @@ use weir_flow::Endpoint;
 
 use super::messages::Way;
 
-/// Answers without a question. Each waits a moment for the question to come.
+/// Answers without a question. Each waits a moment for its question.
 #[derive(Debug, Default)]
 pub(super) struct EarlyAnswers {
     /// The waiting answers, numbered in the order in which they were captured.
     waiting: BTreeMap<u64, EarlyAnswer>,
-    /// Those from one end to another, the oldest first.
+    /// The numbers of the answers from one end to another, the oldest first.
     by_ends: HashMap<(Endpoint, Endpoint), VecDeque<u64>>,
     bytes: usize,
     next: u64,
@@ -25,15 +25,16 @@ pub(super) struct EarlyAnswer {
     pub(super) file: String,
 }
 
-/// The time that an answer waits: that of the octets of a TCP stream that were acknowledged before they came.
+/// The time that an answer waits, in nanoseconds: the same as for octets of a TCP stream that were acknowledged before
+/// they came.
 const PATIENCE_NS: i64 = 1_000_000_000;
-/// Answers that wait, at most, those of the same ends among them, and the octets of all.
+/// The number of answers that wait, at most; of those with the same ends; and of the octets of all.
 const ANSWERS_MAX: usize = 4_096;
 const OF_ENDS_MAX: usize = 64;
 const BYTES_MAX: usize = 4 << 20;
 
 impl EarlyAnswers {
-    /// Keeps an answer until its question comes. False where there is no room for it among those of its ends.
+    /// Stores an answer until its question comes. Returns false when there is no room for it among those of its ends.
     pub(super) fn keep(&mut self, bytes: &[u8], way: &Way, file: &str) -> bool {
         let of_ends = self.by_ends.entry(way.pair()).or_default();
         if of_ends.len() >= OF_ENDS_MAX {
@@ -51,7 +52,8 @@ impl EarlyAnswers {
         true
     }
 
-    /// The oldest answer, once its question did not come in time, or too many wait. `passed_ns` is the elapsed time.
+    /// Removes the oldest answer, once its question did not come in time, or too many wait. `passed_ns` is the elapsed
+    /// time.
     pub(super) fn take_due(&mut self, passed_ns: i64) -> Option<EarlyAnswer> {
         let (_, oldest) = self.waiting.first_key_value()?;
         let is_due = passed_ns.saturating_sub(oldest.way.passed_ns) > PATIENCE_NS
@@ -60,13 +62,13 @@ impl EarlyAnswers {
         if is_due { self.take_oldest() } else { None }
     }
 
-    /// The oldest answer.
+    /// Removes the oldest answer.
     pub(super) fn take_oldest(&mut self) -> Option<EarlyAnswer> {
         let (number, _) = self.waiting.first_key_value()?;
         self.take(*number)
     }
 
-    /// Hands the answers to what came this way to `take`, and keeps those for which it is false.
+    /// Passes the answers to a question that came this way to `take`, and keeps those for which it returns false.
     pub(super) fn take_answers(&mut self, way: &Way, take: &mut dyn FnMut(&EarlyAnswer) -> bool) {
         if self.waiting.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! `flow_fragments`: one row a fragment of IP, with the flow of the packet that it is a part of.
+//! `flow_fragments`: one row an IP fragment, with the flow of its packet.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use super::{Extract, Extraction, Item, ItemField, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
-/// See the module.
+/// The extraction of this module.
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "flow_fragments",
     doc: "one row a fragment of IP, with the number of the flow of the packet that it is a part of",
@@ -33,11 +33,11 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 struct FlowFragments {
     tracker: Tracker,
     files: Files,
-    /// Those of packets that were not complete when the capture ended.
+    /// The fragments of packets that were not complete when the capture ended.
     last: Option<VecDeque<FragmentOfFlow>>,
 }
 
-/// A fragment, by its record.
+/// A fragment with the number of its record.
 struct FragmentRow {
     record: u64,
     flow: u64,

@@ -8,7 +8,7 @@ use super::{Extract, Extraction, Item, ItemField, columns, in_words};
 use crate::scan::Rows;
 use crate::{Column, Row, Table};
 
-/// See the module.
+/// The extraction of this module.
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "flow_packets",
     doc: "one row a packet, as packets has it, with the number of its flow",
@@ -26,7 +26,7 @@ fn own_and_packets() -> Vec<Column> {
     all
 }
 
-/// The flow that a packet was counted to.
+/// The flow to which a packet was counted.
 struct Counted {
     id: Option<u64>,
     from_originator: Option<bool>,
@@ -34,7 +34,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// Whether any of `flags` applies; NULL of what is not TCP.
+    /// Whether any of `flags` applies; NULL for other protocols than TCP.
     fn is(&self, flags: u32) -> Option<Value<'_>> {
         self.tcp.map(|tcp| Value::Bool(tcp.is(flags)))
     }
@@ -236,7 +236,7 @@ impl Item for Counted {
     }
 }
 
-/// Counts packets to flows, and forgets flows that are over.
+/// Assigns packets to flows, and discards flows that are over.
 struct FlowPackets(Tracker);
 
 impl Extract for FlowPackets {

@@ -13,7 +13,7 @@ use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
-/// See the module.
+/// The extraction of this module.
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "flows",
     doc: "one row a connection: both ends, packets and bytes each way, how it went",
@@ -24,7 +24,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     aliases: ipfix::ALIASES,
 };
 
-/// A flow, with what is worked out for its row.
+/// A flow, with the values that are computed for its row.
 struct FlowItem<'f> {
     flow: &'f FlowRecord,
     community_id: CommunityId,
@@ -214,5 +214,5 @@ fn push(rows: &mut Rows, file: &str, flow: &FlowRecord) {
 }
 
 const TCP: u8 = 6;
-/// Protocols with ports, or what stands for them: ICMP, TCP, UDP, DCCP, ICMPv6, SCTP, UDP-Lite.
+/// Protocols with ports, or with values in their place: ICMP, TCP, UDP, DCCP, ICMPv6, SCTP, UDP-Lite.
 const WITH_PORTS: &[u8] = &[1, TCP, 17, 33, 58, 132, 136];

@@ -1,14 +1,14 @@
-//! The TCP connections that a protocol is looked for in, and how much is kept of them.
+//! The TCP connections in which a protocol is searched for, and the limit of their memory.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use weir_flow::{Chunk, Content, Interest, Payload, Sender};
 
-/// Connections that are followed, each with what `C` knows of it, within a limit for all together.
+/// Connections that are followed, each with its state `C`, within a limit for all together.
 #[derive(Debug)]
 pub(crate) struct Followed<C> {
-    /// The followed connections, with the number of bytes that each keeps.
+    /// The followed connections, with the number of bytes that each buffers.
     open: HashMap<u64, (C, usize)>,
     budget: Budget,
     /// The connections in which no message was recognised yet.
@@ -16,7 +16,7 @@ pub(crate) struct Followed<C> {
     not_understood: u64,
 }
 
-/// Bytes that connections keep.
+/// The number of bytes that connections buffer, and its limit.
 #[derive(Debug)]
 struct Budget {
     held: usize,
@@ -25,7 +25,7 @@ struct Budget {
 }
 
 impl Budget {
-    /// Replaces the number of bytes that a connection keeps; false when all of them are too many.
+    /// Replaces the number of bytes that a connection buffers; returns false when the sum exceeds the limit.
     const fn change(&mut self, counted: &mut usize, now: usize) -> bool {
         self.held = self.held.saturating_sub(*counted);
         let all = self.held.saturating_add(now);
@@ -47,13 +47,13 @@ impl Budget {
 /// The classification of the first octets of a direction.
 #[derive(Debug)]
 pub(crate) enum Begin<C> {
-    /// Those of a connection that is followed.
+    /// The octets begin a connection that is followed.
     With(C),
     /// More octets are needed.
     Unsure,
-    /// Something that mostly precedes it.
+    /// The octets are something that mostly precedes the protocol.
     Before,
-    /// Something else.
+    /// The octets are something else.
     Other,
 }
 
@@ -67,16 +67,16 @@ impl<C> From<Option<C>> for Begin<C> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Looks {
     octets_max: u64,
-    /// The ports are those of the protocol, so that a connection without a message counts as not understood.
+    /// True when the ports are those of the protocol, so that a connection without a message counts as not understood.
     is_expected: bool,
 }
 
-/// Octets of a connection that may be something else before something is understood.
+/// The number of octets of other protocols that are searched in a connection before a message is recognised.
 const SEARCH_OCTETS_MAX: u64 = 1 << 16;
 /// The same limit for connections with messages that often precede the protocol, such as requests before the one that upgrades a
 /// connection.
 const SEARCH_BEHIND_OCTETS_MAX: u64 = 1 << 20;
-/// Octets of a direction of which more must come to say what they are, at most: the longest message of DNS.
+/// The number of octets of a direction that wait to be recognised, at most: the longest message of DNS.
 const BEGUN_OCTETS_MAX: usize = 2 + u16::MAX as usize;
 
 impl Looks {
@@ -86,7 +86,8 @@ impl Looks {
         is_expected: false,
     };
 
-    /// The first octets are searched, unless they are the rest of a message, as the connection began before the capture.
+    /// The first octets are searched, unless they are the rest of a message, as the connection began before the
+    /// capture.
     pub(crate) const fn at_beginning(chunk: &Chunk<'_>, is_expected: bool) -> Self {
         let octets_max = if chunk.saw_start {
             0
@@ -103,14 +104,14 @@ impl Looks {
 /// A connection in which no message was recognised yet.
 #[derive(Debug, Default)]
 struct Undecided {
-    /// Octets that were something else.
+    /// The number of octets that were something else.
     passed: u64,
-    /// Something was found that mostly precedes it.
+    /// True when something was found that mostly precedes the protocol.
     is_before: bool,
-    /// The possible beginning of a message, of each direction, and the pieces that it came in.
+    /// The possible beginning of a message in each direction, and the pieces in which it came.
     begun: [Vec<u8>; 2],
     pieces: Vec<BeginningPiece>,
-    /// Bytes of it that count.
+    /// The number of its bytes that count for the limit.
     counted: usize,
 }
 
@@ -156,7 +157,7 @@ impl Undecided {
             .saturating_add(others.saturating_mul(size_of::<u64>()))
     }
 
-    /// Keeps a piece that may be the beginning of a message, or continues one.
+    /// Stores a piece that may be the beginning of a message, or continues one.
     fn hold(&mut self, payload: &Payload<'_>, chunk: &Chunk<'_>, bytes: &[u8]) {
         self.begun(chunk.sender).extend_from_slice(bytes);
         self.pieces.push(BeginningPiece {
@@ -171,7 +172,7 @@ impl Undecided {
         });
     }
 
-    /// Discards the possible beginning of a direction; so many octets of it are counted elsewhere.
+    /// Discards the possible beginning of a direction; `last` octets of it are counted elsewhere.
     fn drop_begun(&mut self, sender: Sender, last: usize) {
         let begun = std::mem::take(self.begun(sender));
         let passed = begun.len().saturating_sub(last) as u64;
@@ -179,7 +180,7 @@ impl Undecided {
         self.pieces.retain(|piece| piece.sender != sender);
     }
 
-    /// Hands on the pieces, in the order in which they came, until one is not wanted.
+    /// Passes the pieces on, in the order in which they came, until one is not wanted.
     fn release(
         &self,
         payload: &Payload<'_>,
@@ -218,7 +219,7 @@ impl Undecided {
 }
 
 impl<C> Followed<C> {
-    /// A state without connections. A connection with which all keep more than `held_bytes_max` is given up.
+    /// Creates a state without connections. A connection with which all buffer more than `held_bytes_max` is given up.
     pub(crate) fn new(held_bytes_max: usize) -> Self {
         Self {
             open: HashMap::new(),
@@ -232,7 +233,7 @@ impl<C> Followed<C> {
         }
     }
 
-    /// Connections that were given up for the limit.
+    /// The number of connections that were given up because of the limit.
     pub(crate) const fn given_up(&self) -> u64 {
         self.budget.given_up
     }
@@ -298,7 +299,7 @@ impl<C> Followed<C> {
             if is_over {
                 return self.forget(chunk);
             }
-            // The piece that said so may be a beginning by itself.
+            // The piece that ended this state may be a beginning by itself.
         }
         let Content::Bytes(bytes) = chunk.content else {
             return self.interrupt(looks, chunk);
@@ -382,7 +383,7 @@ impl<C> Followed<C> {
 
     /// The state of a connection that is not recognised yet.
     fn undecided(&mut self, chunk: &Chunk<'_>) -> Option<&mut Undecided> {
-        // Most are decided by their first segment.
+        // Most connections are recognised by their first segment.
         match self.undecided.is_empty() {
             true => None,
             false => self.undecided.get_mut(&chunk.connection),
@@ -402,7 +403,7 @@ impl<C> Followed<C> {
         Some(released).filter(|it| !it.pieces.is_empty())
     }
 
-    /// More must come of a connection.
+    /// Waits for more octets of a connection.
     fn wait(&mut self, looks: Looks, chunk: &Chunk<'_>) -> Interest {
         if chunk.is_last {
             return self.leave(looks, chunk);
@@ -417,7 +418,7 @@ impl<C> Followed<C> {
         }
     }
 
-    /// Octets of a connection are something else.
+    /// Counts octets of a connection that are something else.
     fn pass(&mut self, looks: Looks, chunk: &Chunk<'_>, bytes: &[u8]) -> Interest {
         let octets = bytes.len() as u64;
         let octets_max = self
@@ -437,7 +438,7 @@ impl<C> Followed<C> {
         }
     }
 
-    /// A connection that is not open lacks octets, or a direction of it is over: what was begun does not go on.
+    /// Ends what has begun in a connection that is not open, because octets are missing or a direction is over.
     fn interrupt(&mut self, looks: Looks, chunk: &Chunk<'_>) -> Interest {
         let Some(undecided) = self.undecided(chunk) else {
             return Interest::Follow;
@@ -446,14 +447,14 @@ impl<C> Followed<C> {
         self.wait(looks, chunk)
     }
 
-    /// A connection is not looked at any more.
+    /// Stops searching a connection.
     fn leave(&mut self, looks: Looks, chunk: &Chunk<'_>) -> Interest {
         let is_expected = looks.is_expected.into();
         self.not_understood = self.not_understood.saturating_add(is_expected);
         self.forget(chunk)
     }
 
-    /// Nothing more is wanted of a connection.
+    /// Discards the state of a connection.
     fn forget(&mut self, chunk: &Chunk<'_>) -> Interest {
         if !self.undecided.is_empty()
             && let Some(undecided) = self.undecided.remove(&chunk.connection)
@@ -474,7 +475,7 @@ mod tests {
 
     use super::*;
 
-    /// A segment of a client, of the connection with this port: after the SYN so many octets were sent before it.
+    /// A segment of a client, of the connection with this port; `sent` octets were sent between the SYN and it.
     fn segment(port: u16, flags: u8, sent: u32, bytes: &[u8]) -> Vec<u8> {
         let [client, server] = [1, 2].map(|last| Ipv4Addr::new(10, 0, 0, last));
         let tcp = Tcp::new(port, 6_000).flags(flags).numbers(sent, 1);
@@ -482,8 +483,8 @@ mod tests {
         Ipv4::new(client, server, protocol::TCP).packet(&segment)
     }
 
-    /// Follows the connections of packets that begin by this, each for ever; gives the frames of the pieces that were taken,
-    /// with their octets.
+    /// Follows the connections of packets that begin by this, each for ever; returns the frames of the pieces, with
+    /// their octets.
     fn follow(
         followed: &mut Followed<()>,
         packets: &[Vec<u8>],
@@ -518,7 +519,7 @@ mod tests {
         taken
     }
 
-    /// A connection with segments of so many octets each.
+    /// A connection of `segments` segments of `octets` octets.
     fn connection(port: u16, octets: usize, segments: u32) -> Vec<Vec<u8>> {
         let mut packets = vec![segment(port, tcp_flags::SYN, 0, b"")];
         packets.extend((0..segments).map(|at| {
@@ -545,7 +546,7 @@ mod tests {
     #[test]
     fn what_never_becomes_anything_is_left_and_counted() {
         let mut followed = Followed::new(1 << 30);
-        // More than a beginning may have.
+        // There are more octets than a beginning may have.
         let packets = connection(1, 1_000, 80);
         let taken = follow(&mut followed, &packets, |_| Begin::Unsure);
         assert_eq!((taken, followed.not_understood()), (Vec::new(), 1));
@@ -554,7 +555,7 @@ mod tests {
         // The connection ends before that.
         let taken = follow(&mut followed, &packets[..20], |_| Begin::Unsure);
         assert_eq!((taken, followed.not_understood()), (Vec::new(), 2));
-        // Something else from the first octet on, and from a later one.
+        // The octets are something else from the first on, or from a later one.
         for known in [0, 1_500] {
             let begin = |bytes: &[u8]| match bytes.len() > known {
                 true => Begin::Other,

@@ -27,7 +27,7 @@ use crate::scan::Rows;
 
 pub use self::carrier::{Lifted, Lifter};
 
-/// See the module.
+/// The extraction of this module.
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "h248",
     doc: "one row a Megaco (H.248) command, with its reply",
@@ -43,34 +43,34 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     aliases: &[],
 };
 
-/// Octets of messages and rows that wait for their replies. When it is reached, all rows that wait
-/// are given without.
+/// The number of octets of messages and rows that wait for their replies. When it is reached, all waiting rows are
+/// returned without a reply.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 
-/// Messages out of packets, rows out of messages.
+/// The messages of packets, and the rows of messages.
 struct H248 {
     lifter: Lifter,
     messages: Messages,
 }
 
-/// Follows the transactions and gives a row once it is complete.
+/// Follows the transactions and returns a row once it is complete.
 struct Messages {
     arena: Arena,
     tracker: Tracker,
-    /// Rows whose reply may still come, by the token that the tracker has for their request.
+    /// Rows whose reply may still come, by the tracker's token for their request.
     waiting: HashMap<u64, PendingCommand>,
     waiting_bytes: usize,
     next_token: u64,
-    /// Complete rows on their way out.
+    /// Complete rows that wait for their place in a batch.
     ready: VecDeque<CommandRow>,
     file: Arc<str>,
-    /// Requests that were given up for [`WAITING_BYTES_MAX`].
+    /// The number of requests that were given up because of [`WAITING_BYTES_MAX`].
     given_up: u64,
 }
 
 struct PendingCommand {
     rows: Vec<CommandRow>,
-    /// The first row that the next reply may be to.
+    /// The index of the first row to which the next reply may belong.
     next: usize,
     bytes: usize,
 }
@@ -350,7 +350,8 @@ impl PendingCommand {
         if !action.commands.is_empty() && action.error.is_none() {
             return;
         }
-        // An error of the context itself is for the command that was not executed, or for an action without commands.
+        // An error of the context itself belongs to the command that was not executed, or to an action without
+        // commands.
         let next = self
             .rows
             .iter_mut()
@@ -383,7 +384,7 @@ fn part(
     }
 }
 
-/// The text form.
+/// Returns the text notation of an identifier.
 fn mid_text(mid: &MId<'_>) -> String {
     mid.to_text(TextStyle::default())
 }

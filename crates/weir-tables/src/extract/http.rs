@@ -66,11 +66,11 @@ struct Http {
 /// A TCP connection.
 struct HttpConnection {
     connection: Connection,
-    /// Octets that were looked at.
+    /// The number of octets that were searched.
     seen: usize,
 }
 
-/// Octets of a connection among which HTTP is looked for.
+/// The number of octets of a connection in which HTTP is searched for.
 const SEARCH_BYTES_MAX: usize = 1 << 16;
 
 struct Exchanges {
@@ -87,7 +87,7 @@ impl Default for Exchanges {
     }
 }
 
-/// Bytes of heads and requests under way, of all connections.
+/// The number of bytes of heads and requests under way, of all connections.
 const HELD_BYTES_MAX: usize = 256 << 20;
 
 impl Exchanges {
@@ -149,13 +149,13 @@ fn take(
         connection.finish(&mut keep);
     }
     *dropped = dropped.saturating_add(connection.dropped() - before);
-    // A row has the way of its request.
+    // A row has the direction of its request.
     let way = match connection.client_side() == Some(side) {
         true => *way,
         false => way.back(),
     };
     for exchange in found {
-        // The way of a response without a request is that of the response.
+        // A response without a request has its own direction.
         let way = match exchange.over {
             Some(over) => Way {
                 time_ns: over.time_ns,
@@ -266,7 +266,7 @@ fn response<T>(exchange: &Exchange, get: impl FnOnce(&Response) -> T) -> Option<
     exchange.response.as_ref().map(get)
 }
 
-/// The version of the request, which an upgrade leaves behind, or of the response.
+/// The version of the request, which an upgrade ends, or of the response.
 fn version<'e>(
     exchange: &Exchange,
     other: &'e Option<String>,
@@ -283,7 +283,7 @@ fn version<'e>(
     }))
 }
 
-/// The version of the last preliminary response: that which agrees on an upgrade is of HTTP/1.
+/// The version of the last preliminary response: a response that agrees to an upgrade is of HTTP/1.
 fn info_version(exchange: &Exchange) -> Option<Value<'_>> {
     let line = exchange.interim.as_ref()?;
     version(exchange, &line.version, line.minor, true)
@@ -301,7 +301,7 @@ fn lines(fields: &[(String, String)], list: &mut List) {
     }
 }
 
-/// The settings of a side, in the form of lines of fields.
+/// The settings of a side, in the form of header lines.
 fn settings(settings: Option<&Settings>, list: &mut List) {
     for (identifier, value) in settings.iter().flat_map(|it| it.iter()) {
         match setting_name(*identifier) {
@@ -324,7 +324,7 @@ fn username(exchange: &Exchange) -> Option<String> {
     Some(weir_messages::printable(user))
 }
 
-/// The whole address, as it would be typed.
+/// The whole URI, as it would be typed.
 fn full_uri(exchange: &Exchange) -> Option<String> {
     let request = exchange.request.as_ref()?;
     let target = &request.head.line.target;

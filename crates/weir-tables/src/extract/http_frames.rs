@@ -1,5 +1,5 @@
-//! The frames of HTTP for display filters: a row for each frame that carries octets of heads and bodies, or of HTTP/2. It is not a
-//! table of SQL, whose `http` has a row for each exchange.
+//! The frames of HTTP for display filters: a row for each frame that carries octets of heads and bodies, or of HTTP/2.
+//! It is not a table of SQL, whose `http` has a row for each exchange.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
-/// See the module.
+/// The extraction of this module.
 pub(crate) const EXTRACTION: Extraction = Extraction {
     name: "http_frames",
     doc: "one row a frame with octets of HTTP",
@@ -29,7 +29,7 @@ pub(crate) const EXTRACTION: Extraction = Extraction {
 /// The column with the number of a frame.
 pub(crate) const FRAME: &str = "http.frame";
 
-/// The column that says that there is a protocol.
+/// The column that is true for frames of a protocol.
 pub(crate) fn is_there(protocol: &str) -> Option<&'static str> {
     match protocol {
         "http" => Some("http.is_there"),
@@ -62,19 +62,19 @@ impl Item for Carrier {
     }
 }
 
-/// Octets of a connection among which HTTP is looked for.
+/// The number of octets of a connection in which HTTP is searched for.
 const SEARCH_BYTES_MAX: usize = 1 << 16;
-/// Frames with the first octets of a head, at most.
+/// The number of frames with the first octets of a head, at most.
 const BEGUN_MAX: usize = 64;
-/// Octets under way, of all connections.
+/// The number of octets under way, of all connections.
 const HELD_BYTES_MAX: usize = 256 << 20;
 
 /// A TCP connection.
 struct FrameConnection {
     connection: Connection,
-    /// Octets that were looked at.
+    /// The number of octets that were searched.
     seen: usize,
-    /// Frames of each side with the first octets of what may become a head.
+    /// The frames of each side with the first octets of a possible head.
     begun: [Vec<u64>; 2],
 }
 
@@ -126,10 +126,10 @@ impl FrameConnection {
         };
         let is_two = match (before, self.connection.carries(side)) {
             (Carries::Http2, _) => true,
-            // A response that agrees on HTTP/2 is one of HTTP/1.
+            // A response that agrees to HTTP/2 is one of HTTP/1.
             (_, Carries::Http2) => !was_found,
             (Carries::Http1, _) | (_, Carries::Http1) => false,
-            // A head behind which the connection carries something else.
+            // After a head of HTTP the connection carries something else.
             (Carries::Other, Carries::Other) if looks_like_http(bytes) => false,
             (_, Carries::Unsure) => {
                 if begun.len() < BEGUN_MAX {

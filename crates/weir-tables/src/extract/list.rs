@@ -1,4 +1,4 @@
-//! Columns whose values are computed when they are needed: lists, and texts that are not in the message.
+//! Columns whose values are computed when they are needed: lists, and texts that are not in the message itself.
 
 use std::cell::OnceCell;
 
@@ -14,7 +14,7 @@ pub(super) enum List {
 }
 
 impl List {
-    /// An empty one for a column of this kind.
+    /// Creates an empty list for a column of this kind.
     pub(super) const fn of(kind: Kind) -> Self {
         match kind {
             Kind::Texts => Self::Texts(Vec::new()),
@@ -29,7 +29,7 @@ impl List {
         }
     }
 
-    /// Adds bytes that are to be a text.
+    /// Adds bytes as a text.
     pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.text(weir_messages::printable(bytes));
     }
@@ -57,13 +57,13 @@ impl List {
     }
 }
 
-/// The way in which a column gets its value of a `T`.
+/// The function by which a column gets its value from a `T`.
 pub(super) enum Say<T> {
     /// The value is in the message.
     Value(for<'i> fn(&'i T) -> Option<Value<'i>>),
-    /// A text that is made.
+    /// A text that is computed.
     Text(fn(&T) -> Option<String>),
-    /// A list that is made.
+    /// A list that is computed.
     List(fn(&T, &mut List)),
 }
 
@@ -79,7 +79,7 @@ enum Made {
 pub(super) struct Cache(Box<[OnceCell<Made>]>);
 
 impl Cache {
-    /// A cache for a row of so many columns.
+    /// Creates a cache for a row of `columns` columns.
     pub(super) fn new(columns: usize) -> Self {
         Self((0..columns).map(|_| OnceCell::new()).collect())
     }

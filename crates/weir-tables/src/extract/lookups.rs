@@ -23,15 +23,15 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 #[derive(Default)]
 struct Lookups(Pairs<Way>);
 
-/// A lookup that is a row.
+/// A lookup that becomes a row.
 struct PartlySeen<'l> {
     lookup: &'l Lookup<Way>,
-    /// Octets of its question or its answer were not captured.
+    /// True when octets of its question or its answer were not captured.
     is_cut: bool,
 }
 
 impl PartlySeen<'_> {
-    /// The reason why the request or the response cannot be read to its end.
+    /// The reason why the request or the response cannot be decoded to its end.
     fn fault(&self) -> Option<&'static str> {
         match self.is_cut {
             true => Some("bytes were not captured"),
@@ -40,7 +40,7 @@ impl PartlySeen<'_> {
     }
 }
 
-/// Pushes a lookup with the way of its question. Of the message that has come now, if any, octets are missing.
+/// Pushes a lookup with the direction of its question. `now` is the current message, which may lack octets.
 fn push_lookup(lookup: &Lookup<Way>, now: Option<&Way>, push: &mut Push<'_>) {
     let answer = now.filter(|now| lookup.answer_frame == Some(now.frame));
     let is_cut = lookup.way.missing > 0 || answer.is_some_and(|answer| answer.missing > 0);

@@ -75,7 +75,7 @@ impl CapturedM3ua {
         words.iter().map(|word| u32::from_be_bytes(*word)).collect()
     }
 
-    /// Half of a parameter of status.
+    /// Returns half of a status parameter.
     fn status(&self, shift: u32) -> Option<Value<'static>> {
         number(self.message()?.number(0x000d)? >> shift & 0xffff)
     }

@@ -37,7 +37,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 struct Media {
     finder: Finder,
     streams: Streams,
-    /// Streams that are over and have no place in the batch yet.
+    /// Finished streams that have no place in the batch yet.
     told: VecDeque<Box<Stream>>,
     is_finished: bool,
     file: String,

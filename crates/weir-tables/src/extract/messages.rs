@@ -1,5 +1,5 @@
-//! Tables with a row for each message of a protocol: how messages are found, on any port, and the columns
-//! that all of them have.
+//! Tables with a row for each message of a protocol: how messages are found, on any port, and the columns that all of
+//! them have.
 
 use std::collections::VecDeque;
 
@@ -19,23 +19,23 @@ use crate::{Column, Origin, Row};
 /// The flow, the endpoints and the time of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
-    /// Number of its flow; 0 where that is not known.
+    /// The number of its flow; 0 where that is not known.
     pub(super) flow: u64,
     pub(super) src: Endpoint,
     pub(super) dst: Endpoint,
-    /// `udp`, `tcp` or `sctp`.
+    /// The transport: `udp`, `tcp` or `sctp`.
     pub(super) transport: &'static str,
     pub(super) time_ns: Option<i64>,
-    /// The time that had passed in the capture by then, by which deadlines go: see [`Payload::passed_ns`].
+    /// The time that had passed in the capture by then, which deadlines use: see [`Payload::passed_ns`].
     pub(super) passed_ns: i64,
-    /// Number of the record, from 1; 0 when the capture's end completed it.
+    /// The number of the record, from 1; 0 when the capture's end completed it.
     pub(super) frame: u64,
-    /// Octets of the datagram that were not captured: the last ones.
+    /// The number of octets at the end of the datagram that were not captured.
     pub(super) missing: u64,
 }
 
 impl Way {
-    /// The way of a payload.
+    /// The flow, endpoints and time of a payload.
     pub(super) fn of(payload: &Payload<'_>) -> Self {
         let (src, dst) = payload.key.ends(payload.sender);
         Self {
@@ -45,7 +45,7 @@ impl Way {
             transport: match payload.carried {
                 Carried::Stream(_) => "tcp",
                 Carried::Message { .. } => "sctp",
-                // A probe sent it on.
+                // A probe forwarded a message that came over TCP.
                 Carried::Datagram(_) if payload.key.protocol() == 6 => "tcp",
                 Carried::Datagram(_) if payload.key.protocol() == 132 => "sctp",
                 _ => "udp",
@@ -65,7 +65,7 @@ impl Way {
         self.missing = next.missing;
     }
 
-    /// Ports of both ends.
+    /// The ports of both ends.
     pub(super) const fn ports(&self) -> [u16; 2] {
         [self.src.port, self.dst.port]
     }
@@ -75,7 +75,7 @@ impl Way {
         (self.src, self.dst)
     }
 
-    /// The other way.
+    /// The opposite direction.
     pub(super) const fn back(self) -> Self {
         Self {
             src: self.dst,
@@ -95,7 +95,7 @@ impl Way {
 
 type WayGetter = fn(&Way) -> Option<Value<'static>>;
 
-/// The columns that say where something came from.
+/// The columns of [`Way`], which come before a table's own.
 #[rustfmt::skip]
 static WAY: &[ItemField<WayGetter>] = &[
     ItemField::new("frame.number", Kind::U64, |way| number(way.frame).filter(|_| way.frame > 0),
@@ -124,13 +124,13 @@ static WAY: &[ItemField<WayGetter>] = &[
         "IPv6 address of the receiver", "RFC 8200, 3"),
 ];
 
-/// Columns of a table whose rows have a way: the file, the way, then its own.
+/// The columns of a table whose rows have a way: the file, the way, then its own.
 pub(super) fn columns_with_way(own: Vec<Column>) -> Vec<Column> {
     let way = columns(&["frame.file"], WAY);
     offset_columns(way, WAY.len(), own)
 }
 
-/// Columns of an item whose values are those of `first`, then those of `second`.
+/// The columns of an item whose values are those of `first`, then those of `second`.
 pub(super) fn concat_columns(first: Vec<Column>, second: Vec<Column>) -> Vec<Column> {
     let items = first.len();
     offset_columns(first, items, second)
@@ -148,7 +148,7 @@ fn offset_columns(mut all: Vec<Column>, items: usize, further: Vec<Column>) -> V
     all
 }
 
-/// A row: its way, and what else it says.
+/// A row: its way, and its other values.
 pub(super) struct WithWay<'i> {
     pub(super) way: &'i Way,
     pub(super) own: &'i dyn Item,
@@ -170,23 +170,23 @@ pub(super) type Push<'p> = dyn FnMut(&Way, &dyn Item) + 'p;
 pub(super) trait Protocol: Default + Send + 'static {
     /// The table's name.
     const NAME: &'static str;
-    /// Longest message of a stream.
+    /// The number of bytes of the longest message of a stream.
     const MESSAGE_BYTES_MAX: usize = 1 << 16;
 
-    /// Whether a datagram between these ports is a message.
+    /// Returns whether a datagram between these ports is a message.
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool;
 
-    /// Whether a stream between these ports with these first bytes has messages.
+    /// Returns whether a stream between these ports with these first bytes has messages.
     fn begins(_bytes: &[u8], _ports: [u16; 2]) -> bool {
         false
     }
 
-    /// Whether further bytes may make these the beginning of such a stream. On any port, only few bytes may.
+    /// Returns whether further bytes may make these the beginning of such a stream. On any port, only few bytes may.
     fn may_begin(bytes: &[u8]) -> bool {
         !bytes.is_empty() && Self::length(bytes) == Length::Wait
     }
 
-    /// Whether the ports are those of the protocol.
+    /// Returns whether the ports are those of the protocol.
     fn is_expected(_ports: [u16; 2]) -> bool {
         false
     }
@@ -197,7 +197,7 @@ pub(super) trait Protocol: Default + Send + 'static {
         Self::is_expected(ports)
     }
 
-    /// A column says of a message that was cut that it was.
+    /// True when a column marks truncated messages.
     const TELLS_CUT: bool = false;
 
     /// Returns the end of the message at the beginning of these bytes of a stream.
@@ -210,23 +210,24 @@ pub(super) trait Protocol: Default + Send + 'static {
         None
     }
 
-    /// Octets that [`Self::find`] has to see of a message; 0 where it finds none.
+    /// The number of octets of a message that [`Self::find`] needs; 0 where it finds none.
     const FIND_OCTETS: usize = 0;
 
-    /// True for what may be a whole message of a stream in octets that may be the rest of another one.
+    /// Returns true for a possible whole message of a stream in octets that may be the rest of another one.
     fn is_likely(_bytes: &[u8]) -> bool {
         true
     }
 
-    /// Makes rows of a message; false when these bytes are no message of the protocol.
+    /// Makes rows of a message; returns false when these bytes are no message of the protocol.
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool;
 
-    /// The same, except that `None` says of an answer that its question is not known: it has no rows yet, and may wait.
+    /// Makes rows as [`Self::message`], but returns `None` for an answer whose question is not known: it has no rows
+    /// yet, and may wait.
     fn message_or_wait(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> Option<bool> {
         Some(self.message(bytes, way, push))
     }
 
-    /// The capture is over: pushes a row for what is open; false when there is none.
+    /// Ends the capture: pushes a row for an open entry; returns false when there is none.
     fn finish(&mut self, _push: &mut Push<'_>) -> bool {
         false
     }
@@ -261,12 +262,12 @@ pub(super) struct Messages<P> {
     file: String,
 }
 
-/// Datagrams that were not captured whole.
+/// The numbers of datagrams that were not captured in full.
 #[derive(Debug, Default)]
 struct CutDatagrams {
-    /// Those without a row.
+    /// The number of those without a row.
     left_out: u64,
-    /// Those whose rows do not say that something is missing.
+    /// The number of those whose rows do not mark the missing octets.
     in_part: u64,
 }
 
@@ -286,7 +287,7 @@ impl CutDatagrams {
     }
 }
 
-/// Bytes of messages under way, of all streams.
+/// The number of bytes of messages under way, of all streams.
 const HELD_BYTES_MAX: usize = 256 << 20;
 
 impl<P: Protocol> Default for Messages<P> {
@@ -305,7 +306,7 @@ impl<P: Protocol> Default for Messages<P> {
 }
 
 impl<P: Protocol> Messages<P> {
-    /// Those of a protocol that TLS may carry: what it seals is read by the secrets of the settings.
+    /// Starts the messages of a protocol that TLS may carry, which is decrypted with the secrets of the settings.
     pub(super) fn opened(settings: &Settings) -> Box<dyn Extract> {
         Box::new(Self {
             payloads: OpenedPayloads::with_keylog(settings.keylog.as_ref()),
@@ -347,11 +348,11 @@ impl<P: Protocol> Messages<P> {
     }
 }
 
-/// Pushes a row, of this file where it is not that of the packet at hand.
+/// Pushes a row, of this file where it is not that of the current packet.
 type PushOfFile<'p> = dyn FnMut(Option<&str>, &Way, &dyn Item) + 'p;
 
-/// Makes rows of a message, and of the answers that waited for it; an answer whose question is not known waits itself. False when
-/// these bytes are no message of the protocol.
+/// Makes rows of a message, and of the answers that waited for it; an answer whose question is not known waits itself.
+/// Returns false when these bytes are no message of the protocol.
 fn take<P: Protocol>(
     protocol: &mut P,
     early: &mut EarlyAnswers,
@@ -434,7 +435,7 @@ impl<P: Protocol> Extract for Messages<P> {
                         true
                     })
                 }
-                // The first of fragments whose others did not come.
+                // This is the first of the fragments of a packet whose others did not come.
                 Carried::Datagram(bytes) | Carried::Message { bytes, .. } => {
                     let way = Way::of(payload);
                     let is_read = P::is_datagram(bytes, way.ports());
@@ -449,7 +450,7 @@ impl<P: Protocol> Extract for Messages<P> {
             last
         });
         while !rows.is_full() {
-            // The questions of those that wait may be among the last.
+            // The questions of waiting answers may be among the last messages.
             if last.is_empty()
                 && let Some(EarlyAnswer { bytes, way, file }) = early.take_oldest()
             {
@@ -503,12 +504,12 @@ impl<P: Protocol> Extract for Messages<P> {
     }
 }
 
-/// Cuts one direction of a stream where [`Protocol::length`] says.
+/// Cuts one direction of a stream by [`Protocol::length`].
 #[derive(Debug)]
 pub(super) struct Framer<P> {
     /// The beginning of a message whose end did not come yet.
     begun: Vec<u8>,
-    /// The next octets may be the rest of a message.
+    /// True when the next octets may be the rest of a message.
     is_lost: bool,
     protocol: std::marker::PhantomData<P>,
 }
@@ -524,7 +525,7 @@ impl<P> Default for Framer<P> {
 }
 
 impl<P: Protocol> Framer<P> {
-    /// One that begins within a message.
+    /// Creates a framer that begins within a message.
     fn within() -> Self {
         Self {
             is_lost: true,
@@ -532,7 +533,7 @@ impl<P: Protocol> Framer<P> {
         }
     }
 
-    /// Hands on what is whole of `bytes`; gives how many are done with.
+    /// Reports the whole messages in `bytes`; returns the number of processed bytes.
     fn take(&mut self, bytes: &[u8], each: &mut dyn FnMut(Piece<'_>)) -> usize {
         let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
@@ -566,7 +567,7 @@ impl<P: Protocol> Framer<P> {
                     self.is_lost = true;
                     continue;
                 }
-                // Whatever is next begins with the next piece, if anywhere.
+                // The next message begins with the next piece, if anywhere.
                 _ => {}
             }
             each(Piece::Lost(rest.len() as u64));
@@ -587,7 +588,7 @@ impl<P: Protocol> Framer<P> {
         }
     }
 
-    /// Whether the octets are adjacent whole messages up to the end, or to the beginning of a last one.
+    /// Returns whether the octets are adjacent whole messages up to the end, or to the beginning of a last one.
     fn is_chain(bytes: &[u8]) -> bool {
         let mut rest = bytes;
         while let Length::Message { skip, total } = P::length(rest) {
@@ -603,13 +604,13 @@ impl<P: Protocol> Framer<P> {
     }
 }
 
-/// Bytes before what [`Protocol::length`] can say, at most.
+/// The number of bytes that [`Protocol::length`] may need, at most.
 const HEADER_BYTES_MAX: usize = 64;
 
 impl<P: Protocol> Cut for Framer<P> {
     fn cut(&mut self, content: Content<'_>, each: &mut dyn FnMut(Piece<'_>)) {
         match content {
-            // The rest of one ended with the last piece.
+            // The rest of a message ended with the last piece.
             Content::Bytes(bytes)
                 if self.is_lost && !self.begun.is_empty() && Self::is_chain(bytes) =>
             {

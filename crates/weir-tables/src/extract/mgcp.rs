@@ -100,7 +100,7 @@ impl CapturedMgcp {
     }
 }
 
-/// A parameter as a text.
+/// A macro for a parameter as a text.
 macro_rules! parameter {
     ($name:literal) => {
         Say::Text(|s| s.parameter($name))

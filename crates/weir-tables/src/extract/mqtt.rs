@@ -26,13 +26,13 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 
 #[derive(Default)]
 struct Mqtt {
-    /// Versions of flows that have another one than 3.1.1, in the order in which they began.
+    /// The versions of flows that have another one than 3.1.1, in the order in which they began.
     versions: HashMap<u64, u8>,
     order: VecDeque<u64>,
     aliases: Aliases,
 }
 
-/// Connections whose version is remembered.
+/// The number of connections whose version is stored.
 const CONNECTIONS_MAX: usize = 1 << 16;
 /// The version whose flags of CONNACK are reserved: 3.1.
 const WITHOUT_FLAGS: u8 = 3;
@@ -56,7 +56,7 @@ impl Mqtt {
     }
 }
 
-/// Topics that senders have given a number (MQTT 5.0, 3.3.2.3.4).
+/// The topic aliases of senders (MQTT 5.0, 3.3.2.3.4).
 #[derive(Default)]
 struct Aliases {
     /// The topics by flow, by whether the sender is its lower end, and by alias.
@@ -65,13 +65,13 @@ struct Aliases {
     forgotten: u64,
 }
 
-/// Octets of topics with a number that are remembered, with what the map needs for each.
+/// The number of octets of topics with an alias that are stored, with the map's overhead for each.
 const ALIASED_OCTETS_MAX: usize = 16 << 20;
 /// The memory of an entry of the map.
 const ALIAS_OCTETS: usize = 64;
 
 impl Aliases {
-    /// The topic of a message that has an alias only; stores that of a message that has both.
+    /// Returns the topic of a message that has an alias only; stores that of a message that has both.
     fn topic(&mut self, way: &Way, packet: &Packet<'_>) -> Option<String> {
         let alias = packet.property(property::TOPIC_ALIAS)?;
         let is_lower = (way.src.address, way.src.port) < (way.dst.address, way.dst.port);
@@ -178,7 +178,7 @@ impl Protocol for Mqtt {
 
 struct MqttItem<'p> {
     packet: Packet<'p>,
-    /// That of its connection.
+    /// The version of its connection.
     version: u8,
     /// The values of [`LISTS`], which are computed when a column needs them.
     lists: [OnceCell<List>; LISTS_MAX],
@@ -186,7 +186,7 @@ struct MqttItem<'p> {
     qualities: Vec<u32>,
 }
 
-/// Columns of [`LISTS`].
+/// The number of columns of [`LISTS`].
 const LISTS_MAX: usize = 7;
 
 impl MqttItem<'_> {
@@ -201,7 +201,7 @@ impl MqttItem<'_> {
         list.value()
     }
 
-    /// True for a packet of these kinds; subscriptions have flags up to version 3.1.1 only.
+    /// Returns true for a packet of these kinds; subscriptions have flags up to version 3.1.1 only.
     fn is_of(&self, kinds: &[u8]) -> bool {
         let kind = self.packet.kind;
         kinds.contains(&kind) && (kind != kind::SUBSCRIBE || self.version < WITH_PROPERTIES)
@@ -325,5 +325,5 @@ static LISTS: &[ItemField<Put>; LISTS_MAX] = &[
 
 /// The property with the highest quality of service (MQTT 5.0, 3.2.2.3.4).
 const MAXIMUM_QUALITY: u8 = 0x24;
-/// Numbers that have columns of their own.
+/// Properties that have columns of their own.
 const APART: &[u8] = &[MAXIMUM_QUALITY, property::TOPIC_ALIAS];

@@ -15,7 +15,7 @@ use weir_packet::Packet;
 use super::came_in::CameIn;
 use super::prefaces::Prefaces;
 
-/// [`Payloads`], whose streams of TLS become the streams that they carry.
+/// [`Payloads`] in which streams of TLS are replaced by their decrypted contents.
 #[derive(Debug, Default)]
 pub(crate) struct OpenedPayloads {
     payloads: Payloads,
@@ -27,11 +27,11 @@ pub(crate) struct OpenedPayloads {
 /// A message that was forwarded by HEP.
 #[derive(Debug, Default)]
 struct Relayed {
-    /// Messages that are compressed.
+    /// The number of messages that are compressed.
     compressed: u64,
-    /// Connections of TCP that begin with a message: the one under way of each side.
+    /// TCP connections that begin with a message: the message under way of each side.
     streams: HashMap<u64, [RelayedSide; 2]>,
-    /// Octets of messages under way.
+    /// The number of octets of messages under way.
     held: usize,
     given_up: u64,
 }
@@ -54,9 +54,9 @@ impl RelayedSide {
 #[derive(Debug)]
 struct Tls {
     log: Arc<KeyLog>,
-    /// Those that begin with a hello, as long as something of them can be read.
+    /// The connections that begin with a hello, as long as some of their contents can be decrypted.
     streams: HashMap<u64, Box<Sealed>>,
-    /// Octets of records and messages under way, of all connections.
+    /// The number of octets of records and messages under way, of all connections.
     held: usize,
     closed: u64,
     given_up: u64,
@@ -81,10 +81,10 @@ impl Sealed {
     }
 }
 
-/// Octets of records and messages of the handshake under way, of all connections.
+/// The number of octets of records and handshake messages under way, of all connections.
 const HELD_BYTES_MAX: usize = 256 << 20;
 
-/// Connections of TLS at one time, at most.
+/// The number of TLS connections at one time, at most.
 const CONNECTIONS_MAX: usize = 1 << 16;
 
 type OnOpened<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
@@ -123,7 +123,7 @@ impl OpenedPayloads {
         });
     }
 
-    /// Ends as [`Payloads::finish`].
+    /// Ends the capture as [`Payloads::finish`] does.
     pub(crate) fn finish(&mut self, each: &mut OnOpened<'_>) {
         let Self {
             payloads,
@@ -166,7 +166,7 @@ impl OpenedPayloads {
     }
 }
 
-/// Hands on what is in a payload, behind what a proxy says first.
+/// Reports the contents of a payload, without the headers of a proxy before them.
 fn read(
     payload: &Payload<'_>,
     prefaces: &mut Prefaces,
@@ -181,7 +181,7 @@ fn read(
     }
 }
 
-/// Hands on what is in a payload.
+/// Reports the contents of a payload.
 fn opened(
     payload: &Payload<'_>,
     tls: Option<&mut Tls>,
@@ -203,7 +203,7 @@ fn opened(
 
 /// The magic number of HEP version 3.
 pub(super) const HEP_MAGIC: &[u8] = b"HEP3";
-/// Octets of such a message before its chunks.
+/// The number of octets of such a message before its chunks.
 const HEP_HEADER: usize = 6;
 
 impl Relayed {
@@ -287,7 +287,7 @@ impl Relayed {
     }
 }
 
-/// Whether a HEP message begins in these octets, with a first chunk that HEP defines.
+/// Returns whether a HEP message begins in these octets, with a first chunk that HEP defines.
 fn has_hep(bytes: &[u8]) -> bool {
     let mut all = memchr::memmem::find_iter(bytes, HEP_MAGIC);
     all.any(|at| {
@@ -296,7 +296,7 @@ fn has_hep(bytes: &[u8]) -> bool {
     })
 }
 
-/// Hands on a datagram, or what a probe sent on in it: with the addresses between which that went.
+/// Reports a datagram, or the message that a probe forwarded in it, with the addresses of that message.
 fn datagram(
     payload: &Payload<'_>,
     bytes: &[u8],
@@ -307,7 +307,7 @@ fn datagram(
         *compressed += u64::from(is_compressed(bytes));
         return each(payload);
     };
-    // Two octets and a length are little to know version 1 and 2 by.
+    // Two octets and a length are too little to recognise versions 1 and 2.
     if hep.version < 3 && !is_sip(hep.payload) {
         return each(payload);
     }
@@ -402,7 +402,7 @@ impl Tls {
         interest
     }
 
-    /// A gap or an end.
+    /// Processes a gap or an end.
     fn rest(
         &mut self,
         payload: &Payload<'_>,
@@ -435,7 +435,7 @@ impl Tls {
     }
 }
 
-/// Hands on what was opened in the place of what sealed it.
+/// Reports decrypted octets in the place of those that sealed them.
 pub(super) fn pass(
     payload: &Payload<'_>,
     chunk: &Chunk<'_>,
@@ -446,7 +446,7 @@ pub(super) fn pass(
     let chunk = Chunk {
         content,
         offset,
-        // The offset is one of other octets.
+        // The offset counts other octets than those acknowledged.
         acknowledged: None,
         is_last: false,
         ..*chunk

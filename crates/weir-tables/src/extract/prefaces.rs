@@ -1,5 +1,5 @@
-//! The headers before a protocol on a connection: those of the PROXY protocol (HAProxy, versions 1 and 2), by which a proxy tells
-//! for which client it connects. Beginnings that are too short to be recognised are held here, too.
+//! The headers before a protocol on a connection: those of the PROXY protocol (HAProxy, versions 1 and 2), by which a
+//! proxy names the client for which it connects. Beginnings that are too short to be recognised are held here, too.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use super::opened::{HEP_MAGIC, pass};
 pub(super) struct Prefaces {
     open: HashMap<u64, [PrefaceSide; 2]>,
     given_up: u64,
-    /// Octets that may become a TLS hello are held, too.
+    /// True when octets that may become a TLS hello are held, too.
     holds_hellos: bool,
 }
 
@@ -24,7 +24,7 @@ struct PrefaceSide {
     /// The possible beginning of a header.
     held: Vec<u8>,
     came_in: CameIn,
-    /// Octets of headers.
+    /// The number of octets of headers that were removed.
     taken_off: u64,
     is_decided: bool,
 }
@@ -32,7 +32,7 @@ struct PrefaceSide {
 /// The classification of the first octets of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beginning {
-    /// A header of so many octets.
+    /// A header of this number of octets.
     Header(usize),
     /// More octets are needed.
     Unsure,
@@ -41,19 +41,19 @@ enum Beginning {
 
 /// The signature of version 2.
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
-/// Octets of version 2 before the addresses, the last two of which say how many follow.
+/// The number of octets of version 2 before the addresses; the last two are the length of the rest.
 const FIXED_OCTETS: usize = 16;
-/// Octets of a header of version 2 that is taken off, at most. That of version 1 has 107.
+/// The maximum number of octets of a header of version 2 that is removed. One of version 1 has 107.
 const HEADER_OCTETS_MAX: usize = 4_096;
 const LINE_OCTETS_MAX: usize = 107;
 const WORD: &[u8] = b"PROXY ";
-/// Connections at one time, at most.
+/// The number of connections at one time, at most.
 const CONNECTIONS_MAX: usize = 1 << 16;
 
 type OnPiece<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
 
 impl Prefaces {
-    /// The same; what may become a hello of TLS is held until it is known.
+    /// Creates the same state, in which octets that may become a TLS hello are held until they are recognised.
     pub(super) fn with_hellos() -> Self {
         Self {
             holds_hellos: true,
@@ -61,7 +61,7 @@ impl Prefaces {
         }
     }
 
-    /// Connections whose headers were not taken off for the limit.
+    /// The number of connections whose headers were not removed because of the limit.
     pub(super) const fn given_up(&self) -> u64 {
         self.given_up
     }
@@ -95,7 +95,7 @@ impl Prefaces {
         interest
     }
 
-    /// True of a connection that has headers, or begins as if it had.
+    /// Returns true for a connection that has headers, or begins as if it had.
     fn is_open(&mut self, chunk: &Chunk<'_>) -> bool {
         if !self.open.is_empty() && self.open.contains_key(&chunk.connection) {
             return true;
@@ -186,7 +186,7 @@ fn beginning(bytes: &[u8], holds_hellos: bool) -> Beginning {
     }
 }
 
-/// A line for people: `PROXY TCP4`, `TCP6` or `UNKNOWN`, and addresses.
+/// Parses a line of version 1: `PROXY TCP4`, `TCP6` or `UNKNOWN`, and addresses.
 fn version_1(bytes: &[u8]) -> Beginning {
     let line = bytes.get(..LINE_OCTETS_MAX).unwrap_or(bytes);
     let Some(end) = memchr::memmem::find(line, b"\r\n") else {

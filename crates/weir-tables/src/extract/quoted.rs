@@ -8,11 +8,12 @@ use super::Extract;
 use crate::scan::Rows;
 use crate::{Column, Row, Table};
 
-/// An extraction that also reads the datagrams of UDP and the segments of TCP that errors of ICMP quote (RFC 792; RFC 4443, 3),
-/// as Wireshark does.
+/// An extraction that also reads the datagrams of UDP and the segments of TCP that ICMP errors quote (RFC 792; RFC
+/// 4443, 3), as Wireshark does.
 ///
-/// They were sent before, and mostly elsewhere than they are captured: tables do not have them as messages. Each is read by
-/// itself, so that it is no question of an answer, and repeats none; a segment is all that is known of its connection.
+/// Quoted packets were sent before, and mostly elsewhere than they are captured: tables do not have them as messages.
+/// Each is read by itself, so that it is no question of an answer, and repeats none; a segment is all that is known of
+/// its connection.
 pub(crate) struct Quoted {
     table: Table,
     sent: Box<dyn Extract>,
@@ -59,7 +60,7 @@ impl Extract for Quoted {
         };
         let frame = Frame {
             data: bytes,
-            // The sender of the error left out the rest: the packet is cut.
+            // The sender of the error left out the rest: the packet is truncated.
             wire_len: u32::from(u16::MAX),
             ..*row.packet.frame()
         };
@@ -75,7 +76,7 @@ impl Extract for Quoted {
         alone.wants(&self.columns);
         alone.packet(&Row::new(row.file, &packet), rows);
         if is_segment {
-            // Nothing more of its connection is quoted.
+            // No more octets of its connection are quoted.
             self.unfinished.push_back(alone);
             self.finish_quoted(rows);
         }
@@ -90,17 +91,17 @@ impl Extract for Quoted {
     }
 }
 
-/// The IP packet that an error of ICMP quotes, from its header on. A redirect is no error: it quotes what was sent on,
-/// and Wireshark shows the headers of that alone.
+/// The IP packet that an ICMP error quotes, from its header on. A redirect is no error: it quotes a packet that was
+/// forwarded, and Wireshark shows only its headers.
 fn quote<'p>(packet: &Packet<'p>) -> Option<(Layer, &'p [u8])> {
     let mut headers = packet.headers();
     let (layer, message) =
         headers.find(|(layer, _)| matches!(layer, Layer::Icmp | Layer::Icmpv6))?;
     let kind = *message.first()?;
     let is_error = match layer {
-        // Destination unreachable, source quench, time exceeded, parameter problem.
+        // These types are destination unreachable, source quench, time exceeded and parameter problem.
         Layer::Icmp => matches!(kind, 3 | 4 | 11 | 12),
-        // RFC 4443, 2.1.
+        // Error messages have types below 128 (RFC 4443, 2.1).
         _ => kind < 128,
     };
     headers.find(|(layer, _)| is_error && matches!(layer, Layer::Ipv4 | Layer::Ipv6))

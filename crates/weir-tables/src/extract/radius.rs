@@ -23,7 +23,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     aliases: &[],
 };
 
-/// Octets of a packet's header (RFC 2865, 3).
+/// The number of octets of a packet's header (RFC 2865, 3).
 const HEADER_OCTETS: u16 = 20;
 
 /// A request is sent again with the same identifier and authenticator; another one may have the same identifier at once (RFC 2865,

@@ -8,27 +8,27 @@ use weir_flow::Endpoint;
 use super::messages::Way;
 use super::value::span_ns;
 
-/// When a request came, and in which record.
+/// The time and the record of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenRequest {
     time_ns: Option<i64>,
     pub(super) frame: u64,
     /// The time that had passed in the capture by then.
     passed_ns: i64,
-    /// The octets that a request has in common with its retransmissions, and not with another request of the same number; 0 for
-    /// protocols whose numbers are long enough.
+    /// The octets that a request has in common with its retransmissions, and not with another request of the same
+    /// number; 0 for protocols whose numbers are long enough.
     content: u128,
-    /// The request ended without a response.
+    /// True when the request ended without a response.
     is_over: bool,
 }
 
 impl OpenRequest {
-    /// Nanoseconds from the request to what came this way; `None` where the clock was set back in between.
+    /// The nanoseconds from the request to this message; `None` where the clock was set back in between.
     pub(super) fn until(self, way: &Way) -> Option<i64> {
         span_ns(self.time_ns, way.time_ns)
     }
 
-    /// Whether so much time has passed that the same number is another request.
+    /// Returns whether so much time has passed that the same number is another request.
     fn is_old(self, way: &Way) -> bool {
         way.passed_ns.saturating_sub(self.passed_ns) > ANEW_NS
     }
@@ -42,7 +42,7 @@ pub(super) struct Requests<K> {
     forgotten: u64,
 }
 
-/// Requests at one time.
+/// The number of requests at one time.
 const REQUESTS_MAX: usize = 1 << 16;
 
 impl<K> Default for Requests<K> {
@@ -61,7 +61,8 @@ impl<K: Copy + Eq + Hash> Requests<K> {
         self.ask_for(way, id, 0);
     }
 
-    /// Adds a request as [`Self::ask`], of a protocol whose numbers are used again soon: with another content it is another one.
+    /// Adds a request as [`Self::ask`], of a protocol that reuses its numbers soon: other content means another
+    /// request.
     pub(super) fn ask_for(&mut self, way: &Way, id: K, content: u128) {
         let key = (way.src, way.dst, id);
         let asked = OpenRequest {
@@ -87,7 +88,7 @@ impl<K: Copy + Eq + Hash> Requests<K> {
         }
     }
 
-    /// The request that what came this way answers.
+    /// The request that this message answers.
     pub(super) fn answer(&self, way: &Way, id: K) -> Option<OpenRequest> {
         let asked = self.open.get(&(way.dst, way.src, id)).copied()?;
         let is_open = !asked.is_over && !asked.is_old(way);
@@ -102,7 +103,7 @@ impl<K: Copy + Eq + Hash> Requests<K> {
         }
     }
 
-    /// Requests that were forgotten.
+    /// The number of requests that were discarded.
     pub(super) fn counted(&self) -> Vec<(u64, &'static str)> {
         vec![(
             self.forgotten,
@@ -111,7 +112,7 @@ impl<K: Copy + Eq + Hash> Requests<K> {
     }
 }
 
-/// The time after which the same number is another request.
+/// The time in nanoseconds after which the same number is another request.
 const ANEW_NS: i64 = 60_000_000_000;
 
 #[cfg(test)]
@@ -120,7 +121,7 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    /// A message to one or the other direction, at these seconds of the record's clock and of the elapsed time.
+    /// A message in one or the other direction, at these seconds of the record's clock and of the elapsed time.
     fn way(is_back: bool, time_s: Option<i64>, passed_s: i64, frame: u64) -> Way {
         let end = |port| Endpoint {
             address: [10, 0, 0, 1].into(),
@@ -148,7 +149,7 @@ mod tests {
             // The clock was set back, or forward, or is another one.
             (Some(910), 1_001, None),
             (Some(5_000), 1_001, Some(4_000 * SECOND)),
-            // Records out of order.
+            // The records are out of order.
             (Some(999), 1_000, Some(-SECOND)),
             (None, 1_001, None),
         ] {
@@ -170,7 +171,8 @@ mod tests {
                 .answer(&way(true, Some(100), 1_061, 2), 7)
                 .is_none()
         );
-        // Sent again within a minute it counts from its first, later it is a new one, and so is one behind what ended it.
+        // A request that is sent again within a minute counts from its first time, later it is a new one, as it is
+        // after a message that ended it.
         requests.ask(&way(false, Some(100), 1_060, 3), 7);
         let frame = |requests: &Requests<u32>, passed_s| {
             let asked = requests.answer(&way(true, None, passed_s, 9), 7);

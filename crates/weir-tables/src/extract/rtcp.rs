@@ -105,8 +105,8 @@ type ReportGetter = for<'i> fn(&'i ReportItem<'_>) -> Option<Value<'i>>;
 /// The seconds from 1900 to 1970.
 const EPOCH: i64 = 2_208_988_800;
 
-/// A time of NTP; `None` where the sender gives none (RFC 3550, 6.4.1). Seconds whose highest bit is 0 are of the era that
-/// begins in 2036 (RFC 5905, 6), as in the table of NTP and in Wireshark.
+/// A time of NTP; `None` where the sender gives none (RFC 3550, 6.4.1). Seconds whose highest bit is 0 are of the era
+/// that begins in 2036 (RFC 5905, 6), as in the table of NTP and in Wireshark.
 fn ntp(sent: Sent) -> Option<i64> {
     let seconds = i64::from((sent.ntp >> 32) as u32);
     let era = if sent.ntp >> 63 == 0 { 1_i64 << 32 } else { 0 };

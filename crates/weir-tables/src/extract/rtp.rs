@@ -43,7 +43,7 @@ impl Extract for Rtp {
     }
 }
 
-/// A packet, with what was made of it.
+/// A packet and its decoded values.
 struct RtpItem<'p> {
     sight: &'p RtpSight<'p>,
     csrcs: Vec<u32>,

@@ -88,7 +88,7 @@ impl CapturedSccp {
         self.message()?.calling
     }
 
-    /// Why, of messages of one of these types.
+    /// The cause in messages of one of these types.
     fn cause(&self, kinds: &[u8]) -> Option<Value<'static>> {
         let message = self.message().filter(|it| kinds.contains(&it.kind))?;
         number(message.cause?)

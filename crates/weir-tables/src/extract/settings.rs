@@ -17,10 +17,9 @@ use crate::{Location, Source};
 pub struct Settings {
     /// Limits and timeouts of `flows`.
     pub flows: Options,
-    /// The file with secrets of TLS connections that was named. Whoever knows where names lead opens it, with
-    /// [`Self::open_keylog`].
+    /// The name of the file with secrets of TLS connections. The caller opens it, with [`Self::open_keylog`].
     pub keylog_name: Option<String>,
-    /// Secrets of TLS connections, by which what they carry is read.
+    /// The secrets by which TLS connections are decrypted.
     pub keylog: Option<Arc<KeyLog>>,
 }
 
@@ -56,7 +55,7 @@ fn secrets_of(source: &Source) -> Option<Vec<u8>> {
     Some(reader.tls_secrets().to_vec())
 }
 
-/// The named arguments of `flows`, each with what it wants.
+/// The named arguments of `flows`, each with the kind of its value.
 pub(super) const FLOWS: &[(&str, &str)] = &[
     ("tcp_idle", INTERVAL),
     ("tcp_attempt", INTERVAL),
@@ -76,14 +75,14 @@ pub(super) const FLOWS: &[(&str, &str)] = &[
 /// The argument that names a file of secrets.
 pub(super) const KEYLOG: &str = "keylog";
 
-/// The arguments of tables that read through TLS.
+/// The arguments of tables that decrypt TLS.
 pub(super) const SECRETS: &[(&str, &str)] =
     &[(KEYLOG, "a file of SSLKEYLOGFILE's format: 'keys.log'")];
 
-/// Bytes in which a capture shows its format and most secrets.
+/// The number of bytes in which a capture shows its format and most secrets.
 const BEGINNING_BYTES: u64 = 64 << 10;
 
-/// Bytes of such a file, at most: some 300,000 connections.
+/// The number of bytes of a file of secrets, at most: some 300,000 connections.
 const KEYLOG_BYTES_MAX: u64 = 256 << 20;
 
 const INTERVAL: &str = "an interval without months: INTERVAL '30 seconds'";
@@ -135,7 +134,7 @@ impl Settings {
         }
     }
 
-    /// Sets what an argument says; false when its value is of the wrong kind.
+    /// Sets an argument; returns false when its value is of the wrong kind.
     pub(super) fn set_named(&mut self, name: &str, value: Setting<'_>) -> bool {
         match (name, value) {
             (KEYLOG, Setting::Word(path)) => {
@@ -146,7 +145,7 @@ impl Settings {
         }
     }
 
-    /// Sets what an argument of `flows` says; false when its value is of the wrong kind.
+    /// Sets an argument of `flows`; returns false when its value is of the wrong kind.
     fn set_flows(&mut self, name: &str, value: Setting<'_>) -> bool {
         let options = &mut self.flows;
         match (name, value) {

@@ -90,7 +90,7 @@ impl Extract for Sip {
     }
 }
 
-/// Makes rows of messages.
+/// Makes the rows of messages.
 #[derive(Default)]
 struct SipRows {
     transactions: Transactions,
@@ -123,8 +123,8 @@ impl SipRows {
     }
 }
 
-/// The message with its folded lines on one line and its head in UTF-8, where it is not so already:
-/// what is not UTF-8 becomes U+FFFD.
+/// The message with its folded lines on one line and its head in UTF-8; `None` when it has that form already. Bytes
+/// that are not UTF-8 become U+FFFD.
 fn legible(message: &Message<'_>) -> Option<Vec<u8>> {
     let (head, body) = message.bytes().split_at_checked(message.headers_end())?;
     let is_folded = message
@@ -149,7 +149,7 @@ fn legible(message: &Message<'_>) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// The message that columns are read from.
+/// The message from which columns are read.
 struct MessageItem<'m, 'a> {
     way: &'m SipWay,
     /// The message as it was captured.
@@ -213,7 +213,7 @@ fn user(uri: Option<Uri<'_>>) -> Option<Value<'_>> {
     text(uri?.user?)
 }
 
-/// The host of a URI. Those of other schemes have none that is known: what stands behind the colon of a URN (RFC 8141) is a name.
+/// The host of a URI. Other schemes have no known host: the text after the colon of a URN (RFC 8141) is a name.
 fn host(uri: Option<Uri<'_>>) -> Option<Value<'_>> {
     let uri = uri.filter(|uri| uri.is_sip() || uri.scheme == Scheme::Other(b""))?;
     filled(uri.host)
@@ -247,7 +247,7 @@ fn ip6(end: SocketAddr) -> Option<Value<'static>> {
     address(end.ip()).filter(|_| end.is_ipv6())
 }
 
-/// Transports over TCP.
+/// The transports over TCP.
 const OVER_TCP: &[SipTransport] = &[SipTransport::Tcp, SipTransport::WebSocket];
 
 type SipGetter = for<'i> fn(&'i MessageItem<'_, '_>) -> Option<Value<'i>>;
@@ -401,7 +401,7 @@ fn faults<'m>(item: &'m MessageItem<'_, '_>) -> Option<Value<'m>> {
     (!shown.is_empty()).then_some(Value::Text(shown))
 }
 
-/// The word behind the number.
+/// The word after the number.
 fn cseq_method(value: &[u8]) -> Option<Value<'_>> {
     let start = value.iter().position(u8::is_ascii_whitespace)?;
     text(value.get(start..)?.trim_ascii())

@@ -45,7 +45,7 @@ impl Protocol for Snmp {
         if let Some((pdu, id)) = message.pdu.as_ref().and_then(|pdu| Some((pdu, pdu.id?))) {
             match pdu.kind {
                 RESPONSE => asked = self.0.answer(way, id),
-                // An engine that is asked without its name reports it; the same request is sent again then.
+                // An engine reports its name when it gets a request without it; the same request is sent again then.
                 REPORT => self.0.forget(way, id),
                 0 | 1 | 3 | 5 | 6 => self.0.ask(way, id),
                 _ => {}
@@ -100,7 +100,7 @@ impl<'m> SnmpItem<'m> {
         self.message.security.as_ref()
     }
 
-    /// A number that get bulk has, or all others.
+    /// A number that GetBulk has, or all other PDUs.
     fn either(&self, of_bulk: bool, get: fn(&Pdu<'m>) -> Option<i32>) -> Option<Value<'static>> {
         let pdu = self.pdu().filter(|pdu| (pdu.kind == 5) == of_bulk)?;
         get(pdu).map(|number| Value::Signed(number.into()))

@@ -1,4 +1,4 @@
-//! `stream(path)`: what flows carry, put in order: "follow this stream" as rows.
+//! `stream(path)`: the contents of flows in order: "follow this stream" as rows.
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
 use crate::scan::Rows;
 use crate::{Column, Row};
 
-/// See the module.
+/// The extraction of this module.
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "stream",
     doc: "one row a piece of a TCP stream, in order and without what was sent twice, or a datagram of UDP or SCTP",
@@ -33,7 +33,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     aliases: &[],
 };
 
-/// A piece of what a flow carries.
+/// A piece of the contents of a flow.
 struct StreamPiece<'p> {
     offset: u64,
     data: Option<&'p [u8]>,
@@ -43,7 +43,7 @@ struct StreamPiece<'p> {
 }
 
 impl<'p> StreamPiece<'p> {
-    /// The piece that a payload is; `None` of what only says that a stream is over.
+    /// The piece of a payload; `None` when the payload only marks the end of a stream.
     fn of(payload: &Payload<'p>) -> Option<Self> {
         let (offset, data, missing, from_originator) = match payload.carried {
             Carried::Datagram(bytes) | Carried::Message { bytes, .. } => {
@@ -86,7 +86,7 @@ static FIELDS: &[ItemField<PieceGetter>] = &[
         "The bytes as text: lines stay lines, and a full stop stands for what is not to be printed", "weir"),
 ];
 
-/// Bytes as text for people, of which lines stay lines.
+/// Bytes as readable text, in which lines stay lines.
 fn lines(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -111,7 +111,7 @@ fn all_columns() -> Vec<Column> {
     columns_with_way(columns(&[], FIELDS))
 }
 
-/// Puts what packets carry in order.
+/// Puts the contents of packets in order.
 struct Pieces {
     payloads: Carriers,
     /// The pieces that were ready only at the end of the capture.

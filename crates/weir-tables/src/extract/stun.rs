@@ -24,11 +24,11 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 #[derive(Default)]
 struct Stun(Requests<[u8; 12]>);
 
-/// Port of servers (RFC 8489, 8).
+/// The port of servers (RFC 8489, 8).
 const PORT: u16 = 3_478;
-/// Class of requests.
+/// The class of requests.
 const REQUEST: u8 = 0;
-/// Class of what has no answer.
+/// The class of indications, which have no answer.
 const INDICATION: u8 = 1;
 
 impl Protocol for Stun {
@@ -51,7 +51,7 @@ impl Protocol for Stun {
     }
 
     fn length(bytes: &[u8]) -> Length {
-        // Data on a channel of TURN (RFC 8656, 12.5), filled up to the next word.
+        // This is data on a channel of TURN (RFC 8656, 12.5), padded to the next word.
         if let [0x40..=0x4f, _, high, low, ..] = bytes {
             let octets = usize::from(u16::from_be_bytes([*high, *low]));
             return Length::Message {
@@ -66,7 +66,7 @@ impl Protocol for Stun {
         }
     }
 
-    /// Octets of a message up to the end of its cookie.
+    /// The number of octets of a message up to the end of its cookie.
     const FIND_OCTETS: usize = 8;
 
     fn find(bytes: &[u8]) -> Option<usize> {
@@ -136,7 +136,7 @@ impl CapturedStun {
         number(u32::from_be_bytes(value.try_into().ok()?))
     }
 
-    /// The address and port of the first attribute of these.
+    /// The address and port of the first attribute of one of these types.
     fn end(&self, kinds: &[u16]) -> Option<(std::net::IpAddr, u16)> {
         let message = self.message()?;
         kinds
@@ -154,7 +154,7 @@ impl CapturedStun {
     }
 }
 
-/// The attributes with the address that a server sees.
+/// The attributes with the address of the client as the server sees it.
 const MAPPED: [u16; 2] = [attribute::XOR_MAPPED_ADDRESS, attribute::MAPPED_ADDRESS];
 
 #[rustfmt::skip]

@@ -85,7 +85,7 @@ impl Protocol for Tcap {
     }
 }
 
-/// A transaction's number, whose length counts.
+/// The number of a transaction identifier, whose length counts.
 fn transaction(octets: &[u8]) -> u64 {
     let number = octets
         .iter()

@@ -45,9 +45,9 @@ impl Item for TlsRow {
 
 /// The contents of a TCP connection, as far as they are known.
 enum TlsCarrier {
-    /// Other things so far. A handshake may come: mail, databases and proxies begin in clear.
+    /// No handshake so far. One may come: mail, databases and proxies begin in plain text.
     Searching {
-        /// Octets that were looked at, of each side.
+        /// The number of octets of each side that were searched.
         seen: [usize; 2],
         /// The possible beginning of a hello.
         begun: [Vec<u8>; 2],
@@ -84,9 +84,9 @@ impl Default for Sessions {
     }
 }
 
-/// Bytes of messages under way, of all connections.
+/// The number of bytes of messages under way, of all connections.
 const HELD_BYTES_MAX: usize = 256 << 20;
-/// Octets of a side of a connection among which a hello is looked for.
+/// The number of octets of a side of a connection in which a hello is searched for.
 const SEARCH_BYTES_MAX: usize = 1 << 16;
 
 /// The callback for a handshake that is over, with the way of its last octets.
@@ -122,7 +122,7 @@ impl Sessions {
         }
     }
 
-    /// Hands on the handshakes over datagrams that are open when the capture ends.
+    /// Reports the handshakes over datagrams that are open when the capture ends.
     fn finish(&mut self, each: &mut OnHandshake<'_>) {
         let without_hello = &mut self.without_hello;
         self.datagrams
@@ -133,7 +133,7 @@ impl Sessions {
     }
 }
 
-/// The way of a handshake, from client to server, by that of something that this side sent.
+/// The direction of a handshake, from client to server, by that of a message of this side.
 fn directed(session: &Session, way: Way, side: usize) -> Way {
     match session.client_side() == Some(side) {
         true => way,

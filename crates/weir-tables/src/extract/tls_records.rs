@@ -1,5 +1,6 @@
-//! The records of TLS for display filters: a row for each record that a frame completes or begins with, for each handshake message
-//! in it, and for the hellos of QUIC. It is not a table of SQL, whose `tls` has a row for each handshake.
+//! The records of TLS for display filters: a row for each record that a frame completes or begins with, for each
+//! handshake message in it, and for the hellos of QUIC. It is not a table of SQL, whose `tls` has a row for each
+//! handshake.
 
 use std::collections::HashMap;
 
@@ -16,7 +17,7 @@ use super::{Extract, Extraction, Item, ItemField, columns, in_words};
 use crate::Row;
 use crate::scan::Rows;
 
-/// See the module.
+/// The extraction of this module.
 pub(crate) const EXTRACTION: Extraction = Extraction {
     name: "tls_records",
     doc: "one row a record of TLS",
@@ -30,7 +31,7 @@ pub(crate) const EXTRACTION: Extraction = Extraction {
 /// The column that all rows have.
 pub(crate) const IS_TLS: &str = "tls.is_there";
 
-/// Whether the field is one of these.
+/// Returns whether this extraction has the field.
 pub(crate) fn has(name: &str) -> bool {
     OWN.iter().any(|field| field.name == name && name != IS_TLS)
 }
@@ -39,12 +40,12 @@ pub(crate) fn has(name: &str) -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 struct RecordRow {
     kind: Option<u8>,
-    /// The type hides an encrypted one, as in TLS 1.3.
+    /// True when the type hides an encrypted one, as in TLS 1.3.
     is_opaque: bool,
     version: Option<u16>,
     length: Option<u16>,
     message: Option<u8>,
-    /// Level and description.
+    /// The level and the description.
     alert: Option<[u8; 2]>,
 }
 
@@ -80,14 +81,14 @@ const CHANGE: u8 = 20;
 const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const DATA: u8 = 23;
-/// Octets of a record, at most, with what encryption adds.
+/// The number of octets of a record, at most, with the overhead of encryption.
 const RECORD_OCTETS_MAX: usize = (1 << 14) + 2_048;
 const HEADER_OCTETS: usize = 5;
-/// Octets of a connection among which a hello is looked for.
+/// The number of octets of a connection in which a hello is searched for.
 const SEARCH_BYTES_MAX: usize = 1 << 16;
-/// Octets under way, of all connections.
+/// The number of octets under way, of all connections.
 const HELD_BYTES_MAX: usize = 256 << 20;
-/// Conversations of QUIC whose hellos are waited for.
+/// The number of conversations of QUIC whose hellos are awaited.
 const QUIC_MAX: usize = 1 << 14;
 /// A server's hello, with its header, that is looked into.
 const SERVER_HELLO: u8 = 2;
@@ -101,10 +102,10 @@ impl Item for RecordRow {
 /// A connection.
 #[derive(Default)]
 struct RecordConnection {
-    /// Octets that were looked at before TLS began.
+    /// The number of octets that were searched before TLS began.
     seen: usize,
     is_tls: bool,
-    /// The server chose TLS 1.3.
+    /// True when the server chose TLS 1.3.
     is_private: bool,
     sides: [RecordSide; 2],
 }
@@ -114,7 +115,7 @@ struct RecordSide {
     /// A record whose end did not come yet.
     begun: Vec<u8>,
     is_sealed: bool,
-    /// Octets of a message that go on in the next record.
+    /// The number of octets of a message that continue in the next record.
     passing: usize,
 }
 
@@ -141,7 +142,7 @@ impl RecordConnection {
         let mut rest = begun.as_slice();
         while rest.len() >= HEADER_OCTETS {
             if !is_header(rest) {
-                // Wireshark shows it as data that go on.
+                // Wireshark shows it as continuation data.
                 each(RecordRow::default());
                 rest = &[];
                 break;
@@ -171,7 +172,8 @@ impl RecordConnection {
 }
 
 impl RecordSide {
-    /// Whether TLS begins with the kept octets and these, or with these alone. Octets that may become a beginning are kept.
+    /// Returns whether TLS begins with the stored octets and these, or with these alone. Octets that may become a
+    /// beginning are stored.
     fn begins(&mut self, bytes: &[u8], is_first: bool) -> bool {
         let begins = |all: &[u8], is_first| is_first && is_header(all) || begins_with_hello(all);
         let may_begin = |all: &[u8], is_first| {
@@ -197,7 +199,7 @@ impl RecordSide {
         begins
     }
 
-    /// A whole record with its header.
+    /// Reads a whole record with its header.
     fn record(&mut self, record: &[u8], is_private: &mut bool, each: &mut OnRecord<'_>) {
         let Some((&[kind, v1, v0, l1, l0], body)) = record.split_first_chunk::<HEADER_OCTETS>()
         else {
@@ -223,7 +225,7 @@ impl RecordSide {
         }
     }
 
-    /// The messages that begin in a record of the handshake.
+    /// Reports the messages that begin in a record of the handshake.
     fn messages(&mut self, body: &[u8], is_private: &mut bool, each: &mut OnRecord<'_>) {
         let passed = self.passing.min(body.len());
         self.passing -= passed;
@@ -250,7 +252,7 @@ impl RecordSide {
     }
 }
 
-/// True for the header of a record.
+/// Returns true for the header of a record.
 fn is_header(bytes: &[u8]) -> bool {
     let [CHANGE..=DATA, 3, 0..=4, high, low, ..] = bytes else {
         return false;
@@ -258,7 +260,7 @@ fn is_header(bytes: &[u8]) -> bool {
     usize::from(u16::from_be_bytes([*high, *low])) <= RECORD_OCTETS_MAX
 }
 
-/// True for the first octets of one.
+/// Returns true for the first octets of a header.
 fn is_header_begun(bytes: &[u8]) -> bool {
     let mut header = [DATA, 3, 0, 0, 0];
     let known = header.iter_mut().zip(bytes);
@@ -266,7 +268,7 @@ fn is_header_begun(bytes: &[u8]) -> bool {
     is_header(&header)
 }
 
-/// Finds records.
+/// The state of the search for records.
 struct Records {
     payloads: Payloads,
     streams: Followed<RecordConnection>,
@@ -418,7 +420,7 @@ mod tests {
             [(Some(22), None)]
         );
         assert_eq!(of(&mut stream, 0, &[20, 3, 1, 0, 1, 1]), [(Some(20), None)]);
-        // Sealed: its types are not looked at.
+        // The record is encrypted: its types are not read.
         assert_eq!(
             of(&mut stream, 0, &[22, 3, 1, 0, 4, 14, 0, 0, 0]),
             [(Some(22), None)]

@@ -1,4 +1,4 @@
-//! Values of the columns of extractions, as every one of them makes them.
+//! The conversions to values of columns that all extractions share.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ pub(super) fn number(number: impl Into<u64>) -> Option<Value<'static>> {
     Some(Value::Unsigned(number.into()))
 }
 
-/// The number of a record. What a capture's end completed came with none.
+/// The number of a record; NULL for 0, which stands for the end of a capture.
 pub(super) fn frame(number: u64) -> Option<Value<'static>> {
     (number > 0).then_some(Value::Unsigned(number))
 }
@@ -20,7 +20,7 @@ pub(super) fn address(address: IpAddr) -> Option<Value<'static>> {
     Some(Value::Address(address.into()))
 }
 
-/// Bytes that are UTF-8; NULL where they are not.
+/// A text of bytes that are UTF-8; NULL for other bytes.
 pub(super) fn text(bytes: &[u8]) -> Option<Value<'_>> {
     std::str::from_utf8(bytes).ok().map(Value::Text)
 }
@@ -41,7 +41,7 @@ pub(super) fn by_one_clock(span_ns: i64) -> Option<i64> {
     (span_ns >= -CLOCK_STEP_NS).then_some(span_ns)
 }
 
-/// A time since another, of nanoseconds into seconds.
+/// Converts a duration of nanoseconds to seconds.
 #[allow(
     clippy::cast_precision_loss,
     reason = "a duration of years keeps its microseconds"

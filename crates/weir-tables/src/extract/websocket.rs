@@ -18,7 +18,7 @@ use super::{Extract, Extraction, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
-/// See the module.
+/// The extraction of this module.
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "websocket",
     doc: "one row a WebSocket message",
@@ -34,8 +34,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     aliases: &[],
 };
 
-/// Rows that come out after the last packet have a copy of their payload, up to this many bytes of them
-/// all; further ones are without.
+/// The number of bytes of the payloads of rows that are complete only after the last packet: further rows have no
+/// payload.
 const LAST_BYTES_MAX: usize = 1 << 30;
 
 #[derive(Default)]
@@ -50,12 +50,12 @@ struct WebSocket {
     file: String,
 }
 
-/// Violations that wait for their message, by connection and direction. Emptied with the direction.
+/// Violations that wait for their message, by connection and direction. They are removed at the end of the direction.
 #[derive(Default)]
 struct Violations(HashMap<(u64, bool), Vec<ViolationKind>>);
 
 impl Violations {
-    /// The row of something seen, if it is one.
+    /// The row of an event, if it has one.
     fn row<'m>(&mut self, sight: &WebSocketSight<'m>) -> Option<MessageRow<'m>> {
         let ConnectionEvent::Wire(direction, event) = sight.event else {
             return None;
@@ -67,7 +67,7 @@ impl Violations {
                 if !kinds.contains(&violation.kind) {
                     kinds.push(violation.kind);
                 }
-                // No message comes after these.
+                // No message follows such a violation.
                 let is_last = violation.kind == ViolationKind::Cut;
                 is_last.then(|| self.take(key, sight, direction, None))
             }

@@ -1,4 +1,4 @@
-//! The fields and conditions of questions, in terms of plain fields.
+//! The fields and conditions of queries, in terms of plain fields.
 
 use weir_bytes::Bits;
 use weir_layout::Layout;
@@ -7,7 +7,7 @@ use weir_packet::{Extent, Kind, Location};
 use super::condition::{NumberRange, Test};
 use crate::{Branch, Calculation, Column, Expression, Operator, Origin, Predicate};
 
-/// Everything that some aggregates ask, common parts once.
+/// Everything that some aggregates need, with common parts once.
 #[derive(Default)]
 pub(super) struct ProgramPlan {
     /// Fields of headers.
@@ -23,13 +23,13 @@ pub(super) struct AskedField {
     pub(super) locations: &'static [Location],
 }
 
-/// A condition on numbers: one of these must hold, and mostly there is but one.
+/// A condition on numbers: one of these comparisons must hold, and mostly there is but one.
 #[derive(Clone, PartialEq)]
 pub(super) struct Condition {
     pub(super) any_of: Vec<Comparison>,
 }
 
-/// A number, and what it must be.
+/// A number and its test.
 #[derive(Clone, PartialEq)]
 pub(super) struct Comparison {
     pub(super) value: Value,
@@ -43,7 +43,7 @@ impl Condition {
         each.max().unwrap_or(0)
     }
 
-    /// The fields of headers that it asks for.
+    /// The fields of headers that it uses.
     pub(super) fn fields(&self) -> impl Iterator<Item = usize> {
         self.any_of.iter().filter_map(|one| match one.value.from {
             From::Field(field) => Some(field),
@@ -63,12 +63,12 @@ pub(super) struct AskedBranch {
     pub(super) arguments: Vec<Option<Value>>,
 }
 
-/// A number of a record: a plain field, or what is computed of one with constants.
+/// A number of a record: a plain field, or the result of operations on one with constants.
 #[derive(Clone, PartialEq)]
 pub(super) struct Value {
     pub(super) from: From,
     pub(super) steps: Vec<Calculated>,
-    /// Flags are 0 or 1.
+    /// True for a flag, which is 0 or 1.
     pub(super) is_flag: bool,
 }
 
@@ -81,9 +81,9 @@ pub(super) struct Calculated {
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum From {
-    /// One of [`ProgramPlan::fields`].
+    /// The index of a field in [`ProgramPlan::fields`].
     Field(usize),
-    /// Some bits of a layout's record.
+    /// Some bits of a record of a layout.
     Record(Bits),
     Number,
     Time,
@@ -104,7 +104,7 @@ impl ProgramPlan {
         Some(asked)
     }
 
-    /// Whether a predicate on packets asks for plain fields only.
+    /// Returns whether a predicate on packets uses plain fields only.
     pub(super) fn takes(predicate: &Predicate) -> bool {
         let mut asked = Self::default();
         asked.conditions(predicate, None, &mut Vec::new()).is_some()
@@ -219,8 +219,7 @@ impl ProgramPlan {
         Some(Comparison { value, test })
     }
 
-    /// The number that an expression gives; `None` when it asks for anything else than one plain field and
-    /// constants.
+    /// The number of an expression; `None` when it uses anything else than one plain field and constants.
     fn value(&mut self, expression: &Expression, layout: Option<&Layout>) -> Option<Value> {
         match expression {
             Expression::Column(column) => self.column(column, layout),
@@ -281,7 +280,7 @@ impl ProgramPlan {
         })))
     }
 
-    /// Some question asks for the time of a record, or its number.
+    /// Returns whether some query uses the time of a record, or its number.
     pub(super) fn asks(&self, from: From) -> bool {
         self.values().any(|value| value.from == from)
     }
@@ -296,10 +295,10 @@ impl ProgramPlan {
     }
 }
 
-/// More comparisons than these in one OR are left to the decoder.
+/// The number of comparisons in one OR above which it is left to the decoder.
 const ALTERNATIVES_MAX: usize = 8;
 
-/// Words of which the bytes are loaded in one go.
+/// Returns whether the bytes of the word are loaded in one go.
 fn is_loaded(bits: &Bits) -> bool {
     matches!(bits.bytes(), 1..=4 | 8)
 }

@@ -1,6 +1,6 @@
-//! Compiled programs of this process, which the parts and files of a statement share, and statements that come again.
+//! The compiled programs of this process, which the parts and files of a statement share, and repeated statements.
 //!
-//! What a program asks does not depend on where its records lie, so each thread, each file and each piece that a cluster's
+//! A program does not depend on where its records lie, so each thread, each file and each piece that a cluster's
 //! executor reads would compile the same code. Compiling takes milliseconds, in which some ten megabytes are read.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,23 +9,23 @@ use weir_compile::{CompileError, Program, Runner};
 
 use super::lower::LEAVE_RARE;
 
-/// A program as far as records went through it, compiled.
+/// The compiled blocks of a program.
 #[derive(Clone, Debug)]
 pub(super) struct Compiled {
-    /// The blocks of the whole program that it has.
+    /// True for each block of the whole program that was compiled.
     pub(super) visited: Arc<[bool]>,
     pub(super) runner: Arc<Runner>,
 }
 
 impl Compiled {
-    /// Whether it has all the blocks that these records have entered.
+    /// Returns whether it has all the blocks that these records have entered.
     fn has(&self, visited: &[bool]) -> bool {
         let mut both = self.visited.iter().zip(visited);
         self.visited.len() == visited.len() && both.all(|(own, wanted)| *own || !wanted)
     }
 }
 
-/// A whole program, and what was compiled of it last.
+/// A whole program, and its latest compilation.
 struct Slot {
     whole: Program,
     compiled: Mutex<Option<Compiled>>,
@@ -34,7 +34,7 @@ struct Slot {
 /// The slots, with the least recently used one first.
 static SLOTS: Mutex<Vec<Arc<Slot>>> = Mutex::new(Vec::new());
 
-/// Programs that are kept.
+/// The number of programs that are stored.
 const SLOTS_MAX: usize = 32;
 /// The maximum number of words of the constants of a cached program: more are those of long lists, whose copies would be large.
 const CONSTANT_WORDS_MAX: usize = 4096;
@@ -46,12 +46,12 @@ pub(super) fn latest(whole: &Program) -> Option<Compiled> {
     compiled.clone()
 }
 
-/// The program as far as records went through it, compiled now or by another thread before.
+/// Returns the blocks that records entered, compiled now or by another thread before.
 pub(super) fn compiled(whole: &Program, visited: &[bool]) -> Result<Compiled, CompileError> {
     let Some(slot) = slot(whole, true) else {
         return compile(whole, visited);
     };
-    // Another thread that wants the same waits here, in place of compiling it, too.
+    // Another thread that needs the same program waits here, instead of compiling it, too.
     let mut latest = locked(&slot.compiled);
     if let Some(found) = latest.as_ref().filter(|it| it.has(visited)) {
         return Ok(found.clone());
@@ -71,7 +71,7 @@ fn compile(whole: &Program, visited: &[bool]) -> Result<Compiled, CompileError> 
     })
 }
 
-/// The slot of a program, which is made where it is wanted and there is none.
+/// Returns the slot of a program, which is created if it is wanted and does not exist.
 fn slot(whole: &Program, is_wanted: bool) -> Option<Arc<Slot>> {
     if whole.constant_words() > CONSTANT_WORDS_MAX {
         return None;
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// Records of one byte; those that are `rare` go another way.
+    /// The records have one byte; those that are `rare` enter another block.
     fn program(rare: u64) -> Program {
         let mut b = Builder::new(3);
         let (count, cut) = (b.carry(2), b.label());
@@ -141,11 +141,11 @@ mod tests {
         let (few, all) = (visited(&whole, &[1, 2]), visited(&whole, &[1, 7]));
         assert!(latest(&whole).is_none());
         let first = compiled(&whole, &few).unwrap();
-        // The same statement makes its program anew.
+        // The same statement writes its program anew.
         let again = compiled(&program(7), &few).unwrap();
         assert!(Arc::ptr_eq(&first.runner, &again.runner));
         assert!(Arc::ptr_eq(&first.runner, &latest(&whole).unwrap().runner));
-        // Records that go more ways need more code, which then serves both.
+        // Records that enter more blocks need more code, which then serves both.
         let wider = compiled(&whole, &all).unwrap();
         assert!(!Arc::ptr_eq(&first.runner, &wider.runner));
         let narrow = compiled(&whole, &few).unwrap();

@@ -13,8 +13,7 @@ pub(super) enum Test {
     IsMissing,
 }
 
-/// Numbers from the first on, so many more than one, or all others. Signed numbers in two's
-/// complement lie in a row too.
+/// The numbers from `first` to `first + more`, or all others. Signed numbers in two's complement lie in a row too.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NumberRange {
     first: u64,
@@ -33,7 +32,7 @@ impl Test {
         }
     }
 
-    /// Whether it holds of a number that is there.
+    /// Returns whether it holds of a present number.
     pub(super) fn accepts(&self, number: u64) -> bool {
         match self {
             Self::Within(range) => range.contains(number),

@@ -1,4 +1,4 @@
-//! Conditions: which are put where, and what is known of them without asking.
+//! Conditions: the places where they are tested, and results that are known without a test.
 
 use weir_compile::{Operation, Register, Relation};
 
@@ -14,7 +14,7 @@ enum Outcome<'o> {
 }
 
 impl Lowering<'_> {
-    /// Puts the conditions whose fields are known, or at the last header all; false when no branch takes the
+    /// Tests the conditions whose fields are known, or at the last header all; returns false when no branch selects the
     /// record any more, which is then done.
     pub(super) fn decide(&mut self, path: &mut Path, is_last: bool) -> bool {
         let asked = self.asked;
@@ -57,7 +57,7 @@ impl Lowering<'_> {
             }
         }
         self.require(&required);
-        // Those that live on may all have failed.
+        // The branches that are left may all have failed.
         if has_changed && asked.branches.len() > 1 {
             let alive = (0..asked.branches.len()).filter(|branch| path.alive >> branch & 1 == 1);
             let mut flags = alive
@@ -100,7 +100,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The number that a field has in every header that is plain, such as the version of IP.
+    /// The number that a field has in every plain header, such as the version of IP.
     fn fixed_number(&self, value: &Value, path: &Path) -> Option<u64> {
         let From::Field(field) = value.from else {
             return None;
@@ -126,8 +126,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// The record is done unless one of the tests of each condition holds. All are put at once: which of several it is that does not
-    /// hold cannot be foreseen, whether all do mostly can.
+    /// The record is done unless one of the tests of each condition holds. All are tested at once: which of several
+    /// does not hold cannot be predicted, whether all hold mostly can.
     fn require(&mut self, conditions: &[Vec<(&Test, Register)>]) {
         let next = self.next;
         if let [any_of] = conditions
@@ -149,7 +149,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Something else than 0 when none of the tests holds.
+    /// Returns a value other than 0 when none of the tests holds.
     fn fails(&mut self, any_of: &[(&Test, Register)]) -> Register {
         if let [(Test::Within(range), value)] = any_of {
             let (relation, left, right) = self.relation(range, *value);
@@ -162,7 +162,7 @@ impl Lowering<'_> {
         self.builder.compute(Operation::ExclusiveOr, holds, 1)
     }
 
-    /// 1 when one of the tests holds.
+    /// Returns 1 when one of the tests holds.
     fn holds(&mut self, any_of: &[(&Test, Register)]) -> Register {
         let mut all = self.builder.copy(0);
         for (test, value) in any_of {

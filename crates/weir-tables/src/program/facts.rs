@@ -7,7 +7,7 @@ pub(super) const fn bit(layer: Layer) -> u128 {
     1 << layer as u32
 }
 
-/// All headers that stand in front of what networks carry, which come first in the list of protocols.
+/// All headers in front of the network layer, which come first in the list of protocols.
 pub(super) const LINKS: u128 = bit(Layer::Arp) - 1;
 
 /// Tags of virtual LANs, which stand behind each other.
@@ -17,7 +17,7 @@ pub(super) const fn is_link(layer: Layer) -> bool {
     LINKS & bit(layer) != 0
 }
 
-/// Whether a plain header of a protocol carries no header that a program continues with.
+/// Returns whether a plain header of a protocol carries no header with which a program continues.
 pub(super) fn is_last(layer: Layer) -> bool {
     let mut shapes = layer.shapes().iter();
     shapes.all(|shape| {
@@ -28,8 +28,7 @@ pub(super) fn is_last(layer: Layer) -> bool {
     })
 }
 
-/// Whether a test holds of a header, where that follows from its shape, which it has, and from tests that are
-/// decided.
+/// The result of a test of a header, if it follows from the header's shape and from tests that are decided.
 pub(super) fn decided(
     test: &BitsTest,
     known: &[(BitsTest, bool)],
@@ -77,18 +76,19 @@ pub(super) fn decided(
     })
 }
 
-/// Bits of a header in front of a number and behind it, from the header's first bit on; `None` for one whose
-/// bytes stand in the other order.
+/// The number of bits of a header in front of a number and behind it, from the header's first bit on; `None` for one
+/// whose bytes stand in the other order.
 pub(super) fn span(bits: &Bits) -> Option<(u32, u32)> {
     let is_in_order = bits.bytes() == 1 || bits.endian() == Endian::Big;
     let end = (bits.offset() + bits.bytes()) * 8 - bits.shift();
     is_in_order.then(|| (end - bits.width(), end))
 }
 
-/// Whether a test holds of some of the bits of which another holds, where all that these may be agree.
+/// The result of `test`, whose bits lie within those of `whole`, if it is the same for all numbers for which `whole`
+/// holds.
 pub(super) fn follows(whole: &BitsTest, test: &BitsTest) -> Option<bool> {
     let ((from, to), (first, last)) = (span(&whole.bits)?, span(&test.bits)?);
-    // Otherwise the bytes may not be there.
+    // Otherwise the bytes may be missing.
     let is_there = !whole.when_cut && test.bits.end() <= whole.bits.end();
     if !is_there || first < from || to < last {
         return None;
@@ -104,24 +104,24 @@ pub(super) fn follows(whole: &BitsTest, test: &BitsTest) -> Option<bool> {
     outcomes.all(|other| other == outcome).then_some(outcome)
 }
 
-/// Values that are tried one by one.
+/// The number of values that are tried one by one.
 pub(super) const VALUES_MAX: u64 = 64;
 
-/// Whether a header of which these tests are decided can have a shape.
+/// Returns whether a header of which these tests are decided can have a shape.
 pub(super) fn is_possible(shape: &HeaderShape, known: &[(BitsTest, bool)]) -> bool {
     let mut tests = shape.tests.iter();
     tests.all(|test| decided(test, known, None) != Some(false))
 }
 
-/// Whether a header of a shape can have this number in these bits.
+/// Returns whether a header of a shape can have this number in these bits.
 pub(super) fn has_number(shape: &HeaderShape, bits: &Bits, number: u64) -> bool {
     let of_bits = |test: &&BitsTest| test.bits == *bits && !test.when_cut;
     let mut tests = shape.tests.iter().filter(of_bits);
     tests.all(|test| test.accepts(number))
 }
 
-/// Whether no header meets both tests, of which one looks at the first bits of what the other looks at: a header
-/// whose third byte is 3 has no 0x0800 there.
+/// Returns whether no header meets both tests, of which one is on the first bits of those of the other: a header whose
+/// third byte is 3 has no 0x0800 there.
 pub(super) fn excludes(one: &BitsTest, other: &BitsTest) -> bool {
     let (Some((of_one, _)), Some((of_other, _))) = (span(&one.bits), span(&other.bits)) else {
         return false;

@@ -12,19 +12,19 @@ use super::lower::{Lowering, PORTS_WORD};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     Capture(RecordFraming),
-    /// All are so long.
+    /// All records have this number of bytes.
     Fixed(u32),
 }
 
-/// A reader whose records a program may take up as they lie in its buffer.
+/// A reader whose records a program may process in its buffer.
 pub(crate) trait Records {
     /// The framing and the link type of the next records; `None` when a program cannot frame them.
     fn framing(&self) -> Option<(Framing, LinkType)>;
 
-    /// The bytes that are here from the next record on, its number, and a bit for each known port.
+    /// The available bytes from the next record on, its number, and a bit for each known port.
     fn window(&self) -> (&[u8], u64, u8);
 
-    /// Passes over so many records, which are so many bytes long.
+    /// Skips `records` records, which are `bytes` bytes long.
     fn pass_records(&mut self, bytes: usize, records: u64);
 }
 
@@ -57,7 +57,7 @@ impl Lowering<'_> {
             }
             Framing::Capture(RecordFraming::Erf) => {
                 b.require_bytes(at, 16, window, leave);
-                // Padding, and the first record of a port, are no matter of routine.
+                // Padding, and the first record of a port, are left to the reader.
                 let kind = b.load(at, 8, Bytes::One);
                 let kind = b.compute(Operation::And, kind, 0x7f);
                 b.require(Relation::NotEqual, kind, 48, leave);
@@ -109,7 +109,7 @@ impl Lowering<'_> {
                     u64::from(options_max),
                     leave,
                 );
-                // A later time is the largest that there is, and counted, by the reader.
+                // A later time is the largest one, and counted, by the reader.
                 let ticks = self.ticks(is_little);
                 let most = i64::MAX as u64 / tick_ns.max(1);
                 self.builder
@@ -213,7 +213,7 @@ impl Lowering<'_> {
         match self.framing {
             Framing::Fixed(_) | Framing::Capture(RecordFraming::Pcapng { .. }) => None,
             Framing::Capture(RecordFraming::Erf) => {
-                // 32.32 fixed point, rounded to the nearest nanosecond.
+                // The timestamp is 32.32 fixed point, rounded to the nearest nanosecond.
                 let stamp = b.load_in_order(at, 0, Bytes::Eight, true);
                 let seconds = b.compute(Operation::ShiftRight, stamp, 32);
                 let seconds = b.compute(Operation::Multiply, seconds, 1_000_000_000);

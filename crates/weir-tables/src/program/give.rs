@@ -9,7 +9,7 @@ use crate::aggregate::ROWS;
 use crate::groups::PlaceHash;
 
 impl Lowering<'_> {
-    /// Adds the record to the groups of each branch that takes it.
+    /// Adds the record to the groups of each branch that selects it.
     pub(super) fn give(&mut self, path: &Path) {
         self.builder.update(Operation::Add, self.taken, 1);
         let asked = self.asked;
@@ -63,7 +63,7 @@ impl Lowering<'_> {
             self.builder.jump(behind);
             self.builder.write(fresh);
         }
-        // A row that waits to be added.
+        // The branch stores a row that waits to be added.
         if let Some(rows) = self.rows[branch.aggregate] {
             for (column, from) in output.columns.iter().enumerate() {
                 let column_at = output.first_word + (column * ROWS) as u32;
@@ -87,7 +87,8 @@ impl Lowering<'_> {
         self.builder.write(behind);
     }
 
-    /// Finds the group of a key among the entries; a group that has no place, or has lost it to another one, is `fresh`.
+    /// Finds the group of a key among the entries; jumps to `fresh` for a group that has no place, or has lost it to
+    /// another one.
     fn find(
         &mut self,
         output: &Output,
@@ -117,7 +118,7 @@ impl Lowering<'_> {
         at
     }
 
-    /// The place of a key, as [`PlaceHash`] has it; where groups have given theirs up, all are `fresh`.
+    /// Computes the place of a key, as [`PlaceHash`] does; jumps to `fresh` where groups have given up their places.
     fn place(&mut self, output: &Output, keys: &[Register], fresh: Label) -> Register {
         let b = &mut self.builder;
         let multiplier = b.read(SpaceId::STATE, None, output.multiplier_word);

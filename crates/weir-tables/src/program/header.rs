@@ -1,4 +1,4 @@
-//! The walk from header to header, as their shapes have it, and which fields each of them has.
+//! The walk from header to header by their shapes, and the fields of each header.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::condition::NumberRange;
 use super::facts::{LINKS, TAGS, bit, decided, has_number, is_link, is_possible};
 use super::lower::{Lowering, Path, Target};
 
-/// A header whose shape is known, with what the program knows of it behind the tests.
+/// A header of a known shape, with the facts that the program has from its tests.
 struct Here<'h> {
     layer: Layer,
     shape: &'h HeaderShape,
@@ -24,7 +24,7 @@ struct Here<'h> {
     payload_end: Register,
 }
 
-/// Numbers of a kind that lead to a header.
+/// The numbers of one kind that lead to a header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Set {
     Table(NextTable),
@@ -32,7 +32,7 @@ pub(super) enum Set {
 }
 
 impl Lowering<'_> {
-    /// A header of a protocol: the first of its shapes that it has, or the decoder reads the record.
+    /// Reads a header of a protocol: in the first of its shapes that matches, or else the decoder reads the record.
     pub(super) fn header(&mut self, layer: Layer, path: &Path) {
         let is_first = path.layers >> layer as u32 & 1 == 0;
         let at = match is_first && self.is_wanted(layer, path) {
@@ -51,9 +51,9 @@ impl Lowering<'_> {
         self.shapes(layer, &shapes, (at, end), path, &[], 0);
     }
 
-    /// Reads a header in the first of these shapes that it has. `known` are tests of it that are decided at this place, and the
-    /// number of its bytes that are known to exist. A header that is shorter than the current shape is left to the decoder,
-    /// whatever other shape it has.
+    /// Reads a header in the first of these shapes that matches. `known` are tests of it that are decided at this
+    /// place, and the number of its bytes that are known to exist. A header that is shorter than the current shape is
+    /// left to the decoder, whatever other shape it has.
     fn shapes(
         &mut self,
         layer: Layer,
@@ -246,7 +246,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Goes elsewhere unless the test holds.
+    /// Jumps to `fail` unless the test holds.
     fn test(&mut self, test: &BitsTest, at: Register, end: Register, known: u32, fail: Label) {
         let behind = self.builder.label();
         if test.bits.end() > known {
@@ -272,8 +272,8 @@ impl Lowering<'_> {
         self.builder.write(behind);
     }
 
-    /// Finds out which of the fields from `field` on the header has, trying the locations of the first from
-    /// `location` on. `known` are tests that are decided.
+    /// Determines which of the fields from `field` on the header has, trying the locations of the first from `location`
+    /// on. `known` are tests that are decided.
     fn resolve(
         &mut self,
         here: &Here<'_>,
@@ -308,7 +308,7 @@ impl Lowering<'_> {
                     path.fields[field] = u8::try_from(index).ok();
                     break;
                 }
-                // Two ways from here on: with the field at this place, and without.
+                // There are two paths from here on: with the field at this place, and without.
                 let without = self.builder.label();
                 for test in &open {
                     self.test(test, here.at, here.end, here.shape.len_min, without);
@@ -332,7 +332,7 @@ impl Lowering<'_> {
         self.go_on(here, path);
     }
 
-    /// Goes on behind a header.
+    /// Continues after a header.
     fn go_on(&mut self, here: &Here<'_>, mut path: Path) {
         if !self.decide(&mut path, false) {
             return;
@@ -383,8 +383,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether it has shapes, and no header of the same kind was read before: a repeated one is in a tunnel, which the decoder
-    /// reads, and so is a link header after another one, except for tags and the record of a capture card.
+    /// Returns whether it has shapes, and no header of the same kind was read before: a repeated one is in a tunnel,
+    /// which the decoder reads, and so is a link header after another one, except for tags and the record of a capture
+    /// card.
     pub(super) fn is_plain(&self, layer: Layer, path: &Path) -> bool {
         let is_ip = |layers: u128| layers & (bit(Layer::Ipv4) | bit(Layer::Ipv6)) != 0;
         let is_in_another = path.layers & LINKS & !bit(Layer::Erf) != 0;
@@ -448,7 +449,7 @@ impl Lowering<'_> {
         self.leaf(path.clone());
     }
 
-    /// The record is left to the decoder when a number is in the set.
+    /// Leaves the record to the decoder when a number is in the set.
     fn leave_if_in(&mut self, number: Register, set: SpaceId) {
         let word = self.builder.compute(Operation::ShiftRight, number, 6);
         let word = self.builder.read(set, Some(word), 0);
@@ -461,7 +462,7 @@ impl Lowering<'_> {
         if let Some(space) = self.sets.get(&set) {
             return *space;
         }
-        // A bit for each number of 16 bits.
+        // The set has a bit for each number of 16 bits.
         let mut words = vec![0_u64; 1024];
         let mut add = |number: u32| {
             if let Some(word) = words.get_mut(number as usize >> 6) {

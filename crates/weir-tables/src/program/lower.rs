@@ -1,9 +1,8 @@
-//! Writes the program of a question: the framing of records, the walk from header to header as their shapes
-//! have it, conditions as soon as their field is known, then what the record gives to its groups.
+//! Writes the program of a query: the framing of records, the walk from header to header by their shapes, conditions as
+//! soon as their field is known, then the addition of the record to its groups.
 //!
-//! What is known of a record is known of the place in the program: which headers were found and which
-//! fields they have is never asked twice. Where two ways through the headers come to know the same, they
-//! go on as one.
+//! A fact about a record is a fact about a place in the program: the headers that were found and the fields that they
+//! have are never tested twice. Where two paths through the headers have the same facts, they continue as one.
 
 use std::collections::HashMap;
 
@@ -18,28 +17,28 @@ use super::header::Set;
 use super::output::{Mode, Output};
 use crate::aggregate::ROWS;
 
-/// Words of the state.
+/// The indices of the words of the state.
 pub(super) const PORTS_WORD: u32 = 2;
 pub(super) const NUMBER_WORD: u32 = 3;
 pub(super) const TAKEN_WORD: u32 = 4;
 pub(super) const FIRST_FREE_WORD: u32 = 5;
 
-/// Why a program ends.
+/// The reasons for which a program ends.
 pub(super) const LEAVE_RECORD: u8 = 0;
 pub(super) const LEAVE_FULL: u8 = 1;
-/// The record goes a way that no record of the sample went.
+/// The record enters a block that no record of the sample entered.
 pub(super) const LEAVE_RARE: u8 = 2;
 
 /// The facts about a record at a place of the program.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Path {
-    /// Headers that were found.
+    /// The headers that were found.
     pub(super) layers: u128,
     /// The location of each field; `None` where it is not known yet, or the record has none.
     pub(super) fields: Vec<Option<u8>>,
-    /// Conditions that were put.
+    /// The conditions that were tested.
     pub(super) done: u64,
-    /// Branches that may still take the record.
+    /// The branches that may still select the record.
     pub(super) alive: u32,
 }
 
@@ -69,7 +68,7 @@ pub(super) struct Lowering<'l> {
     pub(super) taken: Register,
     pub(super) number: Option<Register>,
     pub(super) record_end: Register,
-    /// The header that a path continues with, and its end.
+    /// The header with which a path continues, and its end.
     pub(super) at: Register,
     pub(super) end: Register,
     /// The flag of each branch, if there are several: 1 while its conditions are true.
@@ -77,12 +76,12 @@ pub(super) struct Lowering<'l> {
     pub(super) starts: HashMap<Layer, Register>,
     pub(super) sets: HashMap<Set, SpaceId>,
     pub(super) next: Label,
-    /// The record is left to the decoder, or to the reader.
+    /// The label at which the record is left to the decoder, or to the reader.
     pub(super) leave: Label,
     pending: Vec<Pending>,
 }
 
-/// The program of a plan for records of a link type, whose state has so many words.
+/// Writes the program of a plan for records of a link type, whose state has this number of words.
 pub(super) fn lower(
     asked: &ProgramPlan,
     outputs: &[Output],
@@ -199,10 +198,10 @@ impl Lowering<'_> {
         self.builder.finish()
     }
 
-    /// The next block: headers in the order of their protocols, so that paths to the same one meet.
+    /// Returns the next block: headers in the order of their protocols, so that paths to the same one meet.
     fn next_pending(&mut self) -> Option<Pending> {
         let rank = |target: &Target| match target {
-            // The record header comes before what it carries, whatever its place in the list.
+            // The record header comes before its contents, whatever its place in the list.
             Target::Header(Layer::Erf) => 0,
             Target::Header(Layer::ServiceVlan) => 2 * Layer::Vlan as u16,
             Target::Header(layer) => 1 + 2 * *layer as u16,
@@ -213,20 +212,20 @@ impl Lowering<'_> {
         Some(self.pending.remove(first))
     }
 
-    /// Goes on elsewhere, with all that is known.
+    /// Continues at a target, with all facts of the path.
     pub(super) fn go(&mut self, target: Target, path: Path) {
         let label = self.label_of(target, path);
         self.builder.jump(label);
     }
 
     pub(super) fn label_of(&mut self, target: Target, mut path: Path) -> Label {
-        // The headers before the network layer do not matter after it, as no further ones of their kind are read. After the last
-        // header, and at the end, none do.
+        // The headers before the network layer do not matter after it, as no further ones of their kind are read. After
+        // the last header, and at the end, none do.
         match target {
             Target::Header(layer) if is_last(layer) => path.layers = 0,
             Target::Header(layer) if !is_link(layer) => path.layers |= LINKS,
             Target::Header(Layer::Vlan) => path.layers |= LINKS & !bit(Layer::Vlan),
-            // A provider's tag stands in front of a customer's.
+            // A service VLAN tag stands in front of a customer VLAN tag.
             Target::Header(Layer::ServiceVlan) => path.layers |= LINKS & !TAGS,
             Target::Header(_) => {}
             Target::Rows => path.layers = 0,
@@ -291,14 +290,14 @@ impl Lowering<'_> {
         path.done >> condition & 1 == 0 && asked.any_of.iter().all(fails)
     }
 
-    /// No header follows.
+    /// Ends a path after which no header follows.
     pub(super) fn leaf(&mut self, mut path: Path) {
         if self.decide(&mut path, true) {
             self.go(Target::Rows, path);
         }
     }
 
-    /// Whether something that a branch needs is not known yet.
+    /// Returns whether some field that a branch needs is not known yet.
     pub(super) fn is_open(&self, path: &Path) -> bool {
         let is_open = |value: &Value| match value.from {
             From::Field(field) => path.fields[field].is_none(),

@@ -1,4 +1,4 @@
-//! The destination of the values of records: the words of a state, from which aggregates take them.
+//! The destination of the values of records: the words of a state, which aggregates read.
 
 use weir_compile::Operation;
 use weir_packet::Kind;
@@ -10,21 +10,21 @@ use crate::key::Key;
 /// The destination of the rows of one aggregate.
 pub(crate) struct Output {
     pub(crate) mode: Mode,
-    /// The word with the number of rows that wait.
+    /// The word with the number of waiting rows.
     pub(crate) rows_word: u32,
-    /// The word with the number that hashes keys to places.
+    /// The word with the multiplier that hashes keys to places.
     pub(crate) multiplier_word: u32,
-    /// The first word of the columns of the rows that wait, or of the state of the one group.
+    /// The first word of the columns of the waiting rows, or of the state of the only group.
     pub(crate) first_word: u32,
     /// The columns of a waiting row.
     pub(crate) columns: Vec<WaitingColumn>,
     pub(crate) key: Key,
     pub(crate) key_words: usize,
     pub(crate) measures: Vec<MeasurePlan>,
-    /// Words of the state of a group.
+    /// The number of words of the state of a group.
     pub(crate) state_len: usize,
     pub(crate) flags_at: usize,
-    /// Rows of a record, at most.
+    /// The number of rows of a record, at most.
     pub(crate) branches: usize,
 }
 
@@ -37,30 +37,31 @@ pub(crate) enum Mode {
     One,
     /// Keys are places: rows of groups that are known are added at once, others wait.
     Direct {
-        /// Bits of the keys.
+        /// The number of bits of the keys.
         bits: u32,
     },
-    /// Keys have places by their hash: rows whose group is the last one at its place are added at once, and others wait.
+    /// Keys have places by their hash: rows whose group is the last one at its place are added at once, and others
+    /// wait.
     Hashed,
 }
 
-/// A column of the rows that wait.
+/// A column of the waiting rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitingColumn {
     /// A word of the key.
     Key(usize),
     /// The argument of a measure.
     Value(usize),
-    /// Whether there is one: 0 or 1.
+    /// The validity of the argument: 0 or 1.
     Validity(usize),
 }
 
 /// The update of a measure in place.
 pub(crate) struct MeasurePlan {
-    /// The word of the state.
+    /// The index of the word in the state.
     pub(crate) at: usize,
     pub(crate) flag: u64,
-    /// The measure counts rows, NULL or not.
+    /// True when the measure counts rows, NULL or not.
     pub(crate) counts_rows: bool,
     /// The operation that combines a value with the word; `None` for counts.
     pub(crate) operation: Option<Operation>,
@@ -95,7 +96,7 @@ impl MeasurePlan {
 }
 
 impl Mode {
-    /// Bits of a place, where keys have one.
+    /// The number of bits of a place, where keys have one.
     pub(crate) const fn place_bits(self) -> Option<u32> {
         match self {
             Self::Rows | Self::One => None,
@@ -106,7 +107,7 @@ impl Mode {
 }
 
 impl Output {
-    /// Words that the columns or the state take.
+    /// The number of words of the columns or the state.
     pub(crate) fn words(&self) -> usize {
         match self.mode {
             Mode::One => self.state_len,

@@ -1,4 +1,4 @@
-//! A program takes up what the decoder would have given, record by record, whichever way it is run.
+//! A program selects and adds the same values as the decoder, record by record, in whatever way it is run.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -31,7 +31,8 @@ struct Outcome {
     end: Result<(), String>,
 }
 
-/// Reads a capture one way; gives also how many records a program passed over. `None` when there is no program.
+/// Reads a capture in one way; returns also the number of records that a program skipped. `None` when there is no
+/// program.
 fn read(
     capture: &[u8],
     new: impl Fn() -> Vec<Aggregate>,
@@ -65,7 +66,7 @@ fn read(
                 && Records::framing(&reader) == made_for
             {
                 let (window, number, ports) = Records::window(&reader);
-                // Odd stretches, too.
+                // The runs have odd lengths, too.
                 let most = 1 + number * 7 % 1000;
                 let passed = program.run(&mut aggregates, window, number, ports, most);
                 assert!(passed.taken <= passed.records && passed.records <= most);
@@ -120,7 +121,7 @@ fn field(column: &Column) -> Option<&'static Field> {
     }
 }
 
-/// Questions that a program may be made of, and a few that it may not.
+/// A generator of queries that a program may support, and a few that it does not.
 struct Questioner {
     rng: Rng,
     numbers: Vec<Column>,
@@ -151,7 +152,7 @@ impl Questioner {
         self.rng.below(end as u64) as usize
     }
 
-    /// Mostly what traffic has.
+    /// Returns mostly a column that is frequent in traffic.
     fn number(&mut self) -> Column {
         const COMMON: &[&str] = &[
             "frame.len",
@@ -207,7 +208,7 @@ impl Questioner {
         [Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual][self.below(6)]
     }
 
-    /// An integer computed of a column, when it is one.
+    /// Returns an integer computed of a column, when it is one.
     fn computed(&mut self) -> Expression {
         let column = self.number();
         if column.kind == Kind::Time {
@@ -349,7 +350,7 @@ impl Questioner {
     }
 }
 
-/// A capture with bytes that are changed, but for those in front of `from`.
+/// A capture with changed bytes, none of them before `from`.
 fn damaged(capture: &[u8], from: usize, rng: &mut Rng) -> Vec<u8> {
     let mut damaged = capture.to_vec();
     for _ in 0..capture.len() / 700 {
@@ -360,7 +361,7 @@ fn damaged(capture: &[u8], from: usize, rng: &mut Rng) -> Vec<u8> {
     damaged
 }
 
-/// The same pcap with numbers in the other order, and of another resolution or link type.
+/// The same pcap with numbers in the other byte order, and of another resolution or link type.
 fn rewritten(pcap: &[u8], magic: u32, link_type: u32, cut: usize, prefix: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let number = |at: usize| u32::from_le_bytes(pcap[at..at + 4].try_into().unwrap());
@@ -520,7 +521,7 @@ fn programs_take_up_what_the_decoder_gives() {
         if new().is_empty() {
             continue;
         }
-        // Every second list is one that was made here.
+        // Every second list is one of generated captures.
         let among = if round % 2 == 0 {
             GENERATED
         } else {
@@ -676,7 +677,7 @@ fn rows_that_a_program_selects_are_those_of_the_decoder() {
     assert!(compiled * 4 > records, "{compiled} of {records}");
 }
 
-/// Several who want rows, and one who wants groups, share a program that passes over what none of them takes.
+/// Several queries of rows, and one of groups, share a program that skips the records that none of them selects.
 #[test]
 fn a_program_selects_for_all_who_share_a_reading() {
     let folder = tempfile::tempdir().unwrap();
@@ -699,7 +700,7 @@ fn a_program_selects_for_all_who_share_a_reading() {
     let is_other = Predicate::Compare(column("ipv6.src"), Operator::Equal, other);
     let wanted = [
         rows(is("udp.dstport", 53)),
-        // A part of it is plain.
+        // A part of the predicate is plain.
         rows(Predicate::And(vec![is("tcp.dstport", 443), is_other])),
     ];
     let read = |compile| {
@@ -790,7 +791,7 @@ fn differ(expected: &Outcome, found: &Outcome) -> String {
     )
 }
 
-/// Datagrams of as many pairs of ends as `of` has numbers, in their order.
+/// Datagrams of pairs of ends, one for each number of `of`, in their order.
 fn datagrams(of: impl Iterator<Item = u32>) -> Vec<u8> {
     let mut capture = Vec::new();
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {
@@ -813,7 +814,7 @@ fn groups_that_are_too_many_for_places_are_those_of_the_decoder() {
     let table = Table::packets();
     let value =
         |name: &str| Expression::Column(table.columns()[table.position(name).unwrap()].clone());
-    // Each comes again, and one of them most often.
+    // Each number recurs, and one of them most often.
     let numbers = (0..40_000)
         .chain(0..40_000)
         .chain((0..40_000).map(|step| step % 3 * step));
@@ -839,7 +840,7 @@ fn groups_that_are_too_many_for_places_are_those_of_the_decoder() {
         for way in [Way::Interpreted, Way::Compiled, Way::Narrowed] {
             let (found, by_program) = read(&capture, new, way, 65_536).unwrap();
             assert!(decoded == found, "{way:?}\n{}", differ(&decoded, &found));
-            // Records that the end of a buffer cuts are decoded.
+            // Records that the end of a buffer truncates are decoded.
             assert!(
                 by_program * 100 > decoded.records * 99,
                 "{way:?}: {by_program}"
@@ -928,5 +929,5 @@ fn questions_of_the_benchmarks_are_programs_of_a_reasonable_size() {
 }
 
 const ROUNDS: usize = 600;
-/// Captures that are made here.
+/// The number of captures that are generated.
 const GENERATED: usize = 10;

@@ -1,4 +1,4 @@
-//! Numbers of records: fields, and what is computed of them.
+//! Numbers of records: fields, and the results of operations on them.
 
 use weir_bytes::{Bits, Endian};
 use weir_compile::{Bytes, Operation, Register, Relation};
@@ -8,12 +8,12 @@ use super::lower::{Lowering, Path};
 use crate::Calculation;
 
 impl Lowering<'_> {
-    /// Some bits of what begins at a place, behind which they are known to be.
+    /// Loads some bits at a place, as far as their bytes are known to exist.
     pub(super) fn bits(&mut self, at: Register, bits: &Bits) -> Register {
         let is_little = bits.endian() == Endian::Little;
         let offset = bits.offset();
         let b = &mut self.builder;
-        // The word, how many bytes of it are loaded, and how many of those lie below it.
+        // The word, the number of its loaded bytes, and the number of bytes below it.
         let (word, bytes, below) = match bits.bytes() {
             1 => (b.load(at, offset, Bytes::One), 1, 0),
             2 => (b.load_in_order(at, offset, Bytes::Two, is_little), 2, 0),
@@ -29,7 +29,7 @@ impl Lowering<'_> {
                 (b.compute(Operation::Or, high, low), 3, 0)
             }
             4 => (b.load_in_order(at, offset, Bytes::Four, is_little), 4, 0),
-            // `ProgramPlan` takes no others, and shapes have none.
+            // `ProgramPlan` allows no others, and shapes have none.
             _ => (b.load_in_order(at, offset, Bytes::Eight, is_little), 8, 0),
         };
         let shift = bits.shift() + 8 * below;

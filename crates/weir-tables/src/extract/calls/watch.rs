@@ -1,4 +1,4 @@
-//! Calls while they go on: for screens, which show them before they end.
+//! Watches calls while they go on, for screens that show them before they end.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,8 +9,8 @@ use weir_sip::{Calls, Digest, Seen};
 use crate::extract::media::{CallStreams, Finder, Sight};
 use crate::extract::sip::SipMessage;
 
-/// Follows SIP messages, the calls that they make, and the RTP that they announce, packet by packet, as the tables `sip`
-/// and `calls` do and within the same limits.
+/// Follows SIP messages, the calls that they make, and the RTP that they announce, packet by packet, as the tables
+/// `sip` and `calls` do and within the same limits.
 ///
 /// ```
 /// use weir_packet::{Decoder, Frame, LinkType};
@@ -38,9 +38,9 @@ pub enum CallSight<'s> {
         message: &'s SipMessage<'s>,
         /// The parsed values of the message.
         digest: &'s Digest<'s>,
-        /// Whether it repeats another, and which call it belongs to.
+        /// Whether the message is a retransmission, and to which call it belongs.
         seen: Seen,
-        /// The calls; [`Calls::stand`] tells how that of the message stands.
+        /// The calls; [`Calls::stand`] returns the state of that of the message.
         calls: &'s Calls,
     },
     /// A packet of RTP, of RTCP or of T.38.
@@ -51,17 +51,17 @@ pub enum CallSight<'s> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CallMedia<'s> {
-    /// Call-ID of what announced it; `None` for RTCP of none.
+    /// The Call-ID of the announcement; `None` for RTCP without one.
     pub call_id: Option<&'s str>,
     /// The sender.
     pub src: SocketAddr,
     /// The receiver.
     pub dst: SocketAddr,
-    /// When.
+    /// The time of the packet, in nanoseconds since 1970.
     pub time_ns: Option<i64>,
-    /// Number of its record.
+    /// The number of its record.
     pub frame: u64,
-    /// The packet is RTP, and neither RTCP nor T.38.
+    /// True for RTP, false for RTCP and T.38.
     pub is_rtp: bool,
     /// The protocol: `RTP`, `RTCP` or `T.38`.
     pub protocol: &'static str,
@@ -73,7 +73,7 @@ pub struct CallMedia<'s> {
 pub struct CallSound {
     /// The lowest mean opinion score, as `call.mos`.
     pub mos: Option<f64>,
-    /// Packets that never came, as `call.lost`; `None` without streams.
+    /// The number of lost packets, as `call.lost`; `None` without streams.
     pub lost: Option<u64>,
     /// The highest mean jitter in milliseconds, as `call.jitter`.
     pub jitter_ms: Option<f64>,
@@ -99,7 +99,7 @@ impl CallWatch {
             streams,
             last_ns,
         } = self;
-        // Both kinds of finds go to one listener, one after the other.
+        // Messages and media are passed to one listener, one after the other.
         let each = std::cell::RefCell::new(each);
         finder.packet_with_sip(
             packet,
@@ -136,7 +136,7 @@ impl CallWatch {
         );
     }
 
-    /// The capture is over: hands on what waited for missing segments.
+    /// Ends the capture: reports messages that waited for missing segments.
     pub fn finish(&mut self, each: &mut dyn FnMut(&CallSight<'_>)) {
         let Self {
             finder,
@@ -176,7 +176,7 @@ fn take(
     };
     *last_ns = found.way.time_ns.unwrap_or(*last_ns);
     let digest = Digest::of(&message);
-    // Calls that are over are dropped here: the caller has seen them as they went on.
+    // Ended calls are discarded here: the caller has seen them as they went on.
     let seen = calls.take(*last_ns, Some(found.way.flow), &digest, &mut |_| {});
     each(&CallSight::Message {
         message: found,

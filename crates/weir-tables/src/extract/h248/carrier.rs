@@ -13,13 +13,13 @@ use crate::extract::followed::Followed;
 use crate::extract::in_words;
 use crate::extract::opened::OpenedPayloads;
 
-/// Ports of the protocol: text, binary (RFC 3525 D.1).
+/// The ports of the protocol: text, binary (RFC 3525, D.1).
 const PORTS: [u16; 2] = [2944, 2945];
 /// SCTP's payload protocol identifier of H.248 (H.248.4).
 const SCTP_PAYLOAD: u32 = 7;
 /// The maximum size of a message behind a TPKT header.
 const MESSAGE_BYTES_MAX: usize = 65_531;
-/// Octets of messages under way, of all TCP connections.
+/// The number of octets of messages under way, of all TCP connections.
 const HELD_BYTES_MAX: usize = 256 << 20;
 
 /// A message of a capture.
@@ -36,11 +36,11 @@ pub struct Lifted<'p> {
     pub from: Endpoint,
     /// The receiver.
     pub to: Endpoint,
-    /// Number of its flow, as the table `flows` has it; 0 where that is not known.
+    /// The number of its flow, as in the table `flows`; 0 where that is not known.
     pub flow: u64,
-    /// Time of the packet that completed it, in nanoseconds since 1970.
+    /// The time of the packet that completed it, in nanoseconds since 1970.
     pub time_ns: Option<i64>,
-    /// Number of that packet's record; 0 when the capture's end did.
+    /// The number of that packet's record; 0 when the capture's end completed it.
     pub frame: u64,
 }
 
@@ -48,8 +48,8 @@ pub struct Lifted<'p> {
 /// of the protocol (2944, 2945), and under its SCTP identifier, each payload that looks like a message in some encoding is one; on
 /// other ports of UDP and TCP it has to decode, too.
 ///
-/// Fragments, segments and chunks are put together, and tunnels looked into, as [`weir_flow::Payloads`] does; what probes sent
-/// on by HEP is read as what they saw, and a header of the PROXY protocol is passed over.
+/// Fragments, segments and chunks are reassembled, and tunnels decoded, as [`weir_flow::Payloads`] does; messages that
+/// probes forward by HEP are read in place of the forwarding packets, and a header of the PROXY protocol is skipped.
 #[derive(Debug, Default)]
 pub struct Lifter {
     payloads: OpenedPayloads,
@@ -79,7 +79,7 @@ impl Lifter {
         Self::default()
     }
 
-    /// The same; what TLS carries is read by these secrets.
+    /// Creates the same state with the secrets by which TLS is decrypted.
     pub(crate) fn with_keylog(log: Option<&Arc<KeyLog>>) -> Self {
         Self {
             payloads: OpenedPayloads::with_keylog(log),
@@ -95,7 +95,7 @@ impl Lifter {
             .packet(packet, &mut |payload| streams.payload(payload, each));
     }
 
-    /// The capture is over: hands on what waited for missing segments.
+    /// Ends the capture: reports messages that waited for missing segments.
     pub fn finish(&mut self, each: &mut dyn FnMut(&Lifted<'_>)) {
         let streams = &mut self.streams;
         self.payloads
@@ -119,7 +119,7 @@ impl Lifter {
     }
 }
 
-/// The message that octets are.
+/// Parses octets as a message.
 fn lifted<'p>(
     payload: &Payload<'_>,
     transport: &'static str,
@@ -149,7 +149,7 @@ impl CarrierStreams {
         let known = PORTS.contains(&low) || PORTS.contains(&high);
         let (transport, octets, known) = match payload.carried {
             Carried::Datagram(octets) => ("udp", octets, known),
-            // Nothing but its identifier or port tells it from others here.
+            // Nothing but its identifier or port distinguishes the message from others here.
             Carried::Message { protocol, .. } if !known && protocol != SCTP_PAYLOAD => {
                 return Interest::Ignore;
             }
@@ -202,7 +202,7 @@ impl Cut for Framer {
         };
         match content {
             Content::Bytes(bytes) => self.bytes(bytes, &mut framed),
-            // A message that has begun does not end any more.
+            // A message that has begun will not end any more.
             Content::Gap(_) | Content::End(_) => self.gap(&mut framed),
         }
     }
@@ -221,7 +221,7 @@ fn found(payload: &[u8], known: bool) -> Option<Encoding> {
     }
 }
 
-/// Whether octets on any port are a message: they begin as only a message does, and decode.
+/// Returns whether octets on any port are a message: they begin as only a message does, and decode.
 fn surely(payload: &[u8], encoding: Encoding) -> bool {
     let begins = match encoding {
         Encoding::Pretty | Encoding::Compact => {

@@ -9,7 +9,7 @@ use crate::extract::{Item, ItemField};
 
 type CommandGetter = for<'r> fn(&'r CommandRow) -> Option<Value<'r>>;
 
-/// See the module.
+/// The fields of the table.
 pub(super) const FIELDS: &[ItemField<CommandGetter>] = &[
     ItemField::new(
         "frame.number",

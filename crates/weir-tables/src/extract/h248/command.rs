@@ -1,4 +1,5 @@
-//! One command of a message: values that every row has, and others that are made only for a column that needs them.
+//! A command of a message: the values that every row has, and others that are computed only for a column that needs
+//! them.
 
 use std::{cell::OnceCell, sync::Arc};
 
@@ -13,7 +14,7 @@ use weir_h248::{
 };
 use weir_h248::{Endpoint, TerminationId};
 
-/// A message as it came, kept for what may be asked of it later.
+/// A message as it came, kept for columns that are computed later.
 #[derive(Debug)]
 pub(super) struct Carried {
     pub(super) file: Arc<str>,
@@ -34,7 +35,7 @@ pub(super) struct Carried {
 pub(super) struct CommandPlace {
     pub(super) transaction: usize,
     pub(super) action: usize,
-    /// None for an action without commands.
+    /// The index of the command; `None` for an action without commands.
     pub(super) command: Option<usize>,
 }
 
@@ -48,7 +49,7 @@ pub(super) struct CommandPart {
 /// The subject of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowKind {
-    /// A command that was asked for, with its reply when that was seen.
+    /// A request of a command, with its reply when that was seen.
     Request,
     /// A reply whose request was not seen.
     Reply,
@@ -69,12 +70,12 @@ pub(super) struct CommandRow {
     pub(super) command: Option<&'static str>,
     pub(super) optional: bool,
     pub(super) wildcard_return: bool,
-    /// The command may have several replies.
+    /// True when the command may have several replies.
     pub(super) many: bool,
     pub(super) repetitions: u32,
     pub(super) pendings: u32,
     pub(super) segments: u32,
-    /// The message that answers, and the time since the request.
+    /// The message of the reply, and the time since the request in nanoseconds.
     pub(super) answer: Option<(Arc<Carried>, i64)>,
     pub(super) reply_context_id: Option<u32>,
     pub(super) replies: Vec<CommandPart>,
@@ -84,7 +85,7 @@ pub(super) struct CommandRow {
     pub(super) reply_texts: OnceCell<Texts>,
 }
 
-/// Columns that cost a decoding.
+/// The columns that need a decoding of the message.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     pub(super) termination_ids: String,
@@ -94,7 +95,7 @@ pub(super) struct Texts {
     pub(super) content: String,
 }
 
-/// Octets that a row takes besides its message, roughly.
+/// The approximate number of octets that a row takes besides its message.
 pub(super) const ROW_BYTES: usize = 320;
 
 impl CommandRow {
@@ -148,7 +149,7 @@ impl CommandRow {
     }
 }
 
-/// Rows of a request: one a command, one for an action without commands.
+/// Returns the rows of a request: one for each command, or one for an action without commands.
 pub(super) fn rows_of_action(
     carried: &Arc<Carried>,
     transaction: usize,
@@ -181,7 +182,7 @@ pub(super) fn rows_of_action(
     }
 }
 
-/// Whether the identifier has the wildcard for all; the one to choose stands for one.
+/// Returns whether the identifier has the wildcard ALL; CHOOSE stands for one termination.
 fn stands_for_many(id: &TerminationId<'_>) -> bool {
     match id {
         TerminationId::Root => false,
@@ -203,7 +204,7 @@ fn command_name(command: &Command<'_>) -> &'static str {
     }
 }
 
-/// The name of the command that a reply is to.
+/// The name of the command of a reply.
 pub(super) fn reply_name(reply: &CommandReply<'_>) -> &'static str {
     match reply {
         CommandReply::Add(_) => "Add",
@@ -256,7 +257,7 @@ fn termination_ids<'m>(command: &'m Command<'_>) -> &'m [TerminationId<'m>] {
     }
 }
 
-/// Decodes the messages again and writes down what the parts say; contents of several in a list.
+/// Decodes the messages again and returns the texts of the parts; several texts in a list.
 fn texts(parts: &[CommandPart], list: bool) -> Texts {
     let mut names = Names::default();
     let mut json = JsonWriter::compact();
@@ -331,12 +332,12 @@ struct Names {
     field: &'static str,
     /// The number of nested records around the identifiers of the command itself.
     ids_depth: Option<usize>,
-    /// The value that comes next has been named by its alternative.
+    /// True when the next value has been named by its alternative.
     is_named: bool,
 }
 
 impl Names {
-    /// Descriptors stand beside the identifiers.
+    /// Adds a descriptor, which stands beside the identifiers.
     fn descriptor(&mut self, asn1: &str) {
         if self.ids_depth == Some(self.records.len())
             && let Some(descriptor) = descriptor_name(asn1)

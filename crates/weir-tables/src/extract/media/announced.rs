@@ -1,5 +1,5 @@
-//! The media that signalling announced for sockets, and the announcement that a packet belongs to. Several calls may have the same
-//! sockets, one after another or at once, and several media of a call may share a socket (RFC 9143).
+//! The media that signalling announced for sockets, and the choice of a packet's announcement. Several calls may have
+//! the same sockets, one after another or at once, and several media of a call may share a socket (RFC 9143).
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use crate::extract::messages::Way;
 pub(in crate::extract) struct Announcement {
     /// `sip`, `h248` or `mgcp`.
     pub(in crate::extract) by: &'static str,
-    /// Call-ID, of SIP.
+    /// The Call-ID; `None` for other protocols than SIP.
     pub(in crate::extract) call_id: Option<String>,
-    /// The record with it; 0 where that is not known.
+    /// The number of the record with the announcement; 0 where that is not known.
     pub(in crate::extract) frame: u64,
     /// The announced media.
     pub(in crate::extract) media: Media,
@@ -35,13 +35,13 @@ pub(in crate::extract) struct Announcement {
 pub(in crate::extract) struct CallEnd(AtomicU64);
 
 impl Announcement {
-    /// The other was announced, by another call, after this one's call had ended.
+    /// Returns whether another call announced the other media after this one's call had ended.
     pub(in crate::extract) fn gives_way_to(&self, other: &Self) -> bool {
         let end = self.end.0.load(Ordering::Relaxed);
         end != 0 && end < other.order && !self.is_of_call(other)
     }
 
-    /// The call has ended.
+    /// Returns whether the call has ended.
     fn is_over(&self) -> bool {
         self.end.0.load(Ordering::Relaxed) != 0
     }
@@ -51,30 +51,30 @@ impl Announcement {
     }
 }
 
-/// The announcements, by the socket that the media are to be sent to.
+/// The announcements, by the socket to which the media are to be sent.
 #[derive(Default)]
 pub(super) struct Announced {
     sockets: HashMap<Endpoint, Socket>,
     /// The sockets in the order of their first announcements.
     order: VecDeque<Endpoint>,
     forgotten: u64,
-    /// Announcements and ends of calls so far.
+    /// The number of announcements and ends of calls so far.
     events: u64,
     /// The ends of the calls that announced something, by Call-ID.
     calls: HashMap<String, Arc<CallEnd>>,
-    /// Faxes were among them, which do not look like RTP.
+    /// True when one of them is for fax, which does not look like RTP.
     has_faxes: bool,
 }
 
 /// The state of a socket.
 #[derive(Default)]
 struct Socket {
-    /// The latest last.
+    /// The announcements of the socket, the latest last.
     media: Vec<Arc<Announcement>>,
     streams: Vec<AnnouncedStream>,
 }
 
-/// A stream of a socket of which it is known what announced it.
+/// A stream of a socket, and its known announcement.
 struct AnnouncedStream {
     sender: Endpoint,
     ssrc: u32,
@@ -82,15 +82,15 @@ struct AnnouncedStream {
     announcement: Arc<Announcement>,
 }
 
-/// Sockets that were announced, at one time.
+/// The number of sockets with announcements at one time.
 const SOCKETS_MAX: usize = 1 << 17;
-/// Media of a socket, of all calls.
+/// The number of media of a socket, of all calls.
 const MEDIA_MAX: usize = 64;
-/// Streams of a socket of which it is known what announced them.
+/// The number of streams of a socket whose announcements are known.
 const STREAMS_MAX: usize = 16;
 
 impl Announced {
-    /// Sockets that were forgotten because there were more than 131,072.
+    /// The number of sockets that were discarded because there were more than 131,072.
     pub(super) const fn forgotten(&self) -> u64 {
         self.forgotten
     }
@@ -100,7 +100,7 @@ impl Announced {
         self.has_faxes
     }
 
-    /// The place of a description, and the end of the call that it is of. A call that describes media again has not ended.
+    /// Returns the position of a description, and the end of its call. A call that describes media again has not ended.
     pub(super) fn describe(&mut self, call_id: Option<&str>) -> (u64, Arc<CallEnd>) {
         self.events = self.events.saturating_add(1);
         let Some(call_id) = call_id else {
@@ -112,7 +112,7 @@ impl Announced {
             return (self.events, Arc::clone(end));
         }
         if self.calls.len() >= SOCKETS_MAX {
-            // Calls whose sockets were forgotten have no effect any more.
+            // Calls whose sockets were discarded have no effect any more.
             self.calls.retain(|_, end| Arc::strong_count(end) > 1);
         }
         let end = Arc::<CallEnd>::default();
@@ -257,7 +257,7 @@ impl Socket {
         Some(only)
     }
 
-    /// Remembers the announcement of the stream of a packet, so that it stays when another call announces the socket.
+    /// Stores the announcement of the stream of a packet, so that it stays when another call announces the socket.
     fn know(&mut self, way: &Way, bytes: &[u8], announcement: &Arc<Announcement>) {
         let is_report = u8_at(bytes, 1).is_some_and(|second| matches!(second, 192..=223));
         let Some(ssrc) = ssrc(bytes).filter(|_| !is_report && !announcement.media.is_fax()) else {
@@ -360,7 +360,7 @@ mod tests {
         format!("{} {mid}", found.call_id.as_deref().unwrap())
     }
 
-    /// Two media of one payload type: only names and sources tell them apart (RFC 9143, 9.2).
+    /// Two media have one payload type: only names and sources distinguish them (RFC 9143, 9.2).
     #[test]
     fn bundled_media_are_told_apart_by_name_and_by_source() {
         let mut announced = Announced::default();
@@ -379,10 +379,10 @@ mod tests {
         for (way, ssrc, mid, expected) in [
             (&there_to_here, 1, "one", "a one"),
             (&there_to_here, 2, "two", "a two"),
-            // A source that had the identifier once is known.
+            // A source that once had the identifier is known.
             (&there_to_here, 1, "", "a one"),
             (&there_to_here, 2, "", "a two"),
-            // Another name counts.
+            // Another name takes precedence.
             (&there_to_here, 2, "one", "a one"),
             // The sources are those of the sender.
             (&here_to_there, 7, "", "a one"),
@@ -425,7 +425,7 @@ mod tests {
         );
     }
 
-    /// Both calls announced both sockets, and the packets were taken for those of the later one.
+    /// Both calls announced both sockets, and the packets were assigned to those of the later one.
     #[test]
     fn calls_at_once_on_the_same_sockets_are_told_apart_by_their_payload_types() {
         let mut announced = Announced::default();

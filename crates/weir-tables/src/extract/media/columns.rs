@@ -12,7 +12,7 @@ fn float(value: f64) -> Option<Value<'static>> {
     Some(Value::Float(value))
 }
 
-/// Ticks of the media's clock in milliseconds.
+/// Converts ticks of the media's clock to milliseconds.
 fn ms(stream: &Stream, ticks: u32) -> Option<f64> {
     let rate = stream.measure.clock_rate().filter(|rate| *rate > 0)?;
     Some(f64::from(ticks) * 1e3 / f64::from(rate))

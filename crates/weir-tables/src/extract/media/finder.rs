@@ -1,4 +1,5 @@
-//! Finds RTP and RTCP in a capture: where signalling announces them, and where packets continue each other as only theirs do.
+//! Finds RTP and RTCP in a capture: where signalling announces them, and where packets continue each other as only
+//! theirs do.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -23,8 +24,8 @@ pub(in crate::extract) struct RtpSight<'p> {
 }
 
 impl RtpSight<'_> {
-    /// The codec of the payload type: as announced, as assigned, or an event for the number that is used for events almost
-    /// everywhere.
+    /// The codec of the payload type: the announced one, the assigned one, or events for the number that almost
+    /// everywhere stands for them.
     pub(in crate::extract) fn codec(&self) -> Option<Codec> {
         let payload_type = self.packet.payload_type();
         let media = self.announced.as_ref().map(|announced| &announced.media);
@@ -50,10 +51,10 @@ pub(in crate::extract) struct FaxSight {
     pub(in crate::extract) announced: Arc<Announcement>,
 }
 
-/// Something that was found.
+/// A packet of media that was found.
 pub(in crate::extract) enum Sight<'p> {
     Rtp(&'p RtpSight<'p>),
-    /// A packet of RTCP, which way it came, and what announced its media.
+    /// A packet of RTCP, its direction, and the announcement of its media.
     Rtcp(&'p [u8], Way, Option<&'p Announcement>),
     /// A datagram of T.38 over UDPTL.
     Fax(&'p FaxSight),
@@ -73,14 +74,14 @@ pub(in crate::extract) struct Finder {
 }
 
 impl Finder {
-    /// A finder of announced media only, and none by content.
+    /// Creates a finder of announced media only, and none by content.
     pub(in crate::extract) fn of_announced() -> Self {
         let mut finder = Self::default();
         finder.media.only_announced = true;
         finder
     }
 
-    /// The same; what TLS carries is read by these secrets.
+    /// Sets the secrets by which TLS is decrypted.
     pub(in crate::extract) fn with_keylog(mut self, log: Option<&Arc<KeyLog>>) -> Self {
         self.payloads = OpenedPayloads::with_keylog(log);
         self
@@ -91,7 +92,8 @@ impl Finder {
         self.packet_with_sip(packet, &mut |_| {}, &mut |sight, _| each(sight));
     }
 
-    /// The same; the messages of SIP too, and of datagrams the numbers of the other records that they came in.
+    /// Reads a packet as [`Self::packet`] does, and reports SIP messages and, for datagrams, the numbers of the other
+    /// records in which they came.
     pub(in crate::extract) fn packet_with_sip(
         &mut self,
         packet: &Packet<'_>,
@@ -116,14 +118,14 @@ impl Finder {
         });
     }
 
-    /// The capture is over: hands on the messages of SIP that waited for missing segments.
+    /// Ends the capture: reports the SIP messages that waited for missing segments.
     pub(in crate::extract) fn finish(&mut self, each_message: &mut dyn FnMut(&SipMessage<'_>)) {
         let sip = &mut self.sip;
         self.payloads
             .finish(&mut |payload| sip.payload(payload, each_message));
     }
 
-    /// The counters of what was given up for limits.
+    /// The counters of what was given up because of limits.
     pub(in crate::extract) fn counted(&self) -> Vec<(u64, &'static str)> {
         let own = self.media.counted().into_iter();
         own.chain(self.sip.counted())
@@ -135,7 +137,7 @@ impl Finder {
 /// Finds RTP and RTCP in datagrams, by the addresses that signalling announced and by content.
 #[derive(Default)]
 pub(in crate::extract) struct MediaFinder {
-    /// Nothing is looked for by content.
+    /// True when nothing is searched for by content.
     only_announced: bool,
     announced: Announced,
     candidates: HashMap<(Pair, u32), Candidate>,
@@ -144,9 +146,9 @@ pub(in crate::extract) struct MediaFinder {
     known: HashMap<Pair, ()>,
     known_order: VecDeque<Pair>,
     known_forgotten: u64,
-    /// Datagrams of RTCP that were not captured whole.
+    /// The number of RTCP datagrams that were truncated.
     rtcp_cut: u64,
-    /// Datagrams of media that were not captured as far as their header goes.
+    /// The number of media datagrams whose header was not captured in full.
     headers_cut: u64,
 }
 
@@ -157,31 +159,32 @@ struct Candidate {
     sequence: u16,
     timestamp: u32,
     has_advanced: bool,
-    /// Different numbers that went on.
+    /// The number of different sequence numbers that continue each other.
     numbers: usize,
     held: Vec<(Box<[u8]>, Way)>,
 }
 
-/// Pairs of sockets that were found by content, at one time.
+/// The number of pairs of sockets that were found by content, at one time.
 const KNOWN_MAX: usize = 1 << 16;
-/// Streams that may become one, at one time.
+/// The number of candidates for streams at one time.
 const CANDIDATES_MAX: usize = 1 << 13;
-/// Octets of their packets.
+/// The number of octets of their packets.
 const HELD_BYTES_MAX: usize = 16 << 20;
-/// Packets that must go on to be a stream: when their time does, and when it stands still, as in a picture.
+/// The number of packets that must continue each other to be a stream: if their timestamp advances, and if it stands
+/// still, as in a picture.
 const GO_ON: [usize; 2] = [4, 10];
-/// Packets of a stream that may become one, with those that come again.
+/// The number of packets of a candidate, including repeated ones.
 const HELD_MAX: usize = 32;
-/// Steps of the sequence number, and of the timestamp, that go on.
+/// The maximum steps of the sequence number and of the timestamp between packets that continue each other.
 const SEQUENCE_STEP_MAX: u16 = 16;
 const TIMESTAMP_STEP_MAX: u32 = 90_000 * 60;
 /// The payload type that events mostly have where SDP does not give it.
 const EVENTS: u8 = 101;
-/// Octets of a datagram of UDPTL with the least that it carries (ITU-T T.38, 9.1).
+/// The number of octets of the shortest datagram of UDPTL (ITU-T T.38, 9.1).
 const UDPTL_OCTETS_MIN: usize = 4;
 /// The magic cookie of STUN messages, which follows their type and length (RFC 8489, 5).
 const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
-/// Ports of gateways and call agents of MGCP (RFC 3435, 3.5).
+/// The ports of gateways and call agents of MGCP (RFC 3435, 3.5).
 const MGCP_PORTS: [u16; 2] = [2_427, 2_727];
 
 impl MediaFinder {
@@ -245,7 +248,7 @@ impl MediaFinder {
                 order,
                 end: Arc::clone(&call_end),
             });
-            // A fax has no reports.
+            // Fax has no reports.
             let has_one = ends[0] == ends[1] || announcement.media.is_fax();
             for end in ends.iter().take(if has_one { 1 } else { 2 }) {
                 let is_same = known.contains(end);
@@ -300,7 +303,7 @@ impl MediaFinder {
         }));
     }
 
-    /// Counts a datagram of which less than a header was captured, where it is known that media are between its sockets.
+    /// Counts a datagram of which less than a header was captured, if its sockets are known to have media.
     #[cold]
     fn count_cut(&mut self, bytes: &[u8], way: &Way) {
         let is_sure = self.known.contains_key(&(way.src, way.dst))
@@ -405,8 +408,8 @@ impl Candidate {
             .sum()
     }
 
-    /// Compares a packet with those before it; one that does not continue them begins anew. A repeated packet proves nothing: where
-    /// a stream is captured twice, at both ports of a mirror, each packet comes twice.
+    /// Compares a packet with those before it; one that does not continue them begins anew. A repeated packet proves
+    /// nothing: where a stream is captured twice, at both ports of a mirror, each packet comes twice.
     fn take(&mut self, packet: &RtpPacket<'_>) {
         let ahead = packet.sequence().wrapping_sub(self.sequence);
         let behind = self.sequence.wrapping_sub(packet.sequence());
@@ -432,7 +435,7 @@ impl Candidate {
     }
 }
 
-/// Hands on a datagram between sockets that were announced for a fax, unless it is STUN, or too short for UDPTL.
+/// Reports a datagram between sockets that were announced for a fax, unless it is STUN, or too short for UDPTL.
 fn fax_sight(bytes: &[u8], way: Way, announced: Arc<Announcement>, each: &mut OnDatagram<'_>) {
     let is_stun = bytes.get(4..8) == Some(&STUN_COOKIE) && bytes.first().is_some_and(|it| *it < 4);
     if let [high, low, _, _, ..] = bytes
@@ -447,7 +450,7 @@ fn fax_sight(bytes: &[u8], way: Way, announced: Arc<Announcement>, each: &mut On
     }
 }
 
-/// Whose text a datagram is that may announce media of gateways.
+/// Returns the name of the gateway protocol whose message a datagram may be, which may announce media.
 fn gateway(bytes: &[u8], payload: &Payload<'_>) -> Option<&'static str> {
     let text = bytes.trim_ascii_start();
     let is_megaco = text.starts_with(b"!/")
@@ -466,7 +469,7 @@ fn gateway(bytes: &[u8], payload: &Payload<'_>) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// The number of different sequence numbers that continue, after packets with these numbers.
+    /// The number of different sequence numbers that continue each other, after packets with these numbers.
     fn numbers(sequence: &[u16]) -> usize {
         let mut candidate = Candidate::default();
         for number in sequence {
@@ -503,7 +506,7 @@ mod tests {
         assert_eq!(numbers(&[5, 6, 5, 7, 6, 8, 7]), 4);
         assert_eq!(numbers(&[5, 5, 5, 5, 5]), 1);
         assert_eq!(numbers(&[5, 6, 700, 701]), 2);
-        // The same again and again is not kept without end.
+        // A packet that is repeated without end is not stored without end.
         assert_eq!(numbers(&[5; 100]), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The streams of RTP and of T.38 that packets make, and what signalling and RTCP report about them.
+//! The streams of RTP and of T.38, and the values that signalling and RTCP report about them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::extract::messages::Way;
 pub(in crate::extract) struct Stream {
     /// The sockets, with record and time of the last packet.
     pub(in crate::extract) way: Way,
-    /// Synchronization source; `None` of T.38 over UDPTL, which has none.
+    /// The synchronization source (SSRC); `None` for T.38 over UDPTL, which has none.
     pub(in crate::extract) ssrc: Option<u32>,
     pub(in crate::extract) start_ns: Option<i64>,
     pub(in crate::extract) first_frame: u64,
     pub(in crate::extract) measure: Measure,
     pub(in crate::extract) octets: u64,
     pub(in crate::extract) payload_types: Vec<u32>,
-    /// Names of codecs, in the order in which they came.
+    /// The names of the codecs, in the order in which they came.
     pub(in crate::extract) codecs: Vec<String>,
     pub(in crate::extract) announced: Option<Arc<Announcement>>,
     pub(in crate::extract) keys: String,
@@ -36,9 +36,9 @@ pub(in crate::extract) struct Stream {
 /// The quality of the streams of a call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::extract) struct Heard {
-    /// The lowest opinion score.
+    /// The lowest mean opinion score.
     pub(in crate::extract) mos: Option<f64>,
-    /// Packets that never came; `None` without streams.
+    /// The number of lost packets; `None` without streams.
     pub(in crate::extract) missing: Option<u64>,
     /// The highest mean jitter, in milliseconds.
     pub(in crate::extract) jitter_ms: Option<f64>,
@@ -70,9 +70,9 @@ pub(in crate::extract) struct CallStreams {
     past_order: VecDeque<String>,
 }
 
-/// Calls whose streams are over before they are.
+/// The number of calls with ended streams that are remembered.
 const PAST_MAX: usize = 1 << 16;
-/// Streams of a call.
+/// The number of streams of a call.
 const OF_CALL_MAX: usize = 64;
 
 impl CallStreams {
@@ -92,7 +92,7 @@ impl CallStreams {
         });
     }
 
-    /// Calls `take` with the stream `key`; its result says whether the stream is new.
+    /// Calls `take` with the stream `key`, which returns whether the stream is new.
     fn take(
         &mut self,
         key: Key,
@@ -160,17 +160,17 @@ impl CallStreams {
 /// The reports of RTCP about a stream.
 #[derive(Default)]
 pub(in crate::extract) struct Reported {
-    /// Reports of receivers.
+    /// The number of reports of receivers.
     pub(in crate::extract) reports: u32,
-    /// Lost, as the last of them counts.
+    /// The cumulative number of packets lost in the last report.
     pub(in crate::extract) lost: Option<i32>,
-    /// Most that was lost between two, in 256ths.
+    /// The highest fraction lost of a report, in 256ths.
     pub(in crate::extract) fraction_max: Option<u8>,
-    /// Most jitter, by the media's clock.
+    /// The highest jitter of a report, in ticks of the media's clock.
     pub(in crate::extract) jitter_max: Option<u32>,
-    /// There and back from where was captured to the receiver, the last one, in milliseconds.
+    /// The last round-trip time from the place of the capture to the receiver, in milliseconds.
     pub(in crate::extract) round_trip_ms: Option<f64>,
-    /// Packets, as the sender counts.
+    /// The number of packets that the sender reports.
     pub(in crate::extract) sent: Option<u32>,
     pub(in crate::extract) name: Option<String>,
     pub(in crate::extract) rating: Option<u8>,
@@ -178,11 +178,11 @@ pub(in crate::extract) struct Reported {
     pub(in crate::extract) conversing: Option<f64>,
 }
 
-/// Kinds of payload of a stream that are listed.
+/// The number of payload types of a stream that are listed.
 const KINDS_MAX: usize = 16;
-/// Keys of a telephone that are listed.
+/// The number of telephone keys that are listed.
 const KEYS_MAX: usize = 256;
-/// Octets of a canonical name that are kept.
+/// The number of octets of a canonical name that are stored.
 const NAME_OCTETS_MAX: usize = 255;
 
 impl Stream {
@@ -268,12 +268,13 @@ impl Stream {
         self.way.go_on(&sight.way);
     }
 
-    /// True for T.38 over UDPTL, which is no RTP.
+    /// Returns true for T.38 over UDPTL, which is no RTP.
     pub(in crate::extract) const fn is_fax(&self) -> bool {
         self.ssrc.is_none()
     }
 
-    /// Whether a packet is of another call with the same sockets and source: after a pause, or after the end of this one.
+    /// Returns whether a packet is of another call with the same sockets and source: after a pause, or after the end of
+    /// this one.
     fn is_before(&self, way: &Way, announced: Option<&Arc<Announcement>>) -> bool {
         let (Some(own), Some(next)) = (&self.announced, announced) else {
             return false;
@@ -283,12 +284,12 @@ impl Stream {
         is_other && (silent_ns > CALL_PAUSE_NS || own.gives_way_to(next))
     }
 
-    /// The call that announced it.
+    /// The Call-ID of the announcement.
     fn call_id(&self) -> Option<&str> {
         self.announced.as_ref()?.call_id.as_deref()
     }
 
-    /// The codec of most interest: the first that is neither events nor comfort noise.
+    /// The most relevant codec: the first that is neither events nor comfort noise.
     pub(in crate::extract) fn codec(&self) -> Option<&str> {
         let is_plain = |name: &&String| {
             !name.eq_ignore_ascii_case("telephone-event") && !name.eq_ignore_ascii_case("CN")
@@ -297,14 +298,14 @@ impl Stream {
         plain.or(self.codecs.first()).map(String::as_str)
     }
 
-    /// Mouth to ear, in milliseconds: half of a round trip that was reported, what a packet holds, and the buffer.
+    /// The mouth-to-ear delay in milliseconds: half of a reported round trip, the duration of a packet, and the buffer.
     pub(in crate::extract) fn delay_ms(&self) -> f64 {
         let half = self.reported.round_trip_ms.unwrap_or_default() / 2.0;
         let packet = self.measure.deltas_ms().map_or(0.0, |deltas| deltas.1);
         half + packet.min(PACKET_MS_MAX) + Measure::BUFFER_MS
     }
 
-    /// Rating factor R.
+    /// The rating factor R (ITU-T G.107).
     pub(in crate::extract) fn rating(&self) -> Option<f64> {
         Some(rating(&Inputs {
             delay_ms: self.delay_ms(),
@@ -319,7 +320,7 @@ impl Stream {
         Impairment::of_codec(self.codec()?)
     }
 
-    /// Mean opinion score.
+    /// The mean opinion score.
     pub(in crate::extract) fn opinion(&self) -> Option<f64> {
         self.rating().map(opinion)
     }
@@ -342,7 +343,7 @@ impl Stream {
     }
 }
 
-/// The last events of a stream, so that a packet that comes late begins none.
+/// The last events of a stream, so that a late packet begins none.
 #[derive(Default)]
 struct Pressed {
     recent: [Option<Press>; RECENT_MAX],
@@ -359,12 +360,13 @@ struct Press {
     has_ended: bool,
 }
 
-/// Events that are remembered. Three copies of an end come within 100 ms, in which no one presses so many keys.
+/// The number of events that are remembered. Three copies of an end come within 100 ms, in which no one presses so many
+/// keys.
 const RECENT_MAX: usize = 8;
 
 impl Pressed {
-    /// Whether a packet is the first one of an event: all packets of an event have its timestamp, except those of its later
-    /// segments.
+    /// Returns whether a packet is the first one of an event: all packets of an event have its timestamp, except those
+    /// of its later segments.
     fn begins(&mut self, packet: &RtpPacket<'_>, event: Event) -> bool {
         let timestamp = packet.timestamp();
         let mut known = self.recent.iter_mut().flatten();
@@ -389,8 +391,8 @@ impl Pressed {
 }
 
 impl Press {
-    /// Whether a segment with this timestamp continues the event: it begins at the longest duration of this one, or at its duration
-    /// when it was seen last.
+    /// Returns whether a segment with this timestamp continues the event: it begins at the longest duration of this
+    /// one, or at its duration when it was seen last.
     fn goes_on(&self, timestamp: u32, event: Event) -> bool {
         let since = timestamp.wrapping_sub(self.timestamp);
         let is_next = since == u32::from(u16::MAX) || since == u32::from(self.duration);
@@ -398,7 +400,7 @@ impl Press {
     }
 }
 
-/// Longest packet of sound that counts as delay.
+/// The longest packet of sound that counts as delay, in milliseconds.
 const PACKET_MS_MAX: f64 = 120.0;
 
 type Key = (Pair, Option<u32>);
@@ -407,27 +409,28 @@ type Key = (Pair, Option<u32>);
 #[derive(Default)]
 pub(in crate::extract) struct Streams {
     open: HashMap<Key, Box<Stream>>,
-    /// Streams with when they were looked at last, for those that are silent.
+    /// The streams with the time of their last check, by which silent ones are found.
     order: VecDeque<(Key, i64)>,
     by_source: HashMap<u32, Vec<Key>>,
     trips: Trips,
     evicted: u64,
 }
 
-/// Streams at one time.
+/// The number of streams at one time.
 const STREAMS_MAX: usize = 1 << 16;
-/// Between the media of two calls with the same sockets: what legs of one call announce in turn is no other call.
+/// The pause between the media of two calls with the same sockets, in nanoseconds: legs of one call that announce media
+/// in turn are no other call.
 pub(super) const CALL_PAUSE_NS: i64 = 1_000_000_000;
-/// A stream that is silent for so long is over.
+/// The silence after which a stream is over, in nanoseconds.
 const SILENCE_NS: i64 = 300_000_000_000;
-/// Streams of a source that reports are looked up for.
+/// The number of streams of a source to which reports are assigned.
 const OF_SOURCE_MAX: usize = 8;
 
 /// The callback for streams that have ended.
 pub(in crate::extract) type Tell<'t> = dyn FnMut(Box<Stream>) + 't;
 
 impl Streams {
-    /// Streams whose rows were made before their end, because there were too many.
+    /// The number of streams whose rows were made before their end, because there were too many.
     pub(in crate::extract) const fn evicted(&self) -> u64 {
         self.evicted
     }
@@ -445,7 +448,7 @@ impl Streams {
         self.take(way, None, announced, &mut |it| it.take_fax(sight), tell)
     }
 
-    /// Finds the stream of what came this way, or begins it, and hands it to `take`; true when it is new.
+    /// Finds the stream of a packet, or begins it, and passes it to `take`; returns true when it is new.
     fn take(
         &mut self,
         way: &Way,
@@ -534,7 +537,7 @@ impl Streams {
         });
     }
 
-    /// Tells the streams that are silent. Looks at two at most, so that it costs the same for each packet.
+    /// Reports the streams that are silent. Looks at two at most, so that it costs the same for each packet.
     fn expire(&mut self, now_ns: i64, tell: &mut Tell<'_>) {
         for _ in 0..2 {
             let due = self
@@ -569,7 +572,7 @@ impl Streams {
         }
     }
 
-    /// The capture is over: gives all streams in the order in which they began.
+    /// Ends the capture: returns all streams in the order in which they began.
     pub(in crate::extract) fn finish(&mut self) -> VecDeque<Box<Stream>> {
         let mut all: Vec<Box<Stream>> = self.open.drain().map(|(_, stream)| stream).collect();
         self.order.clear();
@@ -585,11 +588,11 @@ pub(in crate::extract) const CANONICAL_NAME: u8 = 1;
 /// Measures round trips from the place of the capture to the receiver that answers a sender report.
 #[derive(Default)]
 pub(in crate::extract) struct Trips {
-    /// The last reports of a sender: middle of its clock, and when it came.
+    /// The last reports of a sender: the middle 32 bits of its NTP timestamp, and the time of capture in nanoseconds.
     sent: HashMap<u32, VecDeque<(u32, i64)>>,
 }
 
-/// Senders whose reports are remembered, and how many of each.
+/// The number of senders whose reports are stored, and of reports of each.
 const SENDERS_MAX: usize = 1 << 14;
 const REPORTS_MAX: usize = 4;
 
@@ -600,7 +603,7 @@ impl Trips {
         let now_ns = way.time_ns?;
         if let (Some(sender), Some(sent)) = (report.sender, report.sent) {
             if self.sent.len() >= SENDERS_MAX && !self.sent.contains_key(&sender) {
-                // Reports come every few seconds: a forgotten one is missing for one round trip.
+                // Reports come every few seconds: a discarded one is missing for one round trip.
                 self.sent.clear();
             }
             let known = self.sent.entry(sender).or_default();
@@ -626,7 +629,7 @@ impl Trips {
 mod tests {
     use super::*;
 
-    /// Packets of events: timestamp, marker, event, end, duration. Says which begin one.
+    /// Returns which of these packets of events begin one: timestamp, marker, event, end, duration.
     fn begin(packets: &[(u32, bool, u8, bool, u16)]) -> Vec<bool> {
         let mut pressed = Pressed::default();
         let of = |&(timestamp, marker, event, is_end, duration): &(u32, bool, u8, bool, u16)| {
@@ -664,9 +667,9 @@ mod tests {
             (next, false, 5, false, 64_000),
             (third, false, 5, true, 500),
             (third, false, 5, true, 500),
-            // The same key again, right behind it.
+            // The same key is pressed again, directly after the first.
             (third + 500, true, 5, false, 160),
-            // Another one, without its marker.
+            // Another key is pressed, and its packet has no marker.
             (third + 660, false, 6, false, 160),
         ];
         let told = begin(&packets);

@@ -1,4 +1,4 @@
-//! The SIP messages of a capture: packets in, messages out.
+//! Finds the SIP messages of a capture.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,24 +19,24 @@ use crate::extract::websocket::{self, Connections, WebSocketSight};
 /// Finds the SIP messages of a capture, on any port: in datagrams of UDP (RFC 3261, 18), in TCP streams,
 /// cut by Content-Length (18.3), in messages of SCTP (RFC 4168) and of WebSocket connections (RFC 7118).
 ///
-/// Fragments and segments are put together, and tunnels looked into, as [`weir_flow::Payloads`] does. What streams
-/// keep besides is limited to 256 MiB of messages under way.
+/// Fragments and segments are reassembled, and tunnels decoded, as [`weir_flow::Payloads`] does. The buffers of streams
+/// are limited to 256 MiB of messages under way.
 #[derive(Debug, Default)]
 pub struct SipMessages {
     payloads: OpenedPayloads,
     streams: SipFinder,
 }
 
-/// A message, and the way that it took.
+/// A message, with its addresses, transport and time.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SipMessage<'m> {
     /// The bytes.
     pub bytes: &'m [u8],
-    /// The way that it took.
+    /// The addresses, transport and time of the message.
     pub way: SipWay,
-    /// The numbers of the other records that it came in, possibly repeated: those of its IP fragments, TCP segments and SCTP
-    /// chunks, and of what carries it. Of more than 4,096 the first are left out.
+    /// The numbers of the other records in which it came, possibly repeated: those of its IP fragments, TCP segments
+    /// and SCTP chunks, and of the messages that carry it. Of more than 4,096 the first are left out.
     pub others: &'m [u64],
 }
 
@@ -48,7 +48,7 @@ impl<'m> SipMessage<'m> {
     }
 }
 
-/// The way that a message took, and when.
+/// The addresses, transport and time of a message.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SipWay {
@@ -56,11 +56,11 @@ pub struct SipWay {
     pub flow: Flow,
     /// The transport.
     pub transport: SipTransport,
-    /// Time of the packet that completed it, in nanoseconds since 1970.
+    /// The time of the packet that completed it, in nanoseconds since 1970.
     pub time_ns: Option<i64>,
-    /// The time that had passed in the capture by then, by which deadlines go.
+    /// The time that had passed in the capture by then, which deadlines use.
     pub passed_ns: i64,
-    /// Number of that packet's record; 0 when the capture's end did.
+    /// The number of that packet's record; 0 when the capture's end completed the message.
     pub frame: u64,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct SipFinder {
     open: Followed<SipCarrier>,
     web_sockets: Connections,
     lost_bytes: u64,
-    /// Datagrams of which less than the first line was captured.
+    /// The number of datagrams of which less than the first line was captured.
     cut: u64,
 }
 
@@ -119,10 +119,10 @@ enum SipCarrier {
     WebSocket([CameIn; 2]),
 }
 
-/// Bytes of messages under way, of all streams.
+/// The number of bytes of messages under way, of all streams.
 const HELD_BYTES_MAX: usize = 256 << 20;
 const SIP_PORT: u16 = 5060;
-/// Longest first line of what may become a message.
+/// The number of octets of the longest first line of a possible message.
 const LINE_BYTES_MAX: usize = 8_192;
 
 impl SipMessages {
@@ -132,7 +132,7 @@ impl SipMessages {
         Self::default()
     }
 
-    /// The same; what TLS carries is read by these secrets.
+    /// Creates the same state with the secrets by which TLS is decrypted.
     pub(crate) fn with_keylog(log: Option<&Arc<KeyLog>>) -> Self {
         Self {
             payloads: OpenedPayloads::with_keylog(log),
@@ -148,7 +148,7 @@ impl SipMessages {
             .packet(packet, &mut |payload| streams.payload(payload, each));
     }
 
-    /// The capture is over: hands on what waited for missing segments.
+    /// Ends the capture: reports messages that waited for missing segments.
     pub fn finish(&mut self, each: &mut dyn FnMut(&SipMessage<'_>)) {
         let streams = &mut self.streams;
         self.payloads
@@ -163,7 +163,7 @@ impl SipMessages {
     }
 }
 
-/// The way that a payload took.
+/// Returns the addresses, transport and time of a payload.
 fn way(payload: &Payload<'_>, transport: SipTransport) -> SipWay {
     let (src, dst) = payload.key.ends(payload.sender);
     SipWay {
@@ -206,7 +206,7 @@ impl SipFinder {
     ) -> Interest {
         let (bytes, transport) = match payload.carried {
             Carried::Datagram(bytes) => match payload.key.protocol() {
-                // A probe sent it on.
+                // A probe forwarded a message that came over TCP.
                 6 => (bytes, SipTransport::Tcp),
                 132 => (bytes, SipTransport::Sctp),
                 _ => (bytes, SipTransport::Udp),
@@ -327,7 +327,7 @@ const fn came_in_of([low, high]: &mut [CameIn; 2], sender: Sender) -> &mut CameI
     }
 }
 
-/// The SIP message that a WebSocket message is (RFC 7118, 5.2).
+/// The SIP message in a WebSocket message (RFC 7118, 5.2).
 fn message_in<'m>(sight: &WebSocketSight<'m>) -> Option<&'m [u8]> {
     match sight.event {
         ConnectionEvent::Wire(_, Event::Message(message))
@@ -341,7 +341,7 @@ fn message_in<'m>(sight: &WebSocketSight<'m>) -> Option<&'m [u8]> {
 }
 
 impl SipCarrier {
-    /// False when it may carry something else after all.
+    /// Returns false when the connection may carry something else after all.
     const fn is_understood(&self) -> bool {
         match self {
             Self::Sip(conversation, _) => conversation.is_sure(),
@@ -349,8 +349,8 @@ impl SipCarrier {
         }
     }
 
-    /// The possible contents of a connection with these first bytes; `place` says whether it was captured from its beginning, and
-    /// how many bytes are before them.
+    /// The possible contents of a connection with these first bytes; `place` is whether it was captured from its
+    /// beginning, and the number of bytes before them.
     fn begins(bytes: &[u8], place: (bool, u64), is_known: bool) -> Begin<Self> {
         let text = bytes.trim_ascii_start();
         let sip = |is_sure| {
@@ -403,7 +403,7 @@ impl Cut for Framer {
 }
 
 impl<'m> SipMessage<'m> {
-    /// One that was kept, without the other records that it came in.
+    /// Creates a message that was stored, without the other records in which it came.
     pub(crate) const fn new(bytes: &'m [u8], way: SipWay) -> Self {
         Self {
             bytes,

@@ -14,7 +14,7 @@ fn client<T>(session: &Session, get: impl FnOnce(&ClientHello) -> T) -> Option<T
     session.client.as_ref().map(get)
 }
 
-/// A fingerprint of the client's hello, which is defined for hellos in the form of TLS.
+/// A fingerprint of the ClientHello, which is defined for hellos in the form of TLS.
 fn fingerprint(session: &Session, get: impl FnOnce(&ClientHello) -> String) -> Option<String> {
     let hello = session.client.as_ref();
     hello.filter(|hello| !hello.is_ssl2_form).map(get)
@@ -29,12 +29,12 @@ fn own(session: &Session) -> Option<&Certificate> {
     session.certificates.first()
 }
 
-/// A text of it.
+/// A text of the server's certificate.
 fn own_text(session: &Session, get: impl FnOnce(&Certificate) -> &String) -> Option<Value<'_>> {
     filled(own(session).map(get)?.as_bytes())
 }
 
-/// A time of it.
+/// A time of the server's certificate.
 fn own_time(
     session: &Session,
     get: impl FnOnce(&Certificate) -> Option<i64>,
@@ -47,7 +47,7 @@ fn hex(octets: &[u8]) -> Option<String> {
     Some(hex::encode(octets)).filter(|text| !text.is_empty())
 }
 
-/// The group of the keys that were exchanged.
+/// The group of the key exchange.
 fn group(session: &Session) -> Option<u16> {
     let of_hello = session.server.as_ref().and_then(|hello| hello.group);
     of_hello.or(session.group).filter(|group| *group > 0)

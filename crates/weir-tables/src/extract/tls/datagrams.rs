@@ -11,13 +11,13 @@ use weir_messages::tls::{
 
 use super::{OnHandshake, Way, directed};
 
-/// Handshakes over datagrams.
+/// The handshakes over datagrams of all endpoints.
 #[derive(Default)]
 pub(super) struct Datagrams {
     open: HashMap<FlowKey, Talks>,
     /// The keys in the order of their first connections.
     order: VecDeque<FlowKey>,
-    /// Octets of datagrams that wait for the client's first one, of all.
+    /// The number of octets of datagrams that wait for the client's first one, of all.
     waiting: usize,
     given_up: u64,
     unopened: u64,
@@ -51,24 +51,25 @@ struct Talk {
 
 enum DatagramState {
     Open(Box<Session>),
-    /// The row was reported. The connection IDs of QUIC identify copies of its packets.
+    /// The handshake was reported. The connection IDs of QUIC identify copies of its packets.
     Over(Option<QuicIds>),
 }
 
-/// Ends between which there are handshakes, at most.
+/// The number of pairs of ends with handshakes, at most.
 const ENDS_MAX: usize = 1 << 14;
-/// Handshakes between the same ends at one time, at most.
+/// The number of handshakes between the same ends at one time, at most.
 const TALKS_MAX: usize = 16;
-/// Datagrams between the same ends that wait for the client's first one, at most, and their octets in all.
+/// The number of datagrams between the same ends that wait for the client's first one, at most, and that of all their
+/// octets.
 const EARLY_MAX: usize = 4;
 const EARLY_OCTETS_MAX: usize = 16 << 20;
-/// Ends that are looked at for those whose handshakes are over, when there are too many.
+/// The number of pairs of ends that are searched for finished handshakes, when there are too many.
 const LOOKS: usize = 64;
-/// The time after which the same endpoints begin anew, in nanoseconds.
+/// The time in nanoseconds after which the same endpoints begin anew.
 const ANEW_NS: i64 = 60_000_000_000;
 
 impl Datagrams {
-    /// Handshakes that were given out early because there were too many.
+    /// The number of handshakes that were reported early because there were too many.
     pub(super) const fn given_up(&self) -> u64 {
         self.given_up
     }
@@ -78,7 +79,7 @@ impl Datagrams {
         self.unopened
     }
 
-    /// Datagrams that begin with a hello of which too little was captured.
+    /// The number of datagrams that begin with a hello of which too little was captured.
     pub(super) const fn cut(&self) -> u64 {
         self.cut
     }
@@ -138,7 +139,7 @@ impl Datagrams {
         });
     }
 
-    /// Makes room for ends that are not known.
+    /// Makes room for a new pair of ends.
     fn make_room(&mut self, key: &FlowKey, each: &mut OnHandshake<'_>) {
         if self.open.contains_key(key) {
             return;
@@ -168,7 +169,7 @@ impl Datagrams {
         }
     }
 
-    /// Hands on what is open when the capture ends.
+    /// Reports the handshakes that are open when the capture ends.
     pub(super) fn finish(&mut self, each: &mut OnHandshake<'_>) {
         while let Some(key) = self.order.pop_front() {
             self.forget(&key, false, each);
@@ -182,7 +183,7 @@ impl Talks {
         self.early.is_empty() && all.all(|talk| matches!(talk.state, DatagramState::Over(_)))
     }
 
-    /// Begins a handshake of DTLS with a hello that is of none that is known.
+    /// Begins a handshake of DTLS with a hello that belongs to no known one.
     fn begin_dtls(
         &mut self,
         bytes: &[u8],
@@ -201,7 +202,7 @@ impl Talks {
                 last.random = last.random.or(random);
                 return;
             }
-            // Those ends speak of the older one no more.
+            // These ends do not continue the older one any more.
             if let Some(talk) = self.talks.pop_back() {
                 talk.give_up(each);
             }
@@ -210,7 +211,7 @@ impl Talks {
         self.add(session, way, side, random, given_up, each);
     }
 
-    /// Begins a connection of QUIC with the client's first packet; false when these bytes are no such packet.
+    /// Begins a connection of QUIC with the client's first packet; returns false when these bytes are no such packet.
     fn begin_quic(
         &mut self,
         bytes: &[u8],
@@ -251,7 +252,7 @@ impl Talks {
         });
     }
 
-    /// Hands the datagrams that waited to the handshake that began last; gives the octets of those that are its.
+    /// Passes the waiting datagrams to the handshake that began last; returns the number of octets of its own.
     fn take_early(&mut self, each: &mut OnHandshake<'_>) -> usize {
         let Some(talk) = self.talks.back_mut() else {
             return 0;
@@ -282,7 +283,7 @@ impl Talks {
     fn go_on(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut OnHandshake<'_>) {
         for talk in self.talks.iter_mut().rev() {
             match talk.carrier() {
-                // A Retry packet.
+                // This is a Retry packet.
                 Some(Carrier::Quic) if talk.quic(bytes, way, side, each) => return,
                 Some(Carrier::Dtls) => return talk.dtls(bytes, way, side, each),
                 _ => {}
@@ -340,7 +341,8 @@ impl Talk {
         }
     }
 
-    /// Whether a datagram is of this QUIC connection, by its connection IDs, although it cannot be decrypted.
+    /// Returns whether a datagram belongs to this QUIC connection, by its connection IDs, although it cannot be
+    /// decrypted.
     fn had(&self, bytes: &[u8], side: usize) -> bool {
         let ids = match &self.state {
             DatagramState::Open(session) => session.quic(),
@@ -349,7 +351,7 @@ impl Talk {
         ids.is_some_and(|ids| ids.are_of(side, bytes))
     }
 
-    /// Reports the incomplete handshake; true when it was open.
+    /// Reports the incomplete handshake; returns true when it was open.
     fn give_up(self, each: &mut OnHandshake<'_>) -> bool {
         let DatagramState::Open(session) = self.state else {
             return false;
@@ -360,8 +362,8 @@ impl Talk {
     }
 }
 
-/// Whether a datagram, of which these octets were captured, is taken for one that begins with a hello of DTLS or an Initial packet
-/// of QUIC. Fewer octets than say so may be anything, other than between ports of DTLS.
+/// Returns whether a datagram, of which these octets were captured, counts as one that begins with a hello of DTLS or
+/// an Initial packet of QUIC. Too few octets to recognise it count only between ports of DTLS.
 fn is_cut_hello(bytes: &[u8], ports: [u16; 2]) -> bool {
     let is_port = || ports.iter().any(|port| DTLS_PORTS.contains(port));
     match bytes {

@@ -1,4 +1,4 @@
-//! The columns of the table `websocket`, and the row that they get their values of.
+//! The columns of the table `websocket`, and the row from which they get their values.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::{WebSocketEnds, WebSocketSight};
 use crate::extract::value::{address, number};
 use crate::extract::{Item, ItemField};
 
-/// A message, or violations that no message came after.
+/// A message, or violations that no message followed.
 #[derive(Clone, Debug)]
 pub(super) struct MessageRow<'m> {
     pub(super) ends: Cow<'m, WebSocketEnds>,
@@ -22,7 +22,7 @@ pub(super) struct MessageRow<'m> {
     violations: String,
 }
 
-/// A message without its payload.
+/// The values of a message besides its payload.
 #[derive(Clone, Copy, Debug)]
 struct Facts {
     opcode: Opcode,
@@ -92,7 +92,7 @@ impl<'m> MessageRow<'m> {
         self.message.is_some_and(|message| message.opcode == opcode)
     }
 
-    /// The payload of a text.
+    /// The payload of a text message.
     fn text(&self) -> Option<&str> {
         match self.is(Opcode::Text) {
             true => std::str::from_utf8(&self.payload).ok(),
@@ -100,7 +100,7 @@ impl<'m> MessageRow<'m> {
         }
     }
 
-    /// The payload of what is neither a readable text nor a control frame.
+    /// The payload of a message that is neither a readable text nor a control frame.
     fn binary(&self) -> Option<&[u8]> {
         let message = self.message?;
         (!message.opcode.is_control() && self.text().is_none()).then_some(&self.payload)
@@ -126,7 +126,7 @@ const WEIR: &str = "weir";
 const FRAMES: &str = "RFC 6455, 5.2";
 const DEFLATE: &str = "RFC 7692, 7";
 
-/// Wireshark's names where it has the same; what it shows of a frame is here of the whole message.
+/// The fields have Wireshark's names where it has the same; its values of a frame are here those of the whole message.
 pub(super) const FIELDS: &[ItemField<MessageGetter>] = &[
     ItemField::new(
         "frame.number",

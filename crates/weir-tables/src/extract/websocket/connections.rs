@@ -1,4 +1,4 @@
-//! The WebSocket connections of a capture: packets in, handshakes, messages and violations out.
+//! Finds the WebSocket connections of a capture, and reports their handshakes, messages and violations.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::extract::opened::OpenedPayloads;
 /// Finds WebSocket connections among the TCP connections of a capture and reads them: those whose
 /// handshake is there (RFC 6455 section 4), and those that began before the capture, by their frames.
 ///
-/// Whatever is kept is limited: connections and what waits for missing segments as
-/// [`StreamLimits`](weir_flow::StreamLimits) says, a message as [`DecoderOptions`] says, and all messages and windows together.
+/// All memory is limited: connections and data that wait for missing segments by
+/// [`StreamLimits`](weir_flow::StreamLimits), a message by [`DecoderOptions`], and all messages and windows together.
 #[derive(Debug, Default)]
 pub struct WebSockets {
     payloads: OpenedPayloads,
@@ -31,9 +31,9 @@ pub struct WebSockets {
 pub struct WebSocketEnds {
     /// The number of the TCP connection in the capture, from 1, with the stream identifier in the upper 32 bits.
     pub connection: u64,
-    /// The stream of HTTP/2 that it is (RFC 8441).
+    /// The HTTP/2 stream that carries it (RFC 8441).
     pub stream: Option<u32>,
-    /// Number of its flow, as the table `flows` has it.
+    /// The number of its flow, as in the table `flows`.
     pub flow: u64,
     /// The end that sent the opening request, or that masks its frames.
     pub client: Endpoint,
@@ -41,13 +41,13 @@ pub struct WebSocketEnds {
     pub server: Endpoint,
     /// The handshake; `None` before it, and when the capture began later.
     pub handshake: Option<Handshake>,
-    /// The parameters of permessage-deflate that were agreed on, as in the response.
+    /// The parameters of permessage-deflate in the response of the server.
     pub agreed: Option<String>,
-    /// The capture began later than the connection.
+    /// True when the capture began later than the connection.
     pub mid_stream: bool,
 }
 
-/// Something that was seen on a connection.
+/// An event of a connection.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct WebSocketSight<'a> {
@@ -55,22 +55,22 @@ pub struct WebSocketSight<'a> {
     pub ends: &'a WebSocketEnds,
     /// The event.
     pub event: ConnectionEvent<'a>,
-    /// Time of the packet that made it known, in nanoseconds since 1970.
+    /// The time of the packet that caused it, in nanoseconds since 1970.
     pub time_ns: Option<i64>,
-    /// Number of that packet in its capture; 0 after the last one.
+    /// The number of that packet in its capture; 0 after the last one.
     pub frame: u64,
 }
 
-/// The connections, by their chunks.
+/// The connections by their numbers.
 #[derive(Debug)]
 pub(crate) struct Connections {
     open: Followed<KnownConnection>,
     gap_bytes: u64,
-    /// Connections without a handshake that broke a rule.
+    /// The number of connections without a handshake that broke a rule.
     dropped: u64,
-    /// Streams of HTTP/2 that were not read for the limit.
+    /// The number of HTTP/2 streams that were not read because of the limit.
     refused: u64,
-    /// Streams of HTTP/2 whose request or response was not seen.
+    /// The number of HTTP/2 streams whose request or response was not seen.
     unanswered: u64,
 }
 
@@ -85,7 +85,7 @@ enum KnownConnection {
 
 /// The maximum size of a message on the wire, and of an inflated one.
 pub(super) const MESSAGE_BYTES_MAX: usize = 16 << 20;
-/// Bytes of messages under way and windows, of all connections.
+/// The number of bytes of messages under way and windows, of all connections.
 const HELD_BYTES_MAX: usize = 512 << 20;
 
 impl WebSockets {
@@ -95,7 +95,7 @@ impl WebSockets {
         Self::default()
     }
 
-    /// The same; what TLS carries is read by these secrets.
+    /// Creates the same state with the secrets by which TLS is decrypted.
     pub(crate) fn with_keylog(log: Option<&Arc<KeyLog>>) -> Self {
         Self {
             payloads: OpenedPayloads::with_keylog(log),
@@ -113,7 +113,7 @@ impl WebSockets {
             });
     }
 
-    /// The capture is over: gives what waited for missing segments.
+    /// Ends the capture: reports events that waited for missing segments.
     pub fn finish(&mut self, each: &mut dyn FnMut(&WebSocketSight<'_>)) {
         let followed = &mut self.followed;
         self.payloads.finish(&mut |payload| match payload.carried {
@@ -122,7 +122,7 @@ impl WebSockets {
         });
     }
 
-    /// The items that were given up for limits, as text.
+    /// The counters of what was given up because of limits, as text.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let counted = [
@@ -267,15 +267,15 @@ pub(crate) fn begins(bytes: &[u8], (saw_start, offset): (bool, u64)) -> Begin<Op
     }
 }
 
-/// The first data of frames of HTTP/2 say which side the client is: it masks what it sends.
+/// The first data in frames of HTTP/2 show which side the client is: it masks its frames.
 fn streams_from_middle(bytes: &[u8]) -> Option<Opening> {
     let data = http::Streams::first_data(bytes).filter(|data| !data.is_empty())?;
     let from_client = data.get(1)? & 0x80 != 0;
     are_frames(data, from_client).then_some(Opening::StreamsFromMiddle { from_client })
 }
 
-/// Whether the first bytes are a client's, where they may be a WebSocket's. Without a handshake, frames have to look like frames all
-/// the way: only clients mask.
+/// Returns whether the first bytes are a client's, where they may be a WebSocket's. Without a handshake, all bytes have
+/// to look like frames: only clients mask.
 fn first_bytes(bytes: &[u8], is_start: bool) -> Begin<bool> {
     let begins = |with: &[u8]| with.starts_with(bytes) || bytes.starts_with(with);
     if bytes.is_empty() {
@@ -292,7 +292,7 @@ fn first_bytes(bytes: &[u8], is_start: bool) -> Begin<bool> {
         return (!is_whole || upgrades()).then_some(true).into();
     }
     if begins(b"HTTP/1.") {
-        // Any other answer is that of a request before: to a page, or to CONNECT.
+        // Any other response is one to an earlier request: to a page, or to CONNECT.
         return match bytes.get(9) {
             None => Begin::Unsure,
             Some(b'1') => Begin::With(false),
@@ -309,8 +309,8 @@ fn first_bytes(bytes: &[u8], is_start: bool) -> Begin<bool> {
     are_frames(bytes, masked).then_some(masked).into()
 }
 
-/// A chain of frames from here on, the first of which is whole or a control frame or the beginning of
-/// a message.
+/// Returns whether there is a chain of frames from here on, the first of which is whole or a control frame or the
+/// beginning of a message.
 fn are_frames(bytes: &[u8], masked: bool) -> bool {
     let mut rest = bytes;
     let mut first = true;
@@ -375,15 +375,15 @@ mod tests {
             (b"POST / HTTP/1.1\r\n", None),
             (b"\x81\x02hi", Some(false)),
             (b"\x81\x82\0\0\0\0hi\x89\x80\0\0\0\0", Some(true)),
-            // A text that continues later, and one that is not UTF-8.
+            // A text that continues later is a server's; one that is not UTF-8 is none.
             (b"\x81\x7e\x10\x00abc", Some(false)),
             (b"\x81\x02\xff\xff", None),
-            // DNS over TCP, TLS, SSH, SIP.
+            // These are DNS over TCP, TLS, SSH and SIP.
             (b"\x00\x1d\x12\x34\x01\x00\x00\x01", None),
             (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", None),
             (b"SSH-2.0-OpenSSH_9.2\r\n", None),
             (b"INVITE sip:a@b SIP/2.0\r\n", None),
-            // A frame whose length could be shorter, a masked and an unmasked one.
+            // These are a frame whose length could be shorter, and a masked and an unmasked one.
             (b"\x81\x7e\x00\x02hi", None),
             (b"\x81\x02hi\x81\x82\0\0\0\0hi", None),
         ];

@@ -1,25 +1,25 @@
-//! One WebSocket connection: octets of both directions in, what is seen of it out.
+//! One WebSocket connection, which reads octets of both directions and reports events.
 
 use weir_flow::{Chunk, Content, Endpoint, Sender};
 use weir_ws::{Connection, ConnectionEvent, DecoderOptions, Direction, Handshake, InflateOptions};
 
 use super::connections::{MESSAGE_BYTES_MAX, WebSocketEnds, WebSocketSight};
 
-/// The status with which a server agrees (RFC 6455, 4.2.2).
+/// The status by which a server accepts the upgrade (RFC 6455, 4.2.2).
 const SWITCHING_PROTOCOLS: u16 = 101;
 /// The number of bits of a connection's number below those of its stream.
 const STREAM_SHIFT: u32 = 32;
 
-/// A WebSocket connection, or what may become one.
+/// A WebSocket connection, or a possible one.
 #[derive(Debug)]
 pub(super) struct Socket {
     ends: WebSocketEnds,
     connection: Connection,
-    /// When the pieces came that wait for it to be known what they are.
+    /// The packets of the pieces that wait until the connection is recognised.
     waiting: Option<Vec<Occasion>>,
 }
 
-/// The packet that made something known.
+/// The packet that caused an event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Occasion {
     time_ns: Option<i64>,
@@ -36,7 +36,7 @@ pub(super) struct Route {
     client_sender: Sender,
 }
 
-/// A socket that is all of a TCP connection.
+/// A WebSocket that is the only content of a TCP connection.
 #[derive(Debug)]
 pub(super) struct OneSocket {
     route: Route,
@@ -111,7 +111,7 @@ impl OneSocket {
         &self.socket
     }
 
-    /// False when nothing more is needed.
+    /// Reads a chunk; returns false when nothing more is needed.
     pub(super) fn chunk(
         &mut self,
         chunk: &Chunk<'_>,
@@ -124,7 +124,7 @@ impl OneSocket {
 }
 
 impl Socket {
-    /// The next connection, on a stream of HTTP/2 or alone.
+    /// Creates the next connection, on a stream of HTTP/2 or alone.
     pub(super) fn new(
         route: &Route,
         stream: Option<u32>,
@@ -132,7 +132,7 @@ impl Socket {
     ) -> Self {
         let mut options = DecoderOptions::default();
         options.message_bytes_max = MESSAGE_BYTES_MAX;
-        // Assumed of connections whose handshake is not there; frames say whether it is used.
+        // Compression is assumed of connections without a handshake; frames show whether it is used.
         options.inflate = Some(InflateOptions {
             message_bytes_max: MESSAGE_BYTES_MAX,
             ..InflateOptions::default()
@@ -189,7 +189,7 @@ impl Socket {
         })
     }
 
-    /// Hands on what a step gives.
+    /// Reports the events of a step.
     fn read(
         &mut self,
         now: Occasion,

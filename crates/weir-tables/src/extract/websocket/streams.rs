@@ -1,4 +1,4 @@
-//! WebSocket connections that are streams of one connection of HTTP/2 (RFC 8441).
+//! WebSocket connections on streams of one HTTP/2 connection (RFC 8441).
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use weir_ws::{Connection, Direction, Handshake};
 use super::connections::WebSocketSight;
 use super::socket::{Occasion, Route, Socket};
 
-/// Streams of a connection that are followed, at most.
+/// The number of streams of a connection that are followed, at most.
 const STREAMS_MAX: usize = 1_024;
 
-/// A connection of HTTP/2, and its streams that are WebSocket connections or may become some.
+/// An HTTP/2 connection, and its streams that are or may become WebSocket connections.
 #[derive(Debug)]
 pub(super) struct Streams {
     route: Route,
@@ -21,14 +21,14 @@ pub(super) struct Streams {
     sockets: Sockets,
 }
 
-/// The counters of what was left out.
+/// The counters of streams that were left out.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
-    /// Streams without a handshake that broke a rule.
+    /// The number of streams without a handshake that broke a rule.
     pub(super) dropped: u64,
-    /// Streams beyond the limit.
+    /// The number of streams beyond the limit.
     pub(super) refused: u64,
-    /// Streams with data whose request or response was not seen.
+    /// The number of streams with data whose request or response was not seen.
     pub(super) unanswered: u64,
 }
 
@@ -45,9 +45,9 @@ struct SocketStream {
     socket: Option<Socket>,
     /// The directions that have ended, to the server and to the client.
     ended: [bool; 2],
-    /// The data of the stream wait for the request or the response.
+    /// True when the data of the stream wait for the request or the response.
     is_awaited: bool,
-    /// Bytes of it that count.
+    /// The number of its bytes that count for the limit.
     counted: usize,
 }
 
@@ -59,7 +59,7 @@ enum StreamStep<'a> {
 }
 
 impl Streams {
-    /// A connection that begins with this chunk, or continues with it.
+    /// Creates a connection that begins with this chunk, or continues with it.
     pub(super) fn new(chunk: &Chunk<'_>, is_whole: bool, from_client: bool) -> Self {
         let route = Route::new(chunk, from_client);
         let client = route.client_side();
@@ -168,7 +168,7 @@ impl Sockets {
         }
     }
 
-    /// True of a stream that is followed, from now on where it may be a WebSocket connection.
+    /// Returns true for a stream that is followed; a possible WebSocket connection is followed from now on.
     fn begin(&mut self, stream: u32, origin: StreamOrigin, route: &Route) -> bool {
         if self.streams.contains_key(&stream) {
             return true;
@@ -193,7 +193,7 @@ impl Sockets {
         true
     }
 
-    /// Forgets a stream that is no WebSocket connection, or half of which is over.
+    /// Removes a stream that is no WebSocket connection, or half of which is over.
     fn make_room(&mut self) -> bool {
         let is_over = |it: &SocketStream| it.socket.is_none() || it.ended != [false; 2];
         let over = self.streams.iter().find(|(_, it)| is_over(it));
@@ -249,7 +249,7 @@ impl Sockets {
                 self.counts.dropped = self.counts.dropped.saturating_add(broke);
                 place.socket = None;
             }
-            // A stream with missing octets may be found again by its later frames.
+            // A stream with missing octets may be recognised again by its later frames.
             begins_anew = is_gap && !goes_on && !place.is_awaited;
         }
         if place.ended == [true; 2] || begins_anew {
@@ -257,7 +257,7 @@ impl Sockets {
         }
     }
 
-    /// Nothing more comes in a direction of the TCP connection.
+    /// Ends a direction of all streams, as that of the TCP connection is over.
     fn end_all(
         &mut self,
         direction: Direction,
@@ -273,7 +273,7 @@ impl Sockets {
     }
 }
 
-/// A request for a WebSocket connection (RFC 8441, 5).
+/// Returns whether a request opens a WebSocket connection (RFC 8441, 5).
 fn is_websocket(head: &Head<RequestLine>) -> bool {
     let protocol = head.field(":protocol").unwrap_or_default();
     protocol.eq_ignore_ascii_case("websocket")
