@@ -7,7 +7,7 @@
 //! cargo bench -p weir-dict --bench groups
 //! ```
 //!
-//! Both take turns; processor time of the thread, median of nine rounds, nanoseconds a row.
+//! Both take turns; the figures are processor time of the thread, median of nine rounds, nanoseconds a row.
 
 #![allow(dead_code, unused_imports, unsafe_code, clippy::unwrap_used)]
 
@@ -24,7 +24,7 @@ use meter::{Random, cpu_ns};
 use weir_dict::Dict;
 
 const ROWS: usize = 1_000_000;
-/// Rows that the engine adds together.
+/// The number of rows that the engine adds together.
 const BATCH: usize = 128;
 const ROUNDS: usize = 9;
 
@@ -42,7 +42,7 @@ impl<const WORDS: usize> Hash for Key<WORDS> {
     }
 }
 
-/// Count and sum.
+/// Adds a row to the count and the sum of a state.
 fn add(state: &mut [u64], row: u64) {
     state[0] += 1;
     state[1] += row;
@@ -50,17 +50,17 @@ fn add(state: &mut [u64], row: u64) {
 
 fn main() {
     if std::env::args().any(|argument| argument == "--test") {
-        // `cargo test --benches` only asks whether it starts.
+        // `cargo test --benches` only checks that the benchmark starts.
         return;
     }
     println!(
         "{:<40} {:>8} {:>8} {:>8} {:>8} {:>8}",
         "ns a row", "engine", "dict", "ratio", "numbered", "ratio"
     );
-    // A port: the engine keeps such groups by the place of their key, without hashing.
+    // The key is a port: the engine stores such groups at the place of their key, without hashing.
     let new = || Groups::of_bits(16, vec![0; 2]);
     run::<1>("16 bits", 65_536, new, |number, _| number);
-    // Two ports and an address or so: few bits that differ, at the upper end of each word.
+    // The key is about two ports and an address: few bits that differ, at the upper end of each word.
     let words = |number: u64, word: usize| (number >> (8 * word)) << 32 | 443;
     for groups in [500, 150_000] {
         run::<1>("8 bytes", groups, || Groups::new(1, vec![0; 2]), words);

@@ -25,7 +25,7 @@ use std::hint::black_box;
 use maps::{Fixed, Key, Map, Weir};
 use meter::{Random, cpu_ns, key};
 
-/// Operations of a round, about.
+/// The approximate number of operations of a round.
 const OPERATIONS: usize = 100_000;
 const NAMES: [&str; 4] = ["insert", "remove", "hit", "miss"];
 type Hashbrown = hashbrown::HashMap<Key, u64, Fixed>;
@@ -69,7 +69,7 @@ fn main() {
     }
 }
 
-/// Nanoseconds of each operation that was asked for, in the order of [`NAMES`].
+/// Returns the nanoseconds of each measured operation, in the order of [`NAMES`].
 fn round<M: Map>(operation: &str, size: usize) -> [f64; NAMES.len()] {
     let keys: Vec<Key> = (0..size as u64).map(key).collect();
     let count = (OPERATIONS / size).max(1);
@@ -86,7 +86,7 @@ fn round<M: Map>(operation: &str, size: usize) -> [f64; NAMES.len()] {
                 }
             }),
             "remove" => {
-                // The last but for searches, which are done on other tables of the same entries.
+                // Removal empties other tables of the same entries, because searches use the first ones.
                 let mut full: Vec<M> = (0..count).map(|_| M::new()).collect();
                 for map in &mut full {
                     for (value, key) in keys.iter().enumerate() {

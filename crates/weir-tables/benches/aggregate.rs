@@ -1,8 +1,8 @@
 //! What does a record cost on its way from the file into its group?
 //!
-//! Makes seeded traces (once, in the temporary folder), reads each warm from the page cache into the
-//! groups of some questions, in turn, and prints the medians of the CPU time: nanoseconds a record,
-//! and beside them those of reading the file alone.
+//! Makes seeded traces (once, in the temporary folder), reads each warm from the page cache into the groups of some
+//! queries, in turn, and prints the medians of the CPU time: nanoseconds a record, and beside them those of reading the
+//! file alone.
 //!
 //! `cargo bench -p weir-tables --bench aggregate [-- QUESTION]`; `WEIR_NO_COMPILE=1` leaves the compiler out.
 
@@ -32,7 +32,7 @@ fn main() {
         .filter(|word| !word.starts_with("--"));
     let wanted = words.next().unwrap_or_default();
     if std::env::args().any(|argument| argument == "--test") {
-        // `cargo test --benches` only asks whether it starts.
+        // `cargo test --benches` only checks that the benchmark starts.
         return;
     }
     let rounds = if wanted.is_empty() { 9 } else { 1 };
@@ -234,7 +234,7 @@ fn cells_layout() -> Layout {
     Layout::parse(&text, &mut |path| Err(path.to_owned())).expect("a layout")
 }
 
-/// The path of a trace, which is made when it is not there.
+/// Returns the path of a trace, which is made when it does not exist.
 fn prepare(kind: &str) -> PathBuf {
     let folder = std::env::temp_dir().join("weir-tables-bench");
     fs::create_dir_all(&folder).expect("the temporary folder can be written");
@@ -251,7 +251,7 @@ fn prepare(kind: &str) -> PathBuf {
     path
 }
 
-/// CPU time of this process in seconds, of user and system.
+/// Returns the CPU time of this process in seconds, of user and system.
 fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/schedstat").expect("Linux");
     let nanoseconds = stat

@@ -123,9 +123,9 @@ pub(crate) fn run(calls: &Calls, folder: &Path, name: Option<&str>, rounds: usiz
     }
 }
 
-/// Nanoseconds that this thread and the others of the process have run.
+/// Returns the nanoseconds that this thread and the others of the process have run.
 fn ran() -> [f64; 2] {
-    // The system brings the figure of a running thread up to date when it yields.
+    // The system updates the figure of a running thread when it yields.
     std::thread::yield_now();
     let of = |path: &Path| {
         let text = fs::read_to_string(path).unwrap_or_default();

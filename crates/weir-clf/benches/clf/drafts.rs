@@ -11,10 +11,10 @@ use weir_clf::{
 
 use crate::{Calls, alternate, call_of, query_of, report, text_line, time};
 
-/// Bytes that are formatted before they are written.
+/// The number of bytes that are formatted before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Both drafts beside the plain text writer, with and without a sidecar, and a lookup in each.
+/// Measures both drafts beside the plain text writer, with and without a sidecar, and a lookup in each.
 pub(crate) fn write(calls: &Calls, folder: &Path) {
     let text = folder.join("draft");
     let mut plain_text = || {
@@ -75,7 +75,7 @@ fn write_log(calls: &Calls, (form, path): &(Form, PathBuf), index: bool) -> f64 
     seconds
 }
 
-/// The last record's Call-ID in a log of a draft.
+/// Looks up the last record's Call-ID in a log of a draft.
 fn find(calls: &Calls, (form, path): &(Form, PathBuf)) {
     let query = query_of(calls, calls.ends.len() - 1);
     let found = |index: bool| {
@@ -98,7 +98,7 @@ fn find(calls: &Calls, (form, path): &(Form, PathBuf)) {
     report(&name, indexed, scanned, "a scan of it", "s");
 }
 
-/// Requests: a response of the text draft has no Call-ID to speak of.
+/// Makes the record a request, because a response of the text draft has no Call-ID.
 pub(crate) fn request<'a>(record: &Record<'a>) -> Record<'a> {
     Record {
         flags: Flags::from_letters(*b"RORUU").unwrap(),
@@ -119,7 +119,7 @@ pub(crate) fn write_all(calls: &Calls, form: Form, path: &Path) {
     out.write_all(encoder.bytes()).unwrap();
 }
 
-/// The original's search: the pointers of the binary draft, record by record, to the last Call-ID.
+/// Measures the original's search: it follows the pointers of the binary draft, record by record, to the last Call-ID.
 pub(crate) fn walk(calls: &Calls, folder: &Path, log: &Path) {
     let path = folder.join("walk.bin");
     write_all(calls, Form::Binary, &path);
@@ -185,8 +185,8 @@ fn with_call_id(path: &Path, call_id: &[u8]) -> usize {
     }
 }
 
-/// Appends the line of a record of the binary draft and gives the record's length, as a careful programmer would
-/// convert it: by the pointers and the groups, without a look at what values hold. `None` when it is cut.
+/// Appends the line of a record of the binary draft and returns the record's length, as a careful programmer would
+/// convert it: by the pointers and the groups, without a check of the values. `None` when the record is truncated.
 pub(crate) fn line_of_binary(bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
     let number = |bytes: &[u8], at: usize| {
         let pair = bytes.get(at..at + 2)?;

@@ -1,4 +1,4 @@
-//! Looking up a Call-ID in a log with a sidecar.
+//! Measures the lookup of a Call-ID in a log with a sidecar.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use weir_testkit::Rng;
 
 use crate::{Calls, alternate, call_of, command, median, query_of, report, time};
 
-/// A searcher that is open already, and one that is opened.
+/// Measures a searcher that is open already, and one that is opened.
 pub(crate) fn in_process(log: &Path, calls: &Calls) {
     let mut options = SearchOptions::default();
     options.resident = true;
@@ -51,7 +51,7 @@ pub(crate) fn in_process(log: &Path, calls: &Calls) {
     );
 }
 
-/// `weir clf search`, beside a process that does nothing.
+/// Measures `weir clf search`, beside a process that does nothing.
 pub(crate) fn as_command(log: &Path, calls: &Calls) {
     let Some(weir) = weir() else {
         println!(
@@ -87,7 +87,7 @@ pub(crate) fn as_command(log: &Path, calls: &Calls) {
     report(name, search, version, "weir --version", "ms");
 }
 
-/// The program of the same target directory: benchmarks lie in its folder `deps`.
+/// Returns the path of `weir` in the same target directory: benchmarks lie in its folder `deps`.
 fn weir() -> Option<PathBuf> {
     let bench = std::env::current_exe().ok()?;
     let weir = bench.parent()?.parent()?.join("weir");

@@ -117,7 +117,7 @@ impl Calls {
     }
 }
 
-/// Seconds of wall clock that `work` takes.
+/// Returns the seconds of wall clock that `work` takes.
 fn time(work: impl FnOnce()) -> f64 {
     let begin = Instant::now();
     work();
@@ -129,7 +129,7 @@ fn median(mut seconds: Vec<f64>) -> f64 {
     seconds[seconds.len() / 2]
 }
 
-/// Medians of several things that are done in turn.
+/// Returns the medians of several measurements that take turns.
 fn alternate<const N: usize>(rounds: usize, mut work: [&mut dyn FnMut() -> f64; N]) -> [f64; N] {
     let mut all: [Vec<f64>; N] = std::array::from_fn(|_| Vec::new());
     for _ in 0..rounds {
@@ -266,7 +266,7 @@ fn format_alone(calls: &Calls) {
     );
 }
 
-/// The line of draft-gurbani-01, as a careful programmer would write it.
+/// Formats the line of draft-gurbani-01, as a careful programmer would.
 fn text_line(record: &Record<'_>, second: &mut (u64, String), out: &mut Vec<u8>) {
     if second.0 != record.time.seconds {
         *second = (record.time.seconds, record.time.seconds.to_string());
@@ -308,7 +308,7 @@ fn write(calls: &Calls, folder: &Path, log: &Path) {
         let _ = fs::remove_file(sidecar_path(log));
         let mut options = WriterOptions::default();
         options.index = index;
-        // Sealing a log forces it to the disk, which none of the peers does: the clock stops before.
+        // Sealing a log synchronises it to the disk, which none of the peers does: the clock stops before.
         let (writer, _) = Writer::open(log, options).unwrap();
         let mut appender = writer.appender();
         let seconds = time(|| {

@@ -9,7 +9,7 @@ use weir_clf::{
 };
 use weir_testkit::Rng;
 
-/// A file of the data beside the checkout, or a loud word that it is not there.
+/// Returns a file of the data beside the checkout; reports it when it is missing.
 pub(crate) fn shared(name: &str) -> Option<Vec<u8>> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/data/clf")
@@ -21,7 +21,7 @@ pub(crate) fn shared(name: &str) -> Option<Vec<u8>> {
     read
 }
 
-/// A record that owns what it holds.
+/// A record that owns its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owned {
     pub(crate) time: Time,
@@ -61,7 +61,7 @@ impl Owned {
     }
 }
 
-/// Calls of seven records each, many at a time, of which every eighth Call-ID has been there before.
+/// Returns calls of seven records each, many at a time; every eighth Call-ID is a repeated one.
 pub(crate) fn calls(seed: u64, records: usize) -> Vec<Owned> {
     let mut rng = Rng::new(seed);
     let mut open: Vec<(String, String, String, usize)> = Vec::new();
@@ -143,7 +143,7 @@ pub(crate) fn written(records: &[Owned], form: Form) -> Vec<u8> {
     encoder.bytes().to_vec()
 }
 
-/// The records of a log, and where there are none.
+/// Returns the records of a log, and the places where there are none.
 pub(crate) fn read(log: &[u8]) -> (Vec<Owned>, Vec<weir_clf::Damage>) {
     let mut reader = Reader::new(log);
     let (mut records, mut damage) = (Vec::new(), Vec::new());
@@ -180,7 +180,7 @@ pub(crate) fn search(paths: &[PathBuf], query: &Query, options: SearchOptions) -
     found
 }
 
-/// Searches in every way, which has to give the same, and gives it.
+/// Searches in every way, checks that the results are the same, and returns them.
 pub(crate) fn search_all_ways(log: &Path, query: &Query) -> Vec<Owned> {
     let paths = weir_clf::segments(log).unwrap();
     let ways = [

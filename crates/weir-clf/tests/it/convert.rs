@@ -202,7 +202,7 @@ fn the_binary_draft_carries_what_it_has_places_for() {
     assert_eq!(back.fields[Field::Destination as usize], b"-");
 }
 
-/// Each Contact on its own, of a record that loses nothing in the form but by it.
+/// Returns each Contact after a conversion, in a record that loses nothing else in the form, and the losses.
 fn contacts_through(form: Form, contacts: &[&str]) -> Vec<(String, weir_clf::Losses)> {
     let read = |contact: &&str| {
         let mut optional = Vec::new();
@@ -398,11 +398,11 @@ fn drafts_were_read_back_with_flags_and_numbers_that_they_do_not_have() {
     );
     assert_eq!(binary.record().cseq_number(), None);
     assert!(json(&binary).contains("\"direction\":\"received\",\"method\":\"REGISTER\""));
-    // RFC 6873 has letters for what is known only.
+    // RFC 6873 has letters for known flags only.
     let (letters, losses) = through(&records[0], Form::Rfc6873);
     assert_eq!(losses.count(Loss::Assumed), 1);
     assert_eq!(&letters.flags.letters(), b"RSRUU");
-    // A number 0 that was logged is one everywhere but in the binary draft, which says so.
+    // A logged number 0 is preserved by every form but the binary draft, which reports the loss.
     let mut zero = records[0].clone();
     zero.fields[Field::CSeq as usize] = b"0 REGISTER".to_vec();
     assert_eq!(through(&zero, Form::Binary).1.count(Loss::CSeqNumber), 1);

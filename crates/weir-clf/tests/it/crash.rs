@@ -1,4 +1,4 @@
-//! A writer that is killed at any moment: every acknowledged record is in the log, in order, and found.
+//! A writer is killed at any moment: every acknowledged record is in the log, in order, and found.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::common::{call_id, read};
 const LOG: &str = "WEIR_CLF_CRASH_LOG";
 const THREADS: u64 = 3;
 
-/// The writer that is killed: runs in a process of its own, which the test below starts.
+/// The writer that is killed runs in a process of its own, which the test below starts.
 #[test]
 #[ignore = "is started by a_writer_that_is_killed_loses_nothing_that_it_acknowledged"]
 fn child() {
@@ -38,7 +38,7 @@ fn child() {
                     appender.append(&record).unwrap();
                     if rng.percent(10) {
                         appender.commit().unwrap();
-                        // One write, so that lines of threads do not mix.
+                        // The line is one write, so that lines of threads do not mix.
                         let line = format!("@{thread} {number}\n");
                         std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
                         std::io::stdout().lock().flush().unwrap();
@@ -49,7 +49,7 @@ fn child() {
     });
 }
 
-/// Starts a writer, kills it, gives its number and what each thread had acknowledged last.
+/// Starts a writer and kills it; returns its process number and the last record that each thread had acknowledged.
 fn run_and_kill(log: &Path, rng: &mut Rng) -> (u32, Vec<Option<u64>>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
@@ -68,7 +68,7 @@ fn run_and_kill(log: &Path, rng: &mut Rng) -> (u32, Vec<Option<u64>>) {
     let mut acknowledged = vec![None; THREADS as usize];
     let mut lines = out.lines().map_while(Result::ok);
     let mut take = |line: String| {
-        // The harness writes to the same place, in front of a line of ours too.
+        // The harness writes to the same place, even in front of a line of the writer.
         let Some((_, line)) = line.rsplit_once('@') else {
             return;
         };
@@ -81,7 +81,7 @@ fn run_and_kill(log: &Path, rng: &mut Rng) -> (u32, Vec<Option<u64>>) {
         );
         acknowledged[thread] = acknowledged[thread].max(Some(number));
     };
-    // Under way, then a moment more.
+    // The writer has begun; it runs a moment longer.
     if let Some(line) = lines.find(|line| line.contains('@')) {
         take(line);
     }
@@ -112,7 +112,7 @@ fn a_writer_that_is_killed_loses_nothing_that_it_acknowledged() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("calls.clf");
         let mut runs = Vec::new();
-        // Ten times the same log: each writer mends what the one before left.
+        // The log is the same for ten writers: each repairs the remains of the one before.
         for _ in 0..10 {
             runs.push(run_and_kill(&log, &mut rng));
         }

@@ -1,4 +1,4 @@
-//! Searching: the same answer with, without, and in spite of a sidecar.
+//! Searches give the same result with, without, and in spite of a sidecar.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,7 +29,7 @@ fn log_in(form: Form, path: &Path, records: &[Owned]) {
     writer.close().unwrap();
 }
 
-/// The records of a log as they read back, each with its bytes.
+/// Returns the records of a log as they are read back, each with its bytes.
 fn read_back(path: &Path) -> Vec<(Owned, Vec<u8>)> {
     let bytes = fs::read(path).unwrap();
     let mut reader = Reader::new(&bytes[..]);
@@ -55,7 +55,7 @@ fn every_kind_of_question_is_answered_as_by_looking_at_all() {
     }
 }
 
-/// RFC 4291, 2.2: one address is written in many ways.
+/// One address can be written in many ways (RFC 4291, 2.2).
 #[test]
 fn an_address_is_found_however_it_is_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -96,7 +96,8 @@ fn an_address_is_found_however_it_is_written() {
     assert_eq!(sources("[2001:db8::1]:5061"), [""; 0]);
 }
 
-/// RFC 4291, 2.5.5.2: `::ffff:192.0.2.1` stands for 192.0.2.1, whose 32 bits may be written as two groups (2.2): c000:201.
+/// `::ffff:192.0.2.1` stands for 192.0.2.1 (RFC 4291, 2.5.5.2), whose 32 bits may be written as two groups (2.2):
+/// c000:201.
 #[test]
 fn an_ipv4_address_is_found_in_ipv6_too() {
     let folder = tempfile::tempdir().unwrap();
@@ -111,7 +112,8 @@ fn an_ipv4_address_is_found_in_ipv6_too() {
         "0:0:0:0:0:FfFf:C000:0201",
     ];
     let others = [
-        // One of IPv4 in the deprecated way (2.5.5.1), others, and no address.
+        // One address is an IPv4 address in the deprecated way (2.5.5.1), others are different ones, and one is no
+        // address.
         "[::192.0.2.1]:5060",
         "[::ffff:c000:210]:5060",
         "192.0.2.10:5060",
@@ -167,7 +169,7 @@ fn every_kind_of_question(form: Form) {
     log_in(form, &path, &records);
     let logged = read_back(&path);
     assert_eq!(logged.len(), records.len());
-    // A request, for of a response the text draft has no Call-ID.
+    // The searched record is a request, because a response of the text draft has no Call-ID.
     let some = records[9_000..]
         .iter()
         .find(|record| !record.flags.response)
@@ -231,8 +233,8 @@ fn every_kind_of_question(form: Form) {
             "{form:?} query {place}"
         );
     }
-    // The index is of use: of 4 MB hardly anything is read but the groups of 32 records that the
-    // call is in; a hash that two calls share may add one.
+    // The index is effective: of 4 MB hardly anything is read but the groups of 32 records that the call is in; a hash
+    // that two calls share may add one.
     let searcher = Searcher::open(&[&path], SearchOptions::default()).unwrap();
     let plan = searcher.plan(&queries[0]).unwrap();
     let groups: BTreeSet<usize> = (0..logged.len())
@@ -265,7 +267,7 @@ fn a_lie_changes_nothing(form: Form, folder: &Path) {
     let other = folder.join(format!("other.{}", form.name()));
     log_in(form, &other, &calls(24, 3000));
     let foreign = fs::read(sidecar_path(&other)).unwrap();
-    // The same records in another form.
+    // The twin has the same records in another form.
     let twin = folder.join(format!("twin.{}", form.name()));
     let twin_form = match form {
         Form::Json => Form::Binary,
@@ -365,7 +367,7 @@ fn damage_hides_nothing_else(form: Form) {
     for round in 0..8 {
         let mut log = bytes.clone();
         for _ in 0..20 {
-            // The first record tells the form.
+            // The form is recognised by the first record.
             let at = first + rng.below(log.len() as u64 - first);
             log[at as usize] = *rng.pick(b"\nAx\0\t,{\"");
         }
@@ -401,7 +403,7 @@ fn damage_hides_nothing_else(form: Form) {
     }
 }
 
-/// A search that reads only the field that is looked for counts damaged lengths all the same.
+/// A search that reads only the searched field counts damaged lengths all the same.
 #[test]
 fn a_wrong_length_is_counted_by_a_lookup() {
     let folder = tempfile::tempdir().unwrap();
@@ -419,7 +421,7 @@ fn a_wrong_length_is_counted_by_a_lookup() {
     }
 }
 
-/// Bytes of a record in the message of another are no record, wherever reading begins.
+/// Bytes of a record in the message of another are no record, at whatever offset reading begins.
 #[test]
 fn a_record_in_a_message_is_not_taken_for_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -483,7 +485,7 @@ fn references_of_the_text_draft_are_followed_in_any_way_of_searching() {
     let refused = index(&Segment::open(&path).unwrap()).unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::Unsupported);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-    // A writer goes on without a sidecar, and says why.
+    // A writer goes on without a sidecar, and reports the reason.
     let mut options = WriterOptions::default();
     options.form = Form::Text;
     let (writer, repair) = Writer::open(&path, options).unwrap();
@@ -493,7 +495,7 @@ fn references_of_the_text_draft_are_followed_in_any_way_of_searching() {
     assert!(search_all_ways(&path, &Query::new()) == whole);
 }
 
-/// A last line without its end is found, but what will be added to it is waited for.
+/// A last line without its end is found, but not indexed, because more of it may be written.
 #[test]
 fn a_last_line_without_its_end_is_read_and_not_indexed() {
     let folder = tempfile::tempdir().unwrap();
@@ -513,7 +515,7 @@ fn a_last_line_without_its_end_is_read_and_not_indexed() {
         assert_eq!(covered.log_bytes, without as u64);
         let found = search_all_ways(&path, &call).len();
         assert!(found >= 1);
-        // The seal does not fit what is longer by now; without it the blocks still do.
+        // The seal does not fit a log that has grown since; without it the blocks still do.
         for sealed in [true, false] {
             let sidecar = fs::read(sidecar_path(&path)).unwrap();
             let cut = sidecar.len() - if sealed { 0 } else { 32 };

@@ -4,7 +4,7 @@ use weir_clf::{Encoder, Field, Form, Item, Optional, Optionals, Reader, rfc6873}
 
 use crate::common::{Owned, read, shared, written};
 
-/// RFC 6873, section 5, decoded from its base64.
+/// The example of RFC 6873, section 5, decoded from its base64.
 const SECTION_5: &[u8] = b"A000100,0053005C005E006D007D008F009E00A000BA00C700EB00F70100\n\
     1328821153.010\tRORUU\t1 INVITE\t-\tsip:192.0.2.10\t192.0.2.10:5060\t192.0.2.200:56485\t\
     sip:192.0.2.10\t-\tsip:1001@example.com:5060\tDL88360fa5fc\tDL70dff590c1-1079051554@example.com\t\
@@ -28,7 +28,7 @@ fn the_vectors_are_written_to_the_byte() {
         let Some(log) = shared(name) else { return };
         let (records, damage) = read(&log);
         assert_eq!((records.len(), damage.len()), (1, 0), "{name}");
-        // RFC 7355's have a line feed more.
+        // The records of RFC 7355 have an additional line feed.
         let record = log
             .strip_suffix(b"\n\n")
             .map_or(&log[..], |_| &log[..log.len() - 1]);
@@ -127,7 +127,7 @@ fn the_optional_fields_of_the_rfc_are_read_whatever_their_length_counts() {
         .filter(|(_, field)| usize::from(field.length) != field.value.len())
         .map(|(place, _)| place)
         .collect();
-    // The body counts its line feeds for one, the last is decimal.
+    // The body counts a line break as one byte, and the last length is decimal.
     assert_eq!(wrong, [2, 5]);
     let mut body = Vec::new();
     let sdp = found[2].value.strip_prefix(b"application/sdp ").unwrap();
@@ -161,7 +161,7 @@ fn damage_is_located_and_what_follows_is_read() {
     let (records, damage) = read(&log);
     assert_eq!((records.len(), damage.len()), (2, 1));
     assert_eq!((damage[0].offset, damage[0].len), (256, 256));
-    // Cut in the last record, then zeros.
+    // The log is cut in the last record, and followed by zeros.
     for cut in 1..SECTION_5.len() {
         let mut log = [SECTION_5, &SECTION_5[..cut]].concat();
         let (records, damage) = read(&log);

@@ -1,4 +1,4 @@
-//! Writing: several threads, rotation, repair, and what can go wrong with a disk.
+//! Tests of the writer: several threads, rotation, repair, and faults of a disk.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -169,7 +169,7 @@ fn what_a_crash_leaves_is_cut_off_and_the_log_goes_on() {
     }
 }
 
-/// Lines of a log before `cut` that have an end.
+/// Returns the number of complete lines of a log before `cut`.
 fn left_whole(log: &[u8], cut: usize) -> usize {
     log[..cut].iter().filter(|&&byte| byte == b'\n').count()
 }
@@ -186,7 +186,7 @@ fn the_log_goes_on(form: Form) {
         let _ = fs::remove_file(sidecar_path(&path));
         write(&path, options.clone(), &records[..400]);
         let log = fs::read(&path).unwrap();
-        // A part of the last record, zeros, or both; now and then with a sidecar that is cut too.
+        // The rest is a part of the last record, zeros, or both; now and then with a sidecar that is cut too.
         let cut = log.len() - rng.below(600) as usize;
         let mut left = log[..cut].to_vec();
         // In the binary draft a record that is completed by zeros cannot be distinguished from one that contains them.
@@ -200,7 +200,7 @@ fn the_log_goes_on(form: Form) {
             fs::write(sidecar_path(&path), &sidecar[..cut]).unwrap();
         }
         let (mut whole, _) = read(&left);
-        // A reader gives a last line without its line feed; the writer removes it, as more of it may have been to come.
+        // A reader returns a last line without its line feed; the writer removes it, as it may be incomplete.
         let finished = matches!(form, Form::Rfc6873 | Form::Binary) || log[cut - 1] == b'\n';
         if !finished && whole.len() == left_whole(&log, cut) + 1 {
             whole.pop();

@@ -14,11 +14,11 @@ struct Entry {
 
 type Bucket = Option<Box<Vec<Box<Entry>>>>;
 
-/// See above.
+/// The chained dictionary of this module.
 #[derive(Default)]
 pub(crate) struct Chained {
     buckets: Vec<Bucket>,
-    /// Buckets that have not moved yet, from the end.
+    /// The buckets that have not moved yet, from the end.
     old: Vec<Bucket>,
     old_count: usize,
     len: usize,

@@ -79,7 +79,7 @@ impl Array {
     }
 }
 
-/// See above.
+/// The clustered dictionary of this module.
 #[derive(Default)]
 pub(crate) struct Clustered {
     new: Array,

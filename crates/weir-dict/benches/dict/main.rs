@@ -40,7 +40,7 @@ const SIZES: [usize; 9] = [
     1, 10, 100, 1_000, 10_000, 100_000, 147_695, 1_000_000, 10_000_000,
 ];
 
-/// One contestant's figures, in the order of [`COLUMNS`].
+/// The figures of one table, in the order of [`COLUMNS`].
 type Figures = Vec<f64>;
 
 const COLUMNS: [(&str, &str); 7] = [
@@ -70,7 +70,7 @@ macro_rules! for_all {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.iter().any(|argument| argument == "--test") {
-        // `cargo test --benches` only asks whether it starts.
+        // `cargo test --benches` only checks that the benchmark starts.
         return;
     }
     let max = arguments.iter().find_map(|argument| argument.parse().ok());
@@ -204,7 +204,7 @@ fn by_size<M: Map>(keys: &[Key]) -> Figures {
     figures
 }
 
-/// Hits and misses one by one, then many at a time: nanoseconds a search.
+/// Measures hits and misses one by one, then many at a time: nanoseconds a search.
 fn searches<M: Map>(maps: &[M], size: usize, random: &mut Random) -> Figures {
     let lookups = 400_000;
     let mut queries = |from: u64| -> Vec<Key> {
@@ -214,7 +214,7 @@ fn searches<M: Map>(maps: &[M], size: usize, random: &mut Random) -> Figures {
     };
     let both = [queries(0), queries(size as u64)];
     let mut figures = Vec::new();
-    // A dictionary is searched until its keys have had a turn, then the next one is.
+    // A dictionary is searched for all of its keys before the next one.
     let turn = size.min(lookups);
     for queries in &both {
         let start = cpu_ns();
@@ -323,7 +323,7 @@ fn build_small<K, M: Map<K>>(sizes: &[usize], key: fn(u64) -> K) -> Figures {
     vec![memory, hit, build]
 }
 
-/// The same with all dictionaries in one arena.
+/// Builds the same dictionaries in one arena.
 fn build_arena<K: Copy + Hash + Eq>(sizes: &[usize], key: fn(u64) -> K) -> Figures {
     let before = bytes();
     let start = cpu_ns();
@@ -339,13 +339,13 @@ fn build_arena<K: Copy + Hash + Eq>(sizes: &[usize], key: fn(u64) -> K) -> Figur
         ids.push(id);
     }
     let build = (cpu_ns() - start) as f64 / sizes.len() as f64;
-    // The numbers count as the handles of the others do.
+    // The numbers of dictionaries count as memory, like the handles of the others.
     let memory = (bytes() - before) as f64 / 1e6;
     let hit = search_small(sizes, key, |at, key| arena.get(ids[at], key).copied());
     vec![memory, hit, build]
 }
 
-/// A million searches for the first key of a dictionary chosen at random.
+/// Measures a million searches for the first key of a dictionary chosen at random.
 fn search_small<K>(
     sizes: &[usize],
     key: fn(u64) -> K,
@@ -372,9 +372,9 @@ fn search_small<K>(
     (cpu_ns() - start) as f64 / queries.len() as f64
 }
 
-/// The longest insertions while a dictionary grows, each the shortest of its three repetitions, so that
-/// what the machine did meanwhile does not count; iteration over the last of these dictionaries, and what
-/// is left of it when all but one in a hundred entries have gone.
+/// Measures the longest insertions while a dictionary grows, each the shortest of its three repetitions, so that other
+/// work of the machine does not count; iteration over the last of these dictionaries, and its memory and speed after
+/// all but one in a hundred entries were removed.
 fn growth(size: usize, peers: &[Peer]) {
     let columns = [
         ("worst", "us"),
@@ -445,7 +445,7 @@ fn grow_and_shrink<M: Map>(size: usize) -> Figures {
     figures
 }
 
-/// Ours alone: what an open walk costs an insertion.
+/// Measures the cost of an open walk for an insertion; weir-dict alone.
 fn open_walk(size: usize) {
     let mut times = [Vec::new(), Vec::new()];
     for round in 0..10 {
@@ -474,7 +474,7 @@ fn open_walk(size: usize) {
     println!("@insertion under an open walk, {size}\t{with}\t{without}\tweir without\tns");
 }
 
-/// Ours alone: what is left of the speed when all first hashes collide.
+/// Measures the speed when all first hashes collide; weir-dict alone.
 fn flood() {
     #[derive(Clone, Copy, Default)]
     struct Constant;

@@ -1,4 +1,4 @@
-//! The contestants, all with the same hash function.
+//! The tables that are compared, all with the same hash function.
 
 use std::hash::Hash;
 
@@ -7,7 +7,7 @@ use weir_dict::{Dict, FoldState};
 /// The seed's keys.
 pub(crate) type Key = [u8; 38];
 
-/// One fast keyed hash function for all.
+/// The fast keyed hash function of all tables.
 pub(crate) const STATE: FoldState = FoldState::new(0x1234_5678_9abc_def1, 0xfedc_ba98_7654_3211);
 
 /// A table that is measured.
@@ -17,17 +17,17 @@ pub(crate) trait Map<K = Key>: Sized {
     fn get(&self, key: &K) -> Option<u64>;
     fn remove(&mut self, key: &K) -> bool;
     fn sum(&self) -> u64;
-    /// Many at once, where a map can; otherwise one after another.
+    /// Looks up many keys at once, where a map can; otherwise one after another.
     fn get_many(&self, keys: &[K]) -> u64 {
         keys.iter()
             .fold(0, |sum, key| sum.wrapping_add(self.get(key).unwrap_or(1)))
     }
 }
 
-/// Ours, in the one word that it is.
+/// The dictionary of weir-dict, in one word.
 pub(crate) type Weir = Dict<Key, u64, Fixed>;
 
-/// [`STATE`] without the space: as small as the process's key is.
+/// A hasher as [`STATE`] that takes no space, as the process's key does.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Fixed;
 

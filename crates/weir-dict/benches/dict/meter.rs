@@ -1,9 +1,9 @@
-//! Time, memory and keys.
+//! Measures time and memory, and makes keys.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The system's allocator, counting what malloc gives: the block and its header.
+/// The system's allocator, with a count of malloc's bytes: the block and its header.
 pub(crate) struct Counting;
 
 static BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -19,7 +19,7 @@ fn real(pointer: *mut u8) -> usize {
     unsafe { libc::malloc_usable_size(pointer.cast()) + 8 }
 }
 
-// SAFETY: everything is handed on to the system's allocator.
+// SAFETY: every call is passed to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
@@ -56,12 +56,12 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Bytes in malloc's blocks, their headers included.
+/// Returns the number of bytes in malloc's blocks, their headers included.
 pub(crate) fn bytes() -> usize {
     BYTES.load(Relaxed)
 }
 
-/// Nanoseconds of processor time that this thread has used.
+/// Returns the nanoseconds of processor time that this thread has used.
 pub(crate) fn cpu_ns() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -72,8 +72,8 @@ pub(crate) fn cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// A key of the seed's kind: two IPv6-mapped addresses, ports, protocol. `number` below 2^32 is what
-/// makes it unique; the rest is as alike as it is in a network.
+/// Returns a key of the seed's kind: two IPv6-mapped addresses, ports, protocol. `number` below 2^32 makes it unique;
+/// the rest is as uniform as in a network.
 pub(crate) fn key(number: u64) -> [u8; 38] {
     let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut key = [0; 38];
@@ -88,7 +88,7 @@ pub(crate) fn key(number: u64) -> [u8; 38] {
     key
 }
 
-/// Numbers in an order that no cache foresees.
+/// A generator of numbers in an order that no cache predicts.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

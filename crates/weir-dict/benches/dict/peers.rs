@@ -9,7 +9,7 @@ pub(crate) struct Peer {
     program: PathBuf,
 }
 
-/// Compiles `peers.cpp` for each peer; says what is missing otherwise.
+/// Compiles `peers.cpp` for each peer; otherwise prints what is missing.
 pub(crate) fn compile() -> Vec<Peer> {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/dict/peers.cpp");
     let folder = std::env::temp_dir().join("weir-dict-bench");

@@ -1,4 +1,4 @@
-//! Memory that ends in the middle of an operation.
+//! Memory is exhausted in the middle of an operation.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -8,12 +8,12 @@ use weir_dict::{AllocErrorKind, Dict, DictArena};
 use crate::hashers::{QUALITIES, State};
 
 thread_local! {
-    /// Allocations that succeed until one fails; 0: all succeed.
+    /// The number of allocations until one fails; 0 when all succeed.
     static FAILS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The system's allocator, which fails where a test wants it to. Making a block smaller succeeds, as
-/// it does everywhere.
+/// The system's allocator, which fails where a test requires it. Making a block smaller succeeds, as it does
+/// everywhere.
 struct Failing;
 
 fn fails() -> bool {
@@ -56,7 +56,7 @@ static ALLOCATOR: Failing = Failing;
 
 #[test]
 fn an_insertion_without_memory_changes_nothing() {
-    // Miri takes a thousand times as long.
+    // Under Miri a test takes a thousand times as long.
     let most = if cfg!(miri) { 120 } else { 3_000_u64 };
     for quality in QUALITIES {
         let mut dict = Dict::with_hasher(State(quality));
@@ -92,7 +92,7 @@ fn an_insertion_without_memory_changes_nothing() {
     }
 }
 
-/// Tries until nothing fails; gives how often something did.
+/// Repeats until nothing fails; returns the number of failures.
 fn until_it_works<T>(mut attempt: impl FnMut() -> Result<T, weir_dict::AllocError>) -> (T, u32) {
     let mut failed = 0;
     loop {
@@ -155,7 +155,7 @@ fn allocations(work: impl FnOnce()) -> u32 {
     u32::MAX - FAILS.with(|fails| fails.replace(0))
 }
 
-/// Lengths of blocks, and of a single segment. Fewer under miri, which takes a thousand times as long.
+/// Lengths of blocks, and of a single segment. There are fewer under Miri, which takes a thousand times as long.
 fn lengths() -> impl Iterator<Item = u64> {
     (1..=12).step_by(if cfg!(miri) { 4 } else { 1 })
 }

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hash};
 
 use weir_dict::{Dict, FoldState};
 
-/// The same few thousand insertions and removals for any kind of entry.
+/// Makes the same few thousand insertions and removals for any type of entry.
 fn check<K: Hash + Eq + Clone + std::fmt::Debug, V: Clone + PartialEq + std::fmt::Debug>(
     key: impl Fn(u64) -> K,
     value: impl Fn(u64) -> V,
@@ -43,7 +43,7 @@ fn entries_without_a_size() {
     check(|key| key, |_| (), 1_000);
 }
 
-/// Blocks of every room, a single segment and several, on the way up and down; few enough for miri.
+/// The tables are blocks of every room, a single segment and several, on the way up and down; few enough for Miri.
 #[test]
 fn entries_that_own_memory_in_tables_of_every_form() {
     for most in [1_u64, 2, 3, 4, 5, 8, 9, 20, 60, 100] {
@@ -124,7 +124,7 @@ fn a_dictionary_can_go_to_another_thread() {
     assert_eq!(sum.join().unwrap(), 10 + 180 + 2_700);
 }
 
-/// The page's promise: at most 60 bytes for an entry of 48, at every size from 1,000.
+/// An entry of 48 bytes takes at most 60 bytes, at every size from 1,000, as the documentation states.
 #[test]
 fn an_entry_of_48_bytes_costs_at_most_60() {
     let state = FoldState::new(0x1234_5678_9abc_def1, 0xfedc_ba98_7654_3211);
@@ -210,7 +210,7 @@ fn what_was_reserved_is_grown_before_and_given_back_after() {
         dict.shrink_to_fit();
         dict.check();
         let bytes = dict.allocated_bytes();
-        // A directory of two segments where a single one would have done.
+        // The directory has two segments where a single one would have sufficed.
         assert!(bytes <= grown + 250, "{bytes} bytes of {grown}");
         assert!((0..count).all(|key| dict.get(&key) == Some(&key)));
         assert_eq!(Dict::<u64, ()>::with_capacity(10).len(), 0);

@@ -15,7 +15,7 @@ proptest! {
         ops in prop::collection::vec((0..5_u8, 0..900_u32, 0..3_u64), 1..3_000),
     ) {
         let mut table = Expiring::new(lifetime, renewal);
-        // Value and deadline.
+        // The naive map has the value and the deadline of each key.
         let mut naive: HashMap<u32, (u64, u64)> = HashMap::new();
         let mut now = 0;
         for (serial, (action, key, pause)) in ops.into_iter().enumerate() {
@@ -50,7 +50,7 @@ proptest! {
             }
             prop_assert_eq!(table.len(), naive.len());
         }
-        // Two rounds find whatever is due.
+        // Two rounds find all expired entries.
         let mut left = naive.values().filter(|own| own.1 <= now).count();
         left -= table.expire(now, 2 * (table.len() / 50 + 4), |_, _| ());
         prop_assert_eq!(left, 0);

@@ -4,7 +4,7 @@ use weir_dict::Dict;
 
 use crate::hashers::{Quality, State};
 
-/// All hashes alike: everything stays right, and memory stays in proportion.
+/// With equal hashes everything stays right, and memory stays in proportion.
 #[test]
 fn colliding_keys_are_kept_and_found_in_bounded_memory() {
     for quality in [Quality::Constant, Quality::Sixteen] {
@@ -26,7 +26,7 @@ fn colliding_keys_are_kept_and_found_in_bounded_memory() {
     }
 }
 
-/// Even keys that no hash function could tell apart: equality decides, as in a list.
+/// Keys that no hash function could distinguish are compared one by one, as in a list.
 #[test]
 fn keys_that_hash_nothing_are_kept_in_a_list() {
     #[derive(PartialEq, Eq, Clone, Debug)]

@@ -9,11 +9,11 @@ use weir_dict::FoldState;
 pub(crate) enum Quality {
     /// The default hash function with a fixed key.
     Fold,
-    /// Numbers as they are.
+    /// Each number is its own hash.
     Identity,
-    /// Sixteen different hashes.
+    /// There are sixteen different hashes.
     Sixteen,
-    /// One hash for all.
+    /// All keys have the same hash.
     Constant,
 }
 

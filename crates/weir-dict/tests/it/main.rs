@@ -1,4 +1,4 @@
-//! The dictionary against naive twins.
+//! Tests that compare the dictionary with naive implementations.
 
 mod allocation;
 mod arena;

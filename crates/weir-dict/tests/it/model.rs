@@ -1,4 +1,4 @@
-//! Arbitrary sequences of operations, with walks open all the while, beside a naive map.
+//! Arbitrary sequences of operations, with open walks all the while, compared with a naive map.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -27,7 +27,7 @@ enum Op {
 }
 
 fn keys() -> impl Strategy<Value = u64> {
-    // Few enough to meet again, spread as numbers of all sizes are.
+    // The keys are few enough to recur, and spread as numbers of all sizes are.
     prop_oneof![
         4 => 0..1_500_u64,
         1 => (0..64_u64).prop_map(|high| high << 58),
@@ -43,7 +43,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (keys(), 0..1_200_u16).prop_map(|(key, count)| Op::InsertRange(key, count)),
         3 => (keys(), 0..1_200_u16).prop_map(|(key, count)| Op::RemoveRange(key, count)),
         2 => prop::collection::vec(keys(), 0..100).prop_map(Op::Upsert),
-        // New ones that come twice in one window.
+        // New keys come twice in one window.
         1 => prop::collection::vec(keys(), 0..12).prop_map(|keys| Op::Upsert([&keys[..], &keys].concat())),
         2 => prop::collection::vec(keys(), 0..100).prop_map(Op::Get),
         1 => (1..5_u64).prop_map(Op::Retain),
@@ -190,7 +190,7 @@ impl World {
             promise.seen.extend(seen.iter().copied());
             self.walks[walk] = promise.clone();
             self.retain_naive(|key| !gone.contains(&key));
-            // Those seen and removed are done with.
+            // The removed entries that were seen no longer count.
             promise.due = self.walks[walk].due.clone();
             promise.seen = &promise.seen - &seen.iter().copied().collect();
             more
@@ -362,7 +362,7 @@ proptest! {
     }
 }
 
-/// Up to 60,000 entries and down again, through every size of chunk, with walks open.
+/// The dictionary grows to 60,000 entries and shrinks again, through every size of chunk, with open walks.
 #[test]
 fn large_dictionaries_grow_and_shrink_under_walks() {
     let mut world = World::new(Quality::Fold);

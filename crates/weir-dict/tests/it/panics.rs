@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use weir_dict::{Dict, DictArena};
 
 thread_local! {
-    /// Calls until the next panic; 0 never.
+    /// The number of calls until the next panic; 0 for never.
     static FUSE: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -47,7 +47,7 @@ impl Clone for Key {
     }
 }
 
-/// Runs `action` with a fuse of so many calls; true when it burnt down.
+/// Runs `action` with a fuse of `calls` calls; returns true when it panicked.
 fn with_fuse(calls: u32, action: impl FnOnce()) -> bool {
     FUSE.with(|fuse| fuse.set(calls));
     let outcome = catch_unwind(AssertUnwindSafe(action));
@@ -90,7 +90,7 @@ proptest! {
                     assert_eq!(clone.len(), before);
                 }),
                 5 => with_fuse(calls, || {
-                    // Some are there, some come twice.
+                    // Some keys are present, some come twice.
                     let keys: Vec<_> = (key..key + 40).chain(new..new + 20).chain(new..new + 20).collect();
                     let keys: Vec<_> = keys.into_iter().map(|key| Key(key, alive.clone())).collect();
                     dict.upsert_batch(&keys, |number| keys[number].0, |number, value| {
@@ -107,7 +107,7 @@ proptest! {
                 prop_assert_eq!(dict.len(), before, "an insertion that panics does nothing");
             }
             if burnt && action == 1 {
-                // The entry may be out already, when the hasher panics while the rest moves together.
+                // The entry may be out already, when the hasher panics while the rest is merged.
                 prop_assert!(dict.len() == before || dict.len() + 1 == before);
             }
             dict.check();

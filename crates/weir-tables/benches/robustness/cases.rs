@@ -1,4 +1,4 @@
-//! Mutated captures, and everything that is asked of them.
+//! Mutated captures, and the queries that are run over them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,7 +32,7 @@ struct Base {
 /// The captures that are mutated.
 pub(crate) struct Bases {
     bases: Vec<Base>,
-    /// Numbers of those that have many packets, or that the testkit made.
+    /// The indices of captures that have many packets, or that the testkit made.
     rich: Vec<usize>,
 }
 
@@ -72,11 +72,11 @@ impl Bases {
         self.bases.len()
     }
 
-    /// Writes the mutated capture number `number` of a seed to `path`: what it was made of, and whether it
-    /// is a file of the recorder.
+    /// Writes the mutated capture number `number` of a seed to `path`; returns a description of its mutations, and
+    /// whether it is a file of the recorder.
     pub(crate) fn write(&self, seed: u64, number: u64, path: &Path) -> io::Result<(String, bool)> {
         let mut random = Rng::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number);
-        // Half of them are made of captures that have something to say.
+        // Half of them are made of captures with many kinds of packets.
         let base = match random.percent(50) {
             true => &self.bases[*random.pick(&self.rich)],
             false => random.pick(&self.bases),
@@ -175,7 +175,7 @@ fn telephone(file: fs::File) -> io::Result<()> {
     let mut time_ns = 1_700_000_000_000_000_000;
     let mut packet = |transport: u8, segment: &[u8]| {
         time_ns += 20_000_000;
-        // The longest comes in fragments.
+        // The longest datagram comes in fragments.
         let packet = Ipv4::new(HERE, THERE, transport).identification(7);
         let mut packets = packet.fragments(segment, 200).into_iter();
         packets.try_for_each(|packet| writer.packet(time_ns, packet.len() as u32, &packet))
@@ -210,7 +210,7 @@ fn telephone(file: fs::File) -> io::Result<()> {
             0x20,
         ];
         packet(protocol::UDP, &datagram(30_000, &sound))?;
-        // And another stream, which nothing announces.
+        // Another stream is not announced.
         packet(protocol::UDP, &datagram(40_000, &sound))?;
     }
     for (port, bytes) in [
@@ -264,8 +264,8 @@ const SNMP: &[u8] =
 const MQTT: &[u8] = b"\x10\x0e\0\x04MQTT\x04\x02\0\x3c\0\x02id\x33\x0a\0\x03a/b\0\x07hey";
 
 impl Question {
-    /// Every table with all its columns, those with arguments also with limits that are soon reached, and
-    /// groups of plain fields, for which packets are read in another way.
+    /// Returns every table with all its columns, those with arguments also with low limits, and groups of plain fields,
+    /// for which packets are read in another way.
     pub(crate) fn all() -> Vec<Self> {
         let of = |name: &str, table: Table| Self {
             name: name.to_owned(),
@@ -311,12 +311,12 @@ impl Question {
         all
     }
 
-    /// Whether a file of this kind is asked it.
+    /// Returns whether the query applies to a file of this kind.
     pub(crate) const fn is_asked_of(&self, is_recorder: bool) -> bool {
         self.is_recorder == is_recorder
     }
 
-    /// Asks a file, and gives how many rows or records that were.
+    /// Runs the query over a file, and returns the number of rows or records.
     pub(crate) fn ask(&self, path: &Path) -> u64 {
         let source = || match self.is_recorder {
             true => Source::records(path, Arc::new(recorder())),

@@ -1,8 +1,8 @@
 //! Does any capture make a table panic, hang, or take memory without end?
 //!
-//! Mutates good captures, asks every table about each, and tells what panics, takes longer than
-//! [`SECONDS_MAX`] of processor time, or makes the process larger than [`RESIDENT_MAX`]. Processes do the work, so
-//! that one that runs out of stack is found as well; each mutated capture follows from the seed and its number.
+//! Mutates good captures, runs queries of every table over each, and reports what panics, takes longer than
+//! [`SECONDS_MAX`] of processor time, or makes the process larger than [`RESIDENT_MAX`]. Processes do the work, so that
+//! one that runs out of stack is found as well; each mutated capture follows from the seed and its number.
 //!
 //! `cargo xtask bench robustness [--captures N] [--minutes M] [--seed S] [--only NUMBER]`; other words are
 //! files and folders of captures to mutate.
@@ -25,7 +25,7 @@ use cases::{Bases, Question};
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.iter().any(|word| word == "--test") || words.is_empty() {
-        // `cargo test --all-targets` only asks whether it starts.
+        // `cargo test --all-targets` only checks that the benchmark starts.
         return ExitCode::SUCCESS;
     }
     let mut asked = Arguments::default();
@@ -86,7 +86,7 @@ impl Default for Arguments {
 }
 
 impl Arguments {
-    /// Number of the capture behind the last one.
+    /// Returns the number of the capture after the last one.
     fn end(&self) -> u64 {
         let many = match self.minutes {
             None => CAPTURES,
@@ -103,7 +103,7 @@ impl Arguments {
     }
 }
 
-/// Starts the processes, and starts them again behind a capture that one of them ended at.
+/// Starts the processes, and restarts them after a capture at which one of them ended.
 fn lead(asked: &Arguments, words: &[String], folder: &Path) -> ExitCode {
     let begun = Instant::now();
     let kept = std::env::current_dir()
@@ -182,7 +182,8 @@ fn lead(asked: &Arguments, words: &[String], folder: &Path) -> ExitCode {
 struct Tally {
     captures: u64,
     questions: u64,
-    /// Rows by table, and the longest time that one capture took there, in milliseconds.
+    /// The rows by table, the longest time that one capture took there, in milliseconds, and the number of that
+    /// capture.
     tables: BTreeMap<String, (u64, u64, u64)>,
     resident: u64,
     /// The number of occurrences of each finding, by table and message, and the number of the first capture with it.
@@ -251,13 +252,13 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Number of the capture and of the question at work, and the processor time at which it began: the watching thread ends
-/// the process when one takes too long.
+/// The number of the current capture and of the current query, and the processor time at which it began: the watching
+/// thread ends the process when one takes too long.
 static CASE: AtomicU64 = AtomicU64::new(0);
 static QUESTION: AtomicU64 = AtomicU64::new(u64::MAX);
 static BEGAN_MS: AtomicU64 = AtomicU64::new(0);
 
-/// One process: every so-many-th capture.
+/// Processes every n-th capture in one process.
 fn work(asked: &Arguments, number: u64, folder: &Path) -> ExitCode {
     let folder_of_one = folder.join(format!("bases-{number}"));
     let bases = Bases::load(&folder_of_one, &asked.others).expect("captures to mutate");
@@ -326,7 +327,7 @@ fn work(asked: &Arguments, number: u64, folder: &Path) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Ends the process when a question takes too long, or too much memory.
+/// Ends the process when a query takes too long, or too much memory.
 fn watch(names: &[String]) {
     loop {
         std::thread::sleep(Duration::from_millis(20));
@@ -349,14 +350,15 @@ fn watch(names: &[String]) {
     }
 }
 
-/// A line for the process that leads, at once: this one may end at any moment.
+/// Prints a line for the leading process at once, because this process may end at any moment.
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}");
     let _ = out.flush();
 }
 
-/// Processor time of this process in milliseconds, as Linux tells it in hundredths; elsewhere the time that passed.
+/// Returns the processor time of this process in milliseconds, which Linux gives in hundredths of a second; elsewhere
+/// the elapsed time.
 fn processor_ms() -> u64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name of the program, in brackets, may have spaces.
@@ -373,7 +375,7 @@ fn processor_ms() -> u64 {
     }
 }
 
-/// A figure of the process's memory in KiB, where the system tells it; 0 elsewhere.
+/// Returns a figure of the process's memory in KiB on Linux; 0 elsewhere.
 fn status_kb(name: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name));
@@ -381,11 +383,11 @@ fn status_kb(name: &str) -> u64 {
         .unwrap_or_default()
 }
 
-/// Captures when the command line gives neither a number nor a time.
+/// The number of captures when the command line gives neither a number nor a time.
 const CAPTURES: u64 = 5_000;
-/// Processor time that a capture of some kilobytes may take in one table.
+/// The processor time in seconds that a capture of some kilobytes may take in one table.
 const SECONDS_MAX: u64 = 5;
-/// Memory of the whole process.
+/// The memory of the whole process in bytes.
 const RESIDENT_MAX: u64 = 512 << 20;
 /// The exit status of a process that has reported its finding.
 const TOLD: i32 = 3;

@@ -1,4 +1,4 @@
-//! `call_packets` has all packets that something of a call came in: fragments, segments and chunks, of what carries it, too.
+//! `call_packets` has all packets of a call: fragments, segments and chunks, also those of the packets that carry them.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -33,7 +33,7 @@ fn datagram(payload: &[u8]) -> Vec<u8> {
     udp(CLIENT.into(), SERVER.into(), 5060, 5060, payload)
 }
 
-/// A packet that has nothing to do with any call.
+/// A packet that belongs to no call.
 fn other() -> Vec<u8> {
     let datagram = udp(CLIENT.into(), SERVER.into(), 9, 9, b"other");
     Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&datagram)
@@ -66,7 +66,7 @@ fn rows(captures: &[&[Vec<u8>]]) -> Vec<(usize, u64, String, String)> {
     rows.collect()
 }
 
-/// A capture has these packets of the calls, by their numbers, all of them of SIP.
+/// Checks that a capture has these packets of the calls, by their numbers, all of them of SIP.
 #[track_caller]
 fn has(packets: &[Vec<u8>], expected: &[(&str, &[u64])]) {
     let found = rows(&[packets]);
@@ -93,12 +93,12 @@ fn all_fragments_of_a_datagram_are_of_its_call() {
     let mut packets = vec![other(), third, other(), first, second, other()];
     packets.extend(v6);
     has(&packets, &[("v4", &[2, 4, 5]), ("v6", &[7, 8, 9])]);
-    // The last fragment is missing: what is there is a message that was cut.
+    // The last fragment is missing: the others are a truncated message.
     packets.pop();
     has(&packets, &[("v4", &[2, 4, 5]), ("v6", &[7, 8])]);
 }
 
-/// Fragments within VLAN and MPLS are those of IP; those of a tunnel carry all that is in it.
+/// Fragments within VLAN and MPLS are those of IP; those of a tunnel carry all of its contents.
 #[test]
 fn all_fragments_of_a_tunnel_are_of_the_calls_in_it() {
     let inner = Ipv4::new(CLIENT, SERVER, protocol::UDP).identification(8);
@@ -115,7 +115,7 @@ fn all_fragments_of_a_tunnel_are_of_the_calls_in_it() {
         packets.extend(outer.fragments(&carried, 700));
         packets.push(other());
     }
-    // Two outer fragments of the first inner one, one of the second, two of the segment.
+    // There are two outer fragments of the first inner one, one of the second, and two of the segment.
     assert_eq!(packets.len(), 1 + 3 + 2 + 3);
     has(&packets, &[("tunnelled", &[2, 3, 5]), ("segment", &[7, 8])]);
 }
@@ -148,7 +148,7 @@ fn fragments_of_two_vlans_are_of_their_own_calls() {
     assert_eq!(found, [(vec![1, 3], 5), (vec![2, 4], 6)]);
 }
 
-/// Segments by the octets that they have, and the messages that these end in.
+/// Segments are cut by their number of octets, and belong to the messages that end in them.
 #[test]
 fn all_segments_of_a_message_are_of_its_call() {
     let (one, two) = (sip("one", 100), sip("two", 200));
@@ -167,15 +167,15 @@ fn all_segments_of_a_message_are_of_its_call() {
         for piece in pieces.windows(2) {
             connection.send_one(true, &both[piece[0]..piece[1]], &mut packets);
             packets.push(other());
-            // A keep-alive of the other side is of no message.
+            // A keep-alive of the other side belongs to no message.
             connection.send_one(false, b"\r\n", &mut packets);
         }
         has(&packets, &[("one", &[4, 7, 10]), ("two", &[10, 13, 16])]);
-        // The second segment comes behind the third, in which one message ends and the other begins.
+        // The second segment comes after the third, in which one message ends and the other begins.
         packets.swap(6, 9);
         has(&packets, &[("one", &[4, 7, 10]), ("two", &[7, 13, 16])]);
     }
-    // Small segments, whose first do not say what they begin.
+    // The first of the small segments are too short to recognise a message.
     let mut packets = Vec::new();
     let mut connection = Connection::open((CLIENT, 40_000), (SERVER, 6_000), &mut packets);
     for octet in one.chunks(1) {

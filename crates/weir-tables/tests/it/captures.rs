@@ -88,7 +88,7 @@ pub(crate) fn frames() -> Vec<Capture> {
         .collect()
 }
 
-/// Messages of protocols that no capture at hand speaks, made by another program: see `tests/messages/make.py`.
+/// Messages of protocols that no capture at hand has, made by another program: see `tests/messages/make.py`.
 pub(crate) fn messages() -> Vec<Capture> {
     in_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/messages"))
         .into_iter()
@@ -129,5 +129,5 @@ fn made_by_its_program(folder: &Path) {
 /// The versions of scapy and h2 that made the captures.
 const MAKERS: &str = "2.8.0 4.4.1";
 
-/// Enough for each kind of packet of a trace to come up several times.
+/// The size is enough for each kind of packet of a trace to occur several times.
 const TRACE_BYTES: u64 = 500_000;

@@ -8,7 +8,7 @@ use crate::captures;
 
 fn scanned(table: &Table, columns: &[usize], path: &std::path::Path) -> RecordBatch {
     let mut options = ScanOptions::default();
-    // Batches that end between packets of all kinds.
+    // The batches end between packets of all kinds.
     options.batch_rows = 61;
     options.limit = Some(2_000);
     let mut scan = Scan::new(table, columns, None, vec![Source::capture(path)], options);

@@ -10,7 +10,7 @@ use crate::differences::{DIFFERENCES, RECORD_DIFFERENCES, any_matches};
 use crate::tshark::{self, Rows};
 use crate::value::{Value, Values};
 
-/// The columns that are compared, and under which names tshark has them.
+/// The columns that are compared, with tshark's names for them.
 pub(crate) struct Shared {
     table: Table,
     positions: Vec<usize>,
@@ -39,9 +39,9 @@ pub(crate) struct Comparison {
 pub(crate) struct ColumnResult {
     pub(crate) values: usize,
     pub(crate) equal: usize,
-    /// Those that differ and are in [`DIFFERENCES`].
+    /// The number of values that differ and are in [`DIFFERENCES`].
     pub(crate) listed: usize,
-    /// Those that differ and are not, the first few.
+    /// The first few values that differ and are not.
     pub(crate) examples: Vec<Example>,
 }
 
@@ -85,7 +85,7 @@ impl Shared {
         self.table.columns().iter()
     }
 
-    /// Reads `capture` both ways and compares.
+    /// Reads `capture` in both ways and compares.
     pub(crate) fn compare(&self, capture: &Capture, preferences: &[&str]) -> Comparison {
         let (batches, error) = self.scan(capture);
         let mut comparison = Comparison {
@@ -116,7 +116,7 @@ impl Shared {
         comparison
     }
 
-    /// Compares record by record as far as both go; says so when they do not go equally far.
+    /// Compares record by record as far as both go; returns a message when one has more.
     fn compare_rows(
         &self,
         capture: &Capture,
@@ -178,7 +178,7 @@ impl Shared {
 }
 
 impl ColumnResult {
-    /// Counts a pair of values; gives the difference of `listed` that says why they differ.
+    /// Counts a pair of values; returns the difference of `listed` that explains why they differ.
     fn add(
         &mut self,
         frame: u64,

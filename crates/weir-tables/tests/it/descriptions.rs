@@ -6,7 +6,7 @@ use weir_packet::{
 
 use crate::captures;
 
-/// Packets of a capture that are looked at.
+/// The number of packets of a capture that are read.
 const PACKETS_MAX: usize = 1_000;
 
 #[test]
@@ -55,8 +55,8 @@ fn descriptions_agree_with_decoding_on_all_samples() {
                 };
                 plain += 1;
                 let next = headers.get(index + 1).map(|(layer, _)| *layer);
-                // A header of which nothing was captured is not found; of one that is another protocol's
-                // only that is. Where the next protocol has no shapes, decoding has the say anyway.
+                // The next header may be missing because none of its octets were captured, or be one of the other
+                // version of IP. Where the next protocol has no shapes, any header is allowed.
                 let is_left = header.next.is_some_and(|layer| layer.shapes().is_empty());
                 let is_same = next == header.next
                     || is_left
@@ -73,7 +73,7 @@ fn descriptions_agree_with_decoding_on_all_samples() {
                 continue;
             }
             for (field, needs) in &described {
-                // Those of what is above IP are not those of a packet in a packet.
+                // The fields above IP are not those of a packet in a packet.
                 let is_tunnel = packet.has_inside();
                 if matches!(needs, Needs::Transport) && is_tunnel {
                     continue;
@@ -94,7 +94,7 @@ fn is_ip_of_other_version(found: Option<Layer>, said: Option<Layer>) -> bool {
     is_ip(found) && is_ip(said)
 }
 
-/// Compares a value with what is where the field is said to lie; false where the packet has none.
+/// Compares a value with the octets at the described place of the field; returns false where the packet has none.
 fn compare(field: &Field, packet: &Packet<'_>, place: &str) -> bool {
     if matches!(field.locations[0].at, Extent::Bytes { .. }) {
         let expected = match field.get {

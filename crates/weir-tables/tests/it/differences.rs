@@ -1,8 +1,8 @@
 //! The written list of deliberate differences from Wireshark, each with its reason.
 //!
-//! A difference belongs here when the value is right by the standard or by what the columns promise
-//! to users, and Wireshark's comes from something else: a guess, state of the conversation, another
-//! idea of what a field is. What is merely wrong is to be corrected, not listed.
+//! A difference belongs here when the value is right by the standard or by the documentation of the column, and
+//! Wireshark's comes from something else: a guess, state of the conversation, another definition of the field. A value
+//! that is merely wrong is to be corrected, not listed.
 
 use std::fmt::Write as _;
 
@@ -10,20 +10,20 @@ use std::fmt::Write as _;
 pub(crate) struct Difference {
     /// The kind of difference, for the heading of the page.
     pub(crate) title: &'static str,
-    /// Columns; `*` stands for any text.
+    /// The columns; `*` stands for any text.
     pub(crate) columns: &'static [&'static str],
-    /// Captures in which it was seen, by their names; `*` stands for any text.
+    /// The captures in which it was seen, by their names; `*` stands for any text.
     pub(crate) captures: &'static [&'static str],
     /// The values that the difference is about.
     pub(crate) when: When,
-    /// Why.
+    /// The reason of the difference.
     pub(crate) reason: &'static str,
 }
 
 /// A selection of the values of a column that a difference is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
-    /// All that differ.
+    /// All values that differ.
     Differ,
     /// Wireshark has a value, and the column is NULL.
     OnlyTheirs,
@@ -31,10 +31,10 @@ pub(crate) enum When {
     OnlyOurs,
 }
 
-/// Captures of which the two do not see the same records.
+/// A capture in which weir and Wireshark do not see the same records.
 pub(crate) struct RecordDifference {
     pub(crate) title: &'static str,
-    /// Part of what is then said.
+    /// A part of the message in that case.
     pub(crate) says: &'static str,
     pub(crate) reason: &'static str,
 }
@@ -140,7 +140,7 @@ fn the_page_for_users_says_the_same() {
     assert_eq!(std::fs::read_to_string(path).unwrap(), page());
 }
 
-/// See the module.
+/// The deliberate differences from Wireshark.
 pub(crate) const DIFFERENCES: &[Difference] = &[
     Difference {
         title: "AAL5 units are put together from cells",
@@ -320,10 +320,10 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     },
 ];
 
-/// Columns that tshark has too, and of which no value of any capture was the same as its.
+/// Columns that tshark has too, none of whose values in any capture was the same as tshark's.
 pub(crate) const UNCHECKED: &[&str] = &[];
 
-/// Columns that tshark has not, by their names.
+/// Columns that tshark does not have, by their names.
 pub(crate) const OWN: &[&str] = &[
     "frame.file",
     "frame.link_type",
@@ -347,7 +347,7 @@ pub(crate) const OWN: &[&str] = &[
     "sctp.checksum_ok",
 ];
 
-/// See [`RecordDifference`].
+/// The captures in which weir and Wireshark do not see the same records.
 pub(crate) const RECORD_DIFFERENCES: &[RecordDifference] = &[RecordDifference {
     title: "Link types that tshark 4.0 refuses",
     says: "unknown or unsupported)",

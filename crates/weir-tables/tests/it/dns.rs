@@ -1,4 +1,4 @@
-//! `dns` over messages made here: which flags and counts are there, of which messages, and zones that come in pieces.
+//! `dns` over generated messages: the flags and counts of kinds of messages, and zones that come in pieces.
 
 use std::net::Ipv4Addr;
 
@@ -20,7 +20,7 @@ fn message(flags: u16, counts: [u16; 4], rest: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The rows of `dns` of these packets: the columns' values with commas between; NULL is empty.
+/// Returns the rows of `dns` of these packets: the columns' values with commas between; NULL is empty.
 fn rows(packets: &[Vec<u8>], columns: &[&str]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.pcap");
@@ -68,7 +68,7 @@ fn flags_are_those_of_the_kind_of_message() {
     }
 }
 
-/// RFC 2136, 2.2: an update's sections are others.
+/// The sections of an update are others (RFC 2136, 2.2).
 #[test]
 fn counts_of_updates_have_names_of_their_own() {
     let zone = b"\x07example\0\0\x06\0\x01";

@@ -1,4 +1,5 @@
-//! Answers in `lookups` that were captured a moment before their questions, as two taps give them whose packets are put together late.
+//! Answers in `lookups` that were captured a moment before their questions, as happens when the packets of two taps are
+//! merged late.
 
 use std::io::Write;
 use std::net::Ipv4Addr;
@@ -12,7 +13,7 @@ use crate::sip::{column, read_with_notes};
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
-/// A datagram of the client or of the server, and when it was captured, in milliseconds.
+/// A datagram of the client (true) or of the server, after its time of capture in milliseconds.
 type Sent<'d> = (u64, bool, &'d [u8]);
 
 fn write(path: &Path, port: u16, datagrams: &[Sent<'_>]) {
@@ -80,7 +81,7 @@ fn a_lookup_whose_answer_came_first_was_two() {
     ];
     let expected = [["1", "2", "0.001"], ["", "3", ""]];
     assert_eq!(rows_of("lookups", 53, &columns, &sent), expected);
-    // Each packet twice.
+    // Each packet is captured twice.
     let sent = [
         (0, false, &*answer),
         (1, false, &*answer),

@@ -49,12 +49,12 @@ fn packets() -> Vec<Vec<u8>> {
             b"\x80\x00\x03\xc0\x01\x80\0\0\x01\x06\0\0\0\0",
         ),
         datagram(true, [5000, 4000], b"\x80\x01\x01\x06\0\0"),
-        // Between other sockets.
+        // This datagram is between other sockets.
         datagram(false, [4001, 5001], b"\0\x01\x01\x06\0\0"),
-        // Number 3 did not come.
+        // The datagram with number 3 is missing.
         datagram(false, [4000, 5000], b"\0\x02\x01\x06\0\0"),
         datagram(false, [4000, 5000], b"\0\x04\x01\x06\0\0"),
-        // STUN keeps the way open.
+        // STUN keeps the binding of the NAT alive.
         datagram(
             false,
             [4000, 5000],

@@ -1,6 +1,6 @@
 //! Display filters beside tshark's: over every capture, the numbers of the records that pass.
 //!
-//! One run of tshark asks all filters of a capture: a listener of Lua for each.
+//! One run of tshark applies all filters to a capture: a listener of Lua for each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use weir_testkit::peer::Question;
 use crate::captures::{self, Capture};
 use crate::tshark;
 
-/// Filters of which tshark gives other records of a capture, each by its text, who is right, and why.
+/// Filters for which tshark selects other records of a capture, with the side that is right, and the reason.
 struct Difference {
     capture: &'static str,
     filters: &'static [&'static str],
@@ -32,7 +32,7 @@ struct Difference {
 enum Right {
     Weir,
     Tshark,
-    /// Both can be meant.
+    /// Both results can be meant.
     Unsettled,
 }
 
@@ -43,7 +43,7 @@ include!("filters/quoted.rs");
 include!("filters/preliminary.rs");
 include!("filters/protocol.rs");
 
-/// Filters, and how tshark is asked.
+/// A set of filters, and the settings of tshark.
 struct Filters {
     text: &'static str,
     least: usize,
@@ -67,7 +67,7 @@ fn display_filters_select_the_records_that_tshark_selects() {
     });
 }
 
-/// Messages are put together of segments and fragments, which headers are asked without.
+/// Messages are reassembled from segments and fragments, without which headers are tested.
 #[test]
 fn display_filters_over_messages_select_the_records_that_tshark_selects() {
     agree(&Filters {
@@ -232,7 +232,7 @@ fn lua(filters: &[&str]) -> String {
     script
 }
 
-/// The records that pass each filter; `None` of a capture that tshark does not read.
+/// Returns the records that pass each filter; `None` for a capture that tshark does not read.
 fn by_tshark(
     script: &Path,
     preferences: &[&str],
@@ -288,9 +288,9 @@ fn by_weir(filter: &str, capture: &Path) -> BTreeSet<u64> {
     found
 }
 
-/// Every third capture is asked, for all take five minutes; `WEIR_ORACLE_STRIDE=1` asks all.
+/// The stride of the captures that are read: all take five minutes, and are read with `WEIR_ORACLE_STRIDE=1`.
 const STRIDE: usize = 3;
-/// Processes of tshark at a time.
+/// The number of processes of tshark at a time.
 const WORKERS: usize = 2;
-/// Filters that no capture answers.
+/// The number of filters that no capture passes.
 const IDLE_MAX: usize = 20;

@@ -1,4 +1,4 @@
-//! Floods stay within the limits, and the notes at the end say what they cost.
+//! Floods stay within the limits, and the notes at the end describe the consequences.
 
 use std::net::Ipv4Addr;
 
@@ -75,7 +75,7 @@ fn of_first_fragments() {
         "616 packets given up: more than 16,384, or 64 MiB, waited for fragments",
     );
     check(
-        // The rest of none has come.
+        // No rest of a message has come.
         &notes("sip", &[], &packets),
         "17000 packets were given up because their fragments",
     );

@@ -1,8 +1,8 @@
 //! Protocols that weir guesses by content are compared with those of tshark and Zeek, and right and wrong guesses
 //! counted.
 //!
-//! Every capture beside the checkout is read; tshark is asked of those in which something was claimed, of all of them with
-//! `WEIR_ORACLE_STRIDE=1`, which counts what was missed too. Flows are those of every eighth capture by default.
+//! Every capture beside the checkout is read; tshark reads those in which something was recognised, and all of them
+//! with `WEIR_ORACLE_STRIDE=1`, which counts missed messages too. Flows are those of every eighth capture by default.
 //! `WEIR_BLESS=1` with it writes the table of `docs/reference/guesses.md`.
 
 use std::cell::OnceCell;
@@ -38,11 +38,11 @@ type Seen = OnceCell<HashMap<u64, BTreeSet<String>>>;
 #[derive(Default)]
 struct Guessed {
     counts: BTreeMap<String, Counts>,
-    /// Guesses that are not so: the guess, the capture, what tshark sees.
+    /// Guesses that are wrong: the guess, the capture, and the protocols that tshark sees.
     wrong: BTreeSet<(String, String, String)>,
 }
 
-/// Guesses that tshark judges otherwise, and why it is tshark that is wrong.
+/// Guesses that tshark contradicts, and the reason why tshark is wrong.
 const EXPLAINED: &[(&str, &str, &str)] = &[
     (
         "flow.service = ssh",
@@ -123,7 +123,7 @@ fn names(list: &str) -> BTreeSet<&str> {
     list.split_whitespace().collect()
 }
 
-/// Some columns of a table as text, row by row; damage of the capture is passed over.
+/// Returns some columns of a table as text, row by row; damage of the capture is ignored.
 fn read(table: &str, path: &Path, wanted: &[&str]) -> Vec<Vec<Option<String>>> {
     let table = Table::extracted(Extraction::named(table).unwrap());
     let place = |name: &&str| {
@@ -346,7 +346,7 @@ fn nothing_was_guessed_that_tshark_sees_to_be_something_else() {
     }
 }
 
-/// Compares with the page, or writes its table. A guess may be so more often than the page says, as captures are added.
+/// Compares with the page, or writes its table. More guesses may be right than the page has, as captures are added.
 fn page(all: &Guessed, captures: usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/guesses.md");
     let text = std::fs::read_to_string(&path).unwrap();
@@ -422,7 +422,7 @@ fn services_of_flows_are_those_of_zeeks_conn_log() {
             match service.as_str() {
                 _ if theirs == "-" => {}
                 "" => missed += 1,
-                // Zeek names all of them, in any order: `quic,ssl`.
+                // Zeek names several services in any order: `quic,ssl`.
                 service
                     if theirs
                         .split(',')
@@ -444,7 +444,7 @@ fn services_of_flows_are_those_of_zeeks_conn_log() {
     assert!(different.is_empty(), "{different:#?}");
 }
 
-/// Services that Zeek names by what carries them, or more exactly.
+/// Returns whether a service is the same when Zeek names it by the protocol that carries it, or more exactly.
 fn same_service(theirs: &str, ours: &str) -> bool {
     matches!(
         (theirs, ours),

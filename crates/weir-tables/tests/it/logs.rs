@@ -1,8 +1,8 @@
 //! `lookups`, `tls`, `http` and `snmp` against the logs that Zeek's own tests expect, for the selection of them beside
 //! the checkout: line by line, field by field.
 //!
-//! What differs must be listed by test and field, with a reason; the test fails as well when an entry is no
-//! longer needed.
+//! Differences must be listed by test and field, with a reason; the test fails as well when an entry is no longer
+//! needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use weir_testkit::zeek::{self, Row};
 use crate::said::texts;
 use crate::sip::read_with_notes;
 
-/// A field of a log with what of our columns gives its value; `-` when it is not set.
+/// A field of a log with the function that gives its value from our columns; `-` when it is not set.
 type Field = (&'static str, fn(&Values<'_>) -> String);
 
 /// The values of a row.
@@ -76,7 +76,7 @@ fn columns(batch: &RecordBatch) -> BTreeMap<String, Vec<Vec<String>>> {
         .collect()
 }
 
-/// Compares the tests that expect a log. `is_line` says which rows are lines of it.
+/// Compares the tests that expect a log. `is_line` returns whether a row is a line of it.
 fn compare(
     log: &str,
     table: &str,
@@ -117,7 +117,7 @@ fn compare(
         for theirs in &case.expected {
             lines += 1;
             values += names.len();
-            // The line that has the most in common.
+            // This is the line with the most equal fields.
             let same = |ours: &Row| {
                 names
                     .iter()
@@ -203,7 +203,7 @@ fn lookups_are_those_of_zeeks_dns_log() {
 const DNS: &[Field] = &[
     ("proto", |v| v.text("proto")),
     ("trans_id", |v| v.text("lookup.trans_id")),
-    // Zeek takes the time of an answer with its first record.
+    // Zeek measures the time to the first record of an answer.
     ("rtt", |v| match v.list("lookup.answers") {
         [] => "-".to_owned(),
         _ => v.text("lookup.rtt"),
@@ -217,7 +217,7 @@ const DNS: &[Field] = &[
     ("rcode_name", |v| v.text("lookup.rcode_name")),
     ("AA", |v| v.flag("lookup.aa")),
     ("TC", |v| v.flag("lookup.tc")),
-    // These Zeek takes from questions alone.
+    // Zeek has these flags of questions only.
     ("RD", |v| match v.list("lookup.question_frame") {
         [] => "F".to_owned(),
         _ => v.flag("lookup.rd"),
@@ -402,7 +402,7 @@ const QUIC: &[Field] = &[
     ("server_name", |v| {
         v.text("tls.handshake.extensions_server_name")
     }),
-    // The first one that the client offers.
+    // Zeek logs the first protocol that the client offers.
     ("client_protocol", |v| {
         v.text("tls.handshake.extensions_alpn_str")
     }),
@@ -422,7 +422,7 @@ const QUIC_DIFFERENCES: &[(&str, &str, &str)] = &[(
     "an unknown version: there is no handshake to read",
 )];
 
-/// Zeek's line is a connection: counted are its messages, requests for the next variable with the others.
+/// A line of Zeek is a connection, and counts its messages, with requests for the next variable.
 #[test]
 fn messages_are_counted_as_in_zeeks_snmp_log() {
     let cases = zeek::cases("snmp.log", "snmp with Zeek's snmp.log").unwrap();

@@ -1,9 +1,9 @@
 //! Does tshark agree?
 //!
-//! Every capture beside the checkout that is listed (`weir_testkit::captures`) and every generated one is read twice, by a scan of the packets
-//! table and by tshark with the reassembly of IP off, and each column that tshark has too is compared
-//! record by record. What differs must be in [`differences`], with a reason; from the same list the
-//! page `docs/reference/wireshark-differences.md` is made.
+//! Every capture beside the checkout that is listed (`weir_testkit::captures`) and every generated one is read twice,
+//! by a scan of the packets table and by tshark with the reassembly of IP off, and each column that tshark has too is
+//! compared record by record. Differences must be in [`differences`], with a reason; from the same list the page
+//! `docs/reference/wireshark-differences.md` is made.
 //!
 //! ```text
 //! cargo test -p weir-tables --test it -- --nocapture     the summary, a line a column

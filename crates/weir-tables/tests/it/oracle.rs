@@ -39,7 +39,7 @@ fn tshark_agrees_on_every_column() {
     }
     let stride = std::env::var("WEIR_ORACLE_STRIDE").map_or(1, |stride| stride.parse().unwrap());
     complete &= stride == 1;
-    // Long ones first, so that none is left for the end.
+    // Long captures come first, so that none is left for the end.
     let mut captures: Vec<Capture> = captures.into_iter().step_by(stride).collect();
     captures.sort_by_key(|capture| std::cmp::Reverse(capture.bytes()));
 
@@ -87,7 +87,7 @@ fn tshark_agrees_on_every_column() {
     }
 }
 
-/// Compares with as many processes of tshark at a time as [`WORKERS`].
+/// Compares with [`WORKERS`] processes of tshark at a time.
 fn compare_all<'c>(shared: &Shared, captures: &'c [Capture]) -> Vec<(&'c Capture, Comparison)> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
@@ -105,9 +105,9 @@ fn compare_all<'c>(shared: &Shared, captures: &'c [Capture]) -> Vec<(&'c Capture
     results.into_inner().unwrap()
 }
 
-/// The preferences of tshark for what a capture does not say itself.
+/// The preferences of tshark for facts that a capture does not have itself.
 fn preferences(capture: &Capture) -> &'static [&'static str] {
-    // ERF does not name what HDLC carries. Here it is frame relay, as weir sees by itself.
+    // ERF does not name the contents of HDLC. Here they are frame relay, as weir recognises by itself.
     match capture.path.extension().and_then(OsStr::to_str) {
         Some("erf") => &["erf.hdlc_type:frelay"],
         _ => &[],

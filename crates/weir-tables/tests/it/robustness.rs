@@ -1,5 +1,5 @@
-//! Mutated captures through every table: some of those that `cargo xtask bench robustness` makes, and what it
-//! found.
+//! Mutated captures through every table: some of those that `cargo xtask bench robustness` makes, and its former
+//! findings.
 
 #[path = "../../benches/robustness/cases.rs"]
 mod cases;
@@ -27,7 +27,7 @@ fn mutated_captures_panic_nowhere() {
             }
         }
     }
-    // A table that nothing was found for was not tried.
+    // A table without any rows was not tested.
     for (question, rows) in questions.iter().zip(rows) {
         assert!(rows > 0, "{}: {rows} rows", question.name);
     }

@@ -1,9 +1,9 @@
-//! Tables of what messages say against `tshark -T fields`, value by value, over all captures beside the
-//! checkout that have the protocol.
+//! Tables of messages against `tshark -T fields`, value by value, over all captures beside the checkout that have the
+//! protocol.
 //!
-//! What differs must be listed, by capture and column, with a reason; the test fails as well when an entry
-//! is no longer needed. tshark has a line for a packet, with the values of all messages in it; so rows are
-//! put together by the packet that completed them.
+//! Differences must be listed, by capture and column, with a reason; the test fails as well when an entry is no longer
+//! needed. tshark has a line for a packet, with the values of all messages in it; so rows are joined by the packet that
+//! completed them.
 //!
 //! ```text
 //! cargo test -p weir-tables --test it said -- --nocapture     the summary, a line a table
@@ -35,7 +35,7 @@ use crate::tshark;
 pub(crate) struct Comparison {
     /// The table.
     pub(crate) table: &'static str,
-    /// The column with the packet that completed what the row says.
+    /// The column with the packet that completed the row.
     pub(crate) frame: &'static str,
     /// tshark's names of the protocol, any of which a capture must have.
     pub(crate) protocols: &'static [&'static str],
@@ -54,7 +54,8 @@ pub(crate) struct Comparison {
 /// Values of a packet by the number of the field.
 type Values = BTreeMap<u64, Vec<Vec<String>>>;
 
-/// The captures beside the checkout that are listed, or those that were asked for; and whether they are the former.
+/// Returns the captures beside the checkout that are listed, or those in the folder `WEIR_ORACLE_CAPTURES`; and whether
+/// they are the former.
 fn asked() -> (Vec<Capture>, bool) {
     match std::env::var_os("WEIR_ORACLE_CAPTURES") {
         Some(folder) => (in_folder(Path::new(&folder)), false),
@@ -82,7 +83,7 @@ impl Comparison {
         Self::agree_on(parts, 100);
     }
 
-    /// The same, of a protocol that few captures have.
+    /// Compares the parts of a table of a protocol that few captures have.
     pub(crate) fn few(parts: &[Self]) {
         Self::agree_on(parts, 40);
     }
@@ -102,8 +103,8 @@ impl Comparison {
         assert!(equal * 100 >= all * 99, "{equal} of {all}");
     }
 
-    /// Compares; panics when something differs that is not listed, or the other way round. Gives the values
-    /// that are equal, and all; `None` when nothing is to be judged.
+    /// Compares; panics when something differs that is not listed, or the other way round. Returns the numbers of equal
+    /// values, and of all; `None` when there is nothing to compare.
     fn run(&self) -> Option<[u64; 2]> {
         let (mut captures, is_listed) = asked();
         if captures.is_empty() {
@@ -269,7 +270,7 @@ impl Comparison {
     }
 }
 
-/// The values of a column as texts: none for NULL, several of a list.
+/// Returns the values of a column as texts: none for NULL, several for a list.
 pub(crate) fn texts(batch: &RecordBatch, name: &str) -> Vec<Vec<String>> {
     let array = batch
         .column_by_name(name)
@@ -323,7 +324,7 @@ fn is_same(theirs: &[String], ours: &[String]) -> bool {
         })
 }
 
-/// The digits of an address of IPv4, as a column of addresses gives them here.
+/// Returns the digits of an IPv4 address, as a column of addresses has them here.
 fn address(text: &str) -> Option<String> {
     let address: std::net::Ipv4Addr = text.parse().ok()?;
     Some(
@@ -335,7 +336,7 @@ fn address(text: &str) -> Option<String> {
     )
 }
 
-/// A number or a flag, however it is written.
+/// Parses a number or a flag in any notation.
 fn number(text: &str) -> Option<u64> {
     match text {
         "true" | "True" => Some(1),
@@ -347,7 +348,7 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// Times that are the same to the microsecond.
+/// Returns whether times are the same to the microsecond.
 fn is_close(theirs: &str, ours: &str) -> bool {
     let parse = |text: &str| {
         text.contains('.')

@@ -20,7 +20,7 @@ fn file(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A table of a capture, with or without a file of secrets.
+/// Returns a table of a capture, with or without a file of secrets.
 fn read(table: &str, capture: &Path, keys: Option<&Path>) -> (RecordBatch, Vec<String>) {
     let extraction = Extraction::named(table).unwrap();
     let mut settings = Settings::default();
@@ -80,7 +80,7 @@ fn http_is_read_through_every_suite_as_it_was_sent() {
     assert_eq!(sealed.num_rows(), 0);
     let (batch, notes) = read("http", &file("sessions.pcap"), Some(&file("keys.log")));
     assert!(notes.is_empty(), "{notes:?}");
-    // Nine sessions of two requests each, and the one that a WebSocket begins with.
+    // There are nine sessions of two requests each, and the one with which a WebSocket begins.
     assert_eq!(batch.num_rows(), 19);
     let uris = column(&batch, "http.request.uri");
     let lengths = column(&batch, "http.response.body_len");
@@ -144,7 +144,7 @@ fn http_2_is_read_through_tls() {
     assert_eq!(sealed.num_rows(), 0);
     let (batch, notes) = read("http", &file("h2.pcap"), Some(&file("h2-keys.log")));
     assert!(notes.is_empty(), "{notes:?}");
-    // Three streams of each session, in the order of their ends.
+    // The rows are three streams of each session, in the order of their ends.
     let rows = lines(
         &batch,
         &[
@@ -194,7 +194,7 @@ fn http_2_is_read_through_tls() {
     }
 }
 
-/// `tests/tls/make_messages.py` says what was sent.
+/// `tests/tls/make_messages.py` lists the sent messages.
 #[test]
 fn messages_of_every_protocol_are_read_through_tls() {
     let (capture, keys) = (file("messages.pcap"), file("messages-keys.log"));
@@ -247,7 +247,7 @@ fn messages_of_every_protocol_are_read_through_tls() {
     ];
     for (table, columns, expected) in tables {
         let (sealed, _) = read(table, &capture, None);
-        // Between ports of Megaco what is sealed may look like a damaged message.
+        // Between ports of Megaco encrypted octets may look like a damaged message.
         assert!(*table == "h248" || sealed.num_rows() == 0, "{table}");
         let found = lines(&sealed, columns);
         assert!(

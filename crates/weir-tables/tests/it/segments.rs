@@ -1,5 +1,5 @@
-//! A connection says the same in segments of any size, from its first octets on: each row is there, at the packet that carries
-//! the last octet of what it says.
+//! A connection has the same rows in segments of any size, from its first octets on: each row is at the packet that
+//! carries its last octet.
 
 use std::net::Ipv4Addr;
 
@@ -11,15 +11,16 @@ use crate::wire::{self, Connection};
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-/// A port that no protocol is expected on.
+/// A port on which no protocol is expected.
 const PORT: u16 = 6_000;
-/// Packets of the handshake.
+/// The number of packets of the handshake.
 const OPENING: usize = 3;
 
 /// The octets that a side sends; true if it is the client.
 type Sent<'m> = (bool, &'m [u8]);
 
-/// A connection whose messages are cut into segments of so many octets; and of each message the number of its last packet.
+/// Returns a connection whose messages are cut into segments of `octets` octets; and the number of the last packet of
+/// each message.
 fn cut(sent: &[Sent<'_>], octets: usize) -> (Vec<Vec<u8>>, Vec<usize>) {
     let mut packets = Vec::new();
     let mut connection = Connection::open((CLIENT, 40_000), (SERVER, PORT), &mut packets);
@@ -33,7 +34,7 @@ fn cut(sent: &[Sent<'_>], octets: usize) -> (Vec<Vec<u8>>, Vec<usize>) {
     (packets, ends)
 }
 
-/// The columns of a table, without times and spans; numbers of frames become those that `frame` makes of them.
+/// Returns the columns of a table, without times and durations; numbers of frames are converted by `frame`.
 fn said(
     table: &str,
     packets: &[Vec<u8>],
@@ -69,7 +70,7 @@ fn said(
         .collect()
 }
 
-/// A table has these many rows of a connection, and the same ones in segments of any size.
+/// Checks that a table has this number of rows of a connection, and the same ones in segments of any size.
 #[track_caller]
 fn is_the_same(table: &str, sent: &[Sent<'_>], rows: usize) {
     let (whole, _) = cut(sent, usize::MAX);
@@ -89,7 +90,7 @@ fn is_the_same(table: &str, sent: &[Sent<'_>], rows: usize) {
     }
 }
 
-/// Exchanges, heads and bodies by themselves.
+/// The exchanges have heads and bodies that are sent separately.
 const HTTP: [&[Sent<'_>]; 4] = [
     &[
         (
@@ -144,7 +145,7 @@ fn settings_of_http_2_may_come_first() {
     let client = [
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" as &[u8],
         b"\0\0\0\x04\0\0\0\0\0",
-        // :method GET, :scheme http, :path / (RFC 7541, Appendix A).
+        // The fields are `:method GET`, `:scheme http` and `:path /` (RFC 7541, Appendix A).
         b"\0\0\x03\x01\x05\0\0\0\x01\x82\x86\x84",
     ]
     .concat();
@@ -211,7 +212,7 @@ fn messages_of_web_sockets_are_found() {
     let switched: &[u8] =
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
         Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
-    // RFC 6455, 5.7: a masked and an unmasked "Hello".
+    // The frames are a masked and an unmasked "Hello" (RFC 6455, 5.7).
     let hello: [Sent<'_>; 2] = [
         (true, b"\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58"),
         (false, b"\x81\x05Hello"),
@@ -230,7 +231,7 @@ fn messages_of_web_sockets_are_found() {
     for before in [&posted[..], HTTP[3], &[&posted, HTTP[3], HTTP[0]].concat()] {
         is_the_same("websocket", &[before, &opened, &hello].concat(), 2);
     }
-    // Preliminary responses, by themselves and not.
+    // Preliminary responses are sent separately or together with the final one.
     let hints: Sent<'_> = (false, b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
     let with_hints = [opened[0], hints, hints, opened[1], hello[0], hello[1]];
     is_the_same("websocket", &with_hints, 2);
@@ -264,7 +265,7 @@ fn packets_of_mqtt_are_found() {
     is_the_same("mqtt", &old, 1);
 }
 
-/// RFC 1035, 4.1 and 4.2.2: a question for an address, and its answer.
+/// Returns a question for an address, and its answer (RFC 1035, 4.1 and 4.2.2).
 fn lookup(id: u8) -> [Vec<u8>; 2] {
     let name = b"\x03www\x07example\x03net\0\0\x01\0\x01";
     let question = [&[0, 33, 0, id, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0], &name[..]].concat();
@@ -289,7 +290,7 @@ fn messages_of_dns_are_found() {
 
 #[test]
 fn messages_of_stun_and_packets_of_radius_are_found() {
-    // RFC 8489, 5: a binding request with software, and its success.
+    // The messages are a Binding request with software, and its success response (RFC 8489, 5).
     let mut request = b"\0\x01\0\x08\x21\x12\xa4\x42".to_vec();
     request.extend([7; 12]);
     let mut success = request.clone();
@@ -298,7 +299,7 @@ fn messages_of_stun_and_packets_of_radius_are_found() {
         message.extend(b"\x80\x22\0\x04weir");
     }
     is_the_same("stun", &[(true, &request), (false, &success)], 2);
-    // RFC 2865, 3 and 5.1: a request with a user's name, which is accepted with a text.
+    // The packets are a request with a user's name, and an accept with a text (RFC 2865, 3 and 5.1).
     let packet = |code: u8, attribute: &[u8]| {
         let length = 20 + attribute.len() as u8;
         [&[code, 9, 0, length], &[3; 16][..], attribute].concat()
@@ -348,7 +349,7 @@ fn a_beginning_with_a_hole_is_none() {
         let mut packets = Vec::new();
         let ends = [(CLIENT, 40_000), (SERVER, PORT)];
         Connection::open(ends[0], ends[1], &mut packets);
-        // The third octet is not there.
+        // The third octet is missing.
         for (at, octet) in message.iter().enumerate().filter(|(at, _)| *at != 2) {
             let tcp = Tcp::new(40_000, PORT)
                 .flags(tcp_flags::ACK)

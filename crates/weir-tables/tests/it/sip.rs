@@ -1,4 +1,4 @@
-//! The tables `sip` and `calls` against tshark.
+//! The tables `sip` and `calls` are compared with tshark.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -23,14 +23,14 @@ pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Reads a table whole, `batch_rows` rows at a time.
+/// Reads a whole table, `batch_rows` rows at a time.
 pub(crate) fn read(table: &str, sources: &[&Path], batch_rows: usize) -> RecordBatch {
     let (batch, notes) = read_with_notes(table, sources, batch_rows);
     assert_eq!(notes, Vec::<String>::new());
     batch
 }
 
-/// The same, with what the table notes at the end.
+/// Reads a whole table, and the table's notes at the end.
 pub(crate) fn read_with_notes(
     table: &str,
     sources: &[&Path],
@@ -58,7 +58,7 @@ pub(crate) fn column(batch: &RecordBatch, name: &str) -> Vec<String> {
     let array = batch
         .column_by_name(name)
         .unwrap_or_else(|| panic!("{name}"));
-    // Times as numbers: writing them needs a list of time zones.
+    // Times are converted to numbers: formatting them needs a list of time zones.
     let numbers = match array.data_type() {
         DataType::Timestamp(..) => cast(array, &DataType::Int64).unwrap(),
         _ => Arc::clone(array),
@@ -151,7 +151,7 @@ fn tshark_agrees_on_every_message() {
 
 /// Columns that differ in a capture.
 const DIFFERENCES: &[(&str, &str)] = &[
-    // The Content-Length is no number: tshark reads it as far as it has digits.
+    // The Content-Length is no number: tshark reads its leading digits.
     ("zeek-invalid-content-length.pcap", "sip.content_length"),
 ];
 
@@ -172,7 +172,7 @@ fn calls_are_the_dialogs_of_the_messages() {
 
     let calls = read("calls", &[&path], 8192);
     assert_eq!(calls.num_rows(), 1000);
-    // However many rows a batch has.
+    // The rows are the same whatever the size of batches.
     assert_eq!(read("calls", &[&path], 7), calls);
     let invites: Vec<String> = column(&messages, "sip.call_id")
         .into_iter()
@@ -219,7 +219,7 @@ fn calls_go_on_from_one_capture_to_the_next() {
     let Some(path) = shared("sipp-1000.pcap") else {
         return;
     };
-    // The file header and each record; a rotation in the middle of a call.
+    // The file header and each record are copied; a rotation is in the middle of a call.
     let bytes = std::fs::read(&path).unwrap();
     let mut at = 24;
     for _ in 0..3002 {
@@ -284,7 +284,7 @@ fn the_host_of_via_had_the_brackets_of_ipv6() {
     }
 }
 
-/// A caller who took 32.4 seconds for the password: one call, refused at the second attempt.
+/// A caller needed 32.4 seconds for the password: the table has one call, refused at the second attempt.
 #[test]
 fn a_challenged_call_was_two_when_the_answer_took_long() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -306,7 +306,7 @@ fn a_challenged_call_was_two_when_the_answer_took_long() {
         (of("call.attempts").as_str(), of("call.status").as_str()),
         ("2", "403")
     );
-    // No Call-ID is of two calls here.
+    // No two calls here have the same Call-ID.
     let distinct: std::collections::BTreeSet<&String> = ids.iter().collect();
     assert_eq!(distinct.len(), ids.len(), "{ids:?}");
 }

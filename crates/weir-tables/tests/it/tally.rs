@@ -13,7 +13,7 @@ pub(crate) struct Tally<'a> {
     results: Vec<(&'a Capture, Comparison)>,
 }
 
-/// Sums of a column, or of everything.
+/// The sums of a column, or of everything.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     values: usize,
@@ -27,7 +27,7 @@ impl<'a> Tally<'a> {
         Self { shared, results }
     }
 
-    /// Equal values of a hundred; differences that are listed with a reason count neither way.
+    /// The percentage of equal values; differences that are listed with a reason count neither way.
     pub(crate) fn percent_equal(&self) -> f64 {
         percent(self.sum(|_| true))
     }
@@ -79,8 +79,8 @@ impl<'a> Tally<'a> {
         text
     }
 
-    /// Each (capture, column) with a difference that no one listed, with examples, and each capture
-    /// whose records as such differ.
+    /// Each pair of capture and column with an unlisted difference, with examples, and each capture whose records as
+    /// such differ.
     pub(crate) fn unexpected(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (capture, comparison) in &self.results {
@@ -111,7 +111,7 @@ impl<'a> Tally<'a> {
         found
     }
 
-    /// Titles of listed differences that no value needed.
+    /// The titles of listed differences that no value needed.
     pub(crate) fn not_needed(&self) -> Vec<&'static str> {
         let mut needed = vec![false; DIFFERENCES.len()];
         let mut records_needed = vec![false; RECORD_DIFFERENCES.len()];
@@ -148,7 +148,7 @@ impl<'a> Tally<'a> {
         empty.map(|(_, column)| &*column.name).collect()
     }
 
-    /// Columns of which no value in any capture was the same as tshark's, though it has such a field.
+    /// The columns of which no value in any capture was the same as tshark's, though it has such a field.
     pub(crate) fn unchecked(&self) -> Vec<&str> {
         let columns = self.shared.columns().enumerate();
         let unchecked = columns.filter(|(index, _)| self.sum(|at| at == *index).equal == 0);

@@ -1,5 +1,4 @@
-//! SIP and Megaco messages over whatever carries them: the same rows as over UDP, at the packets where
-//! tshark sees them.
+//! SIP and Megaco messages over any transport have the same rows as over UDP, at the packets where tshark sees them.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -35,7 +34,7 @@ fn messages(most: usize) -> Option<Vec<Sent>> {
     Some(messages)
 }
 
-/// Columns that do not hang on what carries a message.
+/// The columns that do not depend on the transport of a message.
 const SAME: &[&str] = &[
     "sip.method",
     "sip.status_code",
@@ -176,7 +175,7 @@ fn sip_over_tcp_is_cut_into_the_messages_that_were_sent() {
             assert_eq!(column(&calls, name), column(&udp_calls, name), "{name}");
         }
         assert!(column(&calls, "flow.id").iter().all(|it| it == "1"));
-        // Segments that come late, and twice.
+        // Some segments come late or twice.
         for at in (10..packets.len() - 1).step_by(7) {
             packets.swap(at, at + 1);
             packets.insert(at, packets[at].clone());
@@ -191,7 +190,7 @@ fn sip_over_tcp_is_cut_into_the_messages_that_were_sent() {
     }
 }
 
-/// Each message as a probe at 10.9.9.9 sends it on to a collector.
+/// Returns each message as a probe at 10.9.9.9 forwards it to a collector.
 fn over_hep(sent: &[Sent], version: u8) -> Vec<Vec<u8>> {
     let (probe, collector) = (Ipv4Addr::new(10, 9, 9, 9), Ipv4Addr::new(10, 9, 9, 1));
     let datagram = |(from_client, bytes): &Sent| {
@@ -240,7 +239,7 @@ fn messages_that_a_probe_sent_on_by_hep_have_the_addresses_between_which_they_we
     }
 }
 
-/// The same over TCP, as many senders do: messages are cut and joined anyhow.
+/// Many senders over TCP split and join HEP messages in any way.
 #[test]
 fn messages_that_a_probe_sent_on_by_hep_over_tcp_are_read_as_over_udp() {
     let Some(sent) = messages(200) else { return };
@@ -515,8 +514,8 @@ const MEGACO_SAME: &[&str] = &[
     "h248.stopped",
 ];
 
-/// Captures of the standard's examples over UDP, on the ports that tshark knows Megaco by: no capture beside the checkout
-/// has any.
+/// Captures of the standard's examples over UDP, on the ports by which tshark recognises Megaco: no capture beside the
+/// checkout has any.
 pub(crate) fn megaco_captures(folder: &Path) -> Vec<Capture> {
     let kinds = [("pretty", 2944), ("compact", 2944), ("ber", 2945)];
     let made = kinds.into_iter().filter_map(|(kind, port)| {
@@ -555,7 +554,7 @@ fn sip_over_sctp_has_the_rows_of_udp() {
         1000,
     );
     let udp_calls = read("calls", &[&folder.path().join("udp.pcap")], 1000);
-    // RFC 4168 has no payload protocol of its own; on another port the first bytes tell.
+    // RFC 4168 has no payload protocol of its own; on another port messages are recognised by their first bytes.
     for (port, most) in [(5060, 64_000), (5060, 90), (31_337, 300)] {
         let path = capture(&folder, "sctp.pcap", &over_sctp(&sent, port, 0, most));
         let sctp = read("sip", &[&path], 1000);

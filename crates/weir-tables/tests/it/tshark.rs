@@ -1,12 +1,12 @@
-//! tshark as the judge: which fields it has, and their values in a capture.
+//! The interface to tshark: the fields that it has, and their values in a capture.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use weir_testkit::peer::{self, Question};
 
-/// Preferences under which a packet is a packet: nothing is put together from several, and no
-/// checksum hides what is behind it.
+/// Preferences under which each packet is dissected by itself: nothing is reassembled, and no checksum hides the
+/// payload.
 pub(crate) const PREFERENCES: &[&str] = &[
     "ip.defragment:FALSE",
     "ipv6.defragment:FALSE",
@@ -36,8 +36,7 @@ pub(crate) fn field_names() -> HashMap<String, String> {
 
 /// The values of `fields` in each record of `capture`, a row a record.
 ///
-/// # Errors
-/// What tshark says when it gives no record at all of a file that it cannot read.
+/// The message of tshark when it has no record at all of a file that it cannot read.
 pub(crate) fn rows(
     capture: &Path,
     fields: &[String],

@@ -1,5 +1,5 @@
-//! Captures of traffic that is not tidy, with what is known of each: streams that begin anew, copies, beginnings that are
-//! not there, messages that were lost. `../shared/data/reports/README.md` says where they come from.
+//! Captures of traffic that is not tidy, with the known facts about each: streams that begin anew, copies, missing
+//! beginnings, lost messages. `../shared/data/reports/README.md` lists their origins.
 
 use std::io::Write;
 use std::net::Ipv4Addr;
@@ -27,7 +27,7 @@ fn report(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Holds columns of the rows of a table against what they must be; NULL is empty.
+/// Compares columns of the rows of a table with the expected ones; NULL is empty.
 #[track_caller]
 fn are(name: &str, table: &str, columns: &[&str], rows: &[&[&str]]) {
     let Some(path) = report(name) else {
@@ -44,7 +44,7 @@ fn are(name: &str, table: &str, columns: &[&str], rows: &[&[&str]]) {
     assert_eq!(found, rows, "{table}('{name}')");
 }
 
-/// The second and the third packet of such a frame (IEEE 802.11, 9.3.2.2) were not seen.
+/// The second and the third packet of such a frame (IEEE 802.11, 9.3.2.2) were missing from the table.
 #[test]
 fn packets_of_an_aggregate_are_packets() {
     are(
@@ -306,8 +306,8 @@ fn from_the_middle(port: u16, pieces: &[&[u8]]) -> Vec<Vec<u8>> {
     pieces.iter().map(segment).collect()
 }
 
-/// A capture of a connection that was opened with a handshake: what each end sends, from the client or not, by the numbers
-/// of its first octet and of what it has received.
+/// A capture of a connection that was opened with a handshake; each segment has the sender (true for the client), the
+/// number of its first octet, and its acknowledgment number.
 fn capture(segments: &[(bool, u32, u32, &[u8])]) -> Vec<Vec<u8>> {
     let ends = [(CLIENT, 40_000), (SERVER, 8_000)];
     let mut packets = Vec::new();
@@ -416,19 +416,19 @@ fn a_connection_from_the_middle_is_looked_at_again_and_one_without_messages_is_c
             "diameter: 1 TCP connections between ports of the protocol carried nothing that was understood"
         ]
     );
-    // Between other ports nothing is to be expected.
+    // Between other ports no message is expected.
     let (found, notes) = rows("diameter", &from_the_middle(5_999, &rubbish));
     assert_eq!((found, notes), (0, Vec::new()));
 }
 
-/// Octets in segments of so many each, of a connection that began before the capture.
+/// Returns octets in segments of `size` octets, of a connection that began before the capture.
 fn in_segments(port: u16, bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
     let pieces: Vec<&[u8]> = bytes.chunks(size).collect();
     from_the_middle(port, &pieces)
 }
 
-/// A capture begins within a message, and no segment begins with one: those of 56 octets each are found all the same, and
-/// behind a segment that is missing.
+/// A capture begins within a message, and no segment begins with one: messages of 56 octets each are found all the
+/// same, and after a missing segment.
 #[test]
 fn messages_within_segments_are_found_from_the_middle() {
     let messages = watchdog().repeat(60);
@@ -503,8 +503,8 @@ fn streams() -> [(&'static str, u16, Vec<Vec<u8>>); 5] {
     ]
 }
 
-/// Octets in segments, of which one is lost or the first ones were not captured: the messages that lie within them are lost, and no
-/// others, and that octets are of none is counted.
+/// One of several segments is lost, or the first ones were not captured: only the messages within them are lost, and a
+/// note counts octets that belong to no whole message.
 #[test]
 fn behind_a_gap_messages_are_found_within_segments() {
     for (table, port, messages) in streams() {
@@ -575,7 +575,7 @@ fn a_websocket_behind_long_pages_is_read() {
     }
 }
 
-/// The rest of a fragmented message that never comes leaves its beginning to be read, at the end of the capture, too.
+/// When the rest of a fragmented message never comes, its beginning is read, at the end of the capture, too.
 #[test]
 fn first_fragments_are_messages_at_the_end_of_the_capture() {
     let question = |id: u8| {
@@ -592,7 +592,7 @@ fn first_fragments_are_messages_at_the_end_of_the_capture() {
     assert_eq!(found, [["1", "a.net"], ["2", "b.net"], ["3", "c.net"]]);
 }
 
-/// The PROXY protocol, 2.1 and 2.2, in segments of any size, before what a client sends.
+/// Headers of the PROXY protocol (2.1 and 2.2), in segments of any size, precede the octets of a client.
 #[test]
 fn headers_of_the_proxy_protocol_are_taken_off_before_every_protocol() {
     let mut binary = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c".to_vec();
@@ -624,13 +624,13 @@ fn headers_of_the_proxy_protocol_are_taken_off_before_every_protocol() {
     }
 }
 
-/// A capture of UDP between the ports of DHCP, of which so many octets of each packet were captured.
+/// Writes a capture of UDP between the ports of DHCP, with `snap_len` octets of each packet.
 fn cut_to(datagrams: &[&[u8]], snap_len: usize, path: &Path) {
     let datagrams: Vec<_> = datagrams.iter().map(|it| (true, *it)).collect();
     cut_between([68, 67], &datagrams, snap_len, path);
 }
 
-/// The same between these ports, from the first to the second or back.
+/// Writes a capture between these ports, from the first to the second (true) or back.
 fn cut_between(ports: [u16; 2], datagrams: &[(bool, &[u8])], snap_len: usize, path: &Path) {
     let file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
     let mut writer = PcapWriter::new(file, 101, 65_535, PcapVariant::Nano, Endian::Little).unwrap();
@@ -648,7 +648,7 @@ fn cut_between(ports: [u16; 2], datagrams: &[(bool, &[u8])], snap_len: usize, pa
     writer.into_inner().flush().unwrap();
 }
 
-/// An answer of which a part was captured had what was there of it, and nothing said so.
+/// A truncated answer had its captured part, without a fault.
 #[test]
 fn lookups_of_messages_that_were_cut_say_so() {
     let question = b"\0\x07\x01\0\0\x01\0\0\0\0\0\0\x01a\x07example\0\0\x01\0\x01";
@@ -686,8 +686,8 @@ fn lookups_of_messages_that_were_cut_say_so() {
     assert_eq!(column(&batch, "lookup.fault"), [fault]);
 }
 
-/// Packets of RTP that were cut have the length that they had; those without their last octet, which says how much padding there
-/// is, were not recognised. A report that was cut is counted.
+/// Truncated packets of RTP have their original length; those without their last octet, which is the length of the
+/// padding, were not recognised. A truncated report is counted.
 #[test]
 fn media_that_were_cut_are_media() {
     let folder = tempfile::tempdir().unwrap();
@@ -729,7 +729,7 @@ fn media_that_were_cut_are_media() {
     }
 }
 
-/// Packets of which less than a header was captured went without a word.
+/// Packets of which less than a header was captured were not counted.
 #[test]
 fn media_without_their_headers_are_counted() {
     let description = "v=0\r\nc=IN IP4 10.0.0.1\r\nm=audio 4000 RTP/AVP 0\r\n";
@@ -780,10 +780,10 @@ fn media_without_their_headers_are_counted() {
     }
 }
 
-/// A table, the ports of a datagram, its octets, how many of them are captured, the rows of it then, and the note.
+/// A table, the ports of a datagram, its octets, the number of captured ones, the number of rows then, and the note.
 type CutCase<'c> = (&'c str, [u16; 2], &'c [u8], usize, usize, &'c str);
 
-/// Messages of which a snap length left too little went without a word, and so did what is missing of others.
+/// Messages of which a snap length left too little were not counted, nor were the missing parts of others.
 #[test]
 fn datagrams_that_were_cut_are_counted() {
     let snmp = b"\x30\x26\x02\x01\x01\x04\x06public\xa0\x19\x02\x01\x05\x02\x01\0\x02\x01\0\x30\x0e\x30\x0c\x06\x08\
@@ -852,14 +852,15 @@ fn datagrams_that_were_cut_are_counted() {
             );
         }
     }
-    // A column says it.
+    // A column marks the truncated message.
     cut_between([40_000, 53], &[(true, question)], 28 + 23, &path);
     let (batch, notes) = read_with_notes("dns", &[&path], 10);
     assert_eq!(column(&batch, "dns.fault"), ["bytes were not captured"]);
     assert!(notes.is_empty(), "{notes:?}");
 }
 
-/// Hellos of DTLS that were cut within their first header, and first packets of QUIC that were cut anywhere, went without a word.
+/// Hellos of DTLS that were truncated within their first header, and first packets of QUIC that were truncated
+/// anywhere, were not counted.
 #[test]
 fn hellos_of_datagrams_that_were_cut_are_counted() {
     let mut hello =
@@ -904,7 +905,7 @@ fn hellos_of_datagrams_that_were_cut_are_counted() {
     }
 }
 
-/// RFC 2131, 2, and RFC 2132, 3.2 and 9.6.
+/// The message is that of RFC 2131, 2, with options of RFC 2132, 3.2 and 9.6.
 #[test]
 fn datagrams_that_were_cut_say_so() {
     let mut request = vec![0; 236];

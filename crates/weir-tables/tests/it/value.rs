@@ -1,4 +1,4 @@
-//! One value of ours beside the text that tshark printed for it.
+//! A value of a column, compared with the text that tshark printed for it.
 
 use arrow::array::{
     Array, AsArray, BinaryViewArray, BooleanArray, PrimitiveArray, StringViewArray,
@@ -22,7 +22,7 @@ pub(crate) enum Values<'a> {
     Text(&'a StringViewArray),
 }
 
-/// One value of ours.
+/// A value of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Value<'a> {
     Null,
@@ -132,7 +132,7 @@ fn flag(text: &str) -> Option<bool> {
     }
 }
 
-/// A number in any of tshark's manners: decimal, hexadecimal, a flag, an OUI with colons.
+/// Parses a number in any of tshark's notations: decimal, hexadecimal, a flag, an OUI with colons.
 fn number(text: &str) -> Option<u64> {
     if let Ok(number) = text.parse() {
         return Some(number);
@@ -151,7 +151,7 @@ fn number(text: &str) -> Option<u64> {
     })
 }
 
-/// Hexadecimal digits in pairs, with or without colons between them.
+/// Parses hexadecimal digits in pairs, with or without colons between them.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = text
         .bytes()
@@ -169,7 +169,7 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
         .then(|| pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
-/// Seconds since 1970 with up to nine digits after the point. Times before 1970 come as `-1.5`.
+/// Parses seconds since 1970 with up to nine digits after the point. Times before 1970 come as `-1.5`.
 fn time_ns(text: &str) -> Option<i128> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),

@@ -1,4 +1,4 @@
-//! The table `websocket`: what real libraries sent comes out, and tshark sees the same.
+//! The table `websocket` has the messages that real libraries sent, and tshark sees the same.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
@@ -81,7 +81,7 @@ impl Conversation {
 
 fn write(packets: impl Iterator<Item = Vec<u8>>, path: &Path) {
     let file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
-    // Raw IP.
+    // The link type is raw IP.
     let mut writer = PcapWriter::new(file, 101, 65_535, PcapVariant::Nano, Endian::Little).unwrap();
     for (n, packet) in (0u64..).zip(packets) {
         let time = 1_700_000_000_000_000_000 + n * 1_000_000;
@@ -155,7 +155,7 @@ fn messages_of_real_libraries_come_out_of_a_capture_as_they_were_sent() {
     assert!(conversations.len() >= 36);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("interop.pcap");
-    // All connections side by side.
+    // The packets of all connections are interleaved.
     let most = conversations
         .iter()
         .map(|it| it.packets.len())
@@ -236,7 +236,7 @@ fn a_missing_segment_costs_what_it_held_and_is_said() {
     );
 }
 
-/// Until 2026-11 the rows said that bytes are missing, and nothing that more came than waits for them.
+/// Until 2026-11 the rows reported missing bytes, but not that the buffer for later segments had overflowed.
 #[test]
 fn more_than_waits_for_a_missing_segment_is_said() {
     let mut conversation = upgraded(20_001, &mut Rng::new(4));
@@ -258,7 +258,7 @@ fn more_than_waits_for_a_missing_segment_is_said() {
         offset += bytes.len() as u32 + if number == 0 { missing } else { 0 };
     }
     let (found, lengths, notes) = said_of(conversation);
-    // Each segment behind what is missing is a frame.
+    // Each segment after the missing one is a frame.
     let first = ("a".repeat(1_000), true, None);
     let later = |said: Option<&str>| ("c".repeat(1_000), true, said.map(str::to_owned));
     let mut expected = vec![first, later(Some(GAP))];
@@ -276,7 +276,7 @@ fn more_than_waits_for_a_missing_segment_is_said() {
 
 const GAP: &str = "bytes were not captured";
 
-/// A connection on which messages follow.
+/// Returns a connection on which messages follow.
 fn upgraded(port: u16, random: &mut Rng) -> Conversation {
     let mut conversation = Conversation::new(port);
     let request = b"GET /x HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\n\r\n";
@@ -286,10 +286,10 @@ fn upgraded(port: u16, random: &mut Rng) -> Conversation {
     conversation
 }
 
-/// The text of a row, whether it is whole, and what is wrong.
+/// The text of a row, whether it is whole, and its fault.
 type SaidRow = (String, bool, Option<String>);
 
-/// The rows; the lengths of their messages; what is noted at the end.
+/// Returns the rows, the lengths of their messages, and the notes at the end.
 fn said_of(conversation: Conversation) -> (Vec<SaidRow>, Vec<u64>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gap.pcap");
@@ -336,7 +336,7 @@ fn tshark_sees_the_same_messages_in_the_captures_beside_the_checkout() {
         for field in fields {
             command.args(["-e", field]);
         }
-        // zeek's captures are of any port.
+        // Zeek's captures are on any port.
         let text = String::from_utf8(command.answer().unwrap().stdout).unwrap();
         let mut theirs = Vec::new();
         for line in text.lines() {
@@ -346,7 +346,7 @@ fn tshark_sees_the_same_messages_in_the_captures_beside_the_checkout() {
             let Some(opcodes) = opcodes else { continue };
             for (opcode, fin) in opcodes.split(',').zip(flags.split(',')) {
                 let opcode: u8 = opcode.parse().unwrap();
-                // A continuation ends the message whose opcode came before.
+                // A continuation frame ends the message whose opcode came before.
                 if matches!(fin, "1" | "True") && opcode > 0 {
                     theirs.push((words[0].parse::<u64>().unwrap(), opcode));
                 }
@@ -385,7 +385,7 @@ fn frame(from_client: bool, first: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The rows of frames, one a packet, behind a SYN or not, and the notes.
+/// Returns the rows of frames, one a packet, after a SYN or not, and the notes.
 fn without_handshake(with_syn: bool, frames: &[(bool, Vec<u8>)]) -> (RecordBatch, Vec<String>) {
     let mut conversation = Conversation::new(40_000);
     if !with_syn {
@@ -419,7 +419,7 @@ fn one_segment_that_looked_like_frames_was_a_connection() {
         crate::sip::column(&batch, "websocket.payload.text"),
         ["one", "two", "three", "four"]
     );
-    // Each is of the packet that it came in, though the fourth made it known what they are.
+    // Each row has the packet of its message, though the connection was recognised at the fourth message.
     assert_eq!(
         crate::sip::column(&batch, "frame.number"),
         ["1", "2", "3", "4"]
@@ -439,7 +439,7 @@ fn one_segment_that_looked_like_frames_was_a_connection() {
     };
     // A connection whose SYN was captured must begin with a handshake.
     none(true, &talk);
-    // Too few, of one direction, and with an unmasked frame of the client among them.
+    // The frames are too few, of one direction only, or have an unmasked frame of the client among them.
     none(false, &talk[..3]);
     none(false, &vec![text(false, "more"); 50]);
     none(false, &vec![text(true, "more"); 50]);
@@ -449,7 +449,7 @@ fn one_segment_that_looked_like_frames_was_a_connection() {
         (true, frame(false, 0x81, b"x")),
     ];
     none(false, &[&broken[..], &talk].concat());
-    // No text, a reserved opcode, and a continuation of nothing.
+    // The frames are invalid UTF-8, a reserved opcode, and a continuation without a beginning.
     for frame in [
         frame(false, 0x81, b"\xff"),
         frame(false, 0x83, b"x"),

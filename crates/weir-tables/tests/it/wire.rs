@@ -8,7 +8,7 @@ use weir_testkit::Rng;
 use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 
-/// Address and port.
+/// An address and a port.
 pub(crate) type End = (Ipv4Addr, u16);
 
 /// A TCP connection.
@@ -18,7 +18,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// One that was opened with a handshake, whose packets are added.
+    /// Opens a connection with a handshake, whose packets are added.
     pub(crate) fn open(client: End, server: End, packets: &mut Vec<Vec<u8>>) -> Self {
         let mut one = Self {
             ends: [client, server],
@@ -44,8 +44,8 @@ impl Connection {
         Ipv4::new(from.0, to.0, protocol::TCP).packet(&segment)
     }
 
-    /// Adds segments that carry `bytes`, in order and each once: 4 and up to `most` bytes, as tshark takes
-    /// no TPKT header from two.
+    /// Adds segments that carry `bytes`, in order and each once: of 4 to `most` bytes, as tshark reads no TPKT header
+    /// from two segments.
     pub(crate) fn send(
         &mut self,
         client: bool,

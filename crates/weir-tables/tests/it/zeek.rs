@@ -1,8 +1,9 @@
-//! Zeek as the judge: the captures of its own tests, and the `sip.log` and `websocket.log` that they expect.
+//! Comparison with Zeek: the captures of its own tests, and the `sip.log` and `websocket.log` that they expect.
 //!
 //! Those beside the checkout are always compared, and all others in Zeek's sources with
-//! `WEIR_ZEEK=…/zeek/testing/btest cargo test -p weir-tables zeek`. Nothing of them is copied here. `sip` and `websocket` have a row a message; here they are put together as Zeek's scripts do,
-//! which log a request with its answer, and a WebSocket connection: `docs/reference/zeek-differences.md`.
+//! `WEIR_ZEEK=…/zeek/testing/btest cargo test -p weir-tables zeek`. Nothing of them is copied here. `sip` and
+//! `websocket` have a row a message; here rows are joined as Zeek's scripts do, which log a request with its answer,
+//! and a WebSocket connection: `docs/reference/zeek-differences.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -37,7 +38,7 @@ const SIP: &[&str] = &[
     "content_type",
 ];
 
-/// The same of `websocket.log`.
+/// The fields of `websocket.log` that mean the same here.
 const WEBSOCKET: &[&str] = &[
     "id.orig_h",
     "id.orig_p",
@@ -77,7 +78,7 @@ fn addresses(batch: &RecordBatch, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// The ends of a message's connection, as Zeek names them.
+/// The ends of a message's connection, by Zeek's names.
 fn ends(message: &Row, from_originator: bool) -> Row {
     let (originator, responder) = match from_originator {
         true => ("src", "dst"),
@@ -97,7 +98,7 @@ fn ends(message: &Row, from_originator: bool) -> Row {
 /// Returns the rows that Zeek's `base/protocols/sip/main.zeek` logs of these messages. Its analyzer takes messages of
 /// the originator for requests, and those of the other direction for responses.
 fn sip_log(messages: &[Row]) -> Vec<Row> {
-    /// A connection: who began it, and what waits for an answer.
+    /// A connection: its originator, and the request that waits for an answer.
     struct Connection {
         originator: String,
         pending: Option<Row>,
@@ -144,7 +145,7 @@ fn sip_log(messages: &[Row]) -> Vec<Row> {
             set("status_msg", &message["sip.reason_phrase"]);
             set("content_type", &message["sip.content_type"]);
         }
-        // Copies of a request share a line, with the way of each.
+        // Copies of a request share a line, with the Via of each.
         let via = &message["sip.via"];
         if !via.is_empty() {
             let end = via.find(";branch").or_else(|| via.find("; branch"));
@@ -199,7 +200,7 @@ fn line(row: &Row, fields: &[&str]) -> String {
     values.collect::<Vec<_>>().join("\t")
 }
 
-/// Compares all tests of Zeek that expect a log: how many lines agree, and what differs.
+/// Compares all tests of Zeek that expect a log, and fails when lines differ.
 fn compare(
     log: &str,
     table: &str,

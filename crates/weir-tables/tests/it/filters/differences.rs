@@ -1,4 +1,4 @@
-/// See the module.
+/// The differences of filters over headers.
 const DIFFERENCES: &[Difference] = &[
     Difference {
         capture: "ndpi/tests__cfgs__default__pcap__reasm_crash_anon.pcapng",

@@ -1,4 +1,4 @@
-/// Filters over preliminary responses, and which of the packets of [`preliminary`] they select.
+/// Filters over preliminary responses, with the packets of [`preliminary`] that they select.
 const OF_PRELIMINARY: &[(&str, &[u64])] = &[
     ("http.response", &[5, 7, 10, 12, 17]),
     ("http.response.code == 100", &[5]),
@@ -13,7 +13,7 @@ const OF_PRELIMINARY: &[(&str, &[u64])] = &[
     ("http2.headers.status < 300", &[20, 21]),
 ];
 
-/// Requests that have preliminary responses, of HTTP/1.1, of an upgrade, and of HTTP/2 behind that.
+/// Requests with preliminary responses: of HTTP/1.1, of an upgrade, and of HTTP/2 after that.
 fn preliminary() -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     let ends = [([10, 0, 0, 1], 40_000), ([10, 0, 0, 2], 80)];

@@ -1,7 +1,7 @@
-/// Connections, each with its port and what is sent on it in turn, by the client or not.
+/// Connections: each has its port and the octets sent on it in turn, by the client (true) or the server.
 type Talk<'t> = (u16, &'t [(bool, &'t [u8])]);
 
-/// The packets of connections behind one another; each is opened by three.
+/// Returns the packets of connections one after another; each is opened by three packets.
 fn talks(talks: &[Talk<'_>]) -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     for (client, (port, sent)) in (40_000..).zip(talks) {
@@ -37,7 +37,7 @@ const SHELL: &[(bool, &[u8])] = &[
     (false, b"SSH-2.0-OpenSSH_9.2\r\n"),
     (true, b"SSH-2.0-OpenSSH_9.2\r\n"),
 ];
-/// tshark takes what follows on the port of a proxy for HTTP, whatever it is.
+/// tshark reads everything that follows on the port of a proxy as HTTP.
 const TUNNEL: &[(bool, &[u8])] = &[
     (true, b"CONNECT h:7 HTTP/1.1\r\nHost: h\r\n\r\n"),
     (false, b"HTTP/1.1 200 OK\r\n\r\n"),
@@ -57,7 +57,7 @@ const PIECES: &[(bool, &[u8])] = &[
     (true, b"\n"),
 ];
 
-/// `http` was refused: fields of messages select the frames that complete their heads alone.
+/// `http` was refused, because fields of messages select only the frames that complete their heads.
 #[test]
 fn http_is_the_frames_that_carry_octets_of_it() {
     let packets = talks(&[(80, PAGE), (80, TWO), (22, SHELL)]);
@@ -68,7 +68,7 @@ fn http_is_the_frames_that_carry_octets_of_it() {
         ("tcp.len > 0 && !http && !http2", &[24, 25]),
         ("http.request && http", &[4, 8]),
     ];
-    // Each segment is looked at by itself.
+    // Each segment is dissected by itself.
     are_selected(&packets, expected, &["tcp.desegment_tcp_streams:FALSE"]);
 }
 
@@ -87,7 +87,7 @@ fn what_other_protocols_carry_behind_a_head_is_no_http() {
         assert_eq!(selected, expected);
         assert!(by_weir("http2", &path).is_empty());
     }
-    // The response that agrees on HTTP/2 is the last of HTTP/1.
+    // The response that agrees to HTTP/2 is the last of HTTP/1.
     crate::wire::write(&preliminary(), &path);
     let of = |filter| by_weir(filter, &path).into_iter().collect::<Vec<u64>>();
     assert_eq!(of("http && tcp.srcport == 80"), [5, 7, 10, 11, 12, 17]);

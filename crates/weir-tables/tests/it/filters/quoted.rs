@@ -1,4 +1,5 @@
-/// Filters over messages that errors of ICMP quote, and which of the packets of [`quotes`] they select, from 1.
+/// Filters over messages that ICMP errors quote, with the numbers of the packets of [`quotes`] that they select, from
+/// 1.
 const OF_QUOTES: &[(&str, &[u64])] = &[
     ("dns.qry.name", &[1, 2, 3, 6, 8, 9, 14]),
     ("dns.qry.name == \"www.example.org\"", &[1, 2, 3, 6, 8, 9, 14]),
@@ -8,7 +9,7 @@ const OF_QUOTES: &[(&str, &[u64])] = &[
     ("dns.flags.response == 1", &[8, 9]),
     ("dns.a == 192.0.2.80", &[8, 9]),
     ("dns.id == 0x1234", &[1, 2, 3, 4, 6, 8, 9, 14]),
-    // Neither of the two is the answer of the other: they are quoted.
+    // Neither of the two is the answer to the other, because both are quoted.
     ("dns.time", &[]),
     ("sip.Method == \"OPTIONS\"", &[10]),
     ("sip.Call-ID == \"q\"", &[10]),
@@ -16,8 +17,8 @@ const OF_QUOTES: &[(&str, &[u64])] = &[
     ("snmp.community == \"public\"", &[12]),
 ];
 
-/// Datagrams of UDP, and the errors of ICMP that quote them whole or cut: RFC 792 gives 8 octets of what IP carries at
-/// least, RFC 1812 (4.3.2.3) and RFC 4443 (3) as much as fits.
+/// Datagrams of UDP, and the ICMP errors that quote them whole or truncated: RFC 792 gives 8 octets of the payload of
+/// IP at least, RFC 1812 (4.3.2.3) and RFC 4443 (3) as much as fits.
 fn quotes() -> Vec<Vec<u8>> {
     let [desk, server] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
     let datagram = |ports: (u16, u16), payload: &[u8]| {
@@ -31,7 +32,7 @@ fn quotes() -> Vec<Vec<u8>> {
     let mut answer = question.clone();
     (answer[2], answer[7], answer[11]) = (0x81, 1, 0);
     answer.extend(b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\xc0\0\x02\x50");
-    // RFC 6891: OPT.
+    // The question has an OPT record (RFC 6891).
     question.extend(b"\0\0\x29\x10\0\0\0\0\0\0\0");
     let asked = datagram((40_001, 53), &question);
     let answered = datagram((53, 40_001), &answer);
@@ -50,7 +51,7 @@ fn quotes() -> Vec<Vec<u8>> {
     vec![
         asked.clone(),
         error(3, 3, &asked),
-        // Cut within OPT, within the name, and behind the header of UDP.
+        // The quotes are cut within OPT, within the name, and after the header of UDP.
         error(11, 0, &asked[..asked.len() - 6]),
         error(3, 1, &asked[..20 + 8 + 20]),
         error(3, 3, &asked[..20 + 8]),
@@ -62,13 +63,13 @@ fn quotes() -> Vec<Vec<u8>> {
         error(3, 3, &datagram((5060, 5060), options.as_bytes())),
         error(3, 3, &datagram((123, 123), &time)),
         error(3, 3, &datagram((40_002, 161), get)),
-        // A redirect quotes what was sent on, and is no error.
+        // A redirect quotes a packet that was forwarded, and is no error.
         error(5, 1, &asked),
         error(3, 13, &datagram((40_003, 9), &question)),
     ]
 }
 
-/// The same of [`segments`].
+/// Filters over quoted segments, with the packets of [`segments`] that they select.
 const OF_SEGMENTS: &[(&str, &[u64])] = &[
     ("http.request.method == \"GET\"", &[1, 2, 3, 5, 7, 8]),
     ("http.request.uri == \"/a\"", &[1, 2, 3, 5, 7, 8]),
@@ -88,7 +89,7 @@ const OF_SEGMENTS: &[(&str, &[u64])] = &[
     ("tcp.time_delta", &[1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 14]),
 ];
 
-/// Segments of TCP, and the errors that quote them whole or cut.
+/// Segments of TCP, and the errors that quote them whole or truncated.
 fn segments() -> Vec<Vec<u8>> {
     let [desk, server] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
     let segment = |ports: (u16, u16), seq: u32, payload: &[u8]| {
@@ -110,7 +111,7 @@ fn segments() -> Vec<Vec<u8>> {
     let hello = hello();
     vec![
         first.clone(),
-        // Packet too big, whole; cut within a field, and behind the ports.
+        // The packet is too big: it is quoted whole, cut within a field, and cut after the ports.
         error(3, 4, &first),
         error(3, 4, &first[..first.len() - 10]),
         error(3, 4, &first[..28]),
@@ -129,7 +130,7 @@ fn segments() -> Vec<Vec<u8>> {
     ]
 }
 
-/// The first hello of a session that others made.
+/// Returns the first ClientHello of a recorded session.
 fn hello() -> Vec<u8> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/sessions.pcap");
     let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());

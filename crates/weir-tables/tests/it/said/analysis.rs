@@ -1,4 +1,4 @@
-//! The analysis of TCP against tshark's, flag by flag and number by number.
+//! The TCP analysis is compared with tshark's, flag by flag and number by number.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use weir_tables::{Extraction, Scan, ScanOptions, Setting, Settings, Source, Tabl
 use super::{asked, is_same, protocols, texts};
 use crate::tshark;
 
-/// Columns that are true or not, which tshark has or has not.
+/// The columns that are flags.
 const FLAGS: &[&str] = &[
     "flags",
     "retransmission",
@@ -130,7 +130,7 @@ fn tshark_sees_the_same_in_tcp() {
         let names = FLAGS.iter().chain(NUMBERS);
         fields.extend(names.map(|name| format!("tcp.analysis.{name}")));
         let theirs = tshark::rows(&capture.path, &fields, &[]);
-        // A file that tshark does not read says nothing.
+        // A file that tshark does not read gives no result.
         let Ok(theirs) = theirs else { continue };
         let theirs: BTreeMap<u64, Vec<String>> = theirs
             .iter()
@@ -158,7 +158,7 @@ fn tshark_sees_the_same_in_tcp() {
                 let ours = &ours[at];
                 let is_equal = match FLAGS.contains(&name) {
                     true => theirs.is_empty() != (ours[..] == ["true"]),
-                    // tshark has it only beside something else that it says.
+                    // tshark has the value only beside another result of its analysis.
                     false if name == "initial_rtt" => {
                         theirs.is_empty() || is_same_time(&theirs, ours)
                     }
@@ -224,7 +224,7 @@ fn tshark_sees_the_same_in_tcp() {
     }
 }
 
-/// Times that are the same to the nanosecond, however they are written.
+/// Returns whether times are the same to the nanosecond, in any notation.
 fn is_same_time(theirs: &[String], ours: &[String]) -> bool {
     let ([theirs], [ours]) = (theirs, ours) else {
         return false;
@@ -233,7 +233,7 @@ fn is_same_time(theirs: &[String], ours: &[String]) -> bool {
     matches!(parsed, (Ok(theirs), Ok(ours)) if (theirs - ours).abs() < 1e-9)
 }
 
-/// The values of `fields` of each packet that was analysed, in tunnels too, as tshark looks into them.
+/// Returns the values of `fields` of each packet that was analysed, in tunnels too, which tshark decodes.
 fn ours(path: &std::path::Path, fields: &[String]) -> BTreeMap<u64, Vec<Vec<String>>> {
     let extraction = Extraction::named("flow_packets").unwrap();
     let mut settings = Settings::default();

@@ -1,4 +1,4 @@
-//! `dns` against tshark's dns, mdns and llmnr.
+//! `dns` is compared with tshark's dns, mdns and llmnr.
 
 use super::Comparison;
 

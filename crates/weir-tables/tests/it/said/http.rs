@@ -1,4 +1,4 @@
-//! `http` against tshark's http: requests and responses, each by the packet that completed its head.
+//! `http` is compared with tshark's http: requests and responses, each by the packet that completed its head.
 
 use super::Comparison;
 
@@ -126,7 +126,7 @@ const SPACES: &str = "tshark ends a target at its first space";
 const BEHIND: &str = "tshark, whose preferences leave bodies apart, takes a body that begins with POST for a head that goes on into the next response";
 const NUL: &str = "the value begins with a NUL: tshark has none; in a second packet the request itself is the difference";
 
-/// Zeek reads the same.
+/// Zeek finds the same requests.
 const OCTETS: &str = "the method comes octet by octet, in which tshark finds no request";
 
 const REQUEST_DIFFERENCES: &[(&str, &str, &str)] = &[

@@ -1,5 +1,5 @@
-//! `rtp`, `rtcp` and `media` against tshark: packets and reports field by field, streams against
-//! `tshark -z rtp,streams`; over captures, and over calls that are made here with faults that are known.
+//! `rtp`, `rtcp` and `media` are compared with tshark: packets and reports field by field, streams with `tshark -z
+//! rtp,streams`; over captures, and over generated calls with known faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -16,7 +16,7 @@ use crate::sip::{column, read_with_notes};
 use crate::tshark;
 
 type End = (Ipv4Addr, u16);
-/// Payload type and clock of a side.
+/// The payload type and the clock rate of a side.
 type Side = (u8, u64);
 
 const CALLER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -89,7 +89,7 @@ impl Wire {
     }
 }
 
-/// A stream that is made.
+/// A stream that is generated.
 struct Made {
     from: End,
     to: End,
@@ -101,7 +101,7 @@ struct Made {
     lost: u64,
     doubled: u64,
     overtaken: u64,
-    /// Milliseconds that a packet comes late at most.
+    /// The maximum delay of a packet in milliseconds.
     late_ms: u64,
     first_sequence: u16,
 }
@@ -187,7 +187,7 @@ fn reports(sender: u32, source: u32, n: u32, ntp: u64, answers: Option<(u32, u32
     bytes
 }
 
-/// A call whose media have faults, and what was done to both directions.
+/// Writes a call whose media have faults; returns the numbers of both directions.
 fn call(path: &Path, seed: u64, caller: Side, callee: Side) -> [Done; 2] {
     let mut random = Rng::new(seed);
     let mut wire = Wire::default();
@@ -244,7 +244,7 @@ fn call(path: &Path, seed: u64, caller: Side, callee: Side) -> [Done; 2] {
         for (side, (made, other)) in [(&there, &back), (&back, &there)].into_iter().enumerate() {
             let time_ms = 1_000 + u64::from(n) * 5_000 + 700 * side as u64;
             let ntp = (3_900_000_000 + time_ms / 1_000) << 32 | u64::from(n) << 20;
-            // The other side keeps a report for all but 80 ms.
+            // The delay since the last report (DLSR) is shorter than the elapsed time by 80 ms, the round trip.
             let answers = last[1 - side].map(|(middle, then_ms)| {
                 (middle, ((time_ms - then_ms - 80) * 65_536 / 1_000) as u32)
             });
@@ -265,7 +265,7 @@ fn call(path: &Path, seed: u64, caller: Side, callee: Side) -> [Done; 2] {
     done
 }
 
-/// The calls that are made: codecs of the two sides with their clocks.
+/// The generated calls: seed, and the codecs of the two sides with their clock rates.
 const CALLS: &[(u64, Side, Side)] = &[
     (1, (0, 8_000), (8, 8_000)),
     (2, (18, 8_000), (18, 8_000)),
@@ -278,7 +278,7 @@ struct Line {
     ssrc: u32,
     packets: i64,
     lost: i64,
-    /// Deltas and jitters: least, mean, most.
+    /// The deltas and jitters: least, mean, most.
     times: Vec<f64>,
 }
 
@@ -308,7 +308,7 @@ fn lines(path: &Path, arguments: &[&str]) -> Vec<Line> {
     text.lines().filter_map(line).collect()
 }
 
-/// Our streams as such lines; those without a clock have jitters as tshark has them.
+/// Returns our streams as such lines; those without a clock have jitters as tshark has them.
 fn our_lines(path: &Path) -> Vec<Line> {
     let (batch, _) = read_with_notes("media", &[path], 1_000);
     let text = |name: &str| column(&batch, name);
@@ -369,7 +369,7 @@ fn streams_are_those_of_tshark() {
         let (theirs, ours) = (lines(&path, &[]), our_lines(&path));
         same_lines(&format!("call {seed}"), &theirs, &ours);
         compared += ours.len();
-        // And they are what was done.
+        // The rows also have the numbers of the generated call.
         let (batch, _) = read_with_notes("media", &[&path], 10);
         for (side, done) in done.iter().enumerate() {
             let number = |name: &str| column(&batch, name)[side].parse::<u64>().unwrap();
@@ -552,13 +552,13 @@ fn what_is_found_by_content_is_a_stream() {
 }
 
 /// Streams that tshark does not guess: capture, SSRC and packets. They are SRTP between port 443 and another, which
-/// tshark takes for QUIC; weir is right.
+/// tshark decodes as QUIC; weir is right.
 const NOT_GUESSED: [&str; 2] = [
     "ndpi/tests__cfgs__default__pcap__snapchat_call_v1.pcapng\t0x0ea53582\t355",
     "ndpi/tests__cfgs__default__pcap__snapchat_call_v1.pcapng\t0xd13d7af7\t8",
 ];
 
-/// Keys, a pause, and quality: what stands in the capture of a call.
+/// The media of a call show its keys, a pause, and its quality.
 #[test]
 fn a_call_is_told_by_its_media() {
     let folder = tempfile::tempdir().unwrap();
@@ -650,7 +650,7 @@ fn a_call_is_told_by_its_media() {
     assert_eq!(column(&calls, "call.jitter")[0], of("media.jitter_mean"));
 }
 
-/// A flood of what may become streams, and of announcements, stays within the limits.
+/// A flood of possible streams, and of announcements, stays within the limits.
 #[test]
 fn floods_of_media_stay_within_their_limits() {
     let folder = tempfile::tempdir().unwrap();
@@ -673,10 +673,10 @@ fn floods_of_media_stay_within_their_limits() {
         made.ssrc = n + 1;
         send(&mut wire, &mut Rng::new(1), &made, n.into());
     }
-    // One of them goes on after all.
+    // One of them becomes a stream after all.
     made.packets = 50;
     send(&mut wire, &mut Rng::new(1), &made, 30_000);
-    // And a flood of sources where there is a stream.
+    // A flood of sources follows where there is a stream.
     made.packets = 1;
     for n in 0..70_000_u32 {
         made.ssrc = 0x1000_0000 + n;

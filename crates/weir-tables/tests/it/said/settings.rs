@@ -1,4 +1,4 @@
-//! Settings of HTTP/2 and priorities of its streams, beside tshark's.
+//! Settings of HTTP/2 and priorities of its streams are compared with tshark's.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::sip::{column, read_with_notes};
 use crate::tshark;
 use crate::wire::{self, Connection};
 
-/// Wireshark's names of settings, without what they begin with.
+/// Wireshark's names of settings, without their prefix.
 const NAMES: &[&str] = &[
     "header_table_size",
     "enable_push",
@@ -44,7 +44,7 @@ fn update(stream: u32, value: &str) -> Vec<u8> {
     )
 }
 
-/// Frames, one a packet, of the client or not.
+/// Returns frames, one a packet, of the client (true) or the server.
 fn sent() -> Vec<(bool, Vec<u8>)> {
     let first = settings(&[(1, 65_536), (2, 0), (4, 131_072), (6, 262_144)]);
     let ok = |stream| (false, frame(1, 5, stream, b"\x88"));
@@ -134,7 +134,7 @@ fn tshark_reads_the_same_settings_and_priorities_of_http_2() {
         }
     }
 
-    // The last place and the last update of each stream.
+    // The expected values are the last place and the last update of each stream.
     let fields = [
         "http2.streamid",
         "http2.stream_dependency",

@@ -1,4 +1,4 @@
-//! Tables of protocols with small messages against tshark.
+//! Tables of protocols with small messages are compared with tshark.
 
 use super::Comparison;
 
@@ -18,7 +18,7 @@ fn tshark_reads_the_same_in_dhcp() {
 
 const DHCP: &[(&str, &str)] = &[
     ("dhcp.type", "dhcp.type"),
-    // Not dhcp.hw.type: tshark gives the type in the client's identifier (option 61) this name too.
+    // The list lacks dhcp.hw.type: tshark gives the type in the client identifier (option 61) this name, too.
     ("dhcp.option.dhcp", "dhcp.option.dhcp"),
     ("dhcp.id", "dhcp.id"),
     ("dhcp.secs", "dhcp.secs"),
@@ -59,7 +59,7 @@ fn tshark_reads_the_same_in_ntp() {
         table: "ntp",
         frame: "frame.number",
         protocols: &["ntp"],
-        // Control messages are of another form.
+        // Control messages have another form.
         filter: "ntp && !icmp && ntp.flags.mode < 6",
         fields: NTP,
         without: None,

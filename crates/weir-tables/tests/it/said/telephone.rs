@@ -1,6 +1,6 @@
-//! Tables of the telephone's signalling beside SIP and Megaco against tshark.
+//! Tables of telephone signalling other than SIP and Megaco are compared with tshark.
 //!
-//! No capture beside the checkout speaks most of these: `tests/messages/make.py` made some.
+//! No capture beside the checkout has most of these: `tests/messages/make.py` made some.
 
 use super::Comparison;
 
@@ -103,7 +103,7 @@ fn tshark_reads_the_same_in_mgcp() {
         protocols: &["mgcp"],
         filter: "mgcp && !icmp",
         fields: MGCP,
-        // tshark knows it on its ports only.
+        // tshark recognises the protocol on its ports only.
         without: Some(("port.dst", "12427")),
         preferences: &[],
         differences: &[],
@@ -253,7 +253,7 @@ const SCCP: &[(&str, &str)] = &[
 
 #[test]
 fn tshark_reads_the_same_in_tcap() {
-    // tshark gives errors the name that operations have.
+    // tshark gives errors the names of operations.
     let part = |filter, operation: &'static [(&str, &str)], without| Comparison {
         table: "tcap",
         frame: "frame.number",

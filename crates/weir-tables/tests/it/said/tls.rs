@@ -1,4 +1,4 @@
-//! `tls` against tshark's tls and quic: the hellos of both sides, each by the packet that completed it; and
+//! `tls` is compared with tshark's tls and quic: the hellos of both sides, each by the packet that completed it; and
 //! those of DTLS.
 
 use super::Comparison;
@@ -12,7 +12,7 @@ fn tshark_reads_the_same_in_tls() {
         filter,
         fields,
         without: Some(("tls.carrier", "dtls")),
-        // Handshakes on ports of other protocols, and those whose segments came in another order.
+        // The preferences allow handshakes on ports of other protocols, and segments in another order.
         preferences: &[
             "tcp.try_heuristic_first:TRUE",
             "tcp.reassemble_out_of_order:TRUE",
@@ -30,7 +30,7 @@ fn tshark_reads_the_same_in_tls() {
         ),
         part(
             "tls.server_hello.frame",
-            // A server hello with this random asks for another client hello (RFC 8446, 4.1.3).
+            // A ServerHello with this random value is a HelloRetryRequest (RFC 8446, 4.1.3).
             "tls.handshake.type == 2 && !dtls && !openvpn && !icmp && !icmpv6 \
              && !(tls.handshake.random == cf:21:ad:74:e5:9a:61:11:be:1d:8c:02:1e:65:b8:91:c2:a2:11:16:7a:bb:8c:5e:07:9e:09:e2:c8:a8:33:9c)",
             SERVER,

@@ -1,4 +1,4 @@
-//! TLS says the same in segments of any size: hellos, and what its records seal.
+//! TLS has the same rows in segments of any size: hellos, and the contents of its records.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
@@ -10,11 +10,11 @@ use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 
 use super::*;
 
-/// Octets of IPv4's and TCP's headers in these captures: neither has options.
+/// The number of octets of the headers of IPv4 and TCP in these captures: neither has options.
 const IP: usize = 20;
 const TCP: usize = 20;
 
-/// A packet whose segment is cut into pieces of so many octets; one without data is as it was.
+/// Returns a packet whose segment is cut into pieces of `octets` octets; one without data is unchanged.
 fn pieces(packet: &[u8], octets: usize) -> Vec<Vec<u8>> {
     let (headers, data) = packet.split_at(IP + TCP);
     if data.is_empty() {
@@ -33,7 +33,8 @@ fn pieces(packet: &[u8], octets: usize) -> Vec<Vec<u8>> {
     .collect()
 }
 
-/// Cuts the segments of TCP of a capture of raw IP; gives of each packet the number of the one that it is a piece of, from 1.
+/// Cuts the segments of TCP of a capture of raw IP; returns, for each packet, the number of the packet of which it is a
+/// piece, from 1.
 fn cut(capture: &Path, octets: usize, into: &Path) -> Vec<u64> {
     let mut reader = Reader::new(BufReader::new(File::open(capture).unwrap())).unwrap();
     let file = BufWriter::new(File::create(into).unwrap());
@@ -59,8 +60,8 @@ fn cut(capture: &Path, octets: usize, into: &Path) -> Vec<u64> {
     origins
 }
 
-/// The rows of a table, numbers of frames as those of the packets that they are pieces of; in the order of their values, as what ends
-/// in one packet may end in several.
+/// Returns the rows of a table, with numbers of frames as those of the packets of which they are pieces; in the order
+/// of their values, as messages that end in one packet may end in several.
 fn rows(batch: &RecordBatch, origins: Option<&[u64]>) -> Vec<Vec<String>> {
     let schema = batch.schema();
     let is_number = |name: &str| {
@@ -91,7 +92,7 @@ fn rows(batch: &RecordBatch, origins: Option<&[u64]>) -> Vec<Vec<String>> {
     rows
 }
 
-/// A table of a capture has these rows at least, and the same ones where each segment has 1, 3 or 7 octets.
+/// Checks that a table of a capture has at least these rows, and the same ones where each segment has 1, 3 or 7 octets.
 #[track_caller]
 fn is_the_same(table: &str, (capture, keys): (&str, Option<&str>), least: usize) {
     let keys = keys.map(file);
@@ -157,7 +158,7 @@ fn sealed_messages_of_calls_have_all_of_their_segments() {
     }
 }
 
-/// Puts a request to a proxy, and its answer, before what each connection of TCP of a capture of raw IP carries.
+/// Puts a request to a proxy, and its response, before the contents of each TCP connection of a capture of raw IP.
 fn behind_connect(capture: &Path, into: &Path) {
     let request = b"CONNECT server.example:443 HTTP/1.1\r\nHost: server.example:443\r\n\r\n";
     let answer = b"HTTP/1.1 200 Connection established\r\n\r\n";
@@ -175,7 +176,7 @@ fn behind_connect(capture: &Path, into: &Path) {
         packet[IP + 8..IP + 12].copy_from_slice(&ack.to_be_bytes());
         packet
     };
-    // The client's port, and whether it has sent something.
+    // The entries are the client's port, and whether it has sent something.
     let mut clients: Vec<(u16, bool)> = Vec::new();
     while let Some(record) = reader.next().unwrap() {
         let time = record.time_ns.unwrap() as u64;

@@ -1,5 +1,5 @@
-//! WebSocket over HTTP/2 (RFC 8441): messages of a stream are those that a connection of its own has, which tshark judges
-//! elsewhere; it does not read those of streams.
+//! WebSocket over HTTP/2 (RFC 8441): the messages of a stream are those of a connection of its own, which are compared
+//! with tshark elsewhere; tshark does not read those of streams.
 
 use weir_testkit::http2::flag::{END_STREAM, PADDED};
 use weir_testkit::http2::kind::{DATA, PING, RST_STREAM};
@@ -31,7 +31,7 @@ fn response(stream: u32, status: &str) -> Vec<u8> {
     headers(stream, &fields)
 }
 
-/// Both begin, with settings.
+/// Both sides begin with settings.
 fn begun(port: u16, random: &mut Rng) -> Conversation {
     let mut conversation = Conversation::new(port);
     let settings = http2::settings(&[(8, 1)]);
@@ -41,10 +41,10 @@ fn begun(port: u16, random: &mut Rng) -> Conversation {
     conversation
 }
 
-/// A row as text without what says where it is, with the stream and the client's port.
+/// A row as text without its position, with the stream and the client's port.
 type TextRow = (Option<u64>, u16, String);
 
-/// Rows of a capture, and its notes.
+/// Returns the rows of a capture, and its notes.
 fn rows_of(packets: Vec<Vec<u8>>) -> (Vec<TextRow>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("streams.pcap");
@@ -83,7 +83,7 @@ fn rows_of(packets: Vec<Vec<u8>>) -> (Vec<TextRow>, Vec<String>) {
     (found.collect(), notes)
 }
 
-/// Messages of a direction as frames, some compressed, in fragments, with pings between.
+/// The messages of a direction as frames, some compressed, in fragments, with pings between.
 struct Talk {
     from_client: bool,
     deflater: Deflater,
@@ -143,7 +143,7 @@ impl Talk {
     }
 }
 
-/// Octets as frames of data, of any length, some of which are empty or padded.
+/// Returns octets as frames of data, of any length, some of which are empty or padded.
 fn data(stream: u32, bytes: &[u8], random: &mut Rng) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     let mut rest = bytes;
@@ -185,7 +185,7 @@ fn messages_of_streams_are_those_of_connections_of_their_own() {
     let mut talks = streams.map(|_| [Talk::new(true), Talk::new(false)]);
     for _ in 0..40 {
         for from_client in [true, false] {
-            // Frames of all streams side by side.
+            // The frames of all streams are interleaved.
             let mut queues: Vec<VecDeque<Vec<u8>>> = Vec::new();
             for (at, stream) in streams.into_iter().enumerate() {
                 let message = talks[at][usize::from(!from_client)].message(&mut random);
@@ -216,7 +216,7 @@ fn messages_of_streams_are_those_of_connections_of_their_own() {
     }
 }
 
-/// A kind of end or of refusal: what is sent, and the rows and notes of it.
+/// A kind of end or of refusal: the sent frames, and their rows and notes.
 struct Case {
     name: &'static str,
     sent: Vec<(bool, Vec<u8>)>,
@@ -236,7 +236,7 @@ fn cases() -> Vec<Case> {
             sent: with(vec![
                 client(END_STREAM, &text(true, "hi")),
                 server(END_STREAM, &text(false, "ho")),
-                // Nothing of it comes behind.
+                // Nothing follows on this stream.
                 client(0, &text(true, "no")),
             ]),
             rows: &["to_server hi", "to_client ho"],
@@ -350,7 +350,7 @@ fn streams_of_every_kind_have_the_rows_that_they_carry() {
     }
 }
 
-/// Direction, text and violations of a row.
+/// Returns direction, text and violations of a row.
 fn brief(row: &str) -> String {
     let cells: Vec<&str> = row.split('|').collect();
     let text = [cells[0], cells[6], cells[10]].join(" ");
@@ -443,7 +443,7 @@ fn streams_from_before_the_capture_are_read_by_their_frames() {
                 conversation.send(from_client, &bytes, &mut random);
                 expected.push(text);
             }
-            // Fields that cannot be read are passed over.
+            // Fields that cannot be read are skipped.
             let ping = frame_of_stream(PING, 0, 0, &[0; 8]);
             conversation.send(
                 true,
@@ -517,7 +517,7 @@ fn sip(start: &str, call: &str, method: &str, number: u32, body: &str) -> String
     )
 }
 
-/// Calls on streams of one connection, in pieces side by side: `sip` and `calls` have them.
+/// Calls on streams of one connection, whose pieces are interleaved, are in `sip` and `calls`.
 #[test]
 fn calls_on_streams_are_calls() {
     let mut random = Rng::new(7_118);
@@ -543,7 +543,7 @@ fn calls_on_streams_are_calls() {
             let text = sip(start, call, method, number, body);
             let talk = &mut talks[at][usize::from(!from_client)];
             let frame = match stream {
-                // Compressed, as the fields of both agree on.
+                // The message is compressed, as the fields of both sides agree.
                 3 => {
                     let mut deflated = Vec::new();
                     talk.deflater.message(text.as_bytes(), &mut deflated);
