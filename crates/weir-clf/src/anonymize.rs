@@ -29,8 +29,8 @@ pub struct Anonymizer {
     out: Vec<u8>,
 }
 
-/// The kind of a pseudonym; equal texts of two kinds have different pseudonyms, except Call-IDs, which other records quote, and
-/// tags.
+/// The kind of a pseudonym; equal texts of two kinds have different pseudonyms, except Call-IDs, which other records
+/// quote, and tags.
 #[derive(Clone, Copy, Debug)]
 enum PseudonymKind {
     User,

@@ -11,8 +11,8 @@ use crate::forms::{Form, Scratch};
 use crate::reader::Damage;
 use crate::search::Found;
 
-/// Follows the log at a path: returns whole records as they are written, waits for the rest of incomplete ones, and continues in
-/// the new file when the log was rotated, after the last records of the old one.
+/// Follows the log at a path: returns whole records as they are written, waits for the rest of incomplete ones, and
+/// continues in the new file when the log was rotated, after the last records of the old one.
 #[derive(Debug)]
 pub struct Follower {
     path: PathBuf,
@@ -170,7 +170,7 @@ impl Follower {
 struct ReadPiece<'a> {
     bytes: &'a [u8],
     offset: u64,
-    /// True when nothing will follow.
+    /// Whether nothing will follow.
     last: bool,
 }
 

@@ -60,8 +60,8 @@ impl Form {
         }
     }
 
-    /// Reads the record at the beginning of `bytes`, in this form, and its length. There is nothing after `bytes`: a last line
-    /// without its end is read.
+    /// Reads the record at the beginning of `bytes`, in this form, and its length. There is nothing after `bytes`: a
+    /// last line without its end is read.
     ///
     /// # Errors
     /// A [`Fault`]: [`FaultKind::Cut`](crate::FaultKind::Cut) when more bytes may make a record of these,
@@ -135,8 +135,8 @@ impl Encoder {
         self.write(record);
     }
 
-    /// Writes as [`Encoder::push`]. Returns the record's length, and whether the index's values of the record may read back
-    /// differently.
+    /// Writes as [`Encoder::push`]. Returns the record's length, and whether the index's values of the record may read
+    /// back differently.
     #[inline]
     pub(crate) fn write(&mut self, record: &Record<'_>) -> (usize, bool) {
         if self.form != Form::Rfc6873 {

@@ -14,7 +14,7 @@ pub enum Loss {
     Transport,
     /// The direction, sent or received, is lost.
     Direction,
-    /// It is lost whether the message is a retransmission, or the element stateless.
+    /// The distinction of originals, retransmissions and stateless elements is lost.
     Retransmission,
     /// The destination, the source, or a port is lost.
     Address,

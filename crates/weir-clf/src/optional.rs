@@ -5,8 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::record::decimal;
 
-/// The optional fields of a record, in the form of RFC 6873: each is `TAB tag@vendor,length,encoding,value`. They are parsed when
-/// they are needed.
+/// The optional fields of a record, in the form of RFC 6873: each is `TAB tag@vendor,length,encoding,value`. They are
+/// parsed when they are needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Optionals<'a>(&'a [u8]);
 

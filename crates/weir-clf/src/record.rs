@@ -172,8 +172,8 @@ pub fn present(value: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The written form of a value of a message: an empty one as `-`, a single `-` or `?` escaped, so that it is not taken for an
-/// absent one (RFC 6873, section 4.2). Readers never undo it.
+/// The written form of a value of a message: an empty one as `-`, a single `-` or `?` escaped, so that it is not taken
+/// for an absent one (RFC 6873, section 4.2). Readers never undo it.
 #[must_use]
 #[inline]
 pub const fn literal(value: &[u8]) -> &[u8] {
@@ -353,7 +353,7 @@ pub struct Flags {
     pub response: bool,
     /// Whether the message is the first copy or another one.
     pub retransmission: Option<Retransmission>,
-    /// True when the logging element sent the message, false when it received it.
+    /// Whether the logging element sent the message, rather than received it.
     pub sent: Option<bool>,
     /// The transport.
     pub transport: Option<Transport>,

@@ -100,8 +100,8 @@ impl Segment {
         Ok(())
     }
 
-    /// Reads as [`Segment::read`], into a buffer that grows and never shrinks: a reused buffer need not be filled with zeros again.
-    /// Returns the number of bytes that were read.
+    /// Reads as [`Segment::read`], into a buffer that grows and never shrinks: a reused buffer need not be filled with
+    /// zeros again. Returns the number of bytes that were read.
     pub(crate) fn read_into(
         &self,
         start: u64,

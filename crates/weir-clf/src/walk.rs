@@ -24,7 +24,7 @@ pub(crate) struct LogWalk {
     pub(crate) end: u64,
     /// The expected offset of the next one.
     pub(crate) next: u64,
-    /// True when the bytes before are damaged, and counted.
+    /// Whether the bytes before are damaged, and counted.
     pub(crate) lost: bool,
 }
 

@@ -65,7 +65,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         self.get_batch_hashed(keys, each);
     }
 
-    /// Looks up as [`Self::get_batch`], with the hash of each key from [`Self::hash_of`]. A key with another hash is not found.
+    /// Looks up as [`Self::get_batch`], with the hash of each key from [`Self::hash_of`]. A key with another hash is
+    /// not found.
     pub fn get_batch_hashed<'q, Q: Hash + Eq + ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = (&'q Q, u64)>,
@@ -123,8 +124,9 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         }
     }
 
-    /// Looks up many keys, inserts those that are missing, and calls `each` once for each key, in order, with its number and its
-    /// value. A missing value is made by `make` from the number of its key; a repeated key is inserted once.
+    /// Looks up many keys, inserts those that are missing, and calls `each` once for each key, in order, with its
+    /// number and its value. A missing value is made by `make` from the number of its key; a repeated key is inserted
+    /// once.
     ///
     /// Keys may be borrowed forms: `[u8; N]` for itself, `str` for `String`. Only keys that are inserted are made
     /// owned. Aborts the process when memory is exhausted, as [`Self::insert`] does.

@@ -14,10 +14,10 @@ use crate::hash::ProcessKey;
 
 /// Many dictionaries, most of them empty or nearly so, without an allocation each.
 ///
-/// A dictionary here is a number and costs four bytes. (The numbers' list is moved when it grows, by an
-/// eighth each time; nothing else is.) Its entries, up to eight, lie in a block of exactly
-/// their size, beside the blocks of other dictionaries, without an allocator's header and without being hashed; with more entries
-/// it becomes a [`Dict`]. All have the same hasher.
+/// A dictionary here is a number and costs four bytes. (The numbers' list is moved when it grows, by an eighth each
+/// time; nothing else is.) Its entries, up to eight, lie in a block of exactly their size, beside the blocks of other
+/// dictionaries, without an allocator's header and without being hashed; with more entries it becomes a [`Dict`]. All
+/// have the same hasher.
 ///
 /// Freed blocks are used by the next dictionary of that size; memory is returned to the allocator when the arena is
 /// dropped.
@@ -401,8 +401,8 @@ impl<K: Hash + Eq, V, S: BuildHasher + Clone> DictArena<K, V, S> {
         unsafe { entry.read() }
     }
 
-    /// Removes the entry of a key from a dictionary; returns its value. The other entries move into a smaller block; aborts the
-    /// process when there is no memory for that.
+    /// Removes the entry of a key from a dictionary; returns its value. The other entries move into a smaller block;
+    /// aborts the process when there is no memory for that.
     pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, id: DictId, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,

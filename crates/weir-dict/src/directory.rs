@@ -395,7 +395,8 @@ impl<T> Directory<T> {
         self.slab.of_mut(hash).set_over();
     }
 
-    /// Finds the lanes in its segment of the entries with a hash's tag, and prefetches the first of them; needs the line.
+    /// Finds the lanes in its segment of the entries with a hash's tag, and prefetches the first of them; needs the
+    /// line.
     #[inline(always)]
     pub(crate) fn prefetch_entry(&self, hash: u64) -> Lanes {
         let segment = self.segment(hash);

@@ -30,10 +30,10 @@
 //! This crate deliberately knows nothing about packets, flows, clocks, files or threads. It needs
 //! `alloc` only; the feature `std`, on by default, takes the secret from the operating system.
 //!
-//! `unsafe` is allowed in the functions that say so, in seven files: `table.rs` (the tagged word), `table/small.rs` (blocks),
-//! `segment.rs` (entries behind a pointer, one vector comparison, one prefetch), `slab.rs` (segments by
-//! number), `block.rs` and `dict_arena.rs` (blocks of an arena) and `iter.rs` (one lifetime).
-//! Everything else is checked by the compiler.
+//! `unsafe` is allowed in the functions that say so, in seven files: `table.rs` (the tagged word), `table/small.rs`
+//! (blocks), `segment.rs` (entries behind a pointer, one vector comparison, one prefetch), `slab.rs` (segments by
+//! number), `block.rs` and `dict_arena.rs` (blocks of an arena) and `iter.rs` (one lifetime). Everything else is
+//! checked by the compiler.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;

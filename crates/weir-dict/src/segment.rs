@@ -138,8 +138,8 @@ impl<T> Segment<T> {
             __m128i, _mm_cmpeq_epi8, _mm_load_si128, _mm_movemask_epi8, _mm_set1_epi64x,
         };
         let mut line = core::ptr::from_ref(self).cast::<__m128i>();
-        // SAFETY: no instruction, and nothing is read by it. Without it the compiler takes the head, which it reads next,
-        // out of the first vector, by way of the stack.
+        // SAFETY: no instruction, and nothing is read by it. Without it the compiler takes the head, which it reads
+        // next, out of the first vector, by way of the stack.
         #[allow(clippy::pointers_in_nomem_asm_block)]
         unsafe {
             core::arch::asm!("/* {} */", inout(reg) line, options(pure, nomem, nostack, preserves_flags));

@@ -15,9 +15,9 @@
 //! The last ones are what removals leave, so that a table that alternately gains and loses an entry is not moved each
 //! time.
 //!
-//! A block with room for more than one begins with a tag for each entry, as a segment has them; a single key is compared
-//! without being hashed. (Two are told apart by their tags because the processor cannot foresee which of them it is: hits
-//! take 6 ns instead of 10.)
+//! A block with room for more than one begins with a tag for each entry, as a segment has them; a single key is
+//! compared without being hashed. (Two are distinguished by their tags because the processor cannot predict which of
+//! them it is: hits take 6 ns instead of 10.)
 
 /// The word of a single segment.
 pub(crate) const SINGLE: usize = 9;

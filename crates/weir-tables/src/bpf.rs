@@ -88,7 +88,7 @@ struct Assembler {
     base: Base,
     parts: Vec<BpfPart>,
     labels: usize,
-    /// True when some packet is dropped.
+    /// Whether some packet is dropped.
     decides: bool,
 }
 
@@ -400,7 +400,8 @@ impl Assembler {
         }
     }
 
-    /// Tests whether there may be a header of the protocol above the one whose number is loaded: there is none above TCP.
+    /// Tests whether there may be a header of the protocol above the one whose number is loaded: there is none above
+    /// TCP.
     fn test_above(&mut self, protocol: u32, yes: Label, no: Label) {
         match protocol {
             TCP => self.go(yes),
@@ -408,7 +409,8 @@ impl Assembler {
         }
     }
 
-    /// Tests the name of the protocol whose number is loaded. Unless it is well known, there may be further headers above it.
+    /// Tests the name of the protocol whose number is loaded. Unless it is well known, there may be further headers
+    /// above it.
     fn test_protocol(&mut self, test: Test<'_>, yes: Label, no: Label) {
         let wanted = |constant: &Constant| match constant {
             Constant::Text(text) => WELL_KNOWN.iter().find(|(name, _)| name == text),

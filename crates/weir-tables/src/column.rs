@@ -18,7 +18,7 @@ pub struct Table {
     schema: SchemaRef,
     extraction: Option<&'static Extraction>,
     settings: Arc<Settings>,
-    /// True when no columns were left out.
+    /// Whether no columns were left out.
     is_whole: bool,
 }
 
@@ -108,8 +108,8 @@ impl Table {
         Self::new(columns)
     }
 
-    /// The table of records of a user-defined layout: its own columns, and those of the packets that the records carry, if the
-    /// layout declares them. A column of the layout hides a packet's column of the same name.
+    /// The table of records of a user-defined layout: its own columns, and those of the packets that the records carry,
+    /// if the layout declares them. A column of the layout hides a packet's column of the same name.
     #[must_use]
     pub fn records(layout: &weir_layout::Layout) -> Self {
         let own = layout

@@ -193,8 +193,8 @@ impl DisplayFilter {
         !self.messages.is_empty()
     }
 
-    /// Sets the files of the packets, and their decoding. Each file is read when its first packet is tested; a pipe cannot be read
-    /// twice.
+    /// Sets the files of the packets, and their decoding. Each file is read when its first packet is tested; a pipe
+    /// cannot be read twice.
     pub fn read_messages_of(&self, files: &[File], decode: &DecodeOptions) {
         self.messages.set_files(files, decode);
     }

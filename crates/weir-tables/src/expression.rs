@@ -25,7 +25,8 @@ pub enum Expression {
     Calculate(Box<Expression>, Calculation, Box<Expression>),
 }
 
-/// An operation on two integers. The operands of sums, differences and products are such that the result has 64 bits for every row.
+/// An operation on two integers. The operands of sums, differences and products are such that the result has 64 bits
+/// for every row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Calculation {

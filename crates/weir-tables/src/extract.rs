@@ -169,8 +169,8 @@ pub(crate) trait Extract: Send {
     /// Reads a packet, and pushes the rows that it completes. A packet should complete no more than a few.
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows);
 
-    /// Pushes the rows that are still open after the last packet of the last source: returns true when `rows.is_full()`, and is
-    /// called again; false when there are no more.
+    /// Pushes the rows that are still open after the last packet of the last source: returns true when
+    /// `rows.is_full()`, and is called again; false when there are no more.
     fn finish(&mut self, _rows: &mut Rows) -> bool {
         false
     }

@@ -33,7 +33,8 @@ enum GroupPlace {
     None,
     /// The place is the key itself: all keys are small, and there are no slots.
     Key,
-    /// The place is a hash of the key. Several keys may share it, and it has the group that was found last; the slots have all.
+    /// The place is a hash of the key. Several keys may share it, and it has the group that was found last; the slots
+    /// have all.
     Hash,
     /// Keys have places as with [`GroupPlace::Hash`], but there are too many groups, so that none is at its place.
     Crowded,

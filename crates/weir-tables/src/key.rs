@@ -6,8 +6,8 @@ use weir_packet::{Address, Kind};
 
 use crate::{Expression, Row};
 
-/// The layout of the values of a key: equal words are equal values, with NULL equal to NULL, as in GROUP BY. Two ports take one
-/// word, an address two and a half.
+/// The layout of the values of a key: equal words are equal values, with NULL equal to NULL, as in GROUP BY. Two ports
+/// take one word, an address two and a half.
 #[derive(Clone, Debug)]
 pub(crate) struct Key {
     parts: Vec<KeyPart>,
@@ -17,8 +17,8 @@ pub(crate) struct Key {
 #[derive(Clone, Copy, Debug)]
 struct KeyPart {
     kind: Kind,
-    /// The position of the value; an address takes this word and the next, unless all addresses are IPv4, which are numbers of 32
-    /// bits.
+    /// The position of the value; an address takes this word and the next, unless all addresses are IPv4, which are
+    /// numbers of 32 bits.
     value: Place,
     /// The position of the validity: 0 is NULL, and an address has a code for its length.
     validity: Place,

@@ -41,9 +41,9 @@ pub trait Feed: fmt::Debug + Send + Sync {
     /// The value of `frame.file`.
     fn name(&self) -> &str;
 
-    /// Starts the source; returns an endless capture in plain bytes. A read fails with [`io::ErrorKind::WouldBlock`] when no packet
-    /// has arrived for a moment, and now and then anyway, so that rows do not wait for further rows. Packets for which the
-    /// predicate is false may be left out. It is called once.
+    /// Starts the source; returns an endless capture in plain bytes. A read fails with [`io::ErrorKind::WouldBlock`]
+    /// when no packet has arrived for a moment, and now and then anyway, so that rows do not wait for further rows.
+    /// Packets for which the predicate is false may be left out. It is called once.
     ///
     /// An error of the operating system.
     fn start(&self, wanted: Option<&Predicate>) -> io::Result<Box<dyn Read + Send>>;
@@ -95,7 +95,7 @@ impl Read for Follow {
 #[derive(Clone)]
 pub struct CaptureTee {
     kept: Arc<Mutex<CaptureWriter>>,
-    /// True when all records are written, however many.
+    /// Whether all records are written, however many.
     is_of_all: bool,
 }
 

@@ -188,9 +188,9 @@ pub(crate) struct Passed {
     pub(crate) taken: u64,
     /// The number of records that were processed by machine code.
     pub(crate) compiled: u64,
-    /// True when the system gives no memory for machine code: the records were interpreted.
+    /// Whether the system gives no memory for machine code: the records were interpreted.
     pub(crate) is_refused: bool,
-    /// True when the program skips too few records.
+    /// Whether the program skips too few records.
     pub(crate) is_useless: bool,
 }
 
@@ -347,8 +347,9 @@ impl Questions {
         self.whole.program().steps()
     }
 
-    /// Processes records from the beginning of a window, at most `most`, up to one that has to be decoded or is not whole in it.
-    /// `number` is that of the first record, and `ports` has a bit for each port of a capture whose records have ports.
+    /// Processes records from the beginning of a window, at most `most`, up to one that has to be decoded or is not
+    /// whole in it. `number` is that of the first record, and `ports` has a bit for each port of a capture whose
+    /// records have ports.
     pub(crate) fn run(
         &mut self,
         aggregates: &mut [Aggregate],
@@ -374,7 +375,7 @@ impl Questions {
             let left = most.saturating_sub(passed.records);
             let is_compiled = self.sample.left == 0
                 && self.narrow.as_deref().unwrap_or(&self.whole).is_compiled();
-            // It is an array, because a program that selects rows is run once for each of them.
+            // The spaces are an array, because a program that selects rows is run once for each of them.
             let mut spaces: [&mut [u64]; 1 + 2 * PLACES_MAX] = Default::default();
             let mut count = 1;
             spaces[0] = &mut self.state;

@@ -90,7 +90,7 @@ pub(crate) struct Reading<S> {
     ended: Option<Input>,
     gather: Gather<S>,
     errors: Vec<SourceError>,
-    /// True when standard input is all there is to read: a file would have been recognised as a capture before.
+    /// Whether standard input is all there is to read: a file would have been recognised as a capture before.
     is_stdin_alone: bool,
     /// The reason why standard input is no capture, so that there is no result.
     refused: Option<SourceError>,
@@ -99,7 +99,7 @@ pub(crate) struct Reading<S> {
     published: Totals,
     /// The columns of a record layout that are read.
     layout_columns: Vec<usize>,
-    /// True when the source has no data for now.
+    /// Whether the source has no data for now.
     paused: bool,
     /// The number of growing sources that were stopped within a record.
     cut_growing: usize,
@@ -115,7 +115,7 @@ enum Input {
 /// The columns of a capture's file in its rows.
 struct CaptureFile {
     path: String,
-    /// True when the format has interfaces.
+    /// Whether the format has interfaces.
     has_interfaces: bool,
     /// The times to which times of its records are relative.
     times: Box<Cell<Times>>,
@@ -134,7 +134,7 @@ impl CaptureFile {
 /// Decodes records and passes them on.
 struct Gather<S> {
     decoder: Decoder,
-    /// True when columns of packets are read, and not only those of the capture's records.
+    /// Whether columns of packets are read, and not only those of the capture's records.
     needs_headers: bool,
     /// The state of the program of the sink.
     compiling: Compiling,

@@ -22,17 +22,17 @@ pub struct ScanOptions {
     pub batch_rows: usize,
     /// The number of rows of the whole scan, at most.
     pub limit: Option<usize>,
-    /// True when all sources are read at once and their records returned in the order of time.
+    /// Whether all sources are read at once and their records returned in the order of time.
     pub merge: bool,
-    /// True when the records must be in the order of time: the scan fails when they are not.
+    /// Whether the records must be in the order of time: the scan fails when they are not.
     pub sorted: bool,
     /// The capture to which selected records are written, with its limit.
     pub tee: Option<CaptureTee>,
     /// The decoding of ambiguous traffic.
     pub decode: DecodeOptions,
-    /// True when a capture that is slow to read, or compressed, is read ahead on a thread of its own.
+    /// Whether a capture that is slow to read, or compressed, is read ahead on a thread of its own.
     pub read_ahead: bool,
-    /// True when extractions read headers that ICMP errors quote like sent ones, as display filters do.
+    /// Whether extractions read headers that ICMP errors quote like sent ones, as display filters do.
     pub(crate) quotes: bool,
     /// The condition under which queries are compiled to machine code.
     pub compile: Compile,
@@ -70,8 +70,8 @@ impl Default for ScanOptions {
     }
 }
 
-/// A scan of sources, one after the other or merged by time: returns batches of the rows for which the predicate is true. Damage
-/// ends its source, is reported by [`Scan::take_errors`], and the scan continues with the next source.
+/// A scan of sources, one after the other or merged by time: returns batches of the rows for which the predicate is
+/// true. Damage ends its source, is reported by [`Scan::take_errors`], and the scan continues with the next source.
 pub struct Scan {
     reading: Reading<Gathering>,
     cancel: Option<Stop>,
@@ -89,7 +89,7 @@ pub(crate) struct Rows {
 pub(crate) struct Gathering {
     rows: Rows,
     extract: Option<Box<dyn Extract>>,
-    /// True when the row depends on its record only.
+    /// Whether the row depends on its record only.
     is_of_record: bool,
     /// The program that skips records for which the predicate does not hold, and the framing of its records.
     selector: Option<((Framing, LinkType), Box<Questions>)>,

@@ -132,8 +132,8 @@ impl SharedScan {
         true
     }
 
-    /// The certificate of a part of a capture that was read to its end, by which it is compared with the parts that others have
-    /// read: `None` when it is not a part, or was not read to its end.
+    /// The certificate of a part of a capture that was read to its end, by which it is compared with the parts that
+    /// others have read: `None` when it is not a part, or was not read to its end.
     #[must_use]
     pub fn certificate(&self) -> Option<Certificate> {
         let part = self.part.as_ref()?;
@@ -216,7 +216,7 @@ impl SharedScan {
         &mut self.reading.sink_mut().groups
     }
 
-    /// The groups, to keep.
+    /// The groups, by value.
     #[must_use]
     pub fn into_groups(self) -> Vec<Aggregate> {
         self.reading.into_sink().groups

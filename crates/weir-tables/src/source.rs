@@ -150,8 +150,8 @@ impl From<String> for Location {
     }
 }
 
-/// Locations are equal when their bytes are the same. Keys of objects are compared as texts: as paths `a//b` and `a/b` would be
-/// equal.
+/// Locations are equal when their bytes are the same. Keys of objects are compared as texts: as paths `a//b` and `a/b`
+/// would be equal.
 impl PartialEq for Location {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -205,7 +205,7 @@ pub struct Source {
     location: Location,
     layout: Option<Arc<Layout>>,
     growth: Growth,
-    /// True when records are skipped that repeat one directly before.
+    /// Whether records are skipped that repeat one directly before.
     dedup: bool,
     /// The name that replaces the location.
     name: Option<Arc<str>>,

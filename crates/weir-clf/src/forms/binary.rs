@@ -605,7 +605,8 @@ mod tests {
                 }
                 // The first group has the value of all.
                 tag::MESSAGE => {}
-                // Other groups are left out: RFC 6873 has no place for them, as only vendors with a number may add fields.
+                // Other groups are left out: RFC 6873 has no place for them, as only vendors with a number may add
+                // fields.
                 _ => {}
             }
             rest = rest.get(end..).unwrap_or_default();

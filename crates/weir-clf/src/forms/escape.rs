@@ -40,8 +40,8 @@ const HIGH: u64 = ONES << 7;
 
 /// Returns whether `text` has no space and no control byte, so that it can be a word of a line.
 ///
-/// Words are short: with eight bytes of a register at a time, writing one takes three quarters of the time that it takes
-/// with a loop over bytes.
+/// Words are short: with eight bytes of a register at a time, writing one takes three quarters of the time that it
+/// takes with a loop over bytes.
 pub(crate) fn is_word(text: &[u8]) -> bool {
     let (chunks, rest) = text.as_chunks::<8>();
     // The last eight bytes overlap those before; fewer than eight are filled up.
@@ -72,8 +72,8 @@ const fn breaks_word(eight: u64) -> u64 {
     (low | delete) & HIGH
 }
 
-/// Appends a mandatory field in the form of a line: TAB as a space, other control bytes as `%` and two digits, an empty field as
-/// absent. Returns whether anything was changed.
+/// Appends a mandatory field in the form of a line: TAB as a space, other control bytes as `%` and two digits, an empty
+/// field as absent. Returns whether anything was changed.
 pub(crate) fn push_clean(field: &[u8], out: &mut Vec<u8>) -> bool {
     if field.is_empty() {
         out.extend_from_slice(ABSENT);

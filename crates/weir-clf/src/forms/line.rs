@@ -182,7 +182,8 @@ const fn stands_alone(value: &[u8]) -> bool {
     !matches!(value, [b'"', ..] | b"?" | b"+" | b"--")
 }
 
-/// The Contact that is the only optional field, when it is written as it is; `Some(None)` when there is no optional field.
+/// The Contact that is the only optional field, when it is written as it is; `Some(None)` when there is no optional
+/// field.
 #[inline]
 fn plain_contact(optional: Optionals<'_>) -> Option<Option<&[u8]>> {
     if optional.is_empty() {

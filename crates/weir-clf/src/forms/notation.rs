@@ -11,7 +11,7 @@ pub(crate) trait Notation {
     const RECORD_BYTES_MAX: usize = 0xff_ffff;
     /// The number of bytes at the end of a searched buffer that may be the beginning of a match.
     const KEPT_BYTES: usize = 1;
-    /// True if bytes that begin like a record, anywhere in a log, are one. The binary draft has bodies as they were in
+    /// Whether bytes that begin like a record, anywhere in a log, are one. The binary draft has bodies as they were in
     /// the message, whose sender may have put the bytes of a record there; the other forms have them in one line.
     const ANYWHERE: bool = true;
 

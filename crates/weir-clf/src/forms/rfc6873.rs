@@ -275,8 +275,8 @@ fn short(bytes: &[u8]) -> Fault {
     Fault::at(if begins { bytes.len() } else { 0 }, kind)
 }
 
-/// The offset, from `from` on, where a record may begin: after a line feed, `A`, six digits, a comma. An incomplete beginning at
-/// the end of `bytes` counts.
+/// The offset, from `from` on, where a record may begin: after a line feed, `A`, six digits, a comma. An incomplete
+/// beginning at the end of `bytes` counts.
 #[must_use]
 pub fn resynchronise(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
@@ -305,7 +305,7 @@ pub struct Encoder {
     losses: Losses,
     second: u64,
     second_digits: [u8; 10],
-    /// True when the last record was written with changes.
+    /// Whether the last record was written with changes.
     changed: bool,
 }
 

@@ -21,8 +21,8 @@ use crate::walk::LogWalk;
 /// The policy of synchronising written records to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fsync {
-    /// Data is synchronised when a segment is sealed, and otherwise when the system does it. A crash of the program loses nothing
-    /// that was acknowledged; a crash of the machine may.
+    /// Data is synchronised when a segment is sealed, and otherwise when the system does it. A crash of the program
+    /// loses nothing that was acknowledged; a crash of the machine may.
     #[default]
     Never,
     /// Data is synchronised before records are acknowledged; one call for all that wait.
@@ -284,7 +284,7 @@ impl Live {
         }
     }
 
-    /// Gives up a sidecar that cannot be written: the log matters more.
+    /// Removes a sidecar that cannot be written: the log matters more.
     fn note(&mut self, wrote: io::Result<()>) {
         if let Err(error) = wrote {
             self.sidecar = None;
@@ -413,7 +413,8 @@ impl SidecarFile {
     }
 }
 
-/// Checks that records of the form can follow: nothing is cut off the end of a file that is not a log, or is one of another form.
+/// Checks that records of the form can follow: nothing is cut off the end of a file that is not a log, or is one of
+/// another form.
 fn is_log_of<N: Notation>(segment: &Segment) -> io::Result<()> {
     let refuse = |text: String| Err(io::Error::new(io::ErrorKind::InvalidData, text));
     match segment.form()? {

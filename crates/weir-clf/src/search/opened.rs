@@ -15,7 +15,7 @@ pub(crate) struct Opened {
     pub(crate) segment: Segment,
     pub(crate) sidecar: Option<Sidecar>,
     pub(crate) form: Form,
-    /// True if lines of the text draft refer to earlier ones.
+    /// Whether lines of the text draft refer to earlier ones.
     refers: OnceLock<bool>,
 }
 

@@ -29,9 +29,9 @@ const PIECE_BYTES: u64 = 256 << 10;
 pub(crate) struct SegmentPiece {
     segment: usize,
     pub(crate) span: LogSpan,
-    /// True when a record begins where the span does, if anything does.
+    /// Whether a record begins where the span does, if anything does.
     aligned: bool,
-    /// True when a record ends where the span does, as far as is known.
+    /// Whether a record ends where the span does, as far as is known.
     closed: bool,
 }
 
@@ -137,7 +137,7 @@ struct PieceBytes<'a> {
     /// Records that begin before this belong to the piece.
     limit: usize,
     aligned: bool,
-    /// True when nothing follows in the log.
+    /// Whether nothing follows in the log.
     whole: bool,
 }
 
@@ -270,8 +270,8 @@ impl Job<'_> {
                 Err(_) => {}
             }
         }
-        // Bytes without the needle are checked for damage, and a record that begins here may have it after the bytes that were
-        // read.
+        // Bytes without the needle are checked for damage, and a record that begins here may have it after the bytes
+        // that were read.
         let mut pass = |bytes: &[u8], _whole: bool, _offset: u64| {
             Ok(match Rfc6873::hop(bytes) {
                 Some(len) => Ok(len),

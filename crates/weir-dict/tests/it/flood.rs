@@ -4,7 +4,7 @@ use weir_dict::Dict;
 
 use crate::hashers::{Quality, State};
 
-/// With equal hashes everything stays right, and memory stays in proportion.
+/// Colliding keys are found, and memory stays in proportion.
 #[test]
 fn colliding_keys_are_kept_and_found_in_bounded_memory() {
     for quality in [Quality::Constant, Quality::Sixteen] {

@@ -28,7 +28,7 @@ pub(super) struct MessageField {
     table: &'static Extraction,
     /// Columns that have its values, each with the column that numbers the frame.
     places: Vec<(String, &'static str)>,
-    /// True when the texts are addresses.
+    /// Whether the texts are addresses.
     is_address: bool,
     /// The field is of HTTP/2, or of earlier versions, which share a table; `None` for other protocols.
     is_http2: Option<bool>,

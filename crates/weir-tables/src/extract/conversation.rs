@@ -24,7 +24,7 @@ pub(crate) enum Piece<'p> {
 #[derive(Debug)]
 pub(crate) struct Conversation<F> {
     framers: [F; 2],
-    /// True when a message was found, or the port is that of the protocol.
+    /// Whether a message was found, or the port is that of the protocol.
     is_sure: bool,
 }
 

@@ -207,7 +207,7 @@ struct DnsItem<'m> {
     message: Message<'m>,
     ask: Ask,
     time_ns: Option<i64>,
-    /// True when octets of the message were not captured.
+    /// Whether octets of the message were not captured.
     is_cut: bool,
     question: OnceCell<Option<Question<'m>>>,
     name: OnceCell<String>,

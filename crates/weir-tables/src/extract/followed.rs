@@ -67,14 +67,14 @@ impl<C> From<Option<C>> for Begin<C> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Looks {
     octets_max: u64,
-    /// True when the ports are those of the protocol, so that a connection without a message counts as not understood.
+    /// Whether the ports are those of the protocol, so that a connection without a message counts as not understood.
     is_expected: bool,
 }
 
 /// The number of octets of other protocols that are searched in a connection before a message is recognised.
 const SEARCH_OCTETS_MAX: u64 = 1 << 16;
-/// The same limit for connections with messages that often precede the protocol, such as requests before the one that upgrades a
-/// connection.
+/// The same limit for connections with messages that often precede the protocol, such as requests before the one that
+/// upgrades a connection.
 const SEARCH_BEHIND_OCTETS_MAX: u64 = 1 << 20;
 /// The number of octets of a direction that wait to be recognised, at most: the longest message of DNS.
 const BEGUN_OCTETS_MAX: usize = 2 + u16::MAX as usize;
@@ -106,7 +106,7 @@ impl Looks {
 struct Undecided {
     /// The number of octets that were something else.
     passed: u64,
-    /// True when something was found that mostly precedes the protocol.
+    /// Whether something was found that mostly precedes the protocol.
     is_before: bool,
     /// The possible beginning of a message in each direction, and the pieces in which it came.
     begun: [Vec<u8>; 2],
@@ -339,7 +339,8 @@ impl<C> Followed<C> {
         Interest::Follow
     }
 
-    /// Classifies octets of a connection that is not followed, with those of their direction that were not recognised before.
+    /// Classifies octets of a connection that is not followed, with those of their direction that were not recognised
+    /// before.
     fn judge(
         &mut self,
         looks: Looks,

@@ -26,7 +26,7 @@ struct Lookups(Pairs<Way>);
 /// A lookup that becomes a row.
 struct PartlySeen<'l> {
     lookup: &'l Lookup<Way>,
-    /// True when octets of its question or its answer were not captured.
+    /// Whether octets of its question or its answer were not captured.
     is_cut: bool,
 }
 

@@ -197,7 +197,7 @@ pub(super) trait Protocol: Default + Send + 'static {
         Self::is_expected(ports)
     }
 
-    /// True when a column marks truncated messages.
+    /// Whether a column marks truncated messages.
     const TELLS_CUT: bool = false;
 
     /// Returns the end of the message at the beginning of these bytes of a stream.
@@ -509,7 +509,7 @@ impl<P: Protocol> Extract for Messages<P> {
 pub(super) struct Framer<P> {
     /// The beginning of a message whose end did not come yet.
     begun: Vec<u8>,
-    /// True when the next octets may be the rest of a message.
+    /// Whether the next octets may be the rest of a message.
     is_lost: bool,
     protocol: std::marker::PhantomData<P>,
 }

@@ -1,5 +1,5 @@
-//! The payloads of packets: TLS is decrypted where its secrets are known, and messages that probes forward by HEP replace those
-//! packets.
+//! The payloads of packets: TLS is decrypted where its secrets are known, and messages that probes forward by HEP
+//! replace those packets.
 
 use std::collections::HashMap;
 use std::sync::Arc;

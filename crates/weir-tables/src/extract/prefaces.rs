@@ -14,7 +14,7 @@ use super::opened::{HEP_MAGIC, pass};
 pub(super) struct Prefaces {
     open: HashMap<u64, [PrefaceSide; 2]>,
     given_up: u64,
-    /// True when octets that may become a TLS hello are held, too.
+    /// Whether octets that may become a TLS hello are held, too.
     holds_hellos: bool,
 }
 

@@ -26,8 +26,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 /// The number of octets of a packet's header (RFC 2865, 3).
 const HEADER_OCTETS: u16 = 20;
 
-/// A request is sent again with the same identifier and authenticator; another one may have the same identifier at once (RFC 2865,
-/// 2.5 and 3).
+/// A request is sent again with the same identifier and authenticator; another one may have the same identifier at once
+/// (RFC 2865, 2.5 and 3).
 #[derive(Default)]
 struct Radius(Requests<u8>);
 

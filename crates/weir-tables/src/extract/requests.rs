@@ -18,7 +18,7 @@ pub(super) struct OpenRequest {
     /// The octets that a request has in common with its retransmissions, and not with another request of the same
     /// number; 0 for protocols whose numbers are long enough.
     content: u128,
-    /// True when the request ended without a response.
+    /// Whether the request ended without a response.
     is_over: bool,
 }
 
@@ -140,7 +140,8 @@ mod tests {
         if is_back { way.back() } else { way }
     }
 
-    /// A clock that is set, either way, keeps no response from its request; the time between them is unknown where it was set back.
+    /// A clock that is set, either way, keeps no response from its request; the time between them is unknown where it
+    /// was set back.
     #[test]
     fn responses_are_those_of_their_requests_whatever_the_clock_says() {
         for (time_s, passed_s, told) in [

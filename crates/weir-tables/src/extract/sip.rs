@@ -219,8 +219,8 @@ fn host(uri: Option<Uri<'_>>) -> Option<Value<'_>> {
     filled(uri.host)
 }
 
-/// The address of an IPv6 reference (RFC 3261, 25.1): Wireshark shows that of Via without its brackets, and those of URIs with
-/// them.
+/// The address of an IPv6 reference (RFC 3261, 25.1): Wireshark shows that of Via without its brackets, and those of
+/// URIs with them.
 fn without_brackets(host: &[u8]) -> &[u8] {
     match host {
         [b'[', address @ .., b']'] => address,

@@ -40,7 +40,7 @@ pub(crate) fn has(name: &str) -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 struct RecordRow {
     kind: Option<u8>,
-    /// True when the type hides an encrypted one, as in TLS 1.3.
+    /// Whether the type hides an encrypted one, as in TLS 1.3.
     is_opaque: bool,
     version: Option<u16>,
     length: Option<u16>,
@@ -90,7 +90,7 @@ const SEARCH_BYTES_MAX: usize = 1 << 16;
 const HELD_BYTES_MAX: usize = 256 << 20;
 /// The number of conversations of QUIC whose hellos are awaited.
 const QUIC_MAX: usize = 1 << 14;
-/// A server's hello, with its header, that is looked into.
+/// The type of a ServerHello, whose version is read.
 const SERVER_HELLO: u8 = 2;
 
 impl Item for RecordRow {
@@ -105,7 +105,7 @@ struct RecordConnection {
     /// The number of octets that were searched before TLS began.
     seen: usize,
     is_tls: bool,
-    /// True when the server chose TLS 1.3.
+    /// Whether the server chose TLS 1.3.
     is_private: bool,
     sides: [RecordSide; 2],
 }

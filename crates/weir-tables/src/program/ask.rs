@@ -91,8 +91,8 @@ pub(super) enum From {
 }
 
 impl ProgramPlan {
-    /// The branches of all aggregates; `None` when one of them needs more than plain fields of packets, or of the records of a
-    /// layout.
+    /// The branches of all aggregates; `None` when one of them needs more than plain fields of packets, or of the
+    /// records of a layout.
     pub(super) fn new(aggregates: &[&[Branch]], layout: Option<&Layout>) -> Option<Self> {
         let mut asked = Self::default();
         for (aggregate, branches) in aggregates.iter().enumerate() {

@@ -36,7 +36,8 @@ static SLOTS: Mutex<Vec<Arc<Slot>>> = Mutex::new(Vec::new());
 
 /// The number of programs that are stored.
 const SLOTS_MAX: usize = 32;
-/// The maximum number of words of the constants of a cached program: more are those of long lists, whose copies would be large.
+/// The maximum number of words of the constants of a cached program: more are those of long lists, whose copies would
+/// be large.
 const CONSTANT_WORDS_MAX: usize = 4096;
 
 /// The latest compilation of this program.

@@ -61,15 +61,15 @@ pub(crate) struct MeasurePlan {
     /// The index of the word in the state.
     pub(crate) at: usize,
     pub(crate) flag: u64,
-    /// True when the measure counts rows, NULL or not.
+    /// Whether the measure counts rows, NULL or not.
     pub(crate) counts_rows: bool,
     /// The operation that combines a value with the word; `None` for counts.
     pub(crate) operation: Option<Operation>,
 }
 
 impl MeasurePlan {
-    /// The update for a function of numbers of a kind; `None` when it takes more than one operation, or depends on the order of the
-    /// rows.
+    /// The update for a function of numbers of a kind; `None` when it takes more than one operation, or depends on the
+    /// order of the rows.
     pub(crate) fn new(function: &Function, kind: Kind, at: usize, flag: u64) -> Option<Self> {
         let signed = matches!(kind, Kind::I64 | Kind::Time);
         let operation = match function {

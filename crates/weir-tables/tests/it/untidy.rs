@@ -153,8 +153,8 @@ fn hellos_are_found_in_small_records_and_from_either_side() {
     );
 }
 
-/// Connections of the same ports, packets of the server before the client's, Retry, several packets in a datagram and hellos
-/// in several datagrams (RFC 9000, 5.2, 7.2 and 12.2): each hello has its row.
+/// Connections of the same ports, packets of the server before the client's, Retry, several packets in a datagram and
+/// hellos in several datagrams (RFC 9000, 5.2, 7.2 and 12.2): each hello has its row.
 #[test]
 fn connections_of_quic_are_known_by_their_identifiers() {
     let Some(path) = report("quic-ports--quic") else {

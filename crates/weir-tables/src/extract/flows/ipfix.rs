@@ -1,8 +1,8 @@
 //! Aliases of the columns of `flows`: those of IPFIX and NetFlow.
 
-/// A name, and the column that it stands for. The names are those of IPFIX (IANA's registry of information elements), with
-/// `reverse` before those of the responder's packets (RFC 5103), and those of NetFlow version 9 (RFC 3954, 8), whose `OUT` are the
-/// responder's. Times are timestamps, whatever unit a name has.
+/// A name, and the column that it stands for. The names are those of IPFIX (IANA's registry of information elements),
+/// with `reverse` before those of the responder's packets (RFC 5103), and those of NetFlow version 9 (RFC 3954, 8),
+/// whose `OUT` are the responder's. Times are timestamps, whatever unit a name has.
 pub(crate) const ALIASES: &[(&str, &str)] = &[
     ("flowId", "flow.id"),
     ("sourceIPv4Address", "ip.src"),

@@ -44,9 +44,9 @@ pub struct Lifted<'p> {
     pub frame: u64,
 }
 
-/// Finds the messages of a capture: over UDP, in SCTP user messages, and over TCP behind TPKT headers (RFC 3525, D.2). On the ports
-/// of the protocol (2944, 2945), and under its SCTP identifier, each payload that looks like a message in some encoding is one; on
-/// other ports of UDP and TCP it has to decode, too.
+/// Finds the messages of a capture: over UDP, in SCTP user messages, and over TCP behind TPKT headers (RFC 3525, D.2).
+/// On the ports of the protocol (2944, 2945), and under its SCTP identifier, each payload that looks like a message in
+/// some encoding is one; on other ports of UDP and TCP it has to decode, too.
 ///
 /// Fragments, segments and chunks are reassembled, and tunnels decoded, as [`weir_flow::Payloads`] does; messages that
 /// probes forward by HEP are read in place of the forwarding packets, and a header of the PROXY protocol is skipped.

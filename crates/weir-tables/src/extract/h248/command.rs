@@ -70,7 +70,7 @@ pub(super) struct CommandRow {
     pub(super) command: Option<&'static str>,
     pub(super) optional: bool,
     pub(super) wildcard_return: bool,
-    /// True when the command may have several replies.
+    /// Whether the command may have several replies.
     pub(super) many: bool,
     pub(super) repetitions: u32,
     pub(super) pendings: u32,
@@ -332,7 +332,7 @@ struct Names {
     field: &'static str,
     /// The number of nested records around the identifiers of the command itself.
     ids_depth: Option<usize>,
-    /// True when the next value has been named by its alternative.
+    /// Whether the next value has been named by its alternative.
     is_named: bool,
 }
 

@@ -62,7 +62,7 @@ pub(super) struct Announced {
     events: u64,
     /// The ends of the calls that announced something, by Call-ID.
     calls: HashMap<String, Arc<CallEnd>>,
-    /// True when one of them is for fax, which does not look like RTP.
+    /// Whether one of them is for fax, which does not look like RTP.
     has_faxes: bool,
 }
 
@@ -132,8 +132,8 @@ impl Announced {
         }
     }
 
-    /// Adds an announcement for a socket. Beside the others of the same description (`is_same`), it replaces earlier announcements
-    /// of the call; those of other calls stay.
+    /// Adds an announcement for a socket. Beside the others of the same description (`is_same`), it replaces earlier
+    /// announcements of the call; those of other calls stay.
     pub(super) fn insert(&mut self, end: Endpoint, announcement: Arc<Announcement>, is_same: bool) {
         self.has_faxes |= announcement.media.is_fax();
         let is_new = !self.sockets.contains_key(&end);
@@ -178,8 +178,9 @@ impl Announced {
         Some(chosen)
     }
 
-    /// Chooses the announcement of a packet among all of a socket: by its source (RFC 5576), by whether a call announced both
-    /// sockets, by the identifier of the media in its header, and by its payload type (RFC 9143, 9.2), the latest first.
+    /// Chooses the announcement of a packet among all of a socket: by its source (RFC 5576), by whether a call
+    /// announced both sockets, by the identifier of the media in its header, and by its payload type (RFC 9143, 9.2),
+    /// the latest first.
     fn choose(
         &self,
         end: Endpoint,

@@ -137,7 +137,7 @@ impl Finder {
 /// Finds RTP and RTCP in datagrams, by the addresses that signalling announced and by content.
 #[derive(Default)]
 pub(in crate::extract) struct MediaFinder {
-    /// True when nothing is searched for by content.
+    /// Whether nothing is searched for by content.
     only_announced: bool,
     announced: Announced,
     candidates: HashMap<(Pair, u32), Candidate>,

@@ -1,5 +1,5 @@
-//! Handshakes over datagrams: DTLS, and Initial packets of QUIC. Connections of the same ports are distinguished by the first
-//! datagram of the client: its connection ID (RFC 9000, 5.2), or the random value of its hello (RFC 6347, 4.2.8).
+//! Handshakes over datagrams: DTLS, and Initial packets of QUIC. Connections of the same ports are distinguished by the
+//! first datagram of the client: its connection ID (RFC 9000, 5.2), or the random value of its hello (RFC 6347, 4.2.8).
 
 use std::collections::{HashMap, VecDeque};
 
@@ -28,7 +28,8 @@ pub(super) struct Datagrams {
 #[derive(Default)]
 struct Talks {
     talks: VecDeque<Talk>,
-    /// Initial packets of QUIC that cannot be decrypted yet: those of a server may be captured before the first one of the client.
+    /// Initial packets of QUIC that cannot be decrypted yet: those of a server may be captured before the first one of
+    /// the client.
     early: VecDeque<Early>,
 }
 

@@ -43,7 +43,7 @@ pub struct WebSocketEnds {
     pub handshake: Option<Handshake>,
     /// The parameters of permessage-deflate in the response of the server.
     pub agreed: Option<String>,
-    /// True when the capture began later than the connection.
+    /// Whether the capture began later than the connection.
     pub mid_stream: bool,
 }
 
@@ -246,8 +246,8 @@ pub(crate) enum Opening {
     StreamsFromMiddle { from_client: bool },
 }
 
-/// Classifies the first bytes of a connection. After a SYN, and after another message, a connection has a handshake: `place` says
-/// whether the SYN was captured, and how many bytes are before these.
+/// Classifies the first bytes of a connection. After a SYN, and after another message, a connection has a handshake:
+/// `place` is whether the SYN was captured, and how many bytes are before these.
 pub(crate) fn begins(bytes: &[u8], (saw_start, offset): (bool, u64)) -> Begin<Opening> {
     match http::Streams::begins(bytes) {
         StreamsBegin::Client => return Begin::With(Opening::StreamsOfClient),
@@ -375,7 +375,7 @@ mod tests {
             (b"POST / HTTP/1.1\r\n", None),
             (b"\x81\x02hi", Some(false)),
             (b"\x81\x82\0\0\0\0hi\x89\x80\0\0\0\0", Some(true)),
-            // A text that continues later is a server's; one that is not UTF-8 is none.
+            // A text that continues later is a server's; bytes that are not UTF-8 are no WebSocket's.
             (b"\x81\x7e\x10\x00abc", Some(false)),
             (b"\x81\x02\xff\xff", None),
             // These are DNS over TCP, TLS, SSH and SIP.

@@ -45,7 +45,7 @@ struct SocketStream {
     socket: Option<Socket>,
     /// The directions that have ended, to the server and to the client.
     ended: [bool; 2],
-    /// True when the data of the stream wait for the request or the response.
+    /// Whether the data of the stream wait for the request or the response.
     is_awaited: bool,
     /// The number of its bytes that count for the limit.
     counted: usize,
