@@ -267,7 +267,7 @@ impl Compiler {
             Expr::Const(bytes) => {
                 let most = i64::try_from(Layout::RECORD_LEN_MAX).unwrap_or(i64::MAX);
                 if !(0..most).contains(&bytes) {
-                    let expected = format!("a place from 0 to {most}");
+                    let expected = format!("an offset from 0 to {most}");
                     let found = bytes.to_string();
                     return Err(FaultAt::new(
                         ErrorKind::Value,
@@ -378,12 +378,12 @@ impl Compiler {
         if bit == 0 {
             return Ok(());
         }
-        let found = format!("bit {bit} of a byte");
+        let found = format!("an offset at bit {bit} of a byte");
         let fault = FaultAt::new(
             ErrorKind::Place,
             at,
             element,
-            "a place at a whole byte",
+            "an offset at a whole byte",
             found,
         );
         Err(fault.hint(format!(
@@ -427,8 +427,8 @@ impl Compiler {
     /// Enters the column of an enumeration's names.
     pub(super) fn enter_extra(&mut self, name: String, at: At, element: &str) -> Checked<()> {
         if self.names.contains_key(&name) || self.extra_names.insert(name.clone(), ()).is_some() {
-            let expected = "a free name for the column of its enum's names";
-            let found = format!("`{name}`, which is taken");
+            let expected = "an unused name for the column of its enum's names";
+            let found = format!("`{name}`, which is already used");
             return Err(FaultAt::new(
                 ErrorKind::Duplicate,
                 at,
@@ -448,7 +448,7 @@ impl Compiler {
                 ErrorKind::Limit,
                 at,
                 "enum",
-                "fewer enumerations",
+                "fewer enums",
                 "65535",
             ));
         }
@@ -481,7 +481,7 @@ impl Compiler {
                 ErrorKind::Name,
                 name.at,
                 element,
-                "a field that stands before",
+                "a field defined before",
                 found,
             )
             .near(&name.text, self.names.keys().map(String::as_str))
@@ -523,7 +523,7 @@ impl Names for Compiler {
                 ))
             }
             None => {
-                let expected = "an integer field that stands before";
+                let expected = "an integer field defined before";
                 let known = self.names.iter().filter(|(_, index)| integer(index));
                 Err(
                     FaultAt::new(ErrorKind::Name, at, "", expected, format!("`{name}`"))
@@ -537,7 +537,7 @@ impl Names for Compiler {
         let field = self.layout.fields.get(usize::from(field));
         let names = field.and_then(|field| self.layout.enums.get(usize::from(field.enumeration)));
         let Some(names) = names else {
-            let expected = "a number, as the field has no enum";
+            let expected = "a number, because the field has no enum";
             return Err(FaultAt::new(
                 ErrorKind::Name,
                 at,

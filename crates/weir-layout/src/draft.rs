@@ -164,7 +164,7 @@ fn read_file(
             at,
             "",
             "TOML",
-            format!("a fault in it: {message}"),
+            format!("an error in it: {message}"),
         )
     })?;
     let whole = Section::whole(table.get_ref(), Source { text, file });
@@ -190,7 +190,10 @@ fn read_base(
         .any(|(known, _)| known.as_deref() == Some(path.text.as_str()))
     {
         let found = format!("`{}`, which leads back to itself", path.text);
-        return Err(fault("a layout that ends somewhere".to_owned(), found));
+        return Err(fault(
+            "a layout that does not extend itself".to_owned(),
+            found,
+        ));
     }
     if files.len() > Layout::EXTENDS_MAX {
         let expected = format!(
@@ -200,7 +203,7 @@ fn read_base(
         return Err(fault(expected, "more".to_owned()));
     }
     let text =
-        load(&path.text).map_err(|reason| fault("a layout that can be read".to_owned(), reason))?;
+        load(&path.text).map_err(|reason| fault("a readable layout file".to_owned(), reason))?;
     let file = files.len();
     files.push((Some(path.text.clone()), text.clone()));
     read_file(&text, file, load, files)
@@ -286,7 +289,7 @@ impl Draft {
         for entry in entries {
             let Some(at) = entry.replaces else {
                 if let Some(kind) = self.kinds.first() {
-                    let expected = "fields inside a kind, as the base layout has kinds";
+                    let expected = "fields inside a kind, because the base layout has kinds";
                     let found = format!("a field of all records behind kind `{}`", kind.name.text);
                     let fault =
                         FaultAt::new(ErrorKind::Place, entry.at, &entry.element, expected, found);

@@ -64,7 +64,7 @@ impl DraftEntry {
     pub(super) fn only_keys_of(&self, sort: Sort) -> Checked<()> {
         if let Some(ranges) = &self.ranges {
             let at = ranges.first().map_or(self.at, |range| range.at);
-            let expected = "the key `of` beside ranges of bits";
+            let expected = "the key `of` with ranges of bits";
             let fault = FaultAt::new(ErrorKind::Missing, at, &self.path("bits"), expected, "none");
             return Err(fault
                 .hint("name the word whose bits these are with `of`, or give `bits` as a number"));
@@ -74,7 +74,7 @@ impl DraftEntry {
                 &["type", "at", "byte_order", "enum", "equals"],
                 "an integer",
             ),
-            Sort::Bool => self.only(&["type", "at", "equals", "enum"], "a truth value"),
+            Sort::Bool => self.only(&["type", "at", "equals", "enum"], "a boolean"),
             Sort::BitNumber(_) => {
                 let expected = "the key `bits`, or a type with a width such as u16";
                 Err(FaultAt::new(
@@ -238,7 +238,7 @@ impl DraftEntry {
                         ErrorKind::Value,
                         self.at,
                         &self.path("epoch"),
-                        "a nearer date",
+                        "a date closer to 1970",
                         found,
                     )
                 })?)

@@ -99,7 +99,7 @@ impl Compiler {
                 .transpose()
         };
         if payload.length.is_none() && record.length.is_none() && record.delimiter.is_none() {
-            let expected = "a length, as [record] does not say where the record ends";
+            let expected = "a length, because [record] does not say where the record ends";
             return Err(FaultAt::new(
                 ErrorKind::Missing,
                 payload.at,
@@ -177,7 +177,7 @@ impl Compiler {
                 FieldPlace::Slot(_) => 0,
             };
             let expected = format!("a field within the record's {len} bytes");
-            let found = format!("one that ends at byte {end}");
+            let found = format!("a field that ends at byte {end}");
             return Err(FaultAt::new(
                 ErrorKind::Place,
                 at,
@@ -317,8 +317,8 @@ impl Compiler {
 }
 
 fn undefined_length(at: At, element: &str) -> Box<FaultAt> {
-    let expected = "a record whose end is known from its first fields";
-    let found = "one that needs its own length to find it";
+    let expected = "a record whose length is known from its first fields";
+    let found = "a length that depends on itself";
     FaultAt::new(ErrorKind::Missing, at, element, expected, found)
         .hint("give [record] a length or a delimiter")
 }

@@ -74,9 +74,7 @@ pub(super) fn parse(text: &Text, element: &str, names: &impl Names) -> Checked<V
         return Err(parser.unexpected("an operator or the end"));
     }
     if depth(&parser.ops) > STACK_MAX {
-        return Err(parser.limit(format!(
-            "at most {STACK_MAX} numbers that wait for an operator"
-        )));
+        return Err(parser.limit(format!("at most {STACK_MAX} operands on the stack")));
     }
     Ok(parser.ops)
 }
@@ -311,7 +309,7 @@ impl<'t, N: Names> Parser<'t, N> {
             Operand::Text(text, start, _) => Err(self.fault(
                 ErrorKind::Expression,
                 *start,
-                "a text only beside == or != and a field with an enum",
+                "a text only with == or != and a field with an enum",
                 format!("'{text}'"),
             )),
             _ => Ok(()),

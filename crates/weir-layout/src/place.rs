@@ -31,7 +31,7 @@ impl Compiler {
         } else if let Some(of) = &entry.of {
             entry.only(
                 &["of", "bits", "type", "bit_order", "enum", "equals"],
-                "a field of another's bits",
+                "a field within another field's bits",
             )?;
             let parent = self.parent(of, &entry)?;
             let (place, parent_group) = parent.1;
@@ -95,7 +95,7 @@ impl Compiler {
         let Some(name) = entry.name.take() else {
             return match entry.enumeration_or_column() {
                 Some(key) => {
-                    let expected = format!("a name, as `{key}` is given");
+                    let expected = format!("a name, because `{key}` is given");
                     Err(FaultAt::new(
                         ErrorKind::Missing,
                         entry.at,
@@ -188,7 +188,7 @@ impl Compiler {
         let (Meaning::Unsigned(word) | Meaning::Signed(word) | Meaning::Bool(word)) =
             &field.meaning
         else {
-            return Err(fault(expected, "of another type"));
+            return Err(fault(expected, "a field of another type"));
         };
         let Some(ranges) = &entry.ranges else {
             let expected = "the key `bits` with ranges such as \"0-5\"";
@@ -211,7 +211,7 @@ impl Compiler {
         let number = word.parts(&parts).ok_or_else(|| {
             fault(
                 "ranges of at most 64 bits, of a field that is not itself joined",
-                "joined or too short",
+                "a joined field, or one with too few bits",
             )
         })?;
         Ok((number, (field.place, field.group)))
@@ -251,7 +251,7 @@ impl Compiler {
                 index,
             )?;
         } else if let Some(bit) = &entry.bit {
-            let expected = "the key `at` beside it";
+            let expected = "the key `at` as well";
             return Err(FaultAt::new(
                 ErrorKind::Missing,
                 bit.at,
@@ -303,7 +303,7 @@ impl Compiler {
         let meaning = entry.meaning(sort, 0)?;
         let Some(size) = &entry.size else {
             let Some(until) = &entry.until else {
-                let expected = "a `size` or the bytes that end it, `until`";
+                let expected = "a `size`, or `until` with its terminating bytes";
                 return Err(FaultAt::new(
                     ErrorKind::Missing,
                     entry.at,
@@ -382,7 +382,8 @@ fn required(field: &Field, equals: &Located<Scalar>, entry: &DraftEntry) -> Chec
         }
         _ => None,
     };
-    let expected = "a value of the field's type: a number, or bytes as text or after 0x as digits";
+    let expected =
+        "a value of the field's type: a number, or bytes as text or as hexadecimal digits after 0x";
     let Some(bytes) = bytes else {
         return Err(fault(expected.to_owned(), "something else".to_owned()));
     };

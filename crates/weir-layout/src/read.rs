@@ -139,7 +139,7 @@ pub(super) fn read_pair(pair: &Section<'_>) -> Checked<TimeDraft> {
     for (key, unit) in parts {
         if let Some(name) = pair.text(key, field)? {
             if part.is_some() {
-                let expected = "one unit beside the seconds";
+                let expected = "one unit besides the seconds";
                 return Err(FaultAt::new(
                     ErrorKind::Key,
                     name.at,
@@ -304,7 +304,7 @@ pub(super) fn read_enum(section: &Section<'_>) -> Checked<EnumDraft> {
             *at,
             &path,
             expected,
-            "it twice",
+            "the same number twice",
         ));
     }
     let names = names
@@ -388,7 +388,7 @@ fn epoch(section: &Section<'_>) -> Checked<Option<Located<i64>>> {
 
 /// Bytes written as text (`"\n"`) or, after `0x`, as hexadecimal digits (`"0x0d 0a"`).
 pub(super) fn bytes(section: &Section<'_>, key: &str) -> Checked<Option<Located<Box<[u8]>>>> {
-    let expected = "bytes as text or, after 0x, as hexadecimal digits";
+    let expected = "bytes as text, or as hexadecimal digits after 0x";
     let Some(text) = section.text(key, expected)? else {
         return Ok(None);
     };

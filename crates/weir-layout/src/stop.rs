@@ -71,16 +71,16 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Cut { needed, available } => {
-                write!(f, "cut, {needed} bytes needed, {available} there")
+                write!(f, "cut, {needed} bytes needed, {available} available")
             }
-            Self::Unequal => f.write_str("not the value that the layout asks for"),
-            Self::OutOfRange { value } => write!(f, "{value} is no possible place or length"),
+            Self::Unequal => f.write_str("not the value that the layout requires"),
+            Self::OutOfRange { value } => write!(f, "{value} is not a valid offset or length"),
             Self::NoValue => f.write_str("its expression has no value for this record"),
-            Self::Unterminated => f.write_str("the bytes that end it are missing"),
+            Self::Unterminated => f.write_str("its terminating bytes are missing"),
             Self::Length { value, least, most } => {
                 write!(
                     f,
-                    "a record of {value} bytes, {least} to {most} are possible"
+                    "a record of {value} bytes, allowed are {least} to {most}"
                 )
             }
             Self::Magic => f.write_str("not a file of this layout: its magic value differs"),

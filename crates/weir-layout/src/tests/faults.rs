@@ -36,7 +36,7 @@ fn keys_and_toml() {
         (
             "name = ",
             ErrorKind::Syntax,
-            "line 1, column 8: expected TOML, found a fault in it: string values must be quoted, expected literal string",
+            "line 1, column 8: expected TOML, found an error in it: string values must be quoted, expected literal string",
         ),
         (
             "",
@@ -88,7 +88,7 @@ fn keys_and_toml() {
         (
             "file = { magic = \"0x1\" }",
             ErrorKind::Value,
-            "line 1, column 19: file.magic: expected 1 to 64 bytes as text or, after 0x, as hexadecimal digits, found \"0x1\"",
+            "line 1, column 19: file.magic: expected 1 to 64 bytes as text, or as hexadecimal digits after 0x, found \"0x1\"",
         ),
         (
             "file = { magic = \"abc\", header_len = 2 }",
@@ -129,7 +129,7 @@ fn types_and_their_keys() {
         (
             "field = [{ name = \"a\", type = \"ascii\" }]",
             ErrorKind::Missing,
-            "line 1, column 10: field.a: expected a `size` or the bytes that end it, `until`, found none",
+            "line 1, column 10: field.a: expected a `size`, or `until` with its terminating bytes, found none",
         ),
         (
             "field = [{ name = \"a\", type = \"uint\" }]",
@@ -154,12 +154,12 @@ fn types_and_their_keys() {
         (
             "field = [{ name = \"a\", type = \"u8\", bits = \"0-3\" }]",
             ErrorKind::Missing,
-            "line 1, column 45: field.a.bits: expected the key `of` beside ranges of bits, found none | name the word whose bits these are with `of`, or give `bits` as a number",
+            "line 1, column 45: field.a.bits: expected the key `of` with ranges of bits, found none | name the word whose bits these are with `of`, or give `bits` as a number",
         ),
         (
             "field = [{ name = \"a\", bit = 3, bits = 1 }]",
             ErrorKind::Missing,
-            "line 1, column 30: field.a.bit: expected the key `at` beside it, found none",
+            "line 1, column 30: field.a.bit: expected the key `at` as well, found none",
         ),
         (
             "field = [{ name = \"a\", type = \"time_s_us\", size = 4 }]",
@@ -199,7 +199,7 @@ fn types_and_their_keys() {
         (
             "field = [{ bits = 8, unit = \"s\" }]",
             ErrorKind::Missing,
-            "line 1, column 10: field[0]: expected a name, as `unit` is given, found none",
+            "line 1, column 10: field[0]: expected a name, because `unit` is given, found none",
         ),
         (
             "field = [{ name = \"a\", when = \"1\", field = [] , type = \"u8\"}]",
@@ -235,7 +235,7 @@ fn names() {
         (
             "field = [{ name = \"a_name\", type = \"u8\" }, { name = \"a\", type = \"u8\", enum = {} }]",
             ErrorKind::Duplicate,
-            "line 1, column 54: field.a: expected a free name for the column of its enum's names, found `a_name`, which is taken",
+            "line 1, column 54: field.a: expected an unused name for the column of its enum's names, found `a_name`, which is already used",
         ),
         (
             "field = [{ name = \"kind\", type = \"u8\" }]\nkind = [{ name = \"k\" }]",
@@ -265,7 +265,7 @@ fn names() {
         (
             "field = [{ name = \"a\", type = \"u8\", enum = { 1 = \"x\", 0x01 = \"y\" } }]",
             ErrorKind::Duplicate,
-            "line 1, column 55: field.a.enum.1: expected each number once, found it twice",
+            "line 1, column 55: field.a.enum.1: expected each number once, found the same number twice",
         ),
         (
             "field = [{ name = \"a\", type = \"f32\", enum = {} }]",
@@ -285,7 +285,7 @@ fn names() {
         (
             "field = [{ name = \"abc\", type = \"u8\" }]\nrecord.time = \"abd\"",
             ErrorKind::Name,
-            "line 2, column 16: record.time: expected a field that stands before, found `abd` | did you mean `abc`?",
+            "line 2, column 16: record.time: expected a field defined before, found `abd` | did you mean `abc`?",
         ),
     ]);
 }
@@ -301,7 +301,7 @@ fn expressions() {
         (
             "lenght + 1",
             ErrorKind::Name,
-            "line 9, column 11: record.length: expected an integer field that stands before, found `lenght` | did you mean `length`?",
+            "line 9, column 11: record.length: expected an integer field defined before, found `lenght` | did you mean `length`?",
         ),
         (
             "4 + label",
@@ -321,7 +321,7 @@ fn expressions() {
         (
             "length == 'x'",
             ErrorKind::Name,
-            "line 9, column 21: record.length: expected a number, as the field has no enum, found 'x'",
+            "line 9, column 21: record.length: expected a number, because the field has no enum, found 'x'",
         ),
         (
             "4 / (2 - 2)",
@@ -360,17 +360,17 @@ fn places() {
         (
             "field = [\n{ name = \"a\", bits = 3 },\n{ name = \"b\", type = \"u8\" }]",
             ErrorKind::Place,
-            "line 3, column 1: field.b: expected a place at a whole byte, found bit 3 of a byte | pad the bit fields before it with { bits = 5 }",
+            "line 3, column 1: field.b: expected an offset at a whole byte, found an offset at bit 3 of a byte | pad the bit fields before it with { bits = 5 }",
         ),
         (
             "field = [{ name = \"a\", bits = 3 }]",
             ErrorKind::Place,
-            "line 1, column 10: field.a: expected a place at a whole byte, found bit 3 of a byte | pad the bit fields before it with { bits = 5 }",
+            "line 1, column 10: field.a: expected an offset at a whole byte, found an offset at bit 3 of a byte | pad the bit fields before it with { bits = 5 }",
         ),
         (
             "field = [{ name = \"a\", bits = 3, when = \"1\" }]",
             ErrorKind::Place,
-            "line 1, column 10: field.a: expected a place at a whole byte, found bit 3 of a byte | pad the bit fields before it with { bits = 5 }",
+            "line 1, column 10: field.a: expected an offset at a whole byte, found an offset at bit 3 of a byte | pad the bit fields before it with { bits = 5 }",
         ),
         (
             "field = [{ bits = 3 }, { name = \"b\", bits = 5, bit_order = \"lsb\" }]",
@@ -380,12 +380,12 @@ fn places() {
         (
             "record.length = 4\nfield = [{ name = \"a\", type = \"u16\", at = 3 }]",
             ErrorKind::Place,
-            "line 2, column 10: field.a: expected a field within the record's 4 bytes, found one that ends at byte 5",
+            "line 2, column 10: field.a: expected a field within the record's 4 bytes, found a field that ends at byte 5",
         ),
         (
             "field = [{ name = \"a\", type = \"u16\", at = -1 }]",
             ErrorKind::Value,
-            "line 1, column 43: field.a.at: expected a place from 0 to 16777216, found -1",
+            "line 1, column 43: field.a.at: expected an offset from 0 to 16777216, found -1",
         ),
         (
             "field = [{ name = \"w\", type = \"u16\" }, { name = \"a\", of = \"w\", bits = \"9-16\" }]",
@@ -410,12 +410,12 @@ fn places() {
         (
             "field = [{ name = \"a\", size = \"rest\" }]",
             ErrorKind::Missing,
-            "line 1, column 10: record.length: expected a record whose end is known from its first fields, found one that needs its own length to find it | give [record] a length or a delimiter",
+            "line 1, column 10: record.length: expected a record whose length is known from its first fields, found a length that depends on itself | give [record] a length or a delimiter",
         ),
         (
             "field = [{ name = \"a\", type = \"u8\" }]\npayload = { protocol = \"ip\" }",
             ErrorKind::Missing,
-            "line 2, column 11: payload: expected a length, as [record] does not say where the record ends, found none",
+            "line 2, column 11: payload: expected a length, because [record] does not say where the record ends, found none",
         ),
         (
             "field = [{ name = \"a\", type = \"u8\" }]\nkind = [{ name = \"x\" }, { name = \"y\", when = \"a\" }]",
@@ -498,13 +498,13 @@ fn extending() {
             "extends = \"gone.toml\"",
             base,
             ErrorKind::Extends,
-            "line 1, column 12: extends: expected a layout that can be read, found no file gone.toml",
+            "line 1, column 12: extends: expected a readable layout file, found no file gone.toml",
         ),
         (
             "extends = \"self.toml\"",
             base,
             ErrorKind::Extends,
-            "self.toml: line 1, column 12: extends: expected a layout that ends somewhere, found `self.toml`, which leads back to itself",
+            "self.toml: line 1, column 12: extends: expected a layout that does not extend itself, found `self.toml`, which leads back to itself",
         ),
         (
             "extends = \"chain\"",
@@ -522,7 +522,7 @@ fn extending() {
             "extends = \"base.toml\"\nfield = [{ name = \"b\", type = \"u8\" }]",
             base,
             ErrorKind::Place,
-            "line 2, column 10: field.b: expected fields inside a kind, as the base layout has kinds, found a field of all records behind kind `k`",
+            "line 2, column 10: field.b: expected fields inside a kind, because the base layout has kinds, found a field of all records behind kind `k`",
         ),
         (
             "extends = \"base.toml\"\nfield = [{ name = \"b\", type = \"u8\", override = true }]",

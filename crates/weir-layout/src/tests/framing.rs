@@ -25,7 +25,7 @@ fn records_are_fixed_counted_delimited_or_end_with_their_fields() {
         &[
             "a=12 b=\"ab\"",
             "a=7 b=\"\"",
-            "a=- b=- ; ! a at byte 0: the bytes that end it are missing",
+            "a=- b=- ; ! a at byte 0: its terminating bytes are missing",
             "more: 7",
         ],
     );
@@ -57,15 +57,15 @@ fn a_length_must_be_possible() {
         ("01 0001", vec!["type=1 length=1"]),
         (
             "01 0000",
-            vec!["damaged: at byte 0: a record of 2 bytes, 3 to 100 are possible"],
+            vec!["damaged: at byte 0: a record of 2 bytes, allowed are 3 to 100"],
         ),
         (
             "01 8000",
-            vec!["damaged: at byte 0: a record of -32766 bytes, 3 to 100 are possible"],
+            vec!["damaged: at byte 0: a record of -32766 bytes, allowed are 3 to 100"],
         ),
         (
             "01 0063",
-            vec!["damaged: at byte 0: a record of 101 bytes, 3 to 100 are possible"],
+            vec!["damaged: at byte 0: a record of 101 bytes, allowed are 3 to 100"],
         ),
         ("01 0062", vec!["more: 100"]),
         ("01 00", vec!["more: 3"]),
@@ -139,8 +139,8 @@ fn the_files_header_is_checked() {
             &b"..T2.."[..],
             "at byte 2: not a file of this layout: its magic value differs",
         ),
-        (b"..T", "at byte 3: cut, 6 bytes needed, 3 there"),
-        (b"..T1.", "at byte 5: cut, 6 bytes needed, 5 there"),
+        (b"..T", "at byte 3: cut, 6 bytes needed, 3 available"),
+        (b"..T1.", "at byte 5: cut, 6 bytes needed, 5 available"),
     ] {
         assert_eq!(
             layout.check_file_header(header).unwrap_err().to_string(),

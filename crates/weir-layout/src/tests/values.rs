@@ -378,7 +378,7 @@ fn values_that_must_match_stop_a_record() {
         "a55a 01 07 2121 09  a55a 00 2122 08  a55b 00 2121 07",
         &[
             "sync=42330 len=1 body=0x07 end=\"!!\" after=9",
-            "damaged: end at byte 3: not the value that the layout asks for",
+            "damaged: end at byte 3: not the value that the layout requires",
         ],
     );
     check(
@@ -394,7 +394,7 @@ fn values_that_must_match_stop_a_record() {
         "04 aa ff 01  04 aa fe 01  04 aa ff 02",
         &[
             "len=4 body=0xaa end=255 after=1",
-            "len=4 body=0xaa end=254 after=- ; ! end at byte 2: not the value that the layout asks for",
+            "len=4 body=0xaa end=254 after=- ; ! end at byte 2: not the value that the layout requires",
             "len=4 body=0xaa end=255 after=2",
         ],
     );
@@ -419,8 +419,8 @@ fn damage_leaves_the_rest_of_a_record_readable() {
             "len=4 size=1 divided=8 body=0xaa end=187",
             "len=2 size=0 divided=- body=- end=- ; ! divided at byte 0: its expression has no value \
              for this record",
-            "len=4 size=7 divided=1 body=- end=- ; ! body at byte 2: cut, 9 bytes needed, 4 there",
-            "len=1 size=- divided=- body=- end=- ; ! size at byte 1: cut, 2 bytes needed, 1 there",
+            "len=4 size=7 divided=1 body=- end=- ; ! body at byte 2: cut, 9 bytes needed, 4 available",
+            "len=1 size=- divided=- body=- end=- ; ! size at byte 1: cut, 2 bytes needed, 1 available",
         ],
     );
     let row_kept = layout(text);
