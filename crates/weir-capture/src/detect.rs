@@ -46,7 +46,7 @@ fn unknown(bytes: &[u8]) -> Error {
     if bytes.is_empty() {
         return Error::unknown_format(
             "it is empty".to_owned(),
-            "the program that captures may not have written anything yet",
+            "the capturing program may not have written anything yet",
         );
     }
     let mut found = String::from("it begins with");
@@ -78,11 +78,11 @@ const OTHER_COMPRESSIONS: [(&[u8], &str, &str); 4] = [
     (
         b"PK\x03\x04",
         "zip",
-        "an archive is read where it is a file, FROM 'x.zip' or 'x.zip/member.pcap'; from elsewhere: unzip -p FILE | weir …",
+        "an archive must be a local file, FROM 'x.zip' or 'x.zip/member.pcap'; for others: unzip -p FILE | weir …",
     ),
     (
         b"\x02\x21\x4c\x18",
-        "the old frames of lz4",
+        "the legacy frames of lz4",
         "for this one: lz4 -dc FILE | weir query \"… FROM '-'\"",
     ),
     (

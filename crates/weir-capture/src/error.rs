@@ -137,7 +137,7 @@ impl Error {
 
     pub(crate) fn pattern(message: String) -> Self {
         Self::new(ErrorKind::NotFound, Detail::Pattern(message))
-            .with_hint("in a pattern, * stands for any name, ** for any folders, [[] for a bracket")
+            .with_hint("in a pattern, * matches any name, ** any folders, [[] a bracket")
     }
 
     pub(crate) fn io(source: io::Error) -> Self {
@@ -173,7 +173,9 @@ impl Error {
         };
         let hint = match (failure.limit, compression) {
             (true, Compression::Zstd) => Some("`zstd -d --long=31` decompresses it first"),
-            (true, Compression::Xz) => Some("`xz -dc FILE | weir query \"… FROM '-'\"` reads it"),
+            (true, Compression::Xz) => {
+                Some("decompress it first: xz -dc FILE | weir query \"… FROM '-'\"")
+            }
             _ => None,
         };
         let error = Self::new(kind, Detail::Compressed(compression, failure));
@@ -243,7 +245,7 @@ impl fmt::Display for Error {
         }
         match &self.inner.detail {
             Detail::NotFound(pattern) => write!(f, "no file matches {pattern}"),
-            Detail::Pattern(message) => write!(f, "the pattern cannot be read: {message}"),
+            Detail::Pattern(message) => write!(f, "the pattern is not valid: {message}"),
             Detail::Io(source) => write!(f, "{source}"),
             Detail::Unknown(found) => write!(f, "not a capture of a known format: {found}"),
             Detail::Reason(reason) => write!(f, "{reason}"),

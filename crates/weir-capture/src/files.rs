@@ -138,9 +138,9 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
         _ if pattern.contains("://") => Some(
             "local files are read here: fetch it first; FROM of SQL reads s3, gs, az, https and http",
         ),
-        _ if pattern.starts_with('~') => Some(
-            "~/ stands for the home folder where HOME is set; of others the whole path is wanted",
-        ),
+        _ if pattern.starts_with('~') => {
+            Some("~/ is the home folder if HOME is set; write other home folders as a full path")
+        }
         _ => None,
     };
     if let Some(hint) = elsewhere {
@@ -149,7 +149,7 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
     if !pattern.contains(WILD) {
         return Err(Error::not_found(
             pattern,
-            "check the spelling and the current folder; * and ? stand for parts of names",
+            "check the spelling and the current folder; * and ? match parts of names",
         ));
     }
     let paths = Pattern::parse(pattern).map_err(Error::pattern)?;

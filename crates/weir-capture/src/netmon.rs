@@ -72,8 +72,8 @@ impl NetMon {
         };
         if (header.table_at as usize) < FILE_HEADER_LEN {
             return Err(unexpected(
-                "the place of the frame table",
-                "one behind the file header",
+                "the offset of the frame table",
+                "an offset after the file header",
                 header.table_at.into(),
             ));
         }
@@ -111,7 +111,7 @@ impl NetMon {
                     continue;
                 }
                 return Err(stream.damaged(Reason::Cut {
-                    part: "the capture in front of its frame table",
+                    part: "the capture before its frame table",
                     needed: self.table_at,
                     available: stream.buffer.offset(),
                 }));
@@ -182,8 +182,8 @@ impl NetMon {
         match differs {
             false => Ok(()),
             true => Err(stream.damaged(Reason::Unexpected {
-                part: "the number of frames that the frame table has",
-                expected: "that of the frames which lie one behind the other, at their places",
+                part: "the number of frames in the frame table",
+                expected: "the number of frames found at their offsets",
                 found: self.table_entries,
             })),
         }

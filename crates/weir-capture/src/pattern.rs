@@ -200,7 +200,7 @@ fn tokens(name: &str) -> Result<Vec<PatternToken>, (usize, &'static str)> {
             '?' => tokens.push(PatternToken::AnyUnit),
             '*' => {
                 if let Some((_, '*')) = rest.first() {
-                    return Err((at, "** stands for folders, alone between two /"));
+                    return Err((at, "** matches folders, and must stand alone between two /"));
                 }
                 tokens.push(PatternToken::Any);
             }
@@ -210,7 +210,7 @@ fn tokens(name: &str) -> Result<Vec<PatternToken>, (usize, &'static str)> {
                 // A bracket that stands first is one of the characters.
                 let end = rest.iter().skip(1).position(|(_, end)| *end == ']');
                 let Some(end) = end else {
-                    return Err((at, "a [ without its ]"));
+                    return Err((at, "a [ without a closing ]"));
                 };
                 let (inside, after) = rest.split_at(end + 1);
                 rest = after.get(1..).unwrap_or_default();

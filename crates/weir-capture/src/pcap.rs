@@ -252,7 +252,7 @@ fn file_header(bytes: &[u8], options: &Options) -> Result<FileHeader, Reason> {
     let Some(magic) = magic(bytes) else {
         return Err(Reason::Unexpected {
             part: "the magic number",
-            expected: "that of pcap",
+            expected: "the magic number of pcap",
             found: u64::from(weir_bytes::u32_be_at(bytes, 0).unwrap_or_default()),
         });
     };

@@ -307,7 +307,7 @@ impl WriteError {
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::LinkType { .. } | Self::Time(1..) => {
-                Some("pcapng has a place for it: name the file x.pcapng")
+                Some("pcapng can hold it: name the file x.pcapng")
             }
             _ => None,
         }
@@ -320,18 +320,18 @@ impl fmt::Display for WriteError {
             Self::Io(error) => error.fmt(f),
             Self::LinkType { expected, found } => write!(
                 f,
-                "a pcap has one link type: this one has {expected}, and a record has {found}"
+                "a pcap file has one link type: this one has {expected}, but a record has {found}"
             ),
             Self::LinkTypeNumber { found } => {
                 write!(f, "pcapng has no link type as high as {found}")
             }
             Self::Time(time_ns) => write!(
                 f,
-                "the time {time_ns} ns since 1970 is outside of what the format can say"
+                "the time {time_ns} ns since 1970 is outside the range of the format"
             ),
             Self::Length(len) => write!(
                 f,
-                "a record of {len} bytes is longer than the {RECORD_BYTES_MAX} that are read again"
+                "a record of {len} bytes is longer than the limit of {RECORD_BYTES_MAX} bytes"
             ),
             Self::Interfaces => write!(f, "more than {INTERFACES_MAX} interfaces"),
         }

@@ -111,7 +111,7 @@ impl Archive {
         match found.is_empty() {
             true => Err(Error::not_found(
                 &format!("{name} in {}", shown(&self.path)),
-                "the archive alone stands for all files in it; unzip -l lists them",
+                "the path of the archive alone reads all files in it; unzip -l lists them",
             )),
             false => Ok(found),
         }
@@ -157,7 +157,7 @@ impl ArchiveMember {
         };
         match lens() {
             Ok((LOCAL, len)) => file.seek(SeekFrom::Current(len))?,
-            _ => return Err(damaged("a member does not lie where the directory says")),
+            _ => return Err(damaged("a member is not where the directory says")),
         };
         let source = file.take(self.entry.packed_len.unwrap_or(u64::MAX));
         Member::new(source, &self.entry.packed).map_err(io::Error::from)
@@ -257,7 +257,7 @@ fn directory(file: &mut File) -> io::Result<Option<Vec<ZipEntry>>> {
     // The bytes before an archive, as in one that extracts itself, do not count in its offsets.
     let actual = directory_end.checked_sub(len);
     let Some(actual) = actual.filter(|actual| *actual >= start) else {
-        return Err(damaged("its directory does not lie where it says"));
+        return Err(damaged("its directory is not where the archive says"));
     };
     if len > DIRECTORY_BYTES_MAX {
         return Err(damaged("its directory is larger than the limit of 64 MiB"));
@@ -386,7 +386,7 @@ fn walk(file: &mut File) -> io::Result<Vec<ZipEntry>> {
     }
     match entries.last_mut() {
         Some(last) => last.packed.cut = true,
-        None => return Err(damaged("it is cut short in front of its first member")),
+        None => return Err(damaged("it is cut short before its first member")),
     }
     Ok(entries)
 }
@@ -438,7 +438,7 @@ fn damaged(what: &str) -> io::Error {
 }
 
 const ENDING: &str = ".zip";
-const FROM_START: &str = "a member of an archive is read from its beginning on";
+const FROM_START: &str = "a member of an archive is only read from its beginning";
 /// Signatures.
 const LOCAL: u32 = 0x0403_4b50;
 const ENTRY: u32 = 0x0201_4b50;

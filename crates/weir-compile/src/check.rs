@@ -25,10 +25,10 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::TooLarge => "larger than a program may be",
-            Self::Backwards => "a block leads to one that is not behind it",
-            Self::Register => "a register is read that is not set",
-            Self::Bounds => "an access that may lie outside of its bounds",
+            Self::TooLarge => "larger than the limit of a program",
+            Self::Backwards => "a block jumps to one that does not come after it",
+            Self::Register => "a register is read before it is set",
+            Self::Bounds => "an access that may be out of bounds",
             Self::Constant => "a constant that is not allowed",
         })
     }

@@ -102,7 +102,7 @@ impl Native {
     #[allow(unsafe_code)]
     pub(crate) fn new(program: &Program) -> Result<Self, CompileError> {
         if size_of::<usize>() != size_of::<u64>() || cfg!(target_endian = "big") {
-            return Err(CompileError::new("not on this kind of machine"));
+            return Err(CompileError::new("not supported on this kind of machine"));
         }
         let mut flags = settings::builder();
         for (name, value) in [

@@ -368,11 +368,11 @@ impl Parser {
                 .ok()
                 .filter(|number| *number > 0)
                 .ok_or_else(|| {
-                    Error::new("the number of a header is from 1 on", start, end)
-                        .with_hint("ip.src#2 is that of the second IP header")
+                    Error::new("the number of a header starts at 1", start, end)
+                        .with_hint("ip.src#2 is ip.src of the second IP header")
                 }),
             other => Err(Error::new(
-                "the number of a header stands behind #",
+                "a header number follows #",
                 other.start,
                 other.end,
             )),
@@ -400,7 +400,7 @@ impl Parser {
         while self.take(&["["]).is_some() {
             slices += 1;
             if slices > DEPTH_MAX {
-                return Err(self.unexpected("fewer slices of slices"));
+                return Err(self.unexpected("fewer nested slices"));
             }
             let mut ranges = Vec::new();
             loop {
@@ -446,9 +446,7 @@ impl Parser {
                 start,
                 end.max(start),
             )
-            .with_hint(
-                "[2:3] are three bytes from the third on; [2-4] those from the third to the fifth",
-            )
+            .with_hint("[2:3] is three bytes from the third on; [2-4] the third to the fifth byte")
         })
     }
 }
@@ -704,7 +702,7 @@ mod tests {
             ),
             ("tcp xor udp", "expected and, or, found xor", 4),
             ("$x", "unexpected character '$'", 0),
-            ("ip.src#0 == 1", "the number of a header is from 1 on", 7),
+            ("ip.src#0 == 1", "the number of a header starts at 1", 7),
         ] {
             let error = parse(text).unwrap_err();
             assert_eq!(

@@ -93,7 +93,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Error> {
 
 fn several_characters(start: usize, end: usize) -> Error {
     Error::new("single quotes hold one character", start, end)
-        .with_hint("text stands in double quotes: http.host == \"example.org\"")
+        .with_hint("write text in double quotes: http.host == \"example.org\"")
 }
 
 /// No token begins with the character at `start`.
@@ -107,16 +107,18 @@ fn no_sign(text: &str, start: usize) -> Error {
         start + len,
     );
     match found {
-        '$' => error.with_hint("macros and references to a selected packet are Wireshark's"),
-        '@' => error.with_hint("raw fields are not known; a slice gives bytes: eth.src[0:3]"),
-        '|' | '^' => error.with_hint("or is written or, ||"),
+        '$' => error.with_hint("macros and references to a selected packet work only in Wireshark"),
+        '@' => {
+            error.with_hint("raw fields (@) are not supported; a slice gives bytes: eth.src[0:3]")
+        }
+        '|' | '^' => error.with_hint("write or, ||"),
         _ => error,
     }
 }
 
 fn not_closed(start: usize, end: usize) -> Error {
     Error::new("the text is not closed", start, end)
-        .with_hint("text stands in double quotes; \\\" is one in it")
+        .with_hint("write text in double quotes; \\\" is a quote within it")
 }
 
 /// Words are names, numbers, addresses and bytes.

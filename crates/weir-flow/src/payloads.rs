@@ -173,11 +173,11 @@ impl Payloads {
         [
             (
                 counters.streams.evicted,
-                "TCP connections were forgotten because there were too many at one time",
+                "TCP connections were dropped because there were too many at one time",
             ),
             (
                 counters.streams.overflows,
-                "times what was missing of a TCP stream was given up, as more than 1 MiB of it, or 256 MiB in all, waited",
+                "times a gap in a TCP stream was skipped, because more than 1 MiB of the stream, or 256 MiB in all, waited behind it",
             ),
             (
                 fragments
@@ -186,15 +186,15 @@ impl Payloads {
                     .saturating_add(fragments.evicted)
                     .saturating_add(fragments.overlapping)
                     .saturating_add(fragments.invalid),
-                "packets were given up because their fragments did not come, or contradict each other",
+                "packets were dropped because their fragments did not come, or contradict each other",
             ),
             (
                 counters.messages.dropped,
-                "chunks of SCTP were dropped because a limit was reached",
+                "SCTP chunks were dropped because a limit was reached",
             ),
             (
                 counters.messages.cut,
-                "chunks of SCTP were not read because they were not captured whole",
+                "SCTP chunks were not read because they were not captured completely",
             ),
         ]
     }

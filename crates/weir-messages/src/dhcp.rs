@@ -232,7 +232,7 @@ impl Fault {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Short => "an option is longer than what is there",
+            Self::Short => "an option is longer than the rest of the message",
             Self::NoEnd => "the options have no end",
         }
     }

@@ -227,11 +227,11 @@ impl Fault {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Short => "the message ends within an entry",
+            Self::Short => "the message ends within a field",
             Self::NameTooLong => "a name of more than 255 octets",
-            Self::Pointer => "a name whose pointers lead nowhere",
+            Self::Pointer => "a name with invalid compression pointers",
             Self::Label => "a label of an unknown type",
-            Self::Data => "data that do not fit their type",
+            Self::Data => "data that does not fit its type",
         }
     }
 }

@@ -115,15 +115,17 @@ impl Fault {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Missing => "bytes were not captured",
-            Self::Head => "what follows is no head",
-            Self::Malformed => "a malformed head",
-            Self::Cut => "a head without its end",
-            Self::Chunk => "a chunk without a length",
-            Self::Length => "the head gives several lengths of the body, or none that is valid",
+            Self::Head => "a header section was expected, and something else follows",
+            Self::Malformed => "a malformed header section",
+            Self::Cut => "a header section without an end",
+            Self::Chunk => "a chunk without a size",
+            Self::Length => {
+                "the header section gives several lengths of the body, or an invalid one"
+            }
             Self::Reset => "the stream was reset",
             Self::Fields => "fields are damaged or too long",
             Self::Uncertain => {
-                "the response may be that of another request, as messages were not captured"
+                "the response may belong to another request, because messages were not captured"
             }
         }
     }

@@ -45,8 +45,10 @@ impl Fault {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Length => "the length of the message is not that of what carries it",
-            Self::Field => "a field is longer than what it stands in",
+            Self::Length => {
+                "the length of the message differs from that of the payload that carries it"
+            }
+            Self::Field => "a field is longer than the structure that holds it",
         }
     }
 }

@@ -83,7 +83,11 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BinaryOnTerminal(format) => {
-                write!(f, "{} is binary and not for a terminal", format.name())
+                write!(
+                    f,
+                    "{} is binary and is not written to a terminal",
+                    format.name()
+                )
             }
             Self::Unplotted(_) => f.write_str("cannot draw a chart of this answer"),
             Self::Write(_) => f.write_str("cannot write the result"),

@@ -64,9 +64,9 @@ impl fmt::Display for PictureError {
         match self {
             Self::TooLarge { width, height } => write!(
                 f,
-                "a picture of {width} by {height} points is larger than programs open"
+                "a picture of {width} by {height} pixels is too large for most programs"
             ),
-            Self::Unpacked(error) => write!(f, "the picture cannot be packed: {error}"),
+            Self::Unpacked(error) => write!(f, "the picture cannot be compressed: {error}"),
         }
     }
 }
@@ -161,7 +161,7 @@ impl Painter {
     fn finish(self) -> io::Result<Picture> {
         let note = self.missing.map(|(character, count)| {
             format!(
-                "no font of this machine has U+{:04X}: {count} characters are drawn as \u{fffd}",
+                "no installed font has U+{:04X}: {count} characters are drawn as \u{fffd}",
                 u32::from(character)
             )
         });

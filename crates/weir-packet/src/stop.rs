@@ -66,13 +66,13 @@ impl fmt::Display for Reason {
             }
             Self::Overrun { needed, allowed } => write!(
                 f,
-                "{needed} bytes needed, the length around it allows {allowed}"
+                "{needed} bytes needed, the enclosing length allows {allowed}"
             ),
             Self::Invalid { field, value } => write!(f, "{field} is {value}, which is not valid"),
             Self::TooDeep { layers_max } => write!(f, "more than {layers_max} headers"),
             Self::UnknownLinkType(number) => match LinkType(number).name() {
-                Some(name) => write!(f, "link type {number} ({name}) is not known"),
-                None => write!(f, "link type {number} is not known"),
+                Some(name) => write!(f, "link type {number} ({name}) is not supported"),
+                None => write!(f, "link type {number} is not supported"),
             },
         }
     }

@@ -76,13 +76,13 @@ faults! {
     /// The bytes end before the empty line behind the headers.
     Cut Error "the message ends within its headers",
     /// Not exactly one space between the parts of the start line (§7.1, §7.2).
-    StartLineSpace Error "white space in the start line is not one space",
+    StartLineSpace Error "the start line is not separated by single spaces",
     /// A version other than SIP/2.0 (§7.1).
     Version Error "a version other than SIP/2.0",
     /// A method or a header's name with bytes that a token can't have (§25.1).
     Token Error "a name is not a token",
     /// A status code outside 100 to 699 (§7.2).
-    StatusCode Error "the status code is not one of 100 to 699",
+    StatusCode Error "the status code is not between 100 and 699",
     /// A line ends with LF alone (§7).
     BareLf Note "a line ends without CR",
     /// A header line without a colon (§7.3.1).
@@ -92,13 +92,13 @@ faults! {
     /// More headers than the limit: those beyond it are not seen.
     TooManyHeaders Error "more headers than the limit",
     /// A header that every message needs is missing (§8.1.1).
-    Missing Error "a header that every message needs is missing",
+    Missing Error "a mandatory header is missing",
     /// A header stands twice that may stand once (§7.3.1).
-    Repeated Error "a header is repeated that may stand once",
+    Repeated Error "a header that may occur only once is repeated",
     /// Not a number, or one beyond what the header permits (§20).
     Number Error "a number is malformed or out of range",
     /// The method of CSeq is not that of the request (§8.1.1.5).
-    CSeqMethod Error "the method of CSeq is not that of the request",
+    CSeqMethod Error "the method of CSeq is not the method of the request",
     /// The body is shorter than Content-Length (§18.3).
     BodyShort Error "the body is shorter than Content-Length says",
     /// Bytes behind the body, which are ignored (§18.3).
@@ -112,13 +112,13 @@ faults! {
     /// A display name that needs quotes (§25.1).
     DisplayName Error "a display name needs quotes",
     /// A `<` without `>`, or white space or bytes next to them that do not belong there (§25.1).
-    Brackets Error "the angle brackets around a URI are not sound",
+    Brackets Error "the angle brackets around a URI are malformed",
     /// A URI with `?`, `,` or white space that is not in angle brackets (§20.10).
     NeedsBrackets Error "a URI needs angle brackets",
     /// A URI without a scheme or a host, or with bytes that it can't have (§19.1.1).
     Uri Error "a URI is malformed",
     /// A URI of a start line with headers or brackets (§19.1.1).
-    RequestUri Error "a request URI has what only other URIs may have",
+    RequestUri Error "a request URI has parts that are only allowed in other URIs",
     /// An empty or malformed parameter (§25.1).
     Parameter Error "a parameter is empty or malformed",
     /// A list with an empty element (§7.3.1).
@@ -126,13 +126,13 @@ faults! {
     /// A Via value without protocol, transport or sender (§20.42).
     Via Error "a Via value is malformed",
     /// A branch is the magic cookie only (§8.1.1.7).
-    EmptyBranch Error "a branch has nothing behind the magic cookie",
+    EmptyBranch Error "a branch has nothing after the magic cookie",
     /// A branch without the magic cookie, as of RFC 2543 (§8.1.1.7).
-    OldBranch Note "a branch of the time before RFC 3261",
+    OldBranch Note "a branch without the magic cookie, as before RFC 3261",
     /// No From tag, as in RFC 2543 (§8.1.1.3).
     NoFromTag Note "no From tag",
     /// A date that is not of the one permitted form (§20.17).
-    Date Error "a date is not of the form that SIP permits",
+    Date Error "a date is not in the format of SIP",
     /// A Call-ID without a word, or with white space (§20.8).
     CallId Error "the Call-ID is malformed",
 }

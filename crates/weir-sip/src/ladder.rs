@@ -260,7 +260,7 @@ impl Ladder {
         if text.len() > room {
             let more = text.len().saturating_sub(room);
             text.truncate(text.floor_char_boundary(room));
-            text.push_str(&format!("\n… and {more} bytes more"));
+            text.push_str(&format!("\n… and {more} more bytes"));
         }
         self.texts_bytes = self.texts_bytes.saturating_add(text.len());
         Some(text)

@@ -66,7 +66,7 @@ impl Ahead {
     pub(super) fn read(&mut self, out: &mut [u8]) -> Result<usize, InputError> {
         if self.given == self.chunk.len && !self.ended {
             let next = self.chunks.recv().unwrap_or_else(|_| {
-                let reason = "the thread that reads ahead has ended";
+                let reason = "the thread that reads ahead has stopped";
                 Err(InputError::Io(io::Error::other(reason)))
             });
             self.ended = !matches!(&next, Ok(chunk) if chunk.len > 0);

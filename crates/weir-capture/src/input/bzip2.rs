@@ -59,7 +59,7 @@ impl<R: Read> Bzip2<R> {
                     self.within = false;
                 }
                 Ok(Status::MemNeeded) => {
-                    self.failure = Some(self.failure("there is no memory for a block", None));
+                    self.failure = Some(self.failure("not enough memory for a block", None));
                 }
                 Ok(_) if taken == 0 && produced == 0 => {
                     let what = match at_end {
@@ -70,7 +70,7 @@ impl<R: Read> Bzip2<R> {
                 }
                 Ok(_) => {}
                 Err(bzip2::Error::DataMagic) if self.streams > 0 => {
-                    let what = "what follows the last stream is not bzip2";
+                    let what = "the data after the last stream is not bzip2";
                     self.failure = Some(self.failure(what, None));
                 }
                 Err(error) => {

@@ -88,7 +88,7 @@ impl<R: Read> Gzip<R> {
             }
         }
         if magic != Some(0x1f) || self.source.byte()? != Some(0x8b) {
-            return Err(self.failure("what follows the last member is not gzip", None));
+            return Err(self.failure("the data after the last member is not gzip", None));
         }
         if self.header_byte()? != 8 {
             return Err(self.failure("the compression method is not deflate", None));

@@ -119,7 +119,7 @@ impl<R: Read> Lz4<R> {
                 _ if self.frames == 0 => {
                     return Err(self.failure("the compressed data is damaged", None));
                 }
-                _ => return Err(self.failure("what follows the last frame is not lz4", None)),
+                _ => return Err(self.failure("the data after the last frame is not lz4", None)),
             }
         }
     }

@@ -42,7 +42,7 @@ impl<R: Read> Member<R> {
             93 => Compression::Zstd,
             95 => Compression::Xz,
             _ => {
-                let what = "the compression method is none of store, deflate, bzip2, zstd and xz";
+                let what = "the compression method is not store, deflate, bzip2, zstd or xz";
                 return Err(failure(what, 0));
             }
         };

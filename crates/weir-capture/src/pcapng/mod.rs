@@ -136,7 +136,7 @@ impl Pcapng {
         let Some((time_ns, record_bytes_max)) = self.section.time_and_limit(&packet) else {
             return Err(stream.damaged(Reason::Unexpected {
                 part: "the interface number",
-                expected: "that of an interface described before",
+                expected: "the number of an interface described before",
                 found: u64::from(packet.interface),
             }));
         };

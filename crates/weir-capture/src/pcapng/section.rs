@@ -143,7 +143,7 @@ impl SectionState {
         if self.number.is_none() && header.kind != BlockKind::Section {
             return Err(Reason::Unexpected {
                 part: "the type of the first block",
-                expected: "that of a section header",
+                expected: "the type of a section header",
                 found: u64::from(kind),
             });
         }
@@ -371,8 +371,8 @@ impl SectionState {
         match Bytes::new(bytes).u32(self.endian) {
             Ok(closing) if closing == block_len => Ok(()),
             closing => Err(Reason::Unexpected {
-                part: "the length that closes the block",
-                expected: "the length that opens it",
+                part: "the length at the end of the block",
+                expected: "the length at its beginning",
                 found: u64::from(closing.unwrap_or_default()),
             }),
         }

@@ -171,7 +171,7 @@ fn damage_comes_after_the_records_before_it() {
             "something after gzip",
             [&gzip[..], b"something"].concat(),
             RECORDS,
-            "gzip: what follows the last member is not gzip",
+            "gzip: the data after the last member is not gzip",
         ),
         (
             "zstd cut",
@@ -231,7 +231,7 @@ fn damage_comes_after_the_records_before_it() {
             "something after bzip2",
             [&bzip2[..], b"something"].concat(),
             RECORDS,
-            "bzip2: what follows the last stream is not bzip2",
+            "bzip2: the data after the last stream is not bzip2",
         ),
         (
             "lz4 cut",
@@ -255,7 +255,7 @@ fn damage_comes_after_the_records_before_it() {
             "something after lz4",
             [&lz4[..], b"something"].concat(),
             RECORDS,
-            "lz4: what follows the last frame is not lz4",
+            "lz4: the data after the last frame is not lz4",
         ),
     ] {
         let (kept, error) = read_all(Reader::new(&bytes[..]));

@@ -156,8 +156,7 @@ fn damaged_records_are_located() {
         (
             pcapng(&[no_interface]),
             1,
-            "pcapng record 2 at byte 88: the interface number is 3 (0x3), expected that of an \
-             interface described before",
+            "pcapng record 2 at byte 88: the interface number is 3 (0x3), expected the number of an interface described before",
         ),
         (
             pcapng(&[captured(9)]),
@@ -173,8 +172,8 @@ fn damaged_records_are_located() {
         (
             pcapng(&[closing]),
             1,
-            "pcapng record 2 at byte 88: the length that closes the block is 16777256 \
-             (0x1000028), expected the length that opens it",
+            "pcapng record 2 at byte 88: the length at the end of the block is 16777256 \
+             (0x1000028), expected the length at its beginning",
         ),
         (
             pcapng(&[Bytes::new(Little).u32(6).u32(8).u32(8).bytes]),

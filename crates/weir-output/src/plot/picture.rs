@@ -29,7 +29,7 @@ pub(super) fn svg(drawn: &Drawn) -> Result<String, Error> {
 pub(super) fn png(drawn: &Drawn) -> Result<Picture, Error> {
     let (width, height) = size(drawn);
     let Some(mut surface) = Surface::new(width, height) else {
-        let message = format!("{width} by {height} points are more than a picture has");
+        let message = format!("{width} by {height} pixels are more than the limit of a picture");
         return Err(Error::unplotted(message));
     };
     draw(drawn, surface.backend())?;

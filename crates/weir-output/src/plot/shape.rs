@@ -311,7 +311,7 @@ impl Data<'_> {
         ordered.sort_by(f64::total_cmp);
         ordered.dedup();
         let Some((&begin, &end)) = ordered.first().zip(ordered.last()) else {
-            return Err(Error::unplotted("the column of times has none"));
+            return Err(Error::unplotted("the time column has no values"));
         };
         let gaps = ordered.windows(2).map(|pair| match pair {
             [earlier, later] => later - earlier,
@@ -437,8 +437,8 @@ impl Ord for Ordered {
     }
 }
 
-const NO_CHART: &str = "these columns make no such chart: a line takes a time or two amounts, bars a name and an \
-    amount, a histogram an amount, a heat map a time";
+const NO_CHART: &str = "these columns do not fit this chart: a line needs a time or two numbers, bars a name and a \
+    number, a histogram a number, a heat map a time";
 /// Cells of a heat map from left to right.
 const STEPS_MAX: usize = 160;
 /// Rows of a heat map that names have.

@@ -43,7 +43,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             u16,
             "arp.opcode",
             [Location::bits(ARP, Bits::be16(6))],
-            "1 request, 2 reply, 3 and 4 those of reverse ARP, 8 and 9 those of inverse ARP",
+            "Operation: 1 request, 2 reply, 3 and 4 reverse request and reply, 8 and 9 inverse request and reply",
             "RFC 826; RFC 903; RFC 2390",
         ),
         Field::address(

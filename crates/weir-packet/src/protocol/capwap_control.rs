@@ -20,13 +20,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u8(
             "capwap.control.header.sequence_number",
             |p| p.u8(CONTROL, message(p)? + 4),
-            "Number by which a response is known to its request",
+            "Sequence number, the same in request and response",
             "RFC 5415, 4.5.1.2",
         ),
         Field::u16(
             "capwap.control.header.message_element_length",
             |p| p.u16_be(CONTROL, message(p)? + 5),
-            "Length of what follows the sequence number in bytes",
+            "Length of what follows the sequence number, in bytes",
             "RFC 5415, 4.5.1.3",
         ),
         Field::u8(

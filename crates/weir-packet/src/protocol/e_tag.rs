@@ -24,7 +24,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u16(
             "etag.etype",
             |p| p.u16_be(Layer::ETag, 6).filter(|kind| *kind > LENGTH_MAX),
-            "Ethertype behind the tag",
+            "Ethertype after the tag",
             "IEEE 802.1BR, 7.5",
         ),
     ],

@@ -67,7 +67,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             u8,
             "erf.flags.trunc",
             [Location::bits(Layer::Erf, Bits::flag(9, 3))],
-            "1 when the record was truncated for want of buffer space",
+            "1 when the record was truncated for lack of buffer space",
             "Endace ERF",
         ),
         plain!(
@@ -106,7 +106,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
                 p.u16_be(Layer::Erf, 12)
                     .filter(|_| is_coloured(kind(p.frame())))
             },
-            "Colour that a filter of the card gave, in the place of the loss counter",
+            "Colour from a filter of the capture card, in place of the loss counter",
             "Endace ERF",
         ),
         plain!(
@@ -158,7 +158,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "erf.mchdlc.sre",
             [Location::bits(Layer::Erf, Bits::be32(16).part(25, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 25, 1),
-            "MC HDLC: 1 for a record below the least length",
+            "MC HDLC: 1 for a record shorter than the minimum",
             "Endace ERF",
         ),
         mostly_plain!(
@@ -166,7 +166,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "erf.mchdlc.lre",
             [Location::bits(Layer::Erf, Bits::be32(16).part(26, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 26, 1),
-            "MC HDLC: 1 for a record above the greatest length",
+            "MC HDLC: 1 for a record longer than the maximum",
             "Endace ERF",
         ),
         mostly_plain!(
@@ -182,7 +182,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "erf.mchdlc.oe",
             [Location::bits(Layer::Erf, Bits::be32(16).part(28, 1)).when(MC_HDLC)],
             |p| bits(p, is_mc_hdlc, 28, 1),
-            "MC HDLC: 1 when the frame was no whole number of octets",
+            "MC HDLC: 1 when the frame was not a whole number of octets",
             "Endace ERF",
         ),
         mostly_plain!(
@@ -214,12 +214,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         word(
             "erf.mcraw.sre",
             |p| bits(p, is_mc_raw, 25, 1),
-            "MC RAW: 1 for a record below the least length",
+            "MC RAW: 1 for a record shorter than the minimum",
         ),
         word(
             "erf.mcraw.lre",
             |p| bits(p, is_mc_raw, 26, 1),
-            "MC RAW: 1 for a record above the greatest length",
+            "MC RAW: 1 for a record longer than the maximum",
         ),
         word(
             "erf.mcraw.lbe",

@@ -17,7 +17,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
                 let is_group = p.bit(CFP, 0, GROUP)?;
                 p.address(CFP, 0, 6).filter(|_| is_group)
             },
-            "Destination, where it is a group or all",
+            "Destination MAC address, where it is multicast or broadcast",
             "Cisco FabricPath",
         ),
         Field::u16(
@@ -29,7 +29,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u8(
             "cfp.sswid",
             |p| p.u8(CFP, switch(p)? + 3),
-            "Sub-switch, which tells port channels of two switches, beside cfp.swid",
+            "Sub-switch identifier, for port channels of two switches",
             "Cisco FabricPath",
         ),
         Field::u16(
@@ -41,7 +41,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::bool(
             "cfp.ooodl",
             |p| p.bit(CFP, switch(p)? + 1, 0x10),
-            "Frames need not stay in order; of a source: it is not to be learnt",
+            "Out-of-order delivery is allowed; in a source address: do not learn it",
             "Cisco FabricPath",
         ),
         Field::u16(

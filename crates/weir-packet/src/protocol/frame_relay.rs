@@ -61,7 +61,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "fr.de",
             [Location::bits(Layer::FrameRelay, Bits::flag(1, 1))],
             |p| Some(second_octet(p)? & 0x02 != 0),
-            "Eligible to be discarded",
+            "Discard eligibility: the frame may be dropped first",
             "ITU-T Q.922, 3.3.5",
         ),
         mostly_plain!(

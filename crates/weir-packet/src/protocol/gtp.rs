@@ -61,7 +61,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::bool(
             "gtp.flags.snn",
             |p| p.bit(only(p, GtpHeaderKind::Version0)?, 0, 1),
-            "The number of LLC counts (version 0)",
+            "An SNDCP N-PDU number is present (version 0)",
             "GSM 09.60, 6",
         ),
         Field::bool(
@@ -73,13 +73,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::bool(
             "gtp.flags.s",
             |p| p.bit(only(p, GtpHeaderKind::Version1)?, 0, 2),
-            "The sequence number counts (version 1)",
+            "The sequence number is valid (version 1)",
             "3GPP TS 29.281, 5.1",
         ),
         Field::bool(
             "gtp.flags.pn",
             |p| p.bit(only(p, GtpHeaderKind::Version1)?, 0, 1),
-            "The N-PDU number counts (version 1)",
+            "The N-PDU number is valid (version 1)",
             "3GPP TS 29.281, 5.1",
         ),
         Field::u8(

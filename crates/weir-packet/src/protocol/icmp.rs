@@ -55,7 +55,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             u16,
             "icmp.ident_le",
             [Location::bits(ICMP, Bits::le16(4)).when(IDENTIFIED)],
-            "Identifier as hosts send it that forget the byte order",
+            "Identifier in little-endian byte order, as some hosts send it",
             "RFC 792",
         ),
         plain!(
@@ -69,13 +69,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             u16,
             "icmp.seq_le",
             [Location::bits(ICMP, Bits::le16(6)).when(QUERY)],
-            "Sequence number as hosts send it that forget the byte order",
+            "Sequence number in little-endian byte order, as some hosts send it",
             "RFC 792",
         ),
         Field::u16(
             "icmp.mtu",
             |p| p.u16_be(ICMP, 6).filter(|_| kind(p) == Some((3, 4))),
-            "MTU of the next hop, in the message that a packet was too big",
+            "MTU of the next hop, in a message that a packet was too big",
             "RFC 1191, 4",
         ),
         Field::address(
@@ -84,7 +84,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
                 p.address(ICMP, 4, 4)
                     .filter(|_| matches!(kind(p), Some((REDIRECT, _))))
             },
-            "Router to use instead",
+            "Gateway address of a redirect",
             "RFC 792",
         ),
         plain!(
@@ -98,7 +98,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             u32,
             "icmp.receive_timestamp",
             [Location::bits(ICMP, Bits::be32(12)).when(TIMESTAMPS)],
-            "When the answering host got it, in milliseconds since midnight UTC",
+            "When the answering host received it, in milliseconds since midnight UTC",
             "RFC 792",
         ),
         plain!(
@@ -132,7 +132,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
                 p.u8(ICMP, 5)
                     .filter(|_| matches!(kind(p), Some((ROUTER_ADVERTISEMENT, _))))
             },
-            "Size of each of them in units of 4 bytes",
+            "Size of each address entry in units of 4 bytes",
             "RFC 1256, 3",
         ),
         Field::u16(
@@ -141,7 +141,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
                 p.u16_be(ICMP, 6)
                     .filter(|_| matches!(kind(p), Some((ROUTER_ADVERTISEMENT, _))))
             },
-            "Seconds for which they are valid",
+            "Lifetime of these addresses in seconds",
             "RFC 1256, 3",
         ),
     ],

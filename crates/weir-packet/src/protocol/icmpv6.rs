@@ -66,7 +66,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u32(
             "icmpv6.mtu",
             |p| p.u32_be(ICMPV6, 4).filter(|_| is(p, &[PACKET_TOO_BIG])),
-            "MTU of the next hop, in the message that a packet was too big",
+            "MTU of the next hop, in a message that a packet was too big",
             "RFC 4443, 3.2",
         ),
         Field::u32(
@@ -90,13 +90,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u16(
             "icmpv6.nd.ra.router_lifetime",
             |p| p.u16_be(ICMPV6, 6).filter(|_| is(p, ROUTER_ADVERTISEMENT)),
-            "Seconds for which it is a default router",
+            "Lifetime as a default router in seconds",
             "RFC 4861, 4.2",
         ),
         Field::u32(
             "icmpv6.nd.ra.reachable_time",
             |p| p.u32_be(ICMPV6, 8).filter(|_| is(p, ROUTER_ADVERTISEMENT)),
-            "Milliseconds for which a neighbour counts as reachable",
+            "Milliseconds for which a neighbour is considered reachable",
             "RFC 4861, 4.2",
         ),
         Field::u32(
@@ -165,7 +165,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
                 p.address(ICMPV6, 8, 16)
                     .filter(|_| is(p, &[NEIGHBOR_REDIRECT]))
             },
-            "Better first hop",
+            "Better first hop of a redirect",
             "RFC 4861, 4.5",
         ),
         Field::address(

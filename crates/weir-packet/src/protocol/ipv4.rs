@@ -52,7 +52,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             u8,
             "ip.dsfield.ecn",
             [Location::bits(IP, Bits::byte(1).part(0, 2)).when(VALID)],
-            "Explicit congestion notification: 0 not capable, 1 and 2 capable, 3 congestion met",
+            "Explicit congestion notification: 0 not capable, 1 and 2 capable, 3 congestion experienced",
             "RFC 3168, 5",
         ),
         mostly_plain!(

@@ -45,7 +45,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             u8,
             "ipv6.tclass.ecn",
             [Location::bits(IPV6, Bits::be16(0).part(4, 2)).when(VALID)],
-            "Explicit congestion notification: 0 not capable, 1 and 2 capable, 3 congestion met",
+            "Explicit congestion notification: 0 not capable, 1 and 2 capable, 3 congestion experienced",
             "RFC 3168, 5",
         ),
         plain!(

@@ -45,7 +45,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u8(
             "ipv6.opt.type.action",
             |p| Some(u8_at(first(p)?, 0)? >> 6),
-            "What a node does that does not know the first option: 0 passes over it, 1 drops the packet, 2 and 3 report it too",
+            "What a node that does not know the first option does: 0 skips it, 1 drops the packet, 2 and 3 also report it",
             "RFC 8200, 4.2",
         ),
         Field::bool(

@@ -24,7 +24,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             u8,
             "llc.ssap",
             [Location::bits(Layer::Llc, Bits::byte(1))],
-            "Source service access point; the lowest bit tells responses",
+            "Source service access point; the lowest bit marks responses",
             "IEEE 802.2, 3.3.1",
         ),
         Field::u16(

@@ -40,7 +40,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u32(
             "pktap.flags",
             |p| word(p, 36),
-            "Flags: 1 in, 2 out, 4 of a process that stands for another",
+            "Flags: 1 in, 2 out, 4 of a process that acts for another",
             "XNU, bsd/net/pktap.h",
         ),
         Field::u32(
@@ -94,13 +94,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u32(
             "pktap.epid",
             |p| word(p, 84),
-            "Process for which that process did it; 4294967295: none",
+            "Process on whose behalf that process acted; 4294967295: none",
             "XNU, bsd/net/pktap.h",
         ),
         Field::text(
             "pktap.ecmdname",
             |p| name(p, 88, 20),
-            "Name of the process for which it did it; NULL where there is none",
+            "Name of the process on whose behalf it acted; NULL where there is none",
             "XNU, bsd/net/pktap.h",
         ),
     ],

@@ -19,7 +19,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u32(
             "ppi.dlt",
             |p| weir_bytes::u32_le_at(p.bytes(Layer::Ppi)?, 4),
-            "Link type of the frame behind it",
+            "Link type of the frame after it",
             "CACE PPI, 3.1",
         ),
     ],

@@ -24,7 +24,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u16(
             "ieee8021cb.etype",
             |p| p.u16_be(Layer::RTag, 4).filter(|kind| *kind > LENGTH_MAX),
-            "Ethertype behind the tag",
+            "Ethertype after the tag",
             "IEEE 802.1CB, 7.8",
         ),
     ],

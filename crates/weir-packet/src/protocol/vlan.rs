@@ -43,7 +43,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
                 Location::bits(Layer::Vlan, ETHERTYPE)
                     .when(&[BitsTest::new(ETHERTYPE, &[(LENGTH_MAX as u64 + 1, u16::MAX as u64)])]),
             ],
-            "Ethertype behind the outermost tag",
+            "Ethertype after the outermost tag",
             "IEEE 802.1Q, 9.4",
         ),
         plain!(

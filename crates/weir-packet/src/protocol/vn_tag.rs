@@ -31,7 +31,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u16(
             "vntag.etype",
             |p| p.u16_be(Layer::VnTag, 4).filter(|kind| *kind > LENGTH_MAX),
-            "Ethertype behind the tag",
+            "Ethertype after the tag",
             "Cisco VN-Tag",
         ),
     ],

@@ -105,25 +105,25 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::address(
             "wlan.ra",
             |p| p.address(wlan(p)?, Control::of(p)?.receiver()?, 6),
-            "Receiver on the air",
+            "Receiver address",
             "IEEE 802.11, 9.2.4.3.5",
         ),
         Field::address(
             "wlan.ta",
             |p| p.address(wlan(p)?, Control::of(p)?.transmitter()?, 6),
-            "Transmitter on the air",
+            "Transmitter address",
             "IEEE 802.11, 9.2.4.3.6",
         ),
         Field::address(
             "wlan.da",
             |p| p.address(wlan(p)?, Control::of(p)?.destination()?, 6),
-            "Final destination",
+            "Destination address",
             "IEEE 802.11, 9.2.4.3.3",
         ),
         Field::address(
             "wlan.sa",
             |p| p.address(wlan(p)?, Control::of(p)?.source()?, 6),
-            "First source",
+            "Source address",
             "IEEE 802.11, 9.2.4.3.4",
         ),
         Field::address(

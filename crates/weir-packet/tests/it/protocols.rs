@@ -124,7 +124,7 @@ fn the_reason_of_a_stop_tells_a_cut_capture_from_a_length_field_that_allows_too_
     check(
         &packet,
         packet.len(),
-        "udp at byte 34: 8 bytes needed, the length around it allows 4",
+        "udp at byte 34: 8 bytes needed, the enclosing length allows 4",
     );
     packet[17] = 19;
     check(
