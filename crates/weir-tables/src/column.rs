@@ -76,7 +76,7 @@ const SINCE: &[(&str, Since, &str)] = &[
     (
         "frame.time_delta",
         Since::Previous,
-        "Seconds since the record before in the file, whichever rows are asked for; 0 for the first, NULL where either has no time",
+        "Seconds since the previous record in the file, whichever rows the query selects; 0 for the first, NULL where either has no time",
     ),
 ];
 
@@ -87,7 +87,7 @@ impl Table {
         let file = Column {
             name: "frame.file".into(),
             kind: Kind::Text,
-            doc: "Path of the capture that the record came from".into(),
+            doc: "Path of the capture file that holds the record".into(),
             reference: "weir".into(),
             origin: Origin::File,
         };

@@ -67,13 +67,13 @@ impl Totals {
     pub fn notes_of_times(&self) -> Vec<String> {
         let beyond = (self.times_beyond > 0).then(|| {
             format!(
-                "{} of {} records have a time before 1677-09-21 or after 2262-04-11, which frame.time cannot hold: it has the nearest that it can",
+                "{} of {} records have a time before 1677-09-21 or after 2262-04-11, which frame.time cannot hold: it has the nearest possible time",
                 self.times_beyond, self.records
             )
         });
         let late = (self.late > 0).then(|| {
             format!(
-                "{} of {} records are not in the order of time, because they stand more than {} MiB of records behind later ones",
+                "{} of {} records are not in time order, because they come more than {} MiB of records after later ones",
                 self.late,
                 self.records,
                 MERGE_WINDOW_BYTES >> 20

@@ -16,7 +16,7 @@ pub(crate) fn column() -> Column {
     Column {
         name: Arc::from(RECORD_COLUMN),
         kind: Kind::Bytes,
-        doc: "The record whole, to be written as a capture".into(),
+        doc: "The whole record, for writing captures".into(),
         reference: "weir".into(),
         origin: Origin::Record,
     }

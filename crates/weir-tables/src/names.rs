@@ -89,13 +89,13 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
                     "this table has port.src and port.dst: write port.any".to_owned()
                 }
                 _ => format!(
-                    "it is either of {}, which this table has not",
+                    "it is either of {}, and this table has neither",
                     columns.join(" and ")
                 ),
             },
             Meaning::Column(column) => match elsewhere(column) {
                 Some(place) => format!("it is called {column} here: {place}"),
-                None => format!("it is called {column} here, which this table has not"),
+                None => format!("it is called {column} here, and this table does not have it"),
             },
             Meaning::Expression(text) => format!("it is {text}"),
             Meaning::Told(told) => told.to_owned(),
@@ -128,7 +128,7 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
             return Some(format!("did you mean {}?", near.join(", ")));
         }
         return Some(format!(
-            "what {prefix} says is in {name}('trace.pcap'), which has no column of this name: weir fields {prefix}. lists them"
+            "the columns of {prefix} are in {name}('trace.pcap'), which has none of this name: weir fields {prefix}. lists them"
         ));
     }
     if lower.contains('.') {
@@ -153,13 +153,13 @@ fn protocol(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     }
     let packets = match is_filter {
         true => format!(
-            "display_filter('{name}') selects the packets of {name}; text stands in single quotes"
+            "display_filter('{name}') selects the packets of {name}; write text in single quotes"
         ),
         false => String::new(),
     };
     Some(match (table, is_filter) {
         (Some(_), true) => {
-            format!("{packets}; what they say is a table: FROM {name}('trace.pcap')")
+            format!("{packets}; their contents are a table: FROM {name}('trace.pcap')")
         }
         (Some(_), false) => format!("{name} is a table: FROM {name}('trace.pcap')"),
         (None, _) => packets,
@@ -239,7 +239,7 @@ fn elsewhere(name: &str) -> Option<String> {
     let tables: Vec<&str> = tables.map(|extraction| extraction.name).collect();
     if Table::packets().position(name).is_some() {
         return Some(format!(
-            "{name} is a column of packets: FROM 'trace.pcap', which joins by frame.number"
+            "{name} is a column of packets: FROM 'trace.pcap', joined by frame.number"
         ));
     }
     match tables.as_slice() {
@@ -325,21 +325,21 @@ pub const NAMES: &[Name] = &[
     Name { name: "related.ip", meaning: Meaning::Sides(&["addr.src", "addr.dst"]), of: "ECS", with: None },
     // Wireshark's other names.
     Name { name: "frame.time_epoch", meaning: Meaning::Expression("extract(epoch FROM frame.time)"), of: "Wireshark", with: Some("frame.time") },
-    told("frame.time_delta_displayed", "it hangs on the row before: write frame.time - lag(frame.time) OVER (ORDER BY frame.number) in SELECT"),
-    told("frame.protocols", "write frame.layers: the protocols from the link to the transport, 'eth:ip:tcp'; what is above them is flow.service of flows('trace.pcap')"),
+    told("frame.time_delta_displayed", "it depends on the previous row: write frame.time - lag(frame.time) OVER (ORDER BY frame.number) in SELECT"),
+    told("frame.protocols", "write frame.layers: the protocols from the link to the transport, 'eth:ip:tcp'; flow.service of flows('trace.pcap') is the application protocol"),
     column("Wireshark", "frame.encap_type", "frame.link_type"),
     column("Wireshark", "frame.time_utc", "frame.time"),
-    told("frame.coloring_rule.name", "colours are Wireshark's; frame.stopped says what is wrong with a packet"),
-    told("tcp.seq", "Wireshark counts it from the first of its direction; what was sent is tcp.seq_raw, and relative it is tcp.seq_raw - first_value(tcp.seq_raw) OVER (PARTITION BY flow.id, flow.from_originator ORDER BY frame.number) FROM flow_packets('trace.pcap')"),
-    told("tcp.ack", "Wireshark counts it from the first of the other direction; what was sent is tcp.ack_raw"),
+    told("frame.coloring_rule.name", "colours exist only in Wireshark; frame.stopped says what is wrong with a packet"),
+    told("tcp.seq", "Wireshark shows it relative to the first of its direction; the number as sent is tcp.seq_raw, and the relative one is tcp.seq_raw - first_value(tcp.seq_raw) OVER (PARTITION BY flow.id, flow.from_originator ORDER BY frame.number) FROM flow_packets('trace.pcap')"),
+    told("tcp.ack", "Wireshark shows it relative to the first of the other direction; the number as sent is tcp.ack_raw"),
     told("tcp.nxtseq", "write tcp.seq_raw + tcp.len"),
     of_flows("tcp.stream"),
-    told("tcp.stream", "flow.id numbers the connections, those of UDP too: FROM flow_packets('trace.pcap') has it of each packet, FROM flows('trace.pcap') a row for each"),
+    told("tcp.stream", "flow.id numbers the connections, also of UDP: FROM flow_packets('trace.pcap') has it for each packet, FROM flows('trace.pcap') one row per connection"),
     of_flows("udp.stream"),
-    told("udp.stream", "flow.id numbers the conversations, those of TCP too: FROM flow_packets('trace.pcap') has it of each packet, FROM flows('trace.pcap') a row for each"),
-    told("tcp.window_size", "write tcp.window_size_value, as it was sent; tcp.options.wscale.shift of the SYN says how far it is shifted"),
-    told("tcp.window_size_scalefactor", "tcp.options.wscale.shift of the SYN says how far windows are shifted"),
-    told("tcp.time_relative", "flow.start of flows('trace.pcap') is when the connection began; frame.time is that of the packet"),
+    told("udp.stream", "flow.id numbers the conversations, also of TCP: FROM flow_packets('trace.pcap') has it for each packet, FROM flows('trace.pcap') one row per conversation"),
+    told("tcp.window_size", "write tcp.window_size_value, the value as sent; tcp.options.wscale.shift of the SYN is the window scale"),
+    told("tcp.window_size_scalefactor", "tcp.options.wscale.shift of the SYN is the window scale"),
+    told("tcp.time_relative", "flow.start of flows('trace.pcap') is the start of the connection; frame.time is the time of the packet"),
     told("tcp.time_delta", "write frame.time - lag(frame.time) OVER (PARTITION BY flow.id ORDER BY frame.number) FROM flow_packets('trace.pcap')"),
     column("Wireshark", "tcp.flags.rst", "tcp.flags.reset"),
     column("Wireshark", "tcp.flags.psh", "tcp.flags.push"),
@@ -348,7 +348,7 @@ pub const NAMES: &[Name] = &[
     column("Wireshark", "tcp.options.mss", "tcp.options.mss_val"),
     column("Wireshark", "tcp.options.wscale", "tcp.options.wscale.shift"),
     column("Wireshark", "tcp.segment_data", "tcp.payload"),
-    told("tcp.reassembled.data", "tcp.payload has what each packet brings; http('trace.pcap') and the other tables read what is put together"),
+    told("tcp.reassembled.data", "tcp.payload has the data of each packet; http('trace.pcap') and the other tables of messages read the reassembled stream"),
     column("Wireshark", "ip.tos", "ip.dsfield"),
     column("Wireshark", "ip.protocol", "ip.proto"),
     column("Wireshark", "ip.length", "ip.len"),
@@ -359,30 +359,30 @@ pub const NAMES: &[Name] = &[
     column("Wireshark", "x509sat.utf8string", "x509.subject"),
     column("Wireshark", "x509sat.printablestring", "x509.subject"),
     column("Wireshark", "ipv6.hop_limit", "ipv6.hlim"),
-    told("ip.host", "addresses are not looked up; write ip.addr"),
-    told("ip.src_host", "addresses are not looked up; write ip.src"),
-    told("ip.dst_host", "addresses are not looked up; write ip.dst"),
-    told("eth.src_resolved", "write eth.src; oui(eth.src) is who made the card"),
-    told("eth.dst_resolved", "write eth.dst; oui(eth.dst) is who made the card"),
+    told("ip.host", "addresses are not resolved to names; write ip.addr"),
+    told("ip.src_host", "addresses are not resolved to names; write ip.src"),
+    told("ip.dst_host", "addresses are not resolved to names; write ip.dst"),
+    told("eth.src_resolved", "write eth.src; oui(eth.src) is the manufacturer"),
+    told("eth.dst_resolved", "write eth.dst; oui(eth.dst) is the manufacturer"),
     told("eth.src.oui_resolved", "write oui(eth.src)"),
     told("eth.dst.oui_resolved", "write oui(eth.dst)"),
     told("eth.addr.oui_resolved", "write oui(eth.src)"),
-    told("ip.checksum.status", "write ip.checksum_ok, which is true or false; NULL where there is nothing to compute it of"),
+    told("ip.checksum.status", "write ip.checksum_ok, which is true or false; NULL where it cannot be computed"),
     told("tcp.checksum.status", "write tcp.checksum_ok, which is true or false; NULL where a part of the segment is missing"),
     told("udp.checksum.status", "write udp.checksum_ok, which is true or false; NULL where a part of the datagram is missing"),
-    told("tcp.completeness", "flow.state and flow.history of flows('trace.pcap') say how far a connection came"),
+    told("tcp.completeness", "flow.state and flow.history of flows('trace.pcap') say how complete a connection is"),
     told("ip.proto_name", "write proto"),
-    told("wlan.ssid", "the frames of management of wireless networks are not decoded further than their header: wlan.bssid says which network"),
-    told("wlan.sa_resolved", "write wlan.sa; oui(wlan.sa) is who made the card"),
-    told("ip.reassembled_in", "datagrams in fragments are put together in the tables of messages; frame.number and ip.id are those of each fragment"),
+    told("wlan.ssid", "of IEEE 802.11 management frames only the header is decoded: wlan.bssid identifies the network"),
+    told("wlan.sa_resolved", "write wlan.sa; oui(wlan.sa) is the manufacturer"),
+    told("ip.reassembled_in", "the tables of messages reassemble fragmented datagrams; frame.number and ip.id identify each fragment"),
     column("Wireshark", "icmp.resp_to", "icmp.ident"),
     told("data", "write tcp.payload or udp.payload"),
     told("data.data", "write tcp.payload or udp.payload"),
     told("data.text", "write tcp.payload or udp.payload"),
     told("data.len", "write tcp.len, or octet_length(udp.payload)"),
     told("_ws.malformed", "write frame.stopped IS NOT NULL: it says what is wrong with a packet"),
-    told("_ws.col.protocol", "write proto for the transport, frame.layers for all headers; flow.service of flows('trace.pcap') is what a connection carries"),
-    told("_ws.col.info", "it is text for Wireshark's screen; the tables dns, tls, http, sip and others have its facts as columns: weir tables lists them"),
+    told("_ws.col.protocol", "write proto for the transport, frame.layers for all headers; flow.service of flows('trace.pcap') is the application protocol"),
+    told("_ws.col.info", "it is display text of Wireshark; the tables dns, tls, http, sip and others have its contents as columns: weir tables lists them"),
     told("_ws.col.source", "write addr.src"),
     told("_ws.col.destination", "write addr.dst"),
     told("_ws.col.time", "write frame.time"),
@@ -393,10 +393,10 @@ pub const NAMES: &[Name] = &[
     of_flow("Zeek", "id.orig_p", "port.src"),
     of_flow("Zeek", "id.resp_h", "addr.dst"),
     of_flow("Zeek", "id.resp_p", "port.dst"),
-    told("id.orig_h", "who began is known of a flow: FROM flows('trace.pcap') has it; of a packet write addr.src, who sent it"),
-    told("id.orig_p", "who began is known of a flow: FROM flows('trace.pcap') has it; of a packet write port.src"),
-    told("id.resp_h", "who answered is known of a flow: FROM flows('trace.pcap') has it; of a packet write addr.dst"),
-    told("id.resp_p", "who answered is known of a flow: FROM flows('trace.pcap') has it; of a packet write port.dst"),
+    told("id.orig_h", "the originator is known for a flow: FROM flows('trace.pcap') has it; for a packet write addr.src, its sender"),
+    told("id.orig_p", "the originator is known for a flow: FROM flows('trace.pcap') has it; for a packet write port.src"),
+    told("id.resp_h", "the responder is known for a flow: FROM flows('trace.pcap') has it; for a packet write addr.dst"),
+    told("id.resp_p", "the responder is known for a flow: FROM flows('trace.pcap') has it; for a packet write port.dst"),
     of_flow("Zeek", "conn_state", "flow.state"),
     of_flow("Zeek", "history", "flow.history"),
     of_flow("Zeek", "service", "flow.service"),
@@ -435,12 +435,12 @@ pub const NAMES: &[Name] = &[
     column("Suricata", "tls.ja3s.hash", "tls.handshake.ja3s"),
     column("Suricata", "tls.ja4", "tls.handshake.ja4"),
     column("Suricata", "tls.alpn", "tls.handshake.extensions_alpn_str"),
-    told("tls.subject", "x509.subject of tls('trace.pcap') lists those of the certificates: x509.subject[1] is that of the server's own"),
-    told("tls.issuerdn", "x509.issuer of tls('trace.pcap') lists those of the certificates: x509.issuer[1] is that of the server's own"),
-    told("tls.serial", "x509.serial of tls('trace.pcap') lists those of the certificates: x509.serial[1] is that of the server's own"),
-    told("tls.fingerprint", "x509.fingerprint_sha1 of tls('trace.pcap') lists those of the certificates: x509.fingerprint_sha1[1] is that of the server's own"),
-    told("tls.notbefore", "x509.not_valid_before of tls('trace.pcap') lists those of the certificates: x509.not_valid_before[1] is that of the server's own"),
-    told("tls.notafter", "x509.not_valid_after of tls('trace.pcap') lists those of the certificates: x509.not_valid_after[1] is that of the server's own"),
+    told("tls.subject", "write x509.subject, a column of tls('trace.pcap'): x509.subject[1] is that of the server's own certificate"),
+    told("tls.issuerdn", "write x509.issuer, a column of tls('trace.pcap'): x509.issuer[1] is that of the server's own certificate"),
+    told("tls.serial", "write x509.serial, a column of tls('trace.pcap'): x509.serial[1] is that of the server's own certificate"),
+    told("tls.fingerprint", "write x509.fingerprint_sha1, a column of tls('trace.pcap'): x509.fingerprint_sha1[1] is that of the server's own certificate"),
+    told("tls.notbefore", "write x509.not_valid_before, a column of tls('trace.pcap'): x509.not_valid_before[1] is that of the server's own certificate"),
+    told("tls.notafter", "write x509.not_valid_after, a column of tls('trace.pcap'): x509.not_valid_after[1] is that of the server's own certificate"),
     column("Suricata", "dns.rrname", "dns.qry.name"),
     column("Suricata", "dns.rrtype", "dns.qry.type_name"),
     column("Suricata", "dns.rcode", "dns.rcode_name"),
@@ -498,8 +498,8 @@ pub const NAMES: &[Name] = &[
     column("ECS", "tls.client.ja4", "tls.handshake.ja4"),
     column("ECS", "dns.id_number", "dns.id"),
     told("dns.answers", "dns.a, dns.aaaa, dns.cname and others of dns('trace.pcap') have them by type; lookup.answers of lookups('trace.pcap') has all of them"),
-    told("network.bytes", "of packets write sum(frame.len); of flows flow.bytes_src + flow.bytes_dst"),
-    told("network.packets", "of packets write count(*); of flows flow.packets_src + flow.packets_dst"),
+    told("network.bytes", "for packets write sum(frame.len); for flows flow.bytes_src + flow.bytes_dst"),
+    told("network.packets", "for packets write count(*); for flows flow.packets_src + flow.packets_dst"),
     // IPFIX; flows has more of them.
     column("IPFIX", "sourceipv4address", "ip.src"),
     column("IPFIX", "destinationipv4address", "ip.dst"),
@@ -513,8 +513,8 @@ pub const NAMES: &[Name] = &[
     column("IPFIX", "ipttl", "ip.ttl"),
     column("IPFIX", "vlanid", "vlan.id"),
     column("IPFIX", "tcpcontrolbits", "tcp.flags"),
-    told("octetdeltacount", "FROM flows('trace.pcap') has it; of packets write sum(ip.len)"),
-    told("packetdeltacount", "FROM flows('trace.pcap') has it; of packets write count(*)"),
+    told("octetdeltacount", "FROM flows('trace.pcap') has it; for packets write sum(ip.len)"),
+    told("packetdeltacount", "FROM flows('trace.pcap') has it; for packets write count(*)"),
     // The names that users try first.
     column("tcpdump", "src_ip", "addr.src"),
     column("tcpdump", "dst_ip", "addr.dst"),
@@ -565,7 +565,7 @@ pub const NAMES: &[Name] = &[
     column("tcpdump", "rtp.payload_type", "rtp.p_type"),
     column("tcpdump", "rtp.pt", "rtp.p_type"),
     told("time", "write frame.time"),
-    told("info", "it is text for Wireshark's screen; the tables dns, tls, http, sip and others have its facts as columns: weir tables lists them"),
+    told("info", "it is display text of Wireshark; the tables dns, tls, http, sip and others have its contents as columns: weir tables lists them"),
 ];
 
 /// Protocols that had another name, and the present beginning of their fields; and columns of weir that had another
@@ -582,16 +582,16 @@ const RENAMED: &[(&str, &str)] = &[
 const PREFIXES: &[(&str, &str)] = &[
     (
         "tcp.analysis",
-        "FROM flow_packets('trace.pcap') has it of each packet; flow.retransmissions_src, flow.out_of_order_src, \
-         flow.zero_windows_src and flow.rtt of flows('trace.pcap') count by flow",
+        "FROM flow_packets('trace.pcap') has it for each packet; flow.retransmissions_src, flow.out_of_order_src, \
+        flow.zero_windows_src and flow.rtt of flows('trace.pcap') have it for each flow",
     ),
     (
         "ip.geoip",
-        "write geoip_country(ip.src), geoip_city(ip.src) or asn(ip.src), of the databases that --geoip names",
+        "write geoip_country(ip.src), geoip_city(ip.src) or asn(ip.src), which read the databases of --geoip",
     ),
     (
         "ipv6.geoip",
-        "write geoip_country(ipv6.src), geoip_city(ipv6.src) or asn(ipv6.src), of the databases that --geoip names",
+        "write geoip_country(ipv6.src), geoip_city(ipv6.src) or asn(ipv6.src), which read the databases of --geoip",
     ),
     (
         "_ws.expert",
@@ -599,7 +599,7 @@ const PREFIXES: &[(&str, &str)] = &[
     ),
     (
         "_ws.col",
-        "it is text for Wireshark's screen; weir fields lists the columns",
+        "it is display text of Wireshark; weir fields lists the columns",
     ),
 ];
 
@@ -612,7 +612,7 @@ const PACKET_PREFIXES: &[&str] = &[
 /// Protocols that are not decoded: Wireshark's name, a description, and the packets that carry them.
 #[rustfmt::skip]
 const NOT_DECODED: &[(&str, &str, &str)] = &[
-    ("quic", "QUIC above its first packets", "udp.port = 443; tls('trace.pcap') reads its handshakes"),
+    ("quic", "QUIC after its Initial packets", "udp.port = 443; tls('trace.pcap') reads its handshakes"),
     ("http3", "HTTP/3", "udp.port = 443"),
     ("ssh", "SSH", "tcp.port = 22"),
     ("ftp", "FTP", "tcp.port = 21"),
@@ -629,7 +629,7 @@ const NOT_DECODED: &[(&str, &str, &str)] = &[
     ("ldap", "LDAP", "tcp.port = 389"),
     ("kerberos", "Kerberos", "udp.port = 88 OR tcp.port = 88"),
     ("rtsp", "RTSP", "tcp.port = 554"),
-    ("sdp", "SDP", "sip.content_type = 'application/sdp' of sip('trace.pcap'), in sip.msg_body"),
+    ("sdp", "SDP", "sip.msg_body of sip('trace.pcap') where sip.content_type = 'application/sdp'"),
     ("bgp", "BGP", "tcp.port = 179"),
     ("ospf", "OSPF", "proto = 'ospf'"),
     ("eigrp", "EIGRP", "proto = 'eigrp'"),
@@ -671,7 +671,7 @@ const NOT_DECODED: &[(&str, &str, &str)] = &[
     ("gsm_map", "MAP", "sctp.data_payload_proto_id = 3"),
     ("isup", "ISUP", "sctp.data_payload_proto_id = 3"),
     ("cflow", "NetFlow and IPFIX", "udp.port IN (2055, 4739)"),
-    ("data", "What nothing decodes", "tcp.payload IS NOT NULL OR udp.payload IS NOT NULL"),
+    ("data", "Payload of unknown protocols", "tcp.payload IS NOT NULL OR udp.payload IS NOT NULL"),
 ];
 
 #[cfg(test)]

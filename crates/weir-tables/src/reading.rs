@@ -291,7 +291,7 @@ impl<S: Sink> Reading<S> {
 
     /// The note for the closing report.
     pub(crate) fn note(&self) -> Option<String> {
-        let note = "the capture ended within a record, which is left out";
+        let note = "the capture ended in the middle of a record, which is left out";
         (self.cut_growing > 0).then(|| note.to_owned())
     }
 

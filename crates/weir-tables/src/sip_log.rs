@@ -27,7 +27,7 @@ const COLUMNS: [(&str, Kind, &str, &str); 22] = [
     (
         "clf.time",
         Kind::Time,
-        "When the message was sent or received, as far as the form tells it: RFC 6873 has milliseconds",
+        "Time when the message was sent or received, with the precision of the log format: milliseconds in RFC 6873",
         "RFC 6873, 4.1",
     ),
     (
@@ -57,13 +57,13 @@ const COLUMNS: [(&str, Kind, &str, &str); 22] = [
     (
         "clf.flags",
         Kind::Text,
-        "The five flags as letters: type, retransmission, direction, transport, encryption; NULL where the form has not all",
+        "The five flags as letters: type, retransmission, direction, transport, encryption; NULL where the log format lacks one of them",
         "RFC 6873, 4.2",
     ),
     (
         "clf.cseq",
         Kind::U32,
-        "Number of the CSeq header",
+        "Sequence number of the CSeq header",
         "RFC 6872, 8.1",
     ),
     (
@@ -87,13 +87,13 @@ const COLUMNS: [(&str, Kind, &str, &str); 22] = [
     (
         "clf.dst",
         Kind::Text,
-        "Address and port that the message went to",
+        "Destination address and port of the message",
         "RFC 6872, 8.1",
     ),
     (
         "clf.src",
         Kind::Text,
-        "Address and port that the message came from",
+        "Source address and port of the message",
         "RFC 6872, 8.1",
     ),
     (
@@ -124,31 +124,31 @@ const COLUMNS: [(&str, Kind, &str, &str); 22] = [
     (
         "clf.server_txn",
         Kind::Text,
-        "What who logs calls the server transaction",
+        "Server transaction identifier of the logging element (Server-Txn)",
         "RFC 6872, 8.1",
     ),
     (
         "clf.client_txn",
         Kind::Text,
-        "What who logs calls the client transaction",
+        "Client transaction identifier of the logging element (Client-Txn)",
         "RFC 6872, 8.1",
     ),
     (
         "clf.cseq_text",
         Kind::Text,
-        "Number and method of the CSeq header, as they were written",
+        "Number and method of the CSeq header, as written",
         "RFC 6873, 4.2",
     ),
     (
         "clf.segment",
         Kind::Text,
-        "File of the log that the record is in: the log itself or one that was sealed",
+        "File that holds the record: the log itself, or a sealed segment of it",
         "weir",
     ),
     (
         "clf.offset",
         Kind::U64,
-        "Where the record begins in that file, in bytes",
+        "Offset of the record in that file, in bytes",
         "weir",
     ),
 ];

@@ -631,7 +631,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
     (
         "printf '\\002\\041\\114\\030aaaa' > a.pcap.lz4; weir query \"SELECT 1 FROM 'a.pcap.lz4'\"",
         2,
-        "compressed with the old frames of lz4",
+        "compressed with the legacy frames of lz4",
         "lz4 -dc FILE",
     ),
     (

@@ -58,7 +58,7 @@ fn packets_that_are_too_late_to_be_merged_are_counted() {
     let mut seconds: Vec<u64> = (1_000..1_400).collect();
     for (place, late) in [
         (250, None),
-        (399, Some("1 of 400 records are not in the order of time")),
+        (399, Some("1 of 400 records are not in time order")),
     ] {
         seconds.sort_unstable();
         // The earliest of all stands so far behind.
@@ -70,7 +70,7 @@ fn packets_that_are_too_late_to_be_merged_are_counted() {
         assert_eq!(is_first, late.is_none(), "{}", rows.stdout);
         let said = run(&sql.replace("-q ", "-o rows.csv "), &folder);
         assert_eq!(said.code, Some(0), "{}", said.stderr);
-        let note = "are not in the order of time";
+        let note = "are not in time order";
         assert_eq!(
             said.stderr.contains(note),
             late.is_some(),

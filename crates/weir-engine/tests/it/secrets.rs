@@ -31,9 +31,9 @@ fn a_key_log_is_read_by_its_name_and_not_outside_of_the_folder_of_statements() {
         ("'none.log'", "none.log"),
         (
             "'sessions.pcap'",
-            "no secret of SSLKEYLOGFILE's format is in it",
+            "it has no secret in the SSLKEYLOGFILE format",
         ),
-        ("7", "keylog must be a file of SSLKEYLOGFILE's format"),
+        ("7", "keylog must be a file in the SSLKEYLOGFILE format"),
     ] {
         let refused = count(&format!(", keylog => {keylog}")).unwrap_err();
         assert!(refused.contains(part), "{refused}");

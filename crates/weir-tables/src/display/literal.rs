@@ -33,7 +33,7 @@ pub(super) fn literal(operand: &Operand, kind: Type) -> Result<Literal, Error> {
                 Err(_) => return wrong("an address", ""),
             },
             Type::Number | Type::Flag | Type::Seconds => {
-                return wrong("a number", "numbers stand without quotes");
+                return wrong("a number", "write numbers without quotes");
             }
         },
         OperandKind::Character(byte) => {
@@ -49,7 +49,7 @@ pub(super) fn literal(operand: &Operand, kind: Type) -> Result<Literal, Error> {
             };
             return match calculated(*calculation, left, right) {
                 Some(number) => Ok(Literal::Number(number)),
-                None => wrong("a number that can be calculated", ""),
+                None => wrong("a number to calculate with", ""),
             };
         }
         _ => return wrong("a value", ""),

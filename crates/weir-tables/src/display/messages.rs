@@ -131,7 +131,7 @@ impl MessageField {
         let column = self.places.first().map_or(FRAME, |(column, _)| column);
         let name = self.table.name;
         if *self.table == conversations::EXTRACTION {
-            return "SQL compares any two columns; it has flow.id, tcp.seq_raw and tcp.analysis.* of each packet: FROM flow_packets('trace.pcap')".to_owned();
+            return "SQL compares any two columns; FROM flow_packets('trace.pcap') has flow.id, tcp.seq_raw and tcp.analysis.* for each packet".to_owned();
         }
         if *self.table == http_frames::EXTRACTION {
             return "SQL compares any two columns; http('trace.pcap') has a row for each exchange"

@@ -101,7 +101,7 @@ impl<'t> FilterReader<'t> {
         };
         if self.columns.len() > columns {
             return Err(Error::new(
-                "a field of messages is compared with what is written, not with one of packets",
+                "a message field is compared with a written value, not with a packet field",
                 left.start,
                 right.end,
             )
@@ -118,7 +118,7 @@ impl<'t> FilterReader<'t> {
     fn ask(&mut self, field: MessageField, operand: &Operand) -> Result<(), Error> {
         match &self.field {
             Some(known) if *known != field => Err(Error::new(
-                "two fields of messages are not compared with each other",
+                "two message fields cannot be compared with each other",
                 operand.start,
                 operand.end,
             )
@@ -149,7 +149,7 @@ impl<'t> FilterReader<'t> {
         }
         let (source, kind) = self.source(operand)?;
         if kind == Type::Open {
-            return Err(unknown(operand, "a value alone is no condition"));
+            return Err(unknown(operand, "a value alone is not a condition"));
         }
         let is_calculated = matches!(operand.kind, OperandKind::Calculated(..));
         Ok(Test::Exists(source, is_calculated))
@@ -173,7 +173,7 @@ impl<'t> FilterReader<'t> {
             Relation::Matches => {
                 let (source, kind) = self.source(left)?;
                 let OperandKind::Text(pattern) = &right.kind else {
-                    return Err(Error::new("a pattern is a text", right.start, right.end)
+                    return Err(Error::new("a pattern must be text", right.start, right.end)
                         .with_hint("frame matches \"GET /[a-z]+\""));
                 };
                 if matches!(
@@ -181,7 +181,7 @@ impl<'t> FilterReader<'t> {
                     Type::Number | Type::Flag | Type::Address | Type::Time | Type::Seconds
                 ) {
                     return Err(Error::new(
-                        "a pattern is looked for in text or bytes",
+                        "a pattern matches text or bytes",
                         left.start,
                         left.end,
                     ));
@@ -196,7 +196,7 @@ impl<'t> FilterReader<'t> {
                     let text = error.to_string();
                     let line = text.lines().last().unwrap_or_default().trim();
                     let line = line.strip_prefix("error: ").unwrap_or(line).to_owned();
-                    Error::new(format!("no pattern: {line}"), right.start, right.end)
+                    Error::new(format!("invalid pattern: {line}"), right.start, right.end)
                 })?;
                 return Ok(Test::Matches(quantifier, source, built));
             }
@@ -213,7 +213,7 @@ impl<'t> FilterReader<'t> {
                     && matches!(kind, Type::Number | Type::Flag | Type::Time | Type::Seconds)
                 {
                     return Err(
-                        Error::new("a number contains nothing", left.start, left.end)
+                        Error::new("contains is not for numbers", left.start, left.end)
                             .with_hint("compare it with ==, or look at its bits: tcp.flags & 2"),
                     );
                 }
@@ -299,7 +299,7 @@ impl<'t> FilterReader<'t> {
                             of.start,
                             of.end,
                         )
-                        .with_hint("bits of a number: tcp.flags & 0x02"));
+                        .with_hint("use the bits of a number: tcp.flags & 0x02"));
                     }
                 }
             }
@@ -339,9 +339,9 @@ impl<'t> FilterReader<'t> {
         let wrong = |message: String| Error::new(message, operand.start, operand.end);
         if !FUNCTIONS.contains(&lower.as_str()) {
             let error = wrong(format!("there is no function {lower}"));
-            return Err(
-                error.with_hint("there are abs, count, len, lower, max, min, string and upper")
-            );
+            return Err(error.with_hint(
+                "the functions are abs, count, len, lower, max, min, string and upper",
+            ));
         }
         if ["max", "min"].contains(&lower.as_str()) && !arguments.is_empty() {
             return self.extreme(operand, &lower, arguments);
@@ -351,10 +351,7 @@ impl<'t> FilterReader<'t> {
         };
         let (source, kind) = self.source(argument)?;
         if lower == "count" {
-            self.not_of_messages(
-                operand,
-                "how often a field of messages comes in a frame is not counted",
-            )?;
+            self.not_of_messages(operand, "count() does not work on message fields")?;
         }
         let source = Box::new(source);
         let is_number = matches!(kind, Type::Number | Type::Flag | Type::Time | Type::Seconds);
@@ -417,10 +414,7 @@ impl<'t> FilterReader<'t> {
                 },
             });
         }
-        self.not_of_messages(
-            operand,
-            "of all messages of a frame no greatest or least value is taken",
-        )?;
+        self.not_of_messages(operand, "max() and min() do not work on message fields")?;
         let side = match name {
             "max" => Ordering::Greater,
             _ => Ordering::Less,
@@ -461,7 +455,7 @@ impl<'t> FilterReader<'t> {
             };
             if number.is_some() {
                 return Err(Error::new(
-                    "messages are not numbered by headers",
+                    "message fields have no header number",
                     operand.start,
                     operand.end,
                 ));
@@ -504,7 +498,7 @@ impl<'t> FilterReader<'t> {
         }
         if number.is_some() && layer.is_none() {
             return Err(Error::new(
-                format!("{word} belongs to no header of one kind"),
+                format!("{word} is not a field of a single header"),
                 operand.start,
                 operand.end,
             ));
@@ -577,7 +571,7 @@ impl<'t> FilterReader<'t> {
         let error = unknown(operand, word);
         match advice(word, &has) {
             Some(advice) => error.with_hint(advice),
-            None => error.with_hint("weir fields lists the fields; text stands in double quotes"),
+            None => error.with_hint("weir fields lists the fields; write text in double quotes"),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::scan::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "call_packets",
-    doc: "one row a packet that carries a SIP message, or a part of it, or media that SIP announced",
+    doc: "one row per packet that carries a SIP message, a part of one, or media that SIP announced",
     columns: || columns(&["frame.file"], FIELDS),
     needs: &[Needs::All],
     start: |settings| {
@@ -173,11 +173,11 @@ type CallPacketGetter = for<'i> fn(&'i CallPacket<'_>) -> Option<Value<'i>>;
 #[rustfmt::skip]
 static FIELDS: &[ItemField<CallPacketGetter>] = &[
     ItemField::new("frame.number", Kind::U64, |p| number(p.record),
-        "Number of the record, from 1: of a message that came in several, of each of them", "weir"),
+        "Number of the record, from 1; a message in several records has a row for each", "weir"),
     ItemField::new("sip.call_id", Kind::Text, |p| Some(Value::Text(p.call_id)),
         "Call-ID of the message, or of the one that announced the media", "RFC 3261, 20.8"),
     ItemField::new("call.protocol", Kind::Text, |p| Some(Value::Text(p.protocol)),
-        "What it carries of the call: SIP, RTP, RTCP or T.38", "RFC 3261; RFC 3550; ITU-T T.38"),
+        "Protocol of the packet: SIP, RTP, RTCP or T.38", "RFC 3261; RFC 3550; ITU-T T.38"),
 ];
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::scan::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "calls",
-    doc: "one row a call: a dialog that a SIP INVITE began, or was to begin",
+    doc: "one row per call: a dialog that a SIP INVITE created, or was to create",
     columns: || columns(&[], FIELDS),
     needs: &[Needs::All],
     start: |settings| {
@@ -132,8 +132,8 @@ fn notes(calls: &Calls, finder: &Finder) -> Vec<String> {
         (
             counters.evicted,
             format!(
-                "calls were given before their end, because more than {} calls, {} that wait for another attempt, \
-                     or {} bytes of texts were open at once",
+                "calls were written before their end, because more than {} calls, {} that wait for another attempt, \
+                or {} bytes of texts were open at once",
                 limits.calls_max, limits.retries_max, limits.texts_bytes_max
             ),
         ),
@@ -146,7 +146,7 @@ fn notes(calls: &Calls, finder: &Finder) -> Vec<String> {
         ),
         (
             counters.texts_clipped,
-            format!("texts were cut to {} bytes", limits.text_bytes_max),
+            format!("texts were truncated to {} bytes", limits.text_bytes_max),
         ),
         (
             counters.repeats_not_followed,
@@ -246,13 +246,13 @@ static FIELDS: &[ItemField<CallGetter>] = &[
     ItemField::new("call.state", Kind::Text, |c| Some(Value::Text(c.state.text())),
         "trying, ringing, in_call, completed, cancelled, busy, rejected, redirected, or superseded by another fork", "RFC 3261, 12, 13"),
     ItemField::new("call.status", Kind::U16, |c| c.status.and_then(number),
-        "Final status of the INVITE; NULL where it was not captured, of a rejected call too, whose failure its ACK shows", "RFC 3261, 17.1.1.3, 21"),
+        "Final status code of the INVITE; NULL where it was not captured, also for a rejected call whose failure only its ACK shows", "RFC 3261, 17.1.1.3, 21"),
     ItemField::new("call.ended_by", Kind::Text, |c| c.ended_by.map(|side| Value::Text(side.text())),
-        "caller or callee: who sent BYE or CANCEL; NULL when it is not known who called", "RFC 3261, 9, 15"),
+        "caller or callee: sender of the BYE or CANCEL; NULL when the caller is not known", "RFC 3261, 9, 15"),
     ItemField::new("call.end_reason", Kind::Text, |c| Some(Value::Text(c.reported.text())),
         "Why the row was made: ended, expired (silent for too long), evicted (too many calls), reused (its Call-ID), input_ended", "weir"),
     ItemField::new("call.from", Kind::Text, |c| uri(c.caller()),
-        "URI of the caller; NULL, as all of caller and callee, when no message shows who called", "RFC 3261, 20.20"),
+        "URI of the caller; NULL, like all columns of caller and callee, when no message shows who called", "RFC 3261, 20.20"),
     ItemField::new("call.from.user", Kind::Text, |c| some(&c.caller()?.user),
         "User of the caller's URI", "RFC 3261, 19.1.1"),
     ItemField::new("call.from.host", Kind::Text, |c| text(&c.caller()?.host),
@@ -312,19 +312,19 @@ static FIELDS: &[ItemField<CallGetter>] = &[
     ItemField::new("call.reinvites", Kind::U32, |c| number(c.reinvites),
         "INVITEs within the dialog", "RFC 3261, 14"),
     ItemField::new("call.dialogs", Kind::U32, |c| number(c.dialogs),
-        "Dialogs of the INVITE, early ones too", "RFC 3261, 12"),
+        "Dialogs of the INVITE, early dialogs included", "RFC 3261, 12"),
     ItemField::new("call.messages", Kind::U64, |c| number(c.messages),
-        "Messages of the INVITE's dialogs, repeated ones too", "weir"),
+        "Messages of the INVITE's dialogs, retransmissions included", "weir"),
     ItemField::new("call.retransmissions", Kind::U64, |c| number(c.retransmissions),
-        "Messages among them that repeat another", "RFC 3261, 17"),
+        "Retransmitted messages among call.messages", "RFC 3261, 17"),
     ItemField::new("call.hops", Kind::U32, |c| number(c.hops),
-        "Most Via elements of an initial INVITE: hops that it had taken", "RFC 3261, 20.42"),
+        "Largest number of Via values of an initial INVITE: hops that it had taken", "RFC 3261, 20.42"),
     ItemField::new("call.max_forwards", Kind::U8, |c| c.max_forwards.and_then(number),
         "Lowest Max-Forwards of an initial INVITE", "RFC 3261, 20.22"),
     ItemField::new("call.mos", Kind::F64, |c| c.heard.mos.map(Value::Float),
-        "Lowest mean opinion score of the call's streams, as media.mos; NULL without streams, and of codecs without Ie", "ITU-T G.107, annex B"),
+        "Lowest mean opinion score of the call's streams, as media.mos; NULL without streams, and for codecs without Ie", "ITU-T G.107, annex B"),
     ItemField::new("call.lost", Kind::U64, |c| number(c.heard.missing?),
-        "Packets of the call's streams that never came, as media.missing; NULL without streams", "weir"),
+        "Packets of the call's streams that were never received, as media.missing; NULL without streams", "weir"),
     ItemField::new("call.jitter", Kind::F64, |c| c.heard.jitter_ms.map(Value::Float),
         "Highest mean jitter of the call's streams in milliseconds, as media.jitter_mean", "RFC 3550, A.8"),
 ];

@@ -14,7 +14,7 @@ use crate::scan::Rows;
 /// The extraction of this module.
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "flow_fragments",
-    doc: "one row a fragment of IP, with the number of the flow of the packet that it is a part of",
+    doc: "one row per IP fragment, with the flow number of the fragmented packet",
     columns: || columns(&["frame.file"], FIELDS),
     needs: &[Needs::Transport],
     start: |settings| {
@@ -92,5 +92,5 @@ static FIELDS: &[ItemField<FragmentGetter>] = &[
     ItemField::new("frame.number", Kind::U64, |f| number(f.record),
         "Number of the record that the fragment came in, from 1", "weir"),
     ItemField::new("flow.id", Kind::U64, |f| number(f.flow),
-        "Number of the flow of the packet that it is a part of, as in flows", "weir"),
+        "Number of the flow of the fragmented packet, as in flows", "weir"),
 ];

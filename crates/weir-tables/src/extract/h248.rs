@@ -30,7 +30,7 @@ pub use self::carrier::{Lifted, Lifter};
 /// The extraction of this module.
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "h248",
-    doc: "one row a Megaco (H.248) command, with its reply",
+    doc: "one row per Megaco (H.248) command, with its reply",
     columns: || columns(&["frame.file"], FIELDS),
     needs: &[Needs::All],
     start: |settings| {
@@ -417,7 +417,7 @@ impl Extract for H248 {
         let mut notes = Vec::new();
         if self.messages.given_up > 0 {
             notes.push(format!(
-                "h248: {} requests were given without their replies, as {} MiB of messages waited",
+                "h248: {} requests were written without their replies, because {} MiB of messages waited",
                 self.messages.given_up,
                 WAITING_BYTES_MAX >> 20
             ));
@@ -425,7 +425,7 @@ impl Extract for H248 {
         let evicted = self.messages.tracker.counts().evicted;
         if evicted > 0 {
             notes.push(format!(
-                "h248: {evicted} requests were given without their replies, as too many were open"
+                "h248: {evicted} requests were written without their replies, because too many were open"
             ));
         }
         let lost = self.lifter.notes();

@@ -18,7 +18,7 @@ use crate::scan::Rows;
 /// The extraction of this module.
 pub(crate) const EXTRACTION: Extraction = Extraction {
     name: "http_frames",
-    doc: "one row a frame with octets of HTTP",
+    doc: "one row per frame with octets of HTTP",
     columns: || columns(&[], OWN),
     needs: &[Needs::All],
     start: |_| Box::new(Frames::default()),
@@ -51,9 +51,9 @@ type FrameGetter = fn(&Carrier) -> Option<Value<'static>>;
 const OWN: &[ItemField<FrameGetter>] = &[
     ItemField::new(FRAME, Kind::U64, |c| frame(c.frame), "Number of the frame", "weir"),
     ItemField::new("http.is_there", Kind::Bool, |c| (!c.is_two).then_some(Value::Bool(true)),
-        "There are octets of HTTP/1", "RFC 9112"),
+        "The frame has octets of HTTP/1", "RFC 9112"),
     ItemField::new("http2.is_there", Kind::Bool, |c| c.is_two.then_some(Value::Bool(true)),
-        "There are octets of HTTP/2", "RFC 9113"),
+        "The frame has octets of HTTP/2", "RFC 9113"),
 ];
 
 impl Item for Carrier {
@@ -225,7 +225,7 @@ impl Extract for Frames {
     fn notes(&self) -> Vec<String> {
         let own = [(
             self.streams.given_up(),
-            "TCP connections were given up because messages under way took more than 256 MiB",
+            "TCP connections were dropped because incomplete messages took more than 256 MiB",
         )];
         in_words(own.into_iter().chain(self.payloads.given_up()))
             .map(|note| format!("display filter: {note}"))

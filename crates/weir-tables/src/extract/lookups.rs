@@ -12,7 +12,7 @@ use super::{Extraction, Item, ItemField, columns};
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "lookups",
-    doc: "one row a question of DNS with its answer, in Zeek's words",
+    doc: "one row per DNS question with its answer, in Zeek's words",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
     start: Messages::<Lookups>::opened,
@@ -76,7 +76,7 @@ impl DnsTable for Lookups {
     fn counted(&self) -> Vec<(u64, &'static str)> {
         vec![(
             self.0.given_up(),
-            "questions did not wait for their answers to the end, because there were more than 65,536",
+            "questions were written without their answers because more than 65,536 waited",
         )]
     }
 }
@@ -94,11 +94,11 @@ type LookupGetter = for<'l> fn(&'l PartlySeen<'_>) -> Option<Value<'l>>;
 #[rustfmt::skip]
 static FIELDS: &[ItemField<LookupGetter>] = &[
     ItemField::new("lookup.trans_id", Kind::U16, |s| number(s.lookup.id),
-        "Number of question and answer", "RFC 1035, 4.1.1"),
+        "Transaction ID of question and answer", "RFC 1035, 4.1.1"),
     ItemField::new("lookup.rtt", Kind::F64, |s| seconds(by_one_clock(s.lookup.rtt_ns?)?),
         "Seconds from the question to the answer", "weir"),
     ItemField::new("lookup.query", Kind::Text, |s| s.lookup.query.as_deref().map(Value::Text),
-        "The name that is asked for, in lower case", "RFC 1035, 4.1.2"),
+        "Name that the question asks for, in lower case", "RFC 1035, 4.1.2"),
     ItemField::new("lookup.qclass", Kind::U16, |s| number(s.lookup.kind?.1),
         "Class of the question", "RFC 1035, 3.2.4"),
     ItemField::new("lookup.qclass_name", Kind::Text, |s| class_word(s.lookup.kind?.1).map(Value::Text),
@@ -112,23 +112,23 @@ static FIELDS: &[ItemField<LookupGetter>] = &[
     ItemField::new("lookup.rcode_name", Kind::Text, |s| rcode_word(s.lookup.rcode?).map(Value::Text),
         "Name of the response code: NOERROR, NXDOMAIN, …", "RFC 6895, 2.3"),
     ItemField::new("lookup.opcode", Kind::U8, |s| number(s.lookup.opcode),
-        "What is to be done: 0 query, 4 notify, 5 update", "RFC 1035, 4.1.1"),
+        "Opcode: 0 query, 4 notify, 5 update", "RFC 1035, 4.1.1"),
     ItemField::new("lookup.opcode_name", Kind::Text, |s| opcode_word(s.lookup.opcode).map(Value::Text),
         "Name of the opcode", "RFC 1035, 4.1.1"),
     ItemField::new("lookup.aa", Kind::Bool, |s| s.lookup.is_authoritative.map(Value::Bool),
-        "The answer comes from an authority; NULL without an answer", "RFC 1035, 4.1.1"),
+        "Authoritative answer; NULL without an answer", "RFC 1035, 4.1.1"),
     ItemField::new("lookup.tc", Kind::Bool, |s| s.lookup.is_truncated.map(Value::Bool),
-        "Question or answer were cut; NULL where one of them was not seen and the other was not cut", "RFC 1035, 4.1.1"),
+        "Question or answer was truncated; NULL where one of them was not seen and the other was not truncated", "RFC 1035, 4.1.1"),
     ItemField::new("lookup.rd", Kind::Bool, |s| s.lookup.recursion_desired.map(Value::Bool),
-        "The question desires recursion, which an answer repeats", "RFC 1035, 4.1.1"),
+        "Recursion desired by the question; an answer repeats it", "RFC 1035, 4.1.1"),
     ItemField::new("lookup.ra", Kind::Bool, |s| s.lookup.recursion_available.map(Value::Bool),
         "Recursion is available; NULL without an answer", "RFC 1035, 4.1.1"),
     ItemField::new("lookup.z", Kind::U8, |s| number(s.lookup.reserved?),
-        "The three bits of the question that were reserved once: 2 authenticated, 1 checking disabled; NULL without a question", "RFC 1035, 4.1.1"),
+        "Three formerly reserved bits of the question: 2 authenticated, 1 checking disabled; NULL without a question", "RFC 1035, 4.1.1"),
     ItemField::new("lookup.answers", Kind::Texts, |s| Some(Value::Texts(&s.lookup.answers)).filter(|_| !s.lookup.answers.is_empty()),
-        "The records of the answer section, each as a text; names in lower case", "RFC 1035, 4.1.3"),
+        "Records of the answer section, each as a text; names in lower case", "RFC 1035, 4.1.3"),
     ItemField::new("lookup.ttls", Kind::Numbers, |s| Some(Value::Numbers(&s.lookup.ttls)).filter(|_| !s.lookup.ttls.is_empty()),
-        "How long each may be kept, in seconds", "RFC 1035, 4.1.3"),
+        "Time to live of each of these records in seconds", "RFC 1035, 4.1.3"),
     ItemField::new("lookup.rejected", Kind::Bool, |s| s.lookup.is_rejected.map(Value::Bool),
         "The answer has a question and no records at all; NULL without an answer", "weir"),
     ItemField::new("lookup.question_frame", Kind::U64, |s| number(s.lookup.question_frame?),
@@ -136,5 +136,5 @@ static FIELDS: &[ItemField<LookupGetter>] = &[
     ItemField::new("lookup.answer_frame", Kind::U64, |s| number(s.lookup.answer_frame?),
         "Number of the record with the answer", "weir"),
     ItemField::new("lookup.fault", Kind::Text, |s| s.fault().map(Value::Text),
-        "What keeps the question or the answer from being understood to its end: bytes were not captured, or as dns.fault says it", "weir"),
+        "Why decoding of the question or the answer stopped: bytes were not captured, or another reason as in dns.fault", "weir"),
 ];

@@ -20,7 +20,7 @@ use crate::scan::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "media",
-    doc: "one row a stream of RTP or of T.38, with what it lost and how it sounds",
+    doc: "one row per RTP or T.38 stream, with its losses and its quality",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
     start: |settings| {
@@ -108,7 +108,7 @@ impl Extract for Media {
     fn notes(&self) -> Vec<String> {
         let own = [(
             self.streams.evicted(),
-            "streams have rows before their end, because there were more than 65,536",
+            "streams were written before their end because there were more than 65,536",
         )];
         in_words(own.into_iter().chain(self.finder.counted()))
             .map(|note| format!("media: {note}"))

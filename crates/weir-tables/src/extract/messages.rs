@@ -99,13 +99,13 @@ type WayGetter = fn(&Way) -> Option<Value<'static>>;
 #[rustfmt::skip]
 static WAY: &[ItemField<WayGetter>] = &[
     ItemField::new("frame.number", Kind::U64, |way| number(way.frame).filter(|_| way.frame > 0),
-        "Number of the record that carries the last octet of what the row says, from 1; NULL when the capture's end completed it", "weir"),
+        "Number of the record with the last octet of the row's message, from 1; NULL when the end of the capture completed it", "weir"),
     ItemField::new("frame.time", Kind::Time, |way| way.time_ns.map(Value::Time),
-        "When that record was captured", "weir"),
+        "Capture time of that record", "weir"),
     ItemField::new("flow.id", Kind::U64, |way| number(way.flow).filter(|_| way.flow > 0),
         "Number of the flow, as in flows", "weir"),
     ItemField::new("proto", Kind::Text, |way| Some(Value::Text(way.transport)),
-        "What carries it: udp, tcp or sctp", "RFC 768; RFC 9293; RFC 9260"),
+        "Transport protocol: udp, tcp or sctp", "RFC 768; RFC 9293; RFC 9260"),
     ItemField::new("addr.src", Kind::Address, |way| address(way.src.address),
         "Address of the sender", "RFC 791, 3.1; RFC 8200, 3"),
     ItemField::new("port.src", Kind::U16, |way| number(way.src.port),
@@ -475,7 +475,7 @@ impl<P: Protocol> Extract for Messages<P> {
         let own = [
             (
                 self.streams.given_up(),
-                "TCP connections were given up because messages under way took more than 256 MiB",
+                "TCP connections were dropped because incomplete messages took more than 256 MiB",
             ),
             (
                 self.lost_bytes,
@@ -483,7 +483,7 @@ impl<P: Protocol> Extract for Messages<P> {
             ),
             (
                 self.streams.not_understood(),
-                "TCP connections between ports of the protocol carried nothing that was understood",
+                "TCP connections on the protocol's ports carried no message that could be decoded",
             ),
             (
                 self.cut.left_out,
@@ -491,7 +491,7 @@ impl<P: Protocol> Extract for Messages<P> {
             ),
             (
                 self.cut.in_part,
-                "datagrams were not captured whole: their rows have what is there of them",
+                "datagrams were not captured completely: their rows have the captured part",
             ),
         ];
         let counted = own

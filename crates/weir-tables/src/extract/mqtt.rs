@@ -16,7 +16,7 @@ use super::{Extraction, Item, ItemField, columns};
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "mqtt",
-    doc: "one row a packet of MQTT, on any port where a client begins",
+    doc: "one row per MQTT packet, on any port where a connection begins with CONNECT",
     columns: || columns_with_way(concat_columns(columns(&[], FIELDS), columns(&[], LISTS))),
     needs: &[Needs::All],
     start: Messages::<Mqtt>::opened,
@@ -171,7 +171,7 @@ impl Protocol for Mqtt {
     fn counted(&self) -> Vec<(u64, &'static str)> {
         vec![(
             self.aliases.forgotten,
-            "topics with a number were forgotten because they took more than 16 MiB, so that mqtt.topic may be empty",
+            "topic aliases were dropped because they took more than 16 MiB, so that mqtt.topic may be empty",
         )]
     }
 }
@@ -235,45 +235,45 @@ static FIELDS: &[ItemField<MqttGetter>] = &[
     ItemField::new("mqtt.type", Kind::Text, |m| kind_word(m.packet.kind).map(Value::Text),
         "Name of the type: CONNECT, PUBLISH, …", "MQTT 5.0, 2.1.2"),
     ItemField::new("mqtt.hdrflags", Kind::U8, |m| number(m.packet.kind << 4 | m.packet.flags),
-        "Type and flags, as they stand in the first octet", "MQTT 5.0, 2.1"),
+        "First octet of the fixed header: type and flags", "MQTT 5.0, 2.1"),
     ItemField::new("mqtt.len", Kind::U32, |m| number(m.packet.length as u64),
-        "Octets behind the fixed header", "MQTT 5.0, 2.1.4"),
+        "Remaining length: octets after the fixed header", "MQTT 5.0, 2.1.4"),
     ItemField::new("mqtt.protoname", Kind::Text, |m| text(m.packet.connect?.protocol),
-        "Name of the protocol that a client begins: MQTT or MQIsdp", "MQTT 5.0, 3.1.2.1"),
+        "Protocol name in CONNECT: MQTT or MQIsdp", "MQTT 5.0, 3.1.2.1"),
     ItemField::new("mqtt.ver", Kind::U8, |m| number(m.packet.connect?.version),
-        "Version that a client begins: 3 is 3.1, 4 is 3.1.1, 5 is 5.0", "MQTT 5.0, 3.1.2.2"),
+        "Protocol version in CONNECT: 3 is 3.1, 4 is 3.1.1, 5 is 5.0", "MQTT 5.0, 3.1.2.2"),
     ItemField::new("mqtt.conflags", Kind::U8, |m| number(m.packet.connect?.flags),
-        "Flags of a client that begins", "MQTT 5.0, 3.1.2.3"),
+        "Connect flags", "MQTT 5.0, 3.1.2.3"),
     ItemField::new("mqtt.kalive", Kind::U16, |m| number(m.packet.connect?.keep_alive),
-        "Seconds within which something must be heard", "MQTT 5.0, 3.1.2.10"),
+        "Keep alive in seconds", "MQTT 5.0, 3.1.2.10"),
     ItemField::new("mqtt.clientid", Kind::Text, |m| filled(m.packet.connect?.client),
-        "Identifier of the client", "MQTT 5.0, 3.1.3.1"),
+        "Client identifier", "MQTT 5.0, 3.1.3.1"),
     ItemField::new("mqtt.username", Kind::Text, |m| text(m.packet.connect?.user?),
         "User name", "MQTT 5.0, 3.1.3.5"),
     ItemField::new("mqtt.willtopic", Kind::Text, |m| text(m.packet.connect?.will_topic?),
-        "Topic of the client's will", "MQTT 5.0, 3.1.3.3"),
+        "Will topic", "MQTT 5.0, 3.1.3.3"),
     ItemField::new("mqtt.session_present", Kind::Bool, |m| {
             let (flags, _) = m.packet.connected.filter(|_| m.version != WITHOUT_FLAGS)?;
             Some(Value::Bool(flags & 1 != 0))
-        }, "The broker still had a session; NULL in MQTT 3.1, whose answers do not say", "MQTT 5.0, 3.2.2.1; MQTT 3.1, 3.2"),
+        }, "The broker still had a session; NULL in MQTT 3.1, whose CONNACK does not say", "MQTT 5.0, 3.2.2.1; MQTT 3.1, 3.2"),
     ItemField::new("mqtt.conack.val", Kind::U8, |m| number(m.packet.connected?.1).filter(|_| m.version < WITH_PROPERTIES),
-        "What the broker answers: 0 accepted; NULL in MQTT 5, whose answer is in mqtt.reason_code", "MQTT 3.1.1, 3.2.2.3"),
+        "Return code of CONNACK: 0 accepted; NULL in MQTT 5, which has mqtt.reason_code", "MQTT 3.1.1, 3.2.2.3"),
     ItemField::new("mqtt.msgid", Kind::U16, |m| number(m.packet.id?),
-        "Number that packet and answer share", "MQTT 5.0, 2.2.1"),
+        "Packet identifier, the same in packet and answer", "MQTT 5.0, 2.2.1"),
     ItemField::new("mqtt.topic", Kind::Texts, |m| Some(Value::Texts(&m.topics)).filter(|_| !m.topics.is_empty()),
-        "Topic of a message, also where a number stands for it; topics that are subscribed or no longer wanted", "MQTT 5.0, 3.3.2.1"),
+        "Topic of a message, also where a topic alias stands for it; topics that are subscribed or unsubscribed", "MQTT 5.0, 3.3.2.1"),
     ItemField::new("mqtt.qos", Kind::U8, |m| number(m.packet.quality()).filter(|_| m.is_of(WITH_QUALITY)),
-        "Quality of service of a message, or of the packet that subscribes", "MQTT 5.0, 3.3.1.2; MQTT 3.1, 2.1"),
+        "Quality of service (QoS) of a message, or of the packet that subscribes", "MQTT 5.0, 3.3.1.2; MQTT 3.1, 2.1"),
     ItemField::new("mqtt.dupflag", Kind::Bool, |m| m.flag(WITH_QUALITY, 8),
-        "The packet was sent before", "MQTT 5.0, 3.3.1.1; MQTT 3.1, 2.1"),
+        "The packet was sent before (DUP)", "MQTT 5.0, 3.3.1.1; MQTT 3.1, 2.1"),
     ItemField::new("mqtt.retain", Kind::Bool, |m| m.flag(&[kind::PUBLISH], 1),
-        "The broker is to keep the message", "MQTT 5.0, 3.3.1.3"),
+        "The broker is to keep the message (RETAIN)", "MQTT 5.0, 3.3.1.3"),
     ItemField::new("mqtt.qualities", Kind::Numbers, |m| Some(Value::Numbers(&m.qualities)).filter(|_| !m.qualities.is_empty()),
-        "Qualities of service that subscriptions want, or that the broker grants", "MQTT 5.0, 3.8.3, 3.9.3"),
+        "Quality of service (QoS) that subscriptions request, or that the broker grants", "MQTT 5.0, 3.8.3, 3.9.3"),
     ItemField::new("mqtt.msg", Kind::Bytes, |m| m.packet.message.map(Value::Bytes),
-        "What a message holds", "MQTT 5.0, 3.3.3"),
+        "Payload of a message", "MQTT 5.0, 3.3.3"),
     ItemField::new("mqtt.property.topic_alias", Kind::U16, |m| number(m.packet.property(property::TOPIC_ALIAS)?),
-        "MQTT 5: number that stands for a topic", "MQTT 5.0, 3.3.2.3.4"),
+        "MQTT 5: topic alias", "MQTT 5.0, 3.3.2.3.4"),
     ItemField::new("mqtt.property.content_type", Kind::Text, |m| {
             let mut properties = m.packet.properties.iter();
             properties.find_map(|it| match it.value {
@@ -282,7 +282,7 @@ static FIELDS: &[ItemField<MqttGetter>] = &[
             })
         }, "MQTT 5: MIME type of a message, or of a will", "MQTT 5.0, 3.3.2.3.9"),
     ItemField::new("mqtt.fault", Kind::Text, |m| m.packet.is_cut.then_some(Value::Text("the packet ends within a field")),
-        "What keeps the packet from being understood to its end", "weir"),
+        "Why decoding of the packet stopped", "weir"),
 ];
 
 /// Puts the values of a packet into a list.
@@ -291,36 +291,36 @@ type Put = fn(&Packet<'_>, &mut List);
 #[rustfmt::skip]
 static LISTS: &[ItemField<Put>; LISTS_MAX] = &[
     ItemField::new("mqtt.reason_code", Kind::Numbers, |p, list| list.numbers(&p.reasons),
-        "MQTT 5: what became of what is answered, one for each subscription, or why a connection ends; from 128 on it failed",
+        "MQTT 5: reason codes of an answer, one for each subscription, or of the end of a connection; 128 and higher are failures",
         "MQTT 5.0, 2.4"),
     ItemField::new("mqtt.property_id", Kind::Numbers, |p, list| {
             p.properties.iter().for_each(|it| list.number(it.id));
-        }, "MQTT 5: identifiers of the properties, those of a will behind those of the packet", "MQTT 5.0, 2.2.2.2"),
+        }, "MQTT 5: identifiers of the properties, those of a will after those of the packet", "MQTT 5.0, 2.2.2.2"),
     ItemField::new("mqtt.prop_number", Kind::Numbers, |p, list| {
             p.properties.iter().for_each(|it| if let PropertyValue::Number(number) = it.value && !APART.contains(&it.id) {
                 list.number(number);
             });
-        }, "MQTT 5: values of properties that are numbers, maximum quality and topic alias apart", "MQTT 5.0, 2.2.2.2"),
+        }, "MQTT 5: values of properties that are numbers, except maximum quality and topic alias", "MQTT 5.0, 2.2.2.2"),
     ItemField::new("mqtt.property.max_qos", Kind::Numbers, |p, list| {
             p.properties.iter().for_each(|it| if let PropertyValue::Number(number) = it.value && it.id == MAXIMUM_QUALITY {
                 list.number(number);
             });
-        }, "MQTT 5: the highest quality of service that the broker has", "MQTT 5.0, 3.2.2.3.4"),
+        }, "MQTT 5: highest quality of service that the broker supports", "MQTT 5.0, 3.2.2.3.4"),
     ItemField::new("mqtt.prop_string", Kind::Texts, |p, list| {
             p.properties.iter().for_each(|it| if let PropertyValue::Text(text) = it.value && it.id != property::CONTENT_TYPE {
                 list.bytes(text);
             });
-        }, "MQTT 5: values of properties that are texts or octets, content type apart", "MQTT 5.0, 2.2.2.2"),
+        }, "MQTT 5: values of properties that are texts or octets, except content type", "MQTT 5.0, 2.2.2.2"),
     ItemField::new("mqtt.prop_key", Kind::Texts, |p, list| {
             p.properties.iter().for_each(|it| if let PropertyValue::Pair(key, _) = it.value {
                 list.bytes(key);
             });
-        }, "MQTT 5: names of the user's properties", "MQTT 5.0, 2.2.2.2"),
+        }, "MQTT 5: names of user properties", "MQTT 5.0, 2.2.2.2"),
     ItemField::new("mqtt.prop_value", Kind::Texts, |p, list| {
             p.properties.iter().for_each(|it| if let PropertyValue::Pair(_, value) = it.value {
                 list.bytes(value);
             });
-        }, "MQTT 5: values of the user's properties, in the order of their names", "MQTT 5.0, 2.2.2.2"),
+        }, "MQTT 5: values of user properties, in the order of their names", "MQTT 5.0, 2.2.2.2"),
 ];
 
 /// The property with the highest quality of service (MQTT 5.0, 3.2.2.3.4).

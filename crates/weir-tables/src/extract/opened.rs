@@ -147,19 +147,19 @@ impl OpenedPayloads {
             ),
             (
                 self.relayed.given_up,
-                "TCP connections of HEP were not read to their ends because there were more than 65,536 at one time, or 256 MiB of them under way",
+                "TCP connections of HEP were not read completely, because there were more than 65,536 at one time, or 256 MiB of them in memory",
             ),
             (
                 closed,
-                "directions of TLS were read and then not any more: bytes are missing, or their keys changed",
+                "directions of TLS connections could not be decrypted to their end: bytes are missing, or their keys changed",
             ),
             (
                 self.prefaces.given_up(),
-                "TCP connections may begin with a header of the PROXY protocol that was not taken off, because there were more than 65,536 at one time",
+                "TCP connections may begin with a PROXY protocol header that was not removed, because there were more than 65,536 at one time",
             ),
             (
                 given_up,
-                "TLS connections were not read because there were more than 65,536 at one time, or 256 MiB of them under way",
+                "TLS connections were not read because there were more than 65,536 at one time, or 256 MiB of them in memory",
             ),
         ];
         self.payloads.given_up().into_iter().chain(own)

@@ -77,7 +77,7 @@ pub(super) const KEYLOG: &str = "keylog";
 
 /// The arguments of tables that decrypt TLS.
 pub(super) const SECRETS: &[(&str, &str)] =
-    &[(KEYLOG, "a file of SSLKEYLOGFILE's format: 'keys.log'")];
+    &[(KEYLOG, "a file in the SSLKEYLOGFILE format: 'keys.log'")];
 
 /// The number of bytes in which a capture shows its format and most secrets.
 const BEGINNING_BYTES: u64 = 64 << 10;
@@ -100,13 +100,13 @@ impl Settings {
         let length = std::fs::metadata(path).map_err(failed)?.len();
         if length > KEYLOG_BYTES_MAX {
             return Err(format!(
-                "{shown}: a key log of more than 256 MiB is not read"
+                "{shown}: a key log of more than the limit of 256 MiB"
             ));
         }
         let log = KeyLog::parse(&std::fs::read(path).map_err(failed)?);
         if log.is_empty() {
             return Err(format!(
-                "{shown}: no secret of SSLKEYLOGFILE's format is in it"
+                "{shown}: it has no secret in the SSLKEYLOGFILE format"
             ));
         }
         self.keylog = Some(Arc::new(log));

@@ -16,7 +16,7 @@ use crate::{Column, Row};
 /// The extraction of this module.
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "stream",
-    doc: "one row a piece of a TCP stream, in order and without what was sent twice, or a datagram of UDP or SCTP",
+    doc: "one row per piece of a TCP stream, in order and without retransmissions, or per datagram of UDP or SCTP",
     columns: all_columns,
     needs: &[Needs::Transport],
     start: |settings| {
@@ -75,15 +75,15 @@ type PieceGetter = for<'i> fn(&'i StreamPiece<'_>) -> Option<Value<'i>>;
 #[rustfmt::skip]
 static FIELDS: &[ItemField<PieceGetter>] = &[
     ItemField::new("flow.from_originator", Kind::Bool, |p| p.from_originator.map(Value::Bool),
-        "The flow's originator sent it, as far as was known then; NULL of datagrams", "weir"),
+        "The flow's originator sent the bytes, as far as was known at that time; NULL for datagrams", "weir"),
     ItemField::new("stream.offset", Kind::U64, |p| number(p.offset),
-        "Bytes of this direction of the TCP stream before it", "RFC 9293, 3.4"),
+        "Offset of the bytes in this direction of the TCP stream", "RFC 9293, 3.4"),
     ItemField::new("stream.missing", Kind::U64, |p| p.missing.and_then(number),
-        "Bytes that were not captured: of a TCP stream, in the place of bytes; of a datagram, by the length in its header, behind those that were", "weir"),
+        "Bytes that were not captured: for a TCP stream, the whole row stands for them; for a datagram, those after the captured ones, by the length in its header", "weir"),
     ItemField::new("stream.data", Kind::Bytes, |p| p.data.map(Value::Bytes),
         "The bytes", "RFC 9293, 3.1; RFC 768; RFC 9260"),
     ItemField::new("stream.text", Kind::Text, |p| p.data.map(|data| Value::Text(p.text.get_or_init(|| lines(data)))),
-        "The bytes as text: lines stay lines, and a full stop stands for what is not to be printed", "weir"),
+        "The bytes as text: line breaks are kept, and a full stop stands for an unprintable byte", "weir"),
 ];
 
 /// Bytes as readable text, in which lines stay lines.

@@ -23,7 +23,7 @@ use crate::scan::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "tls",
-    doc: "one row a handshake of TLS, DTLS or QUIC, on any port",
+    doc: "one row per TLS, DTLS or QUIC handshake, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
     start: |_| Box::new(Tls::default()),
@@ -294,27 +294,27 @@ impl Extract for Tls {
         let own = [
             (
                 found.streams.given_up(),
-                "TCP connections were given up because messages under way took more than 256 MiB",
+                "TCP connections were dropped because incomplete messages took more than 256 MiB",
             ),
             (
                 found.datagrams.given_up(),
-                "handshakes over UDP were given out early because more than 16,384 were open, or 16 between the same ports",
+                "handshakes over UDP were written early because more than 16,384 were open, or 16 between the same ports",
             ),
             (
                 found.datagrams.unopened(),
-                "first packets of QUIC were not read, as the client's first one that opens them was not captured before or soon after",
+                "QUIC Initial packets were not read because the client's first one, which gives their keys, was not captured before or soon after",
             ),
             (
                 found.datagrams.cut(),
-                "datagrams with a hello of DTLS or QUIC were not read because too little of them was captured",
+                "datagrams with a DTLS or QUIC hello were not read because too little of them was captured",
             ),
             (
                 found.without_hello,
-                "handshakes have no row because neither hello was captured whole",
+                "handshakes have no row because neither hello was captured completely",
             ),
             (
                 found.too_long,
-                "messages of handshakes were passed over because they are longer than 256 KiB",
+                "handshake messages were skipped because they are longer than 256 KiB",
             ),
             (
                 found.certificates_dropped,

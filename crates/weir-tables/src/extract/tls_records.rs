@@ -20,7 +20,7 @@ use crate::scan::Rows;
 /// The extraction of this module.
 pub(crate) const EXTRACTION: Extraction = Extraction {
     name: "tls_records",
-    doc: "one row a record of TLS",
+    doc: "one row per TLS record",
     columns: || columns(&["frame.number"], OWN),
     needs: &[Needs::All],
     start: |_| Box::new(Records::default()),
@@ -60,18 +60,18 @@ type RecordGetter = fn(&RecordRow) -> Option<Value<'static>>;
 
 #[rustfmt::skip]
 const OWN: &[ItemField<RecordGetter>] = &[
-    ItemField::new(IS_TLS, Kind::Bool, |_| Some(Value::Bool(true)), "There is TLS", RFC),
+    ItemField::new(IS_TLS, Kind::Bool, |_| Some(Value::Bool(true)), "The frame has a TLS record", RFC),
     ItemField::new("tls.record.content_type", Kind::U8, |r| number(r.kind?).filter(|_| !r.is_opaque && r.length.is_some()),
-        "Type of the record", RFC),
+        "Content type of the record", RFC),
     ItemField::new("tls.record.opaque_type", Kind::U8, |r| number(r.kind?).filter(|_| r.is_opaque),
-        "Type of a record of TLS 1.3 whose own type is sealed", RFC),
+        "Content type of an encrypted TLS 1.3 record", RFC),
     ItemField::new("tls.record.version", Kind::U16, |r| number(r.version?), "Version in the record's header", RFC),
-    ItemField::new("tls.record.length", Kind::U16, |r| number(r.length?), "Octets of the record behind its header", RFC),
-    ItemField::new("tls.handshake", Kind::Bool, |r| r.flag(HANDSHAKE), "A message of the handshake", RFC),
-    ItemField::new("tls.handshake.type", Kind::U8, |r| number(r.message?), "Type of the message", RFC),
-    ItemField::new("tls.change_cipher_spec", Kind::Bool, |r| r.flag(CHANGE), "What follows is sealed", RFC),
-    ItemField::new("tls.app_data", Kind::Bool, |r| r.flag(DATA), "Sealed data", RFC),
-    ItemField::new("tls.alert_message", Kind::Bool, |r| r.flag(ALERT), "An alert", RFC),
+    ItemField::new("tls.record.length", Kind::U16, |r| number(r.length?), "Octets of the record after its header", RFC),
+    ItemField::new("tls.handshake", Kind::Bool, |r| r.flag(HANDSHAKE), "Handshake message", RFC),
+    ItemField::new("tls.handshake.type", Kind::U8, |r| number(r.message?), "Type of the handshake message", RFC),
+    ItemField::new("tls.change_cipher_spec", Kind::Bool, |r| r.flag(CHANGE), "ChangeCipherSpec message: what follows is encrypted", RFC),
+    ItemField::new("tls.app_data", Kind::Bool, |r| r.flag(DATA), "Encrypted application data", RFC),
+    ItemField::new("tls.alert_message", Kind::Bool, |r| r.flag(ALERT), "Alert message", RFC),
     ItemField::new("tls.alert_message.level", Kind::U8, |r| number(r.alert?[0]), "Level of the alert", RFC),
     ItemField::new("tls.alert_message.desc", Kind::U8, |r| number(r.alert?[1]), "What the alert says", RFC),
 ];
@@ -377,8 +377,8 @@ impl Extract for Records {
     fn notes(&self) -> Vec<String> {
         let counted = [self.streams.given_up(), self.given_up];
         let words = [
-            "TCP connections were given up while records of TLS were looked for, as they held too much",
-            "datagrams of QUIC were not looked into, as too many conversations began",
+            "TCP connections were dropped in the search for TLS records because they took too much memory",
+            "Description of the alert",
         ];
         let own = in_words(counted.into_iter().zip(words));
         let below = in_words(self.payloads.given_up());

@@ -21,7 +21,7 @@ use crate::scan::Rows;
 /// The extraction of this module.
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "websocket",
-    doc: "one row a WebSocket message",
+    doc: "one row per WebSocket message",
     columns: || columns(&["frame.file"], FIELDS),
     needs: &[Needs::All],
     start: |settings| {

@@ -87,6 +87,6 @@ fn of_tiny_segments_behind_a_missing_one() {
     packets.extend((1..30_000).map(|n| segment(9, tcp_flags::ACK, 1 + 2 * n, b"x")));
     check(
         &notes("sip", &[], &packets),
-        "times what was missing of a TCP stream was given up",
+        "times a gap in a TCP stream was skipped",
     );
 }

@@ -313,7 +313,7 @@ fn what_follows_a_missing_segment_is_not_made_up() {
     let (batch, notes) = read("http", &path, Some(&file("keys.log")));
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(
-        notes[0].contains("directions of TLS were read and then not any more"),
+        notes[0].contains("directions of TLS connections could not be decrypted to their end"),
         "{notes:?}"
     );
     let rows = lines(&batch, &["http.request.uri", "http.whole"]);
@@ -337,7 +337,7 @@ fn a_file_without_secrets_is_refused_and_a_wrong_secret_reads_nothing() {
     std::fs::write(&path, "# nothing\nCLIENT_RANDOM 00 11\n").unwrap();
     let refused = settings.open_keylog(&path).unwrap_err();
     assert!(
-        refused.ends_with("no secret of SSLKEYLOGFILE's format is in it"),
+        refused.ends_with("it has no secret in the SSLKEYLOGFILE format"),
         "{refused}"
     );
     assert!(settings.open_keylog(&folder.path().join("none")).is_err());

@@ -413,7 +413,7 @@ fn a_connection_from_the_middle_is_looked_at_again_and_one_without_messages_is_c
     assert_eq!(
         notes,
         [
-            "diameter: 1 TCP connections between ports of the protocol carried nothing that was understood"
+            "diameter: 1 TCP connections on the protocol's ports carried no message that could be decoded"
         ]
     );
     // Between other ports no message is expected.
@@ -682,7 +682,7 @@ fn lookups_of_messages_that_were_cut_say_so() {
         &path,
     );
     let (batch, _) = read_with_notes("lookups", &[&path], 10);
-    let fault = "the message ends within an entry";
+    let fault = "the message ends within a field";
     assert_eq!(column(&batch, "lookup.fault"), [fault]);
 }
 
@@ -720,7 +720,9 @@ fn media_that_were_cut_are_media() {
     for (captured, found) in [(28 + 20, 2), (28 + 12, 1)] {
         cut_between([6_001, 7_001], &[(true, report)], captured, &path);
         let (batch, notes) = read_with_notes("rtcp", &[&path], 10);
-        let is_counted = notes.iter().any(|it| it.contains("not captured whole"));
+        let is_counted = notes
+            .iter()
+            .any(|it| it.contains("not captured completely"));
         assert_eq!(
             (batch.num_rows(), is_counted),
             (found, found < 2),
@@ -800,7 +802,7 @@ fn datagrams_that_were_cut_are_counted() {
     let mut request = vec![0; 240];
     request[..4].copy_from_slice(&[1, 1, 6, 0]);
     request[236..].copy_from_slice(b"\x63\x82\x53\x63");
-    let (left_out, in_part) = ("too little of them", "were not captured whole");
+    let (left_out, in_part) = ("too little of them", "were not captured completely");
     let cases: [CutCase<'_>; 14] = [
         ("snmp", [40_000, 161], snmp, 30, 0, left_out),
         ("radius", [40_000, 1_812], &radius, 24, 1, in_part),
@@ -889,7 +891,7 @@ fn hellos_of_datagrams_that_were_cut_are_counted() {
             443,
             initial.len(),
             0,
-            Some("were not read, as the client's"),
+            Some("were not read because the client's"),
         ),
     ] {
         cut_between([40_000, port], &[(true, datagram)], 28 + captured, &path);
@@ -940,7 +942,7 @@ fn datagrams_that_were_cut_say_so() {
     let (batch, _) = read_with_notes("dhcp", &[&path], 10);
     let faults = [
         "the options have no end",
-        "an option is longer than what is there",
+        "an option is longer than the rest of the message",
     ];
     assert_eq!(column(&batch, "dhcp.fault"), faults);
     let (batch, _) = read_with_notes("stream", &[&path], 10);

@@ -269,7 +269,7 @@ fn more_than_waits_for_a_missing_segment_is_said() {
         notes,
         [
             "1004 bytes of WebSocket connections were not captured",
-            "1 times what was missing of a TCP stream was given up, as more than 1 MiB of it, or 256 MiB in all, waited"
+            "1 times a gap in a TCP stream was skipped, because more than 1 MiB of the stream, or 256 MiB in all, waited behind it"
         ]
     );
 }

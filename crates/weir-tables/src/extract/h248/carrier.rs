@@ -112,7 +112,7 @@ impl Lifter {
             ),
             (
                 self.streams.open.given_up(),
-                "TCP connections were given up because messages under way took more than 256 MiB",
+                "TCP connections were dropped because incomplete messages took more than 256 MiB",
             ),
         ];
         in_words(counted.into_iter().chain(self.payloads.given_up())).collect()

@@ -200,7 +200,7 @@ impl MediaFinder {
             ),
             (
                 self.rtcp_cut,
-                "datagrams of RTCP were not captured whole, and are left out from where they were cut",
+                "RTCP datagrams were not captured completely, and are left out from where they were cut",
             ),
             (
                 self.headers_cut,

@@ -185,7 +185,7 @@ impl SipFinder {
         [
             (
                 self.open.given_up(),
-                "TCP connections were given up because messages under way took more than 256 MiB",
+                "TCP connections were dropped because incomplete messages took more than 256 MiB",
             ),
             (
                 self.lost_bytes,

@@ -181,14 +181,14 @@ pub(super) const FIELDS: &[ItemField<MessageGetter>] = &[
         "websocket.connection",
         Kind::U64,
         |row| number(row.ends.connection),
-        "number of the TCP connection in the capture, from 1; of a stream of HTTP/2 that with 2^32 times the stream's number",
+        "number of the TCP connection in the capture, from 1; for an HTTP/2 stream, that number plus 2^32 times the stream's number",
         WEIR,
     ),
     ItemField::new(
         "http2.streamid",
         Kind::U32,
         |row| number(row.ends.stream?),
-        "stream of HTTP/2 that the connection is",
+        "HTTP/2 stream of the connection",
         "RFC 8441, 5",
     ),
     ItemField::new(
@@ -232,7 +232,7 @@ pub(super) const FIELDS: &[ItemField<MessageGetter>] = &[
             row.message
                 .map(|message| Value::Unsigned(message.fragments))
         },
-        "frames that the message was sent in",
+        "number of frames of the message",
         "RFC 6455, 5.4",
     ),
     ItemField::new(
@@ -337,14 +337,14 @@ pub(super) const FIELDS: &[ItemField<MessageGetter>] = &[
             let distance = row.message?.distance_max?;
             Some(Value::Unsigned(distance.into()))
         },
-        "the largest distance that the compressed message refers back, in bytes",
+        "largest backward distance in the compressed message, in bytes",
         "RFC 1951, 3.2.5",
     ),
     ItemField::new(
         "websocket.violations",
         Kind::Text,
         |row| (!row.violations.is_empty()).then_some(Value::Text(&row.violations)),
-        "what the standards forbid, limits that were reached, bytes that are missing",
+        "violations of the standards, limits that were reached, bytes that are missing",
         "RFC 6455; RFC 7692",
     ),
     ItemField::new(
@@ -375,14 +375,14 @@ pub(super) const FIELDS: &[ItemField<MessageGetter>] = &[
         "websocket.extensions",
         Kind::Text,
         |row| row.ends.agreed.as_deref().map(Value::Text),
-        "parameters of permessage-deflate that were agreed on",
+        "negotiated parameters of permessage-deflate",
         "RFC 7692, 7.1",
     ),
     ItemField::new(
         "websocket.mid_stream",
         Kind::Bool,
         |row| Some(Value::Bool(row.ends.mid_stream)),
-        "the connection began before the capture; compression is assumed as frames say",
+        "the connection began before the capture; whether messages are compressed is taken from the frames",
         WEIR,
     ),
 ];

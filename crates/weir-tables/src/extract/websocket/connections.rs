@@ -128,7 +128,7 @@ impl WebSockets {
         let counted = [
             (
                 self.followed.open.given_up(),
-                "WebSocket connections were given up because messages and windows took more than 512 MiB",
+                "WebSocket connections were dropped because messages and windows took more than 512 MiB",
             ),
             (
                 self.followed.gap_bytes,
@@ -136,11 +136,11 @@ impl WebSockets {
             ),
             (
                 self.followed.dropped,
-                "WebSocket connections without a handshake were read as far as they broke no rule",
+                "WebSocket connections without a handshake were read up to their first violation",
             ),
             (
                 self.followed.refused,
-                "WebSocket connections over HTTP/2 were not read because more than 1,024 of a TCP connection were open",
+                "WebSocket connections over HTTP/2 were not read because more than 1,024 were open in one TCP connection",
             ),
             (
                 self.followed.unanswered,

@@ -686,10 +686,8 @@ fn floods_of_media_stay_within_their_limits() {
     let (batch, notes) = read_with_notes("media", &[&path], 100_000);
     assert_eq!(batch.num_rows(), 70_001);
     assert!(
-        notes
-            .iter()
-            .any(|note| note
-                .contains("have rows before their end, because there were more than 65,536")),
+        notes.iter().any(|note| note
+            .contains("were written before their end because there were more than 65,536")),
         "{notes:?}"
     );
 }
