@@ -138,7 +138,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
                 Follows::Nlpid { nlpid, .. } => nlpid,
                 _ => None,
             },
-            "Network layer protocol identifier, behind the pad: 0xCC IPv4, 0x8E IPv6, 0x80 SNAP, 0x08 Q.933, 0xB1 FRF.12, 0xCF PPP",
+            "Network layer protocol identifier, after the pad: 0xCC IPv4, 0x8E IPv6, 0x80 SNAP, 0x08 Q.933, 0xB1 FRF.12, 0xCF PPP",
             "RFC 2427, 3; ISO/IEC TR 9577",
         ),
         Field::u32(
@@ -168,7 +168,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
                 Follows::Cisco { kind } => Some(kind),
                 _ => None,
             },
-            "Type directly behind the address, as Cisco encapsulates: an ethertype",
+            "Type directly after the address in Cisco encapsulation: an ethertype",
             "Cisco",
         ),
     ],

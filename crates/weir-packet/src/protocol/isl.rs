@@ -24,7 +24,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             u16,
             "isl.len",
             [Location::bits(Layer::Isl, Bits::be16(12))],
-            "Length in bytes from behind this field to the inner check sequence",
+            "Length in bytes from the end of this field to the inner check sequence",
             "Cisco ISL",
         ),
     ],

@@ -112,7 +112,7 @@ const OWN: &[ItemField<ConversationGetter>] = &[
     ItemField::new("tcp.analysis.rto", Kind::F64, |c| seconds(c.analyzed?.timeout?.0),
         "For a retransmission, seconds since the oldest record that was not acknowledged", GUIDE),
     ItemField::new("tcp.analysis.rto_frame", Kind::U64, |c| number(c.analyzed?.timeout?.1),
-        "Number of that record", GUIDE),
+        "Number of the oldest record that was not acknowledged", GUIDE),
 ];
 
 /// Wireshark has the value only beside another result of its analysis of the segment.
@@ -154,7 +154,7 @@ impl Extract for OfFilter {
         let counted = [self.0.unnumbered(), self.0.forgotten()];
         let words = [
             "TCP and UDP headers have no tcp.stream or udp.stream because there are more than 2,097,152 conversations",
-            "Number of the oldest record that was not acknowledged",
+            "idle TCP connections were dropped: their next segments are analysed as those of new connections",
         ];
         let notes = in_words(counted.into_iter().zip(words));
         notes

@@ -206,7 +206,7 @@ static FIELDS: &[ItemField<Say<CapturedDiameter>>] = &[
     ItemField::new("diameter.avp.value", Kind::Texts, Say::List(|s, list| s.each(|avp| list.text(avp.text()))),
         "Values of all AVPs, each as a text: nothing for a grouped AVP, unprintable octets in hexadecimal digits, times in seconds since 1970", "RFC 6733, 4.1"),
     ItemField::new("diameter.session_id", Kind::Text, Say::Text(|s| s.text(0, 263)),
-        "Session", "RFC 6733, 8.8"),
+        "Session ID", "RFC 6733, 8.8"),
     ItemField::new("diameter.origin_host", Kind::Text, Say::Text(|s| s.text(0, 264)),
         "Host that sent the message", "RFC 6733, 6.3"),
     ItemField::new("diameter.origin_realm", Kind::Text, Say::Text(|s| s.text(0, 296)),

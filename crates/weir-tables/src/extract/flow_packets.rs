@@ -220,7 +220,7 @@ const OWN: &[ItemField<FlowPacketGetter>] = &[
         "tcp.analysis.rto_frame",
         Kind::U64,
         |c| number(c.tcp?.timeout?.1),
-        "Number of that record",
+        "Number of the oldest record that was not acknowledged",
         GUIDE,
     ),
 ];
@@ -264,7 +264,7 @@ impl Extract for FlowPackets {
         let counted = analysis.map_or([0, 0], |it| [it.forgotten(), it.unnoted()]);
         let words = [
             "idle TCP connections were dropped: their next segments are analysed as those of new connections",
-            "Number of the oldest record that was not acknowledged",
+            "TCP segments were not matched with their acknowledgments because too many waited",
         ];
         let notes = in_words(counted.into_iter().zip(words));
         notes.map(|note| format!("flow_packets: {note}")).collect()

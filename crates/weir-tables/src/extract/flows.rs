@@ -169,11 +169,11 @@ impl Extract for Flows {
             ),
             (
                 fragments.timed_out,
-                "packets given up: fragments were missing for 60 seconds".to_owned(),
+                "packets dropped: fragments were missing for 60 seconds".to_owned(),
             ),
             (
                 fragments.evicted,
-                "packets given up: more than 16,384, or 64 MiB, waited for fragments".to_owned(),
+                "packets dropped: more than 16,384, or 64 MiB, waited for fragments".to_owned(),
             ),
             (
                 fragments.overlapping,

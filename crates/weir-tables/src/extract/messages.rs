@@ -479,7 +479,7 @@ impl<P: Protocol> Extract for Messages<P> {
             ),
             (
                 self.lost_bytes,
-                "bytes of TCP streams belong to no whole message",
+                "bytes of TCP streams are not part of a complete message",
             ),
             (
                 self.streams.not_understood(),

@@ -192,7 +192,7 @@ static FIELDS: &[ItemField<Say<CapturedRadius>>] = &[
             s.packet().into_iter().flat_map(|packet| packet.attributes()).filter_map(|it| it.vendor()).for_each(|vendor| list.number(vendor));
         }), "Vendor IDs of the vendor-specific attributes", "RFC 2865, 5.26"),
     ItemField::new("radius.user_name", Kind::Text, Say::Text(|s| s.text(1)),
-        "User", "RFC 2865, 5.1"),
+        "User name", "RFC 2865, 5.1"),
     ItemField::new("radius.nas_ip_address", Kind::Address, Say::Value(|s| s.v4(4)),
         "IPv4 address of the access server (NAS)", "RFC 2865, 5.4"),
     ItemField::new("radius.nas_port", Kind::U32, Say::Value(|s| s.number(5)),

@@ -73,7 +73,7 @@ const OWN: &[ItemField<RecordGetter>] = &[
     ItemField::new("tls.app_data", Kind::Bool, |r| r.flag(DATA), "Encrypted application data", RFC),
     ItemField::new("tls.alert_message", Kind::Bool, |r| r.flag(ALERT), "Alert message", RFC),
     ItemField::new("tls.alert_message.level", Kind::U8, |r| number(r.alert?[0]), "Level of the alert", RFC),
-    ItemField::new("tls.alert_message.desc", Kind::U8, |r| number(r.alert?[1]), "What the alert says", RFC),
+    ItemField::new("tls.alert_message.desc", Kind::U8, |r| number(r.alert?[1]), "Description of the alert", RFC),
 ];
 
 const RFC: &str = "RFC 8446, 5.1";
@@ -378,7 +378,7 @@ impl Extract for Records {
         let counted = [self.streams.given_up(), self.given_up];
         let words = [
             "TCP connections were dropped in the search for TLS records because they took too much memory",
-            "Description of the alert",
+            "QUIC datagrams were not decoded because too many conversations began",
         ];
         let own = in_words(counted.into_iter().zip(words));
         let below = in_words(self.payloads.given_up());

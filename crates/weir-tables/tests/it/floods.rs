@@ -72,7 +72,7 @@ fn of_first_fragments() {
         .collect();
     check(
         &notes("flows", &[], &packets),
-        "616 packets given up: more than 16,384, or 64 MiB, waited for fragments",
+        "616 packets dropped: more than 16,384, or 64 MiB, waited for fragments",
     );
     check(
         // No rest of a message has come.

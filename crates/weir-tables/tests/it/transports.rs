@@ -304,7 +304,7 @@ fn a_message_with_a_missing_segment_is_lost_and_the_next_one_is_found() {
     assert_eq!(batch.num_rows() + 1, whole.num_rows());
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(
-        notes[0].ends_with("bytes of TCP streams belong to no whole message"),
+        notes[0].ends_with("bytes of TCP streams are not part of a complete message"),
         "{notes:?}"
     );
     // A message that is reported at the end of the capture has the number of the record that carried it.

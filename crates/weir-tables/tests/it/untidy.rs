@@ -437,7 +437,8 @@ fn messages_within_segments_are_found_from_the_middle() {
         let (found, notes) = rows("diameter", &packets);
         assert_eq!(found, 59, "{skipped} by {size}");
         let lost = 56 - skipped;
-        let note = format!("diameter: {lost} bytes of TCP streams belong to no whole message");
+        let note =
+            format!("diameter: {lost} bytes of TCP streams are not part of a complete message");
         assert_eq!(notes, [note]);
         if packets.len() > 20 {
             packets.remove(10);
@@ -535,7 +536,7 @@ fn behind_a_gap_messages_are_found_within_segments() {
                     it.contains(&gone.start) && it.start < gone.start
                         || it.contains(&gone.end) && it.start < gone.end
                 });
-                let note = "bytes of TCP streams belong to no whole message";
+                let note = "bytes of TCP streams are not part of a complete message";
                 let is_counted = notes.iter().any(|it| it.contains(note));
                 assert_eq!(
                     is_counted, is_cut,

@@ -108,7 +108,7 @@ impl Lifter {
         let counted = [
             (
                 self.streams.skipped,
-                "octets of TCP streams belong to no whole message",
+                "octets of TCP streams are not part of a complete message",
             ),
             (
                 self.streams.open.given_up(),

@@ -189,7 +189,7 @@ impl SipFinder {
             ),
             (
                 self.lost_bytes,
-                "bytes of TCP streams belong to no whole message",
+                "bytes of TCP streams are not part of a complete message",
             ),
             (
                 self.cut,

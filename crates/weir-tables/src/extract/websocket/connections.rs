@@ -144,7 +144,7 @@ impl WebSockets {
             ),
             (
                 self.followed.unanswered,
-                "streams of HTTP/2 that may be WebSocket connections were not read because their request or response was not captured",
+                "HTTP/2 streams that may be WebSocket connections were not read because their request or response was not captured",
             ),
         ];
         in_words(counted.into_iter().chain(self.payloads.given_up())).collect()

@@ -329,7 +329,7 @@ fn cases() -> Vec<Case> {
             ],
             rows: &[],
             notes: &[
-                "1 streams of HTTP/2 that may be WebSocket connections were not read because their request or response was not captured",
+                "1 HTTP/2 streams that may be WebSocket connections were not read because their request or response was not captured",
             ],
         },
     ]
