@@ -629,7 +629,7 @@ const NOT_DECODED: &[(&str, &str, &str)] = &[
     ("ldap", "LDAP", "tcp.port = 389"),
     ("kerberos", "Kerberos", "udp.port = 88 OR tcp.port = 88"),
     ("rtsp", "RTSP", "tcp.port = 554"),
-    ("sdp", "SDP", "sip.msg_body of sip('trace.pcap') where sip.content_type = 'application/sdp'"),
+    ("sdp", "SDP", "sip.content_type = 'application/sdp' of sip('trace.pcap'), whose sip.msg_body has it"),
     ("bgp", "BGP", "tcp.port = 179"),
     ("ospf", "OSPF", "proto = 'ospf'"),
     ("eigrp", "EIGRP", "proto = 'eigrp'"),

@@ -100,7 +100,7 @@ impl Settings {
         let length = std::fs::metadata(path).map_err(failed)?.len();
         if length > KEYLOG_BYTES_MAX {
             return Err(format!(
-                "{shown}: a key log of more than the limit of 256 MiB"
+                "{shown}: the key log is larger than the limit of 256 MiB"
             ));
         }
         let log = KeyLog::parse(&std::fs::read(path).map_err(failed)?);
