@@ -58,18 +58,25 @@ fn of_one(flow: &Flow, sender: Sender, segment: &Segment) -> Turn {
     if is_over(flow) {
         return Turn::Begins;
     }
+    let side = flow.side_of(sender);
+    let end = &flow.sides[side];
+    // The SYN was captured behind its answer, which may have gone on to its own end.
+    let is_answered = !closed[side] && !flow.has_syn(side) && is_known(end);
+    if is_answered && segment.seq == end.start {
+        return Turn::GoesOn;
+    }
     if closed.contains(&true) {
         return Turn::Attempts;
     }
-    let side = flow.side_of(sender);
     let crosses =
         side == 1 && originator.state == State::SynSent && responder.state == State::Inactive;
-    let end = &flow.sides[side];
     let is_known = is_known(end) && segment.seq == end.start;
     if crosses || is_known || flow.is_late_syn(side, segment) {
         return Turn::GoesOn;
     }
     match lives(flow) {
+        // A reset opens nothing, whatever other flags it has (RFC 9293, 3.10.7.2).
+        true if segment.flags & RST != 0 => Turn::GoesOn,
         true => Turn::Attempts,
         false => Turn::Begins,
     }

@@ -87,14 +87,16 @@ impl Connection<'_> {
         if ahead == 0 {
             return;
         }
+        // What was acknowledged before the first segment of the side is not among them, and is taken back as it comes.
+        let from = end.ack.wrapping_sub(ahead);
         detail.ahead = 0;
         detail.missed_bytes = detail.missed_bytes.saturating_sub(ahead.into());
-        detail.given_up.remove(last, end.ack);
-        if end.ack < last {
+        detail.given_up.remove(from, end.ack);
+        if end.ack < from {
             detail.ack_wraps = detail.ack_wraps.saturating_sub(1);
         }
         // What lies in between is missing once others are seen behind it, or it is acknowledged again.
-        end.ack = last;
+        end.ack = from;
     }
 
     /// Records a hole. If there is no room for it, it counts as missed before it is acknowledged.

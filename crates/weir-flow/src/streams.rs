@@ -811,7 +811,8 @@ impl FollowedConnection {
 
     /// Notes where the streams begin. True when the handshake may say it otherwise than what was known.
     fn take_in(&mut self, sender: Sender, segment: &Segment, bytes: &[u8]) -> bool {
-        if segment.flags & SYN == 0 {
+        // A reset begins nothing, whatever other flags it has.
+        if segment.flags & (SYN | RST) != SYN {
             return self.track.detail != NONE;
         }
         self.saw_start = true;

@@ -570,8 +570,10 @@ impl Connection<'_> {
         } else {
             old_last
         };
+        // A FIN has a number, too.
+        let past = to.wrapping_add(segment.is(FIN).into());
         let is_late =
-            self.flow.detail != NONE && !segment.is_cut && self.take_back(side, from, to, top);
+            self.flow.detail != NONE && !segment.is_cut && self.take_back(side, from, past, top);
         if beyond(from, old_last) >= 0 {
             // Data that were acknowledged without having been seen are given up.
             if beyond(from, top) > 0 {
@@ -641,7 +643,9 @@ impl Connection<'_> {
 
     fn leave_inactive(&mut self, side: &mut usize, segment: &Segment) -> bool {
         if segment.is(SYN) {
-            if *side == 0 {
+            if *side == 0 && !segment.is(ACK) && self.flow.has_syn(1) {
+                self.begin_answered();
+            } else if *side == 0 {
                 let state = if segment.is(ACK) {
                     State::SynAckSent
                 } else {
@@ -672,6 +676,17 @@ impl Connection<'_> {
             }
         }
         segment.is(FIN) || segment.is(RST)
+    }
+
+    /// A SYN of the originator that was captured behind its answer.
+    #[cold]
+    fn begin_answered(&mut self) {
+        let [originator, responder] = &mut self.flow.sides;
+        originator.set_state(State::Established);
+        if responder.state == State::SynAckSent {
+            responder.set_state(State::Established);
+        }
+        self.flow.flags |= Flow::ATTEMPT;
     }
 
     /// A SYN of the responder.

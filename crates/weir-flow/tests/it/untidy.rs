@@ -446,6 +446,63 @@ fn captures_of_reports_are_read_as_their_list_says() {
     }
 }
 
+/// The clock of the tap at the server is behind: what the server sent is captured before what it answers.
+#[test]
+fn a_client_that_is_captured_behind_its_server_has_the_same_connection() {
+    let open = "
+        0  < SA 0 1
+        1  < A  1 4
+        2  < A  1 4 OK
+        10 > S  0 0
+        11 > A  1 1
+        12 > A  1 1 GET
+        13 > A  4 3";
+    check(open, &[("S1", 0, "GET", "OK")]);
+    let closed = "
+        0  < SA 0 1
+        1  < A  1 4
+        2  < A  1 4 OK
+        3  < FA 3 4
+        4  < A  4 5
+        10 > S  0 0
+        11 > A  1 1
+        12 > A  1 1 GET
+        13 > A  4 3
+        14 > FA 4 3
+        15 > A  5 4";
+    check(closed, &[SEEN]);
+    let in_turn = "
+        0  < SA 0 1
+        1  < A  1 4
+        2  > S  0 0
+        3  < A  1 4 OK
+        4  > A  1 1
+        5  < A  3 7
+        6  > A  1 1 GET
+        7  < A  3 7 OK
+        8  > A  4 3
+        9  < A  5 7
+        10 > A  4 3 PUT
+        11 > A  7 5";
+    check(in_turn, &[("S1", 0, "GETPUT", "OKOK")]);
+}
+
+#[test]
+fn a_forged_reset_with_a_syn_begins_nothing() {
+    let lines = "
+        0 > S  0 0
+        1 < SA 0 1
+        2 > A  1 1
+        3 > SR 1200000000 0
+        4 > A  1 1 GET
+        5 < SR 1200000000 4
+        6 < A  1 4 OK
+        7 > FA 4 3
+        8 < FA 3 5
+        9 > A  5 4";
+    check(lines, &[SEEN]);
+}
+
 /// A capture of one direction has no answers.
 #[test]
 fn one_direction_of_a_connection_is_one_flow() {
