@@ -154,6 +154,8 @@ pub struct Connection {
     place: Option<Place>,
     /// Octets of each side that were seen, or are known to be missing.
     sent: [u64; 2],
+    /// Octets of the side that is being read before those that came last, where they have offsets.
+    offset: Option<u64>,
     /// Octets of each side were lost behind so many, and up to so many, before it was known which one asks.
     lost_before: [Option<(u64, Option<u64>)>; 2],
     /// Octets of the server were passed over that are no message, and none has come since.
@@ -253,6 +255,7 @@ impl Connection {
         if let Some(sent) = self.sent.get_mut(side) {
             *sent = offset;
         }
+        self.offset = Some(offset);
     }
 
     /// Adds octets of a side, and reports the exchanges that they complete.
@@ -714,7 +717,9 @@ impl Connection {
                 self.is_unread = false;
                 let client = self.asks(1 - (side & 1));
                 let asked = self.sent.get(client).copied().unwrap_or_default();
-                let exchange = self.pairs.next_response(place, asked)?;
+                // A server may send a 408 without having received anything (RFC 9110, 15.5.9).
+                let offset = self.offset.filter(|_| head.line.code != 408);
+                let exchange = self.pairs.next_response(place, offset, asked)?;
                 if head.is_malformed {
                     exchange.fault.get_or_insert(Fault::Malformed);
                 }

@@ -22,6 +22,8 @@ pub(super) struct Pairs {
     losses: Losses,
     /// Octets of the client that were seen, or known to be missing, when the last response came.
     client_octets: u64,
+    /// Octets of the server before that response, where it is not known what the server had received then.
+    offset: Option<u64>,
     /// Responses do not wait for requests: many did, and nothing of the client was captured.
     is_one_sided: bool,
     /// When the octets came that are read.
@@ -81,6 +83,8 @@ struct PendingExchange {
     is_behind_loss: bool,
     /// The places of the request and of the response, as far as they are known.
     places: [Option<Place>; 2],
+    /// Octets of the server before a response whose place is not known.
+    offset: Option<u64>,
     /// When its response was complete.
     over: Option<Stamp>,
 }
@@ -194,13 +198,16 @@ impl Pairs {
         }
     }
 
-    /// Finds the exchange that the next response belongs to, or begins one. Of the client so many octets were seen.
+    /// Finds the exchange that the next response belongs to, or begins one. Of the client so many octets were seen. A response
+    /// without a place has an `offset` where its request may follow.
     pub(super) fn next_response(
         &mut self,
         place: Option<Place>,
+        offset: Option<u64>,
         client_octets: u64,
     ) -> Option<&mut Exchange> {
         self.client_octets = client_octets;
+        self.offset = offset.filter(|_| place.is_none() && !self.is_in_step);
         if let Some(cut) = self.answer() {
             cut.exchange.fault.get_or_insert(Fault::Missing);
             self.response_over(false);
@@ -247,9 +254,11 @@ impl Pairs {
     }
 
     /// Begins an exchange with its response; gives its place. Its request is to come where the server had octets of the client
-    /// that were not seen yet. Where it is not known what the server had, the first request of all says that others come.
+    /// that were not seen yet. Where it is not known what the server had, the first request of all says that others come, and what
+    /// its client had received says which responses before it are older.
     fn begin_next(&mut self, place: Option<Place>) -> usize {
-        let is_early = place.map_or(self.is_in_step, |it| it.received > self.client_octets);
+        let may_follow = self.is_in_step || self.offset.is_some();
+        let is_early = place.map_or(may_follow, |it| it.received > self.client_octets);
         if !self.is_in_step && self.early >= EARLY_MAX {
             self.is_one_sided = true;
             for early in &mut self.waiting {
@@ -263,6 +272,9 @@ impl Pairs {
             false => Progress::Over,
         };
         self.begin(Exchange::default(), request);
+        if let Some(last) = self.waiting.back_mut() {
+            last.offset = self.offset;
+        }
         self.waiting.len().saturating_sub(1)
     }
 
@@ -363,20 +375,26 @@ impl Pairs {
         at
     }
 
-    /// Leaves early responses alone that cannot be of a request at this place, as theirs was lost.
+    /// Leaves early responses alone that cannot be of a request at this place: theirs was lost, or was sent before the capture.
     fn pass_early(&mut self, place: Option<Place>) {
-        let Some(place) = place.filter(|_| self.losses.of_client && self.early > 0) else {
+        if self.early == 0 {
             return;
-        };
+        }
         let all = self.waiting.iter_mut();
         for early in all.filter(|it| it.request == Progress::Awaited) {
-            let Some(response) = early.places[1] else {
-                break;
+            let may_be = match (early.places[1], early.offset) {
+                (Some(response), _) if self.losses.of_client => {
+                    place.is_none_or(|place| place.may_have(response))
+                }
+                (None, Some(offset)) => place.is_some_and(|place| place.received <= offset),
+                _ => true,
             };
-            if place.may_have(response) {
+            if may_be {
                 break;
             }
-            early.exchange.fault.get_or_insert(Fault::Missing);
+            if early.offset.is_none() {
+                early.exchange.fault.get_or_insert(Fault::Missing);
+            }
             early.request = Progress::Over;
             self.early = self.early.saturating_sub(1);
         }
@@ -423,6 +441,7 @@ impl Pairs {
             is_doubtful: false,
             is_behind_loss: false,
             places: [None; 2],
+            offset: None,
             over: None,
         });
     }
@@ -543,6 +562,10 @@ impl Pairs {
     /// Something of the client was not captured, behind so many octets of it: a part of the request under way, or whole ones.
     pub(super) fn request_lost(&mut self, offset: Option<u64>) {
         self.requests_lost(offset);
+        if !self.is_in_step {
+            // What is lost lies behind the requests of responses that came before all of the client.
+            self.pass_early(None);
+        }
         if let Some(asking) = self.asking() {
             asking.exchange.fault.get_or_insert(Fault::Missing);
             return self.request_over(false);
