@@ -273,6 +273,25 @@ impl<C> Followed<C> {
         Interest::Ignore
     }
 
+    /// Reads a chunk as [`Self::chunk`]. A new connection may begin with octets that were not captured, of which `begin`
+    /// gets none.
+    pub(crate) fn chunk_or_gap(
+        &mut self,
+        chunk: &Chunk<'_>,
+        begin: impl FnOnce(&[u8]) -> Option<C>,
+        take: impl FnOnce(&mut C) -> Option<usize>,
+    ) -> Interest {
+        let is_known = self.open.contains_key(&chunk.connection);
+        if is_known || !matches!(chunk.content, Content::Gap(_)) {
+            return self.chunk(chunk, begin, take);
+        }
+        let Some(known) = begin(&[]) else {
+            return Interest::Ignore;
+        };
+        self.open.insert(chunk.connection, (known, 0));
+        self.chunk(chunk, |_| None, take)
+    }
+
     /// Reads the chunk of a payload. `begin` gets all octets of a direction that it has not recognised yet, and how
     /// many octets are before them; once it recognises them, the pieces are passed on as they came. A connection that
     /// is not recognised, or that is over and for which `is_understood` is false, is searched again with its next

@@ -97,7 +97,7 @@ impl Exchanges {
         };
         let way = Way::of(payload);
         let dropped = &mut self.dropped;
-        self.streams.chunk(
+        self.streams.chunk_or_gap(
             chunk,
             |_| {
                 Some(HttpConnection {

@@ -176,7 +176,7 @@ fn payload(
     each: &mut dyn FnMut(Carrier),
 ) -> Interest {
     match payload.carried {
-        Carried::Stream(chunk) => streams.chunk(
+        Carried::Stream(chunk) => streams.chunk_or_gap(
             chunk,
             |_| Some(FrameConnection::new()),
             |stream| stream.take(chunk, each),

@@ -140,6 +140,33 @@ fn requests_of_http_have_their_responses() {
     is_the_same("http", &simple, 1);
 }
 
+/// The response to a request that was not captured is taken for that of the next one, which says that it may be another's.
+#[test]
+fn a_first_request_that_is_lost_is_known_to_be() {
+    let sent: [Sent<'_>; 4] = [
+        (true, b"GET /1 HTTP/1.1\r\nHost: h\r\n\r\n"),
+        (true, b"GET /2 HTTP/1.1\r\nHost: h\r\n\r\n"),
+        (false, b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"),
+        (false, b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"),
+    ];
+    let (mut packets, _) = cut(&sent, usize::MAX);
+    packets.remove(OPENING);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    wire::write(&packets, &path);
+    let (batch, _) = read_with_notes("http", &[&path], 100);
+    let targets = column(&batch, "http.request.uri");
+    let codes = column(&batch, "http.response.code");
+    let faults = column(&batch, "http.fault");
+    let mut rows = targets.iter().zip(&codes).zip(&faults);
+    let ((_, code), fault) = rows.find(|((target, _), _)| *target == "/2").unwrap();
+    let is_its_own = code == "202";
+    assert!(
+        is_its_own || fault.contains("that of another request"),
+        "{targets:?} {codes:?} {faults:?}"
+    );
+}
+
 #[test]
 fn settings_of_http_2_may_come_first() {
     let client = [
