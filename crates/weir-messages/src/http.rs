@@ -301,6 +301,9 @@ impl Connection {
         } else if this.is_over_before(bytes) && self.cut(side, &this) {
             self.message_over(side, false);
             this.begun = Vec::new();
+        } else if self.is_behind_bodiless(side, &this, bytes) {
+            this.state = State::Head;
+            self.message_over(side, true);
         }
         if self.client == Some(side) && self.pairs.is_answered_early() && head::looks_like(bytes) {
             this = Side::default();
@@ -329,6 +332,17 @@ impl Connection {
             true => ConnectionState::Over,
             false => ConnectionState::More,
         }
+    }
+
+    /// Whether these octets are the head of the next response, and not the body of one whose request was not captured: that may
+    /// have been HEAD, and more of the client had come before them.
+    fn is_behind_bodiless(&self, side: usize, this: &Side, bytes: &[u8]) -> bool {
+        matches!(this.state, State::Body(_))
+            && self.client == Some(1 - (side & 1))
+            && this.begun.is_empty()
+            && bytes.starts_with(b"HTTP/1.")
+            && head::looks_like(bytes)
+            && self.pairs.may_be_bodiless(this.next)
     }
 
     /// Discards the beginning of a side that is longer than the maximum of a head.
@@ -639,6 +653,7 @@ impl Connection {
                             }
                             *state = State::Lost;
                             self.faulty(side, fault);
+                            self.unread(side, behind(self.place, at));
                             return bytes.len();
                         }
                     }
@@ -810,6 +825,13 @@ impl Connection {
             }
         } else if let Some(response) = self.pairs.response_under_way() {
             response.add(octets);
+        }
+    }
+
+    /// Octets of a side from this place on are no head: a response may be among them.
+    fn unread(&mut self, side: usize, place: Option<Place>) {
+        if let Some(place) = place.filter(|_| self.client == Some(1 - (side & 1))) {
+            self.pairs.response_unread(place.offset);
         }
     }
 

@@ -602,6 +602,26 @@ impl Pairs {
         }
     }
 
+    /// Octets of the server behind so many others were not understood: a response may be among them.
+    pub(super) fn response_unread(&mut self, offset: u64) {
+        self.losses.of_server = true;
+        self.losses.since_response.get_or_insert(offset);
+    }
+
+    /// Whether the response under way has no body so far, its request was not captured, and its server had received more when it
+    /// sent what is at this place.
+    pub(super) fn may_be_bodiless(&self, place: Option<Place>) -> bool {
+        let mut all = self.waiting.iter();
+        let first = all.find(|it| it.response != Progress::Over);
+        first.is_some_and(|it| {
+            let response = it.exchange.response.as_ref();
+            let is_empty = response.is_some_and(|it| it.body_len == 0 && it.missing == 0);
+            let both = it.places[1].zip(place);
+            let had_more = both.is_some_and(|(head, next)| next.received > head.received);
+            is_empty && had_more && it.exchange.request.is_none()
+        })
+    }
+
     /// Whether the client had received everything of the server up to `end` when it sent the first request without a response: none
     /// of it is the response to this request.
     fn is_of_earlier(&self, end: Option<u64>) -> bool {

@@ -314,6 +314,46 @@ fn a_response_that_no_request_asked_for_is_that_of_none() {
     are_captured(&messages, &[0, 1, 1], &told);
 }
 
+/// A response to HEAD has no body, whether the request was captured or not.
+#[test]
+fn a_lost_request_for_a_head_does_not_take_the_next_response() {
+    for length in [
+        "Content-Length: 1000",
+        "Transfer-Encoding: chunked",
+        "X-Server: anything at all",
+    ] {
+        let mut all = one_by_one(3, [&[0], &[]]);
+        let before = all[1].text.len() as u64;
+        all[1].text = format!("HTTP/1.1 210 A\r\n{length}\r\n\r\n");
+        let more = all[1].text.len() as u64 - before;
+        for message in all.iter_mut().skip(2).filter(|it| it.side == 0) {
+            message.received += more;
+        }
+        let found = placed(&all);
+        let row = |target: &str, code: u16| (target.to_owned(), code);
+        let told: Vec<_> = found.iter().map(|it| (it.0.clone(), it.1)).collect();
+        assert_eq!(
+            told,
+            [row("", 210), row("/1", 211), row("/2", 212)],
+            "{found:?}"
+        );
+    }
+}
+
+/// A response that is not understood leaves the ones behind it to their requests.
+#[test]
+fn after_a_response_that_is_not_understood_the_rest_is_not_shifted() {
+    let mut all = one_by_one(4, [&[], &[]]);
+    let text = &mut all[3].text;
+    *text = "?".repeat(text.len() - 4) + "\r\n\r\n";
+    let found = placed(&all);
+    let row = |target: &str, code: u16| (target.to_owned(), code);
+    let told: Vec<_> = found.iter().map(|it| (it.0.clone(), it.1)).collect();
+    let pairs = [row("/0", 210), row("/1", 0), row("/2", 212), row("/3", 213)];
+    assert_eq!(told, pairs, "{found:?}");
+    assert_eq!(found[1].2, Some(Fault::Head));
+}
+
 /// A capture that begins within a connection: of what the server had received nothing is known before something of the client
 /// was captured.
 #[test]
