@@ -212,6 +212,10 @@ impl Pairs {
             cut.exchange.fault.get_or_insert(Fault::Missing);
             self.response_over(false);
         }
+        if place.is_some() && self.awaits_unplaced() {
+            self.losses.of_server = true;
+            self.losses.is_uncertain = true;
+        }
         let at = match place {
             Some(place) if self.losses.of_client || self.losses.of_server => self.by_place(place),
             _ => self.by_order(place),
@@ -233,6 +237,16 @@ impl Pairs {
             next.exchange.fault.get_or_insert(Fault::Uncertain);
         }
         Some(&mut next.exchange)
+    }
+
+    /// Whether several requests came before anything of the server, within a connection: a response to the first may have come before
+    /// the second, and was not captured.
+    fn awaits_unplaced(&self) -> bool {
+        let unplaced = self.waiting.iter().filter(|it| {
+            let is_open = it.response == Progress::Awaited && it.exchange.request.is_some();
+            is_open && it.places[0].is_none()
+        });
+        unplaced.count() > 1
     }
 
     /// The exchange of the next response by its order: the first one without a response, together with a lost one if there was any.

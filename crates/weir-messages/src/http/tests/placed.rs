@@ -354,6 +354,47 @@ fn after_a_response_that_is_not_understood_the_rest_is_not_shifted() {
     assert_eq!(found[1].2, Some(Fault::Head));
 }
 
+/// Reads messages of sides, whose senders had received so many octets, as far as that is known.
+fn read_at(sent: &[(usize, String, Option<u64>)]) -> Vec<(String, u16, Option<Fault>)> {
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    let mut each = |it| found.push(it);
+    let mut offsets = [0; 2];
+    for (side, text, received) in sent {
+        connection.at(*side, offsets[*side], *received);
+        connection.take(*side, text.as_bytes(), Stamp::default(), &mut each);
+        offsets[*side] += text.len() as u64;
+    }
+    connection.finish(&mut each);
+    let told = found.iter().map(|it: &Exchange| {
+        let target = it.request.as_ref().map(|it| it.head.line.target.clone());
+        let code = it.response.as_ref().map_or(0, |it| it.head.line.code);
+        (target.unwrap_or_default(), code, it.fault)
+    });
+    told.collect()
+}
+
+/// A capture that begins within a connection, and lacks the response to its first request.
+#[test]
+fn several_requests_before_all_of_the_server_say_that_they_may_be_mixed_up() {
+    let get = |n: u8| format!("GET /{n} HTTP/1.1\r\n\r\n");
+    let ok = |n: u8| format!("HTTP/1.1 20{n} A\r\nContent-Length: 0\r\n\r\n");
+    let (asks, answers) = (get(1).len() as u64, ok(1).len() as u64);
+    let found = read_at(&[
+        (0, get(1), None),
+        (0, get(2), None),
+        (1, ok(2), Some(2 * asks)),
+        (0, get(3), Some(answers)),
+        (1, ok(3), Some(3 * asks)),
+        (0, get(4), Some(2 * answers)),
+        (1, ok(4), Some(4 * asks)),
+    ]);
+    let (_, _, fault) = found.iter().find(|(_, code, _)| *code == 202).unwrap();
+    assert_eq!(*fault, Some(Fault::Uncertain), "{found:?}");
+    let last: Vec<_> = found.iter().map(|it| (it.0.as_str(), it.1)).collect();
+    assert_eq!(last[2..], [("/3", 203), ("/4", 204)], "{found:?}");
+}
+
 /// A capture that begins within a connection: of what the server had received nothing is known before something of the client
 /// was captured.
 #[test]
@@ -361,24 +402,6 @@ fn a_response_before_all_of_the_client_is_that_of_its_request() {
     let get = |n: u8| format!("GET /{n} HTTP/1.1\r\n\r\n");
     let ok = |n: u8| format!("HTTP/1.1 20{n} A\r\nContent-Length: 0\r\n\r\n");
     let (asks, answers) = (get(1).len() as u64, ok(1).len() as u64);
-    let read = |sent: &[(usize, String, Option<u64>)]| {
-        let mut connection = Connection::searching();
-        let mut found = Vec::new();
-        let mut each = |it| found.push(it);
-        let mut offsets = [0; 2];
-        for (side, text, received) in sent {
-            connection.at(*side, offsets[*side], *received);
-            connection.take(*side, text.as_bytes(), Stamp::default(), &mut each);
-            offsets[*side] += text.len() as u64;
-        }
-        connection.finish(&mut each);
-        let told = found.iter().map(|it| {
-            let target = it.request.as_ref().map(|it| it.head.line.target.clone());
-            let code = it.response.as_ref().map_or(0, |it| it.head.line.code);
-            (target.unwrap_or_default(), code, it.fault)
-        });
-        told.collect::<Vec<_>>()
-    };
     let row = |target: &str, code: u16| (target.to_owned(), code, None::<Fault>);
     let all = [row("/1", 201), row("/2", 202)];
     // Each response is captured before its request, or both before both.
@@ -388,27 +411,27 @@ fn a_response_before_all_of_the_client_is_that_of_its_request() {
         (1, ok(2), Some(2 * asks)),
         (0, get(2), Some(answers)),
     ];
-    assert_eq!(read(&in_turn), all);
+    assert_eq!(read_at(&in_turn), all);
     let behind = [
         (1, ok(1), None),
         (1, ok(2), None),
         (0, get(1), Some(0)),
         (0, get(2), Some(answers)),
     ];
-    assert_eq!(read(&behind), all);
+    assert_eq!(read_at(&behind), all);
     // The request of the first response was sent before the capture, or it had none.
     let older = [
         (1, ok(1), None),
         (0, get(2), Some(answers)),
         (1, ok(2), Some(asks)),
     ];
-    assert_eq!(read(&older), [row("", 201), row("/2", 202)]);
+    assert_eq!(read_at(&older), [row("", 201), row("/2", 202)]);
     let unasked = [
         (1, ok(1).replace("201", "408"), None),
         (0, get(2), Some(0)),
         (1, ok(2), Some(asks)),
     ];
-    assert_eq!(read(&unasked), [row("", 408), row("/2", 202)]);
+    assert_eq!(read_at(&unasked), [row("", 408), row("/2", 202)]);
 }
 
 /// The end of a response depends on its request: HEAD, CONNECT, and one that leads to another protocol.
