@@ -98,10 +98,14 @@ pub(super) struct Http2Connection {
     settings: [Option<Settings>; 2],
     /// Priorities of streams to come.
     ahead: Ahead,
+    /// When the octets came that are read.
+    stamp: Stamp,
 }
 
 /// Streams that were reset and wait for what is on its way, at most.
 const RESET_MAX: usize = 16;
+/// Responses that are complete and wait for their requests, at most.
+const EARLY_MAX: usize = 16;
 /// Streams that were reset and are remembered, at most.
 const GONE_MAX: usize = 256;
 
@@ -126,6 +130,7 @@ impl Http2Connection {
             has_begun: [false; 2],
             settings: [None, None],
             ahead: Ahead::default(),
+            stamp: Stamp::default(),
         }
     }
 
@@ -205,6 +210,7 @@ impl Http2Connection {
             return ConnectionState::Over;
         };
         let mut this = std::mem::take(place);
+        self.stamp = stamp;
         let mut rest = bytes;
         while !rest.is_empty() && !self.is_over {
             match &mut this.state {
@@ -355,6 +361,24 @@ impl Http2Connection {
             };
             if waits {
                 exchange.fault.get_or_insert(fault);
+            }
+        }
+        if side == self.client {
+            self.pass_early(0, each);
+        }
+    }
+
+    /// Hands on responses that wait for their requests, the oldest first, but so many.
+    fn pass_early(&mut self, most: usize, each: &mut dyn FnMut(Event<'_>)) {
+        let is_early = |it: &Exchange| {
+            let response = it.response.as_ref();
+            it.request.is_none() && response.is_some_and(|it| it.is_whole)
+        };
+        let waiting = self.streams.iter().filter(|it| is_early(it)).count();
+        for _ in most..waiting {
+            let place = self.streams.iter().position(is_early);
+            if let Some(early) = place.and_then(|place| self.streams.remove(place)) {
+                each(Event::Over(early));
             }
         }
     }
@@ -560,6 +584,7 @@ impl Http2Connection {
             return;
         }
         exchange.request_settings = settings;
+        exchange.over = None;
         let line = RequestLine {
             method,
             target: read.pseudo(":path"),
@@ -675,7 +700,7 @@ impl Http2Connection {
         *missing = missing.saturating_add(octets);
     }
 
-    /// A frame is over: with the stream's end a response takes its exchange with it.
+    /// A frame is over: with the stream's end a response takes its exchange with it, once its request is there.
     fn ended(&mut self, side: usize, header: Header, each: &mut dyn FnMut(Event<'_>)) {
         if header.flags & END_STREAM == 0 {
             return;
@@ -683,6 +708,9 @@ impl Http2Connection {
         let stream = header.stream;
         each(Event::Stream(StreamEvent::Ended { stream, side }));
         let is_client = self.client == side;
+        // The client's streams are odd (RFC 9113, 5.1.1).
+        let may_follow = stream % 2 == 1 && !self.is_lost(self.client);
+        let stamp = self.stamp;
         let place = self
             .streams
             .iter()
@@ -690,15 +718,23 @@ impl Http2Connection {
         let Some(exchange) = place.and_then(|place| self.streams.get_mut(place)) else {
             return;
         };
-        if is_client {
-            if let Some(request) = &mut exchange.request {
+        let is_over = match (is_client, &mut exchange.request, &mut exchange.response) {
+            (true, Some(request), response) => {
                 request.is_whole = true;
+                // The response was captured before it.
+                response.as_ref().is_some_and(|it| it.is_whole)
             }
-        } else if let Some(response) = &mut exchange.response {
-            response.is_whole = true;
-            if let Some(exchange) = place.and_then(|place| self.streams.remove(place)) {
-                each(Event::Over(exchange));
+            (false, request, Some(response)) => {
+                response.is_whole = true;
+                exchange.over = request.is_none().then_some(stamp);
+                request.is_some() || !may_follow
             }
+            _ => return,
+        };
+        if !is_over {
+            self.pass_early(EARLY_MAX, each);
+        } else if let Some(exchange) = place.and_then(|place| self.streams.remove(place)) {
+            each(Event::Over(exchange));
         }
     }
 }

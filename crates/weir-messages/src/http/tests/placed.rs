@@ -571,3 +571,53 @@ fn a_response_that_may_be_that_of_another_request_says_so() {
     assert_eq!(found[3], ("/3".to_owned(), 0, MISSING), "{found:?}");
     assert_eq!(found[4], ("/4".to_owned(), 204, uncertain), "{found:?}");
 }
+
+/// Streams of HTTP/2 have the responses that were captured before their requests.
+#[test]
+fn a_response_of_http_2_before_its_request_is_that_of_it() {
+    let (client, server) = two();
+    for size in [1, 7, 1_000] {
+        let mut connection = Connection::searching();
+        let mut found = Vec::new();
+        for (side, all) in [(1, &server), (0, &client)] {
+            for piece in all.chunks(size) {
+                connection.take(side, piece, Stamp::default(), &mut |it| found.push(it));
+            }
+        }
+        let told: Vec<_> = found
+            .iter()
+            .map(|it| {
+                let method = it.request.as_ref().map(|it| &*it.head.line.method);
+                let code = it.response.as_ref().map(|it| it.head.line.code);
+                (it.stream.unwrap(), method.unwrap(), code.unwrap(), it.over)
+            })
+            .collect();
+        let expected = [
+            (2, "GET", 200, None),
+            (1, "GET", 404, None),
+            (3, "POST", 200, None),
+        ];
+        assert_eq!(told, expected, "{size}");
+    }
+}
+
+/// A server of HTTP/2 alone has rows of its responses, of which few wait, and none once its client is lost.
+#[test]
+fn a_server_of_http_2_alone_has_rows_of_its_responses() {
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    connection.take(1, &frame(4, 0, 0, b""), Stamp::default(), &mut |_| {});
+    for n in 0..40 {
+        let answer = frame(1, 5, 2 * n + 1, b"\x88");
+        let stamp = Stamp {
+            frame: n.into(),
+            time_ns: None,
+        };
+        connection.take(1, &answer, stamp, &mut |it| found.push(it));
+    }
+    assert_eq!(found.len(), 24);
+    connection.gap(0, 50, &mut |it| found.push(it));
+    let frames: Vec<_> = found.iter().map(|it| it.over.unwrap().frame).collect();
+    assert_eq!(frames, (0..40).collect::<Vec<_>>());
+    assert_eq!(found[30].fault, Some(Fault::Missing));
+}
