@@ -178,8 +178,8 @@ pub(crate) struct Origin {
     pub(crate) is_late: bool,
 }
 
-/// A hash of the headers around a packet that are the same for all of its fragments: addresses, VLANs, MPLS labels and GTP tunnel
-/// endpoint identifiers. Ports do not count, as the senders of some tunnels choose them by the inner packet.
+/// A hash of the headers around a packet that are the same for all of its fragments: addresses, VLANs, MPLS labels, GTP tunnel
+/// endpoint identifiers, and sessions of PPPoE, L2TP and the like. Ports do not count, as the senders of some tunnels choose them by the inner packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Around(u64);
 
@@ -211,6 +211,15 @@ impl Around {
             // The label counts, and not its traffic class and TTL.
             Layer::Mpls => self.mix(number(0) >> 12),
             Layer::Gtp => self.mix(number(4)),
+            // The numbers of sessions, services and virtual circuits.
+            Layer::Pppoe => self.mix(number(0) & 0xffff),
+            Layer::L2tp => {
+                let has_length = header.first().is_some_and(|flags| flags & 0x40 != 0);
+                self.mix(number(if has_length { 4 } else { 2 }));
+            }
+            Layer::ProviderBackbone => self.mix(number(0) & 0x00ff_ffff),
+            Layer::Erspan => self.mix(number(0) & 0x03ff),
+            Layer::FrameRelay => self.mix(number(0) >> 16 & 0xfcf0),
             _ => {}
         }
     }
@@ -253,7 +262,7 @@ struct Key {
 struct Network {
     interface: Option<u32>,
     tunnel: Option<u32>,
-    /// The headers around that tunnel, and MPLS labels.
+    /// The headers around that tunnel, and MPLS labels, sessions and circuits.
     around: Around,
     /// Identifiers of the outermost tags, and how many there are.
     vlans: [u16; VLANS_MAX],
@@ -282,7 +291,9 @@ impl Network {
                         network.depth += 1;
                     }
                 }
-                Layer::Mpls => network.around.take(layer, header),
+                Layer::Mpls | Layer::Pppoe | Layer::ProviderBackbone | Layer::FrameRelay => {
+                    network.around.take(layer, header);
+                }
                 _ => {}
             }
         }

@@ -114,13 +114,33 @@ fn fragments_of_two_tunnels_are_not_put_together() {
         let label = [&[0, 1, (network as u8 * 16) | 1, 64][..], ip].concat();
         ethernet([2; 6], [4; 6], 0x8847, &label)
     };
+    let in_pppoe = |network: usize, ip: &[u8]| {
+        let length = (ip.len() as u16 + 2).to_be_bytes();
+        let header = [0x11, 0, 0, network as u8, length[0], length[1], 0, 0x21];
+        ethernet([2; 6], [4; 6], 0x8864, &[&header[..], ip].concat())
+    };
+    let in_l2tp = |network: usize, ip: &[u8]| {
+        let header = [0, 2, 0, 7, 0, network as u8, 0xff, 3, 0, 0x21];
+        let datagram = [&header[..], ip].concat();
+        let datagram = udp(gateways[0].into(), same.into(), 1_701, 1_701, &datagram);
+        let outer = Ipv4::new(gateways[0], same, protocol::UDP).packet(&datagram);
+        ethernet([2; 6], [4; 6], ethertype::IPV4, &outer)
+    };
+    let in_backbone = |network: usize, ip: &[u8]| {
+        let inner = ethernet([6; 6], [8; 6], ethertype::IPV4, ip);
+        let tagged = [&[0, 0, 0, network as u8][..], &inner].concat();
+        ethernet([2; 6], [4; 6], 0x88e7, &tagged)
+    };
     type Around<'a> = &'a dyn Fn(usize, &[u8]) -> Vec<u8>;
-    let tunnels: [(&str, Around<'_>); 5] = [
+    let tunnels: [(&str, Around<'_>); 8] = [
         ("IP in IP", &in_ip),
         ("GRE", &in_gre),
         ("IP in IP in two VLANs", &in_vlans),
         ("GTP", &in_gtp),
         ("MPLS", &behind_label),
+        ("PPPoE", &in_pppoe),
+        ("L2TP", &in_l2tp),
+        ("a backbone of a provider", &in_backbone),
     ];
     for (name, around) in tunnels {
         let parts = [inner(b'1'), inner(b'2')];
