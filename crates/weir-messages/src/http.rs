@@ -22,7 +22,7 @@ pub use two::{
 use crate::tls::Stamp;
 use body::{Body, Step};
 use head::Parsed;
-use pairs::{Early, Pairs, Place};
+use pairs::{Early, Pairs, Place, behind};
 use side::{Side, State};
 
 /// Octets of a head, at most: what comes behind is no HTTP.
@@ -859,14 +859,6 @@ impl Connection {
             false => self.pairs.response_over(is_whole),
         }
     }
-}
-
-/// The place so many octets behind another one.
-fn behind(place: Option<Place>, octets: usize) -> Option<Place> {
-    place.map(|place| Place {
-        offset: place.offset.saturating_add(octets as u64),
-        ..place
-    })
 }
 
 /// The beginning of HTTP/2's preface, which is not that of a method (RFC 9113, 3.4).

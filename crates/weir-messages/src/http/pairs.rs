@@ -71,6 +71,14 @@ impl Place {
     }
 }
 
+/// The place so many octets behind another one.
+pub(super) fn behind(place: Option<Place>, octets: usize) -> Option<Place> {
+    place.map(|place| Place {
+        offset: place.offset.saturating_add(octets as u64),
+        ..place
+    })
+}
+
 /// An exchange, and how far its messages are.
 #[derive(Debug)]
 struct PendingExchange {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::body::Body;
 use super::head;
-use super::pairs::Place;
+use super::pairs::{Place, behind};
 use super::two::frame::{begins_with_settings, may_begin_with_settings};
 use crate::tls::Stamp;
 
@@ -29,6 +29,8 @@ pub(super) struct Side {
     /// The places of the next octets, and of the waiting ones; `None` where they are unknown.
     pub(super) next: Option<Place>,
     pub(super) first: Option<Place>,
+    /// Octets were passed over in front of the waiting ones.
+    pub(super) is_behind_other: bool,
 }
 
 impl Default for Side {
@@ -40,6 +42,7 @@ impl Default for Side {
             stamp: Stamp::default(),
             next: None,
             first: None,
+            is_behind_other: false,
         }
     }
 }
@@ -105,6 +108,11 @@ impl Side {
                 return self.wait(bytes);
             }
             let all = [self.begun.as_slice(), bytes].concat();
+            if let Some(port) = self.rest_of_port(&all) {
+                self.begun.drain(..port);
+                self.first = behind(self.first, port);
+                return true;
+            }
             if head::begins_as_known(&all)
                 || head::looks_like(&all) && !head::begins_as_known(bytes)
             {
@@ -114,8 +122,26 @@ impl Side {
                 return self.wait(bytes);
             }
             self.begun = Vec::new();
+            self.is_behind_other = true;
         }
-        head::looks_like(bytes) || may_become(bytes) && self.wait(bytes)
+        let begins = head::looks_like(bytes) || may_become(bytes) && self.wait(bytes);
+        self.is_behind_other |= !begins && self.begun.is_empty();
+        begins
+    }
+
+    /// The number of waiting octets that are not of the method behind them, but the end of the port of a request of SOCKS: 80 ends
+    /// with a `P` (RFC 1928, 4).
+    fn rest_of_port(&self, all: &[u8]) -> Option<usize> {
+        if !self.is_behind_other || head::begins_as_known(all) {
+            return None;
+        }
+        let octets = 1..=self.begun.len().min(2);
+        octets.into_iter().find(|at| {
+            let known = all
+                .get(*at..)
+                .filter(|it| it.first().is_some_and(u8::is_ascii_uppercase));
+            known.is_some_and(head::begins_as_known)
+        })
     }
 
     /// Keeps what may become a head; false, as more has to come.

@@ -85,3 +85,37 @@ fn what_may_become_a_head_is_bounded() {
     }
     assert_eq!(connection.held(), 0);
 }
+
+/// The port of a request of SOCKS ends with a `P`, which is not of the method behind it, in segments of any size.
+#[test]
+fn a_request_behind_a_port_of_socks_has_its_own_method() {
+    let socks = b"\x05\x01\0\x01\x01\x02\x03\x04\0P";
+    let request = b"GET /1 HTTP/1.1\r\n\r\n";
+    for size in [1, 2, 3, 5, 9] {
+        let mut connection = Connection::searching();
+        let mut found = Vec::new();
+        let stamp = Stamp::default();
+        let mut take = |side, bytes: &[u8]| {
+            for piece in bytes.chunks(size) {
+                connection.take(side, piece, stamp, &mut |it| found.push(it));
+            }
+        };
+        take(0, socks);
+        take(1, b"\x05\0\0\x01\0\0\0\0\0\0");
+        take(0, request);
+        take(1, b"HTTP/1.1 201 A\r\nContent-Length: 0\r\n\r\n");
+        let asked = found[0].request.as_ref().unwrap();
+        assert_eq!(asked.head.line.method, "GET", "{size}");
+    }
+    // A method that is not known is not taken for the end of a port.
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    for piece in b"BCOPY /1 HTTP/1.1\r\n\r\n".chunks(1) {
+        connection.take(0, piece, Stamp::default(), &mut |it: Exchange| {
+            found.push(it)
+        });
+    }
+    connection.finish(&mut |it| found.push(it));
+    let asked = found[0].request.as_ref().unwrap();
+    assert_eq!(asked.head.line.method, "BCOPY");
+}
