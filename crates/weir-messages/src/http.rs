@@ -305,9 +305,9 @@ impl Connection {
             this.state = State::Head;
             self.message_over(side, true);
         }
-        if self.client == Some(side) && self.pairs.is_answered_early() && head::looks_like(bytes) {
-            this = Side::default();
-            self.pairs.request_over(false);
+        if self.leaves_out_body(side, &mut this, bytes) {
+            self.put(side, this);
+            return ConnectionState::More;
         }
         this.stamp = stamp;
         if this.begun.is_empty() {
@@ -343,6 +343,38 @@ impl Connection {
             && bytes.starts_with(b"HTTP/1.")
             && head::looks_like(bytes)
             && self.pairs.may_be_bodiless(this.next)
+    }
+
+    /// Whether these octets of a client, whose request is answered without its body, may be of its next one, of which more has to
+    /// come. Where they are, nothing more of that body comes.
+    fn leaves_out_body(&mut self, side: usize, this: &mut Side, bytes: &[u8]) -> bool {
+        if self.client != Some(side) || !self.pairs.is_answered_early() {
+            return false;
+        }
+        let waits = !this.begun.is_empty() && head::is_of_method(&this.begun);
+        let before = if waits { this.begun.as_slice() } else { &[] };
+        let all = [before, bytes].concat();
+        if head::looks_like(&all) {
+            if !waits {
+                this.begun = Vec::new();
+            }
+            this.state = State::Head;
+            self.pairs.request_over(false);
+            return false;
+        }
+        let left = match &this.state {
+            State::Body(Body::Length(left)) => *left,
+            _ => u64::MAX,
+        };
+        let is_body = left <= all.len() as u64 || !head::is_of_method(&all);
+        if is_body || !waits && !this.begun.is_empty() {
+            return false;
+        }
+        if !waits {
+            this.first = this.next;
+        }
+        this.begun = all;
+        true
     }
 
     /// Discards the beginning of a side that is longer than the maximum of a head.

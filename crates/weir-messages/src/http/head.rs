@@ -134,6 +134,11 @@ pub(super) fn begins_as_known(bytes: &[u8]) -> bool {
     is_status(bytes) || METHODS.contains(&method) && words.next().is_some()
 }
 
+/// True for the first octets of a method that is known.
+pub(super) fn is_of_method(bytes: &[u8]) -> bool {
+    METHODS.iter().any(|method| method.starts_with(bytes))
+}
+
 fn is_method(word: &[u8]) -> bool {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=WORD_OCTETS_MAX).contains(&word.len()) && word.iter().all(is_token)

@@ -119,3 +119,35 @@ fn a_request_behind_a_port_of_socks_has_its_own_method() {
     let asked = found[0].request.as_ref().unwrap();
     assert_eq!(asked.head.line.method, "BCOPY");
 }
+
+/// RFC 9110, 10.1.1: a client whose request was refused leaves out its body, however its next request is cut.
+#[test]
+fn a_request_behind_a_body_that_is_left_out_is_one() {
+    let first = "POST /1 HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n";
+    let refused = "HTTP/1.1 417 A\r\nContent-Length: 0\r\n\r\n";
+    let read = |behind: &str, size: usize| {
+        let mut connection = Connection::default();
+        let mut found = Vec::new();
+        let mut each = |it: Exchange| {
+            let asked = it.request.unwrap();
+            found.push((asked.head.line.target, asked.body, asked.is_whole));
+        };
+        for (side, text) in [(0, first), (1, refused), (0, behind)] {
+            for piece in text.as_bytes().chunks(size) {
+                connection.take(side, piece, Stamp::default(), &mut each);
+            }
+        }
+        connection.finish(&mut each);
+        found
+    };
+    for size in [1, 2, 3, 7, 1_000] {
+        let found = read("POST /2 HTTP/1.1\r\n\r\n", size);
+        let row = |target: &str, is_whole: bool| (target.to_owned(), Vec::<u8>::new(), is_whole);
+        assert_eq!(found, [row("/1", false), row("/2", true)], "{size}");
+        // It may send it all the same.
+        for body in ["hello", "POSTS", "GETUP"] {
+            let sent = ("/1".to_owned(), body.as_bytes().to_vec(), true);
+            assert_eq!(read(body, size), [sent], "{size}");
+        }
+    }
+}
