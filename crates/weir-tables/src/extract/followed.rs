@@ -108,6 +108,8 @@ struct Undecided {
     passed: u64,
     /// Whether something was found that mostly precedes the protocol.
     is_before: bool,
+    /// Octets are missing, so that those behind them may be the rest of a message.
+    is_behind_gap: bool,
     /// The possible beginning of a message in each direction, and the pieces in which it came.
     begun: [Vec<u8>; 2],
     pieces: Vec<BeginningPiece>,
@@ -131,9 +133,13 @@ struct BeginningPiece {
 impl Undecided {
     /// The number of octets of it that are searched.
     fn octets_max(&self, looks: Looks) -> u64 {
-        match self.is_before && looks.octets_max > 0 {
-            true => looks.octets_max.max(SEARCH_BEHIND_OCTETS_MAX),
+        let octets_max = match self.is_behind_gap {
+            true => looks.octets_max.max(SEARCH_OCTETS_MAX),
             false => looks.octets_max,
+        };
+        match self.is_before && octets_max > 0 {
+            true => octets_max.max(SEARCH_BEHIND_OCTETS_MAX),
+            false => octets_max,
         }
     }
 
@@ -416,6 +422,7 @@ impl<C> Followed<C> {
         let released = std::mem::take(held);
         held.passed = released.passed;
         held.is_before = released.is_before;
+        held.is_behind_gap = released.is_behind_gap;
         if held.passed == 0 {
             self.undecided.remove(&chunk.connection);
         }
@@ -460,6 +467,10 @@ impl<C> Followed<C> {
 
     /// Ends what has begun in a connection that is not open, because octets are missing or a direction is over.
     fn interrupt(&mut self, looks: Looks, chunk: &Chunk<'_>) -> Interest {
+        if matches!(chunk.content, Content::Gap(_)) && !chunk.is_last {
+            let undecided = self.undecided.entry(chunk.connection).or_default();
+            undecided.is_behind_gap = true;
+        }
         let Some(undecided) = self.undecided(chunk) else {
             return Interest::Follow;
         };

@@ -321,18 +321,20 @@ impl<P: Protocol> Messages<P> {
         each: &mut dyn FnMut(&[u8], &Way) -> bool,
     ) -> Interest {
         let ports = [chunk.source().port, chunk.destination().port];
+        // Those before may be missing.
+        let is_within = |offset: u64| !chunk.saw_start || offset > 0;
         streams.chunk_again(
             Looks::at_beginning(chunk, P::is_expected(ports)),
             (payload, chunk),
-            |bytes, _| match P::begins(bytes, ports) {
+            |bytes, offset| match P::begins(bytes, ports) {
                 // The port alone may be the reason, and the octets the rest of a message.
-                true if !chunk.saw_start && P::FIND_OCTETS > 0 => {
+                true if is_within(offset) && P::FIND_OCTETS > 0 => {
                     let framers = [Framer::within(), Framer::within()];
                     Begin::With(Conversation::new(framers, true))
                 }
                 true => Begin::With(Conversation::new(Default::default(), true)),
                 // The capture may begin within a message that others follow in the same segment.
-                false if !chunk.saw_start && P::is_expected(ports) && P::find(bytes).is_some() => {
+                false if is_within(offset) && P::is_expected(ports) && P::find(bytes).is_some() => {
                     let framers = [Framer::within(), Framer::within()];
                     Begin::With(Conversation::new(framers, true))
                 }

@@ -421,6 +421,32 @@ fn a_connection_from_the_middle_is_looked_at_again_and_one_without_messages_is_c
     assert_eq!((found, notes), (0, Vec::new()));
 }
 
+/// Segments of a client behind the handshake of its connection, without the first `lost` octets.
+fn without_the_first(port: u16, lost: usize, bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
+    let mut packets = Vec::new();
+    Connection::open((CLIENT, 40_000), (SERVER, port), &mut packets);
+    let mut seq = 1 + lost as u32;
+    for piece in bytes[lost..].chunks(size) {
+        let tcp = Tcp::new(40_000, port).flags(tcp_flags::ACK).numbers(seq, 1);
+        let segment = tcp.segment(CLIENT.into(), SERVER.into(), piece);
+        seq += piece.len() as u32;
+        packets.push(Ipv4::new(CLIENT, SERVER, protocol::TCP).packet(&segment));
+    }
+    packets
+}
+
+/// The handshake was captured, and the first segment behind it was lost.
+#[test]
+fn a_connection_whose_first_segment_was_lost_is_looked_at_again() {
+    let messages = watchdog().repeat(10);
+    for port in [3_868, 5_999] {
+        let (found, _) = rows("diameter", &without_the_first(port, 28, &messages, 28));
+        assert_eq!(found, 9, "{port}");
+    }
+    let (found, _) = rows("diameter", &without_the_first(3_868, 41, &messages, 100));
+    assert_eq!(found, 9);
+}
+
 /// Returns octets in segments of `size` octets, of a connection that began before the capture.
 fn in_segments(port: u16, bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
     let pieces: Vec<&[u8]> = bytes.chunks(size).collect();
