@@ -49,6 +49,10 @@ impl<'a> Start<'a> {
             return None;
         }
         let uri = trim(middle);
+        // The last part of a URI before the version is no method: the line may be the rest of one.
+        if uri.is_empty() && !is_known(method) {
+            return None;
+        }
         let has_one_space = middle.len() == uri.len().saturating_add(2)
             && middle.first() == Some(&b' ')
             && middle.last() == Some(&b' ');
@@ -105,6 +109,11 @@ impl<'a> Start<'a> {
     }
 }
 
+/// True for a method that an RFC defines.
+fn is_known(method: &[u8]) -> bool {
+    !matches!(Method::new(method), Method::Other(_))
+}
+
 fn version_fault(line: &[u8], version: &[u8]) -> Option<Fault> {
     let is_known = version.eq_ignore_ascii_case(b"SIP/2.0");
     (!is_known).then(|| Fault::at(FaultKind::Version, offset_in(line, version)))
@@ -144,7 +153,7 @@ pub fn looks_like_sip(bytes: &[u8]) -> bool {
         .iter()
         .take(METHOD_BYTES_MAX.saturating_add(1))
         .position(|byte| !is_token_byte(*byte));
-    let Some((_, rest)) = method_len
+    let Some((method, rest)) = method_len
         .filter(|len| *len > 0)
         .and_then(|len| bytes.split_at_checked(len))
     else {
@@ -157,8 +166,9 @@ pub fn looks_like_sip(bytes: &[u8]) -> bool {
     match memchr(b'\n', head).and_then(|end| head.get(..end)) {
         Some(line) => {
             let line = trim_end(line);
-            let word = line.rsplit(|byte| is_white(*byte)).next();
-            word.is_some_and(is_version)
+            let mut words = line.rsplit(|byte| is_white(*byte));
+            words.next().is_some_and(is_version)
+                && (words.any(|word| !word.is_empty()) || is_known(method))
         }
         None => {
             let uri = trim(head);
@@ -246,6 +256,7 @@ mod tests {
             b"B\xffYE sip:h SIP/2.0",
             b"GET / HTTP/1.1",
             b"SIP/x",
+            b"ample.com SIP/2.0",
         ] {
             assert_eq!(Start::parse(line), None, "{line:?}");
         }
@@ -262,10 +273,12 @@ mod tests {
             b"INVITE",
             b"M-SEARCH * HTTP/1.1\r\n",
             b"SIP/x",
+            b"ample.com SIP/2.0\r\n",
         ] {
             assert!(!looks_like_sip(bytes), "{bytes:?}");
         }
         assert!(looks_like_sip(b"INVITE sip:a@exam"));
+        assert!(looks_like_sip(b"INVITE SIP/2.0\r\n"));
         assert!(looks_like_sip(b"INVITE  <sip:a@h>  SIP/2.0 \r\n"));
     }
 }

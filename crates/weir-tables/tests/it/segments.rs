@@ -201,6 +201,31 @@ fn messages_of_sip_are_found() {
     is_the_same("sip", &[(false, &response), (true, &request)], 2);
 }
 
+/// What a proxy of SOCKS (RFC 1928) says first is no message.
+#[test]
+fn messages_of_sip_are_found_behind_something_else() {
+    let request = sip("INVITE sip:b@example.com SIP/2.0", "INVITE");
+    let response = sip("SIP/2.0 200 OK", "INVITE");
+    for octets in [1, 2, 3, 7, 20, 1_400] {
+        let (packets, _) = cut(
+            &[
+                (true, b"\x05\x01\0"),
+                (false, b"\x05\0"),
+                (true, b"\x05\x01\0\x01\x0a\0\0\x09\x17\x70"),
+                (false, b"\x05\0\0\x01\x0a\0\0\x09\x17\x70"),
+                (true, &request),
+                (false, &response),
+            ],
+            octets,
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("made.pcap");
+        wire::write(&packets, &path);
+        let (batch, _) = read_with_notes("sip", &[&path], 100);
+        assert_eq!(column(&batch, "sip.method"), ["INVITE", ""], "{octets}");
+    }
+}
+
 /// A message of HEP's version 3 from a probe, with the payload of a packet of UDP.
 fn hep(payload: &[u8]) -> Vec<u8> {
     let mut chunks = Vec::new();

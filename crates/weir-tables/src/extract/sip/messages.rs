@@ -376,12 +376,46 @@ impl SipCarrier {
         if is_known || line_goes_on {
             return sip(is_known);
         }
+        // Behind something else, too, a first line may come in several segments.
+        if may_begin(text) {
+            return Begin::Unsure;
+        }
         match is_before {
             true => Begin::Before,
             false => Begin::Other,
         }
     }
 }
+
+/// True of octets that more may make the first line of a message with a usual method, or of a response.
+fn may_begin(text: &[u8]) -> bool {
+    let is_line = !text.is_empty()
+        && text.len() < LINE_BYTES_MAX
+        && text.iter().all(|byte| matches!(byte, b' '..=b'~'));
+    is_line
+        && BEGINNINGS
+            .iter()
+            .any(|begins| begins.starts_with(text) || text.starts_with(begins))
+}
+
+/// The beginnings of messages that [`may_begin`] looks for.
+const BEGINNINGS: [&[u8]; 15] = [
+    b"ACK ",
+    b"BYE ",
+    b"CANCEL ",
+    b"INFO ",
+    b"INVITE ",
+    b"MESSAGE ",
+    b"NOTIFY ",
+    b"OPTIONS ",
+    b"PRACK ",
+    b"PUBLISH ",
+    b"REFER ",
+    b"REGISTER ",
+    b"SIP/2.0 ",
+    b"SUBSCRIBE ",
+    b"UPDATE ",
+];
 
 impl Cut for Framer {
     fn cut(&mut self, content: Content<'_>, each: &mut dyn FnMut(Piece<'_>)) {
