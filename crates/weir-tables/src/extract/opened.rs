@@ -1,7 +1,7 @@
 //! The payloads of packets: TLS is decrypted where its secrets are known, and messages that probes forward by HEP
 //! replace those packets.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use weir_flow::{
@@ -31,6 +31,8 @@ struct Relayed {
     compressed: u64,
     /// TCP connections that begin with a message: the message under way of each side.
     streams: HashMap<u64, [RelayedSide; 2]>,
+    /// Other connections of TCP whose first octets were not captured, though their handshake was.
+    headless: HashSet<u64>,
     /// The number of octets of messages under way.
     held: usize,
     given_up: u64,
@@ -192,10 +194,16 @@ fn opened(
         Carried::Datagram(bytes) => datagram(payload, bytes, &mut relayed.compressed, each),
         Carried::Stream(chunk) => match relayed.chunk(payload, chunk, each) {
             Some(interest) => interest,
-            None => match tls {
-                Some(tls) => tls.payload(payload, each),
-                None => each(payload),
-            },
+            None => {
+                let interest = match tls {
+                    Some(tls) => tls.payload(payload, each),
+                    None => each(payload),
+                };
+                if interest == Interest::Ignore {
+                    relayed.headless.remove(&chunk.connection);
+                }
+                interest
+            }
         },
         _ => each(payload),
     }
@@ -215,17 +223,19 @@ impl Relayed {
         each: &mut OnOpened<'_>,
     ) -> Option<Interest> {
         if !self.streams.contains_key(&chunk.connection) {
+            let is_headless = self.is_headless(chunk);
             let Content::Bytes(bytes) = chunk.content else {
                 return None;
             };
             // A connection that began before the capture begins with the rest of a message.
-            let is_hep = match chunk.saw_start {
+            let is_hep = match chunk.saw_start && !is_headless {
                 true => chunk.offset == 0 && bytes.starts_with(HEP_MAGIC),
                 false => bytes.starts_with(HEP_MAGIC) || has_hep(bytes),
             };
             if !is_hep {
                 return None;
             }
+            self.headless.remove(&chunk.connection);
             if self.streams.len() >= CONNECTIONS_MAX {
                 self.given_up = self.given_up.saturating_add(1);
                 return Some(Interest::Ignore);
@@ -284,6 +294,23 @@ impl Relayed {
         self.held = held;
         *self.streams.get_mut(&chunk.connection)?.get_mut(side)? = known;
         Some(Interest::Follow)
+    }
+}
+
+impl Relayed {
+    /// Whether the first octets of a connection that is not read are missing.
+    fn is_headless(&mut self, chunk: &Chunk<'_>) -> bool {
+        let is_first_gap = chunk.offset == 0 && matches!(chunk.content, Content::Gap(_));
+        if self.headless.is_empty() && !is_first_gap {
+            return false;
+        }
+        if chunk.is_last {
+            return self.headless.remove(&chunk.connection);
+        }
+        if is_first_gap && chunk.saw_start && self.headless.len() < CONNECTIONS_MAX {
+            self.headless.insert(chunk.connection);
+        }
+        self.headless.contains(&chunk.connection)
     }
 }
 
