@@ -84,6 +84,9 @@ const DATA: u8 = 23;
 /// The number of octets of a record, at most, with the overhead of encryption.
 const RECORD_OCTETS_MAX: usize = (1 << 14) + 2_048;
 const HEADER_OCTETS: usize = 5;
+const MESSAGE_HEADER_OCTETS: usize = 4;
+/// Octets of a server's hello that are kept, at most, with its header.
+const SERVER_HELLO_OCTETS_MAX: usize = 1 << 16;
 /// The number of octets of a connection in which a hello is searched for.
 const SEARCH_BYTES_MAX: usize = 1 << 16;
 /// The number of octets under way, of all connections.
@@ -115,6 +118,8 @@ struct RecordSide {
     /// A record whose end did not come yet.
     begun: Vec<u8>,
     is_sealed: bool,
+    /// The header of a message that goes on in the next record, and what came of a server's hello.
+    message: Vec<u8>,
     /// The number of octets of a message that continue in the next record.
     passing: usize,
 }
@@ -167,7 +172,8 @@ impl RecordConnection {
 
     fn held(&self) -> usize {
         let [one, other] = &self.sides;
-        one.begun.capacity() + other.begun.capacity() + size_of::<Self>()
+        let octets = [&one.begun, &one.message, &other.begun, &other.message];
+        octets.map(Vec::capacity).iter().sum::<usize>() + size_of::<Self>()
     }
 }
 
@@ -227,15 +233,34 @@ impl RecordSide {
 
     /// Reports the messages that begin in a record of the handshake.
     fn messages(&mut self, body: &[u8], is_private: &mut bool, each: &mut OnRecord<'_>) {
-        let passed = self.passing.min(body.len());
-        self.passing -= passed;
-        let mut rest = body.get(passed..).unwrap_or_default();
-        while let [kind, a, b, c, after @ ..] = rest {
-            let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
-            let there = length.min(after.len());
-            let (message, behind) = after.split_at(there);
-            if *kind == SERVER_HELLO
-                && let Ok(hello) = ServerHello::parse(message)
+        let mut rest = body;
+        while !rest.is_empty() {
+            let lacking = MESSAGE_HEADER_OCTETS.saturating_sub(self.message.len());
+            if lacking > 0 {
+                let (header, behind) = rest.split_at(lacking.min(rest.len()));
+                self.message.extend_from_slice(header);
+                rest = behind;
+                let Some(&[_, a, b, c]) = self.message.first_chunk::<MESSAGE_HEADER_OCTETS>()
+                else {
+                    return;
+                };
+                self.passing = u32::from_be_bytes([0, a, b, c]) as usize;
+            }
+            let (there, behind) = rest.split_at(self.passing.min(rest.len()));
+            rest = behind;
+            self.passing -= there.len();
+            if self.message.first() == Some(&SERVER_HELLO) {
+                let room = SERVER_HELLO_OCTETS_MAX.saturating_sub(self.message.len());
+                let kept = there.get(..room).unwrap_or(there);
+                self.message.extend_from_slice(kept);
+            }
+            if self.passing > 0 {
+                return;
+            }
+            let message = std::mem::take(&mut self.message);
+            if let Some((&[SERVER_HELLO, ..], hello)) =
+                message.split_first_chunk::<MESSAGE_HEADER_OCTETS>()
+                && let Ok(hello) = ServerHello::parse(hello)
             {
                 *is_private |= hello
                     .chosen_version
@@ -243,11 +268,9 @@ impl RecordSide {
             }
             each(RecordRow {
                 kind: Some(HANDSHAKE),
-                message: Some(*kind),
+                message: message.first().copied(),
                 ..RecordRow::default()
             });
-            self.passing = length - there;
-            rest = behind;
         }
     }
 }
@@ -355,6 +378,7 @@ impl Extract for Records {
                                 Content::Gap(_) => {
                                     if let Some(side) = stream.sides.get_mut(side) {
                                         side.begun = Vec::new();
+                                        side.message = Vec::new();
                                         side.passing = 0;
                                     }
                                     true
@@ -405,6 +429,32 @@ mod tests {
         found
     }
 
+    /// A server's hello of TLS 1.3 in records of any size: the type of the record behind it hides another one.
+    #[test]
+    fn hellos_in_small_records_are_read() {
+        let extension = [0, 43, 0, 2, 3, 4];
+        let mut hello = vec![2, 0, 0, 46, 3, 3];
+        hello.extend([7; 32]);
+        hello.extend([0, 0x13, 1, 0, 0, 6]);
+        hello.extend(extension);
+        for octets in [1, 3, 4, 20, 100] {
+            let mut stream = RecordConnection::default();
+            let mut found = Vec::new();
+            let records = hello
+                .chunks(octets)
+                .flat_map(|piece| [&[22, 3, 3, 0, piece.len() as u8][..], piece].concat());
+            let mut bytes: Vec<u8> = records.collect();
+            bytes.extend([23, 3, 3, 0, 1, 9]);
+            stream.take(1, &bytes, &mut |record| {
+                found.extend(record.message.map(|message| (message, false)));
+                if record.kind == Some(DATA) {
+                    found.push((DATA, record.is_opaque));
+                }
+            });
+            assert_eq!(found, [(SERVER_HELLO, false), (DATA, true)], "{octets}");
+        }
+    }
+
     #[test]
     fn a_frame_has_the_records_that_it_completes() {
         let mut stream = RecordConnection::default();
@@ -412,12 +462,21 @@ mod tests {
         let first = [22, 3, 1, 0, 9, 14, 0, 0, 0, 11, 0, 0, 9, 1];
         assert_eq!(of(&mut stream, 0, &first[..8]), [(None, None)]);
         assert_eq!(of(&mut stream, 0, &first[8..9]), []);
-        let wanted = [(22, None), (22, Some(14)), (22, Some(11))];
+        let wanted = [(22, None), (22, Some(14))];
         let wanted = wanted.map(|(kind, message)| (Some(kind), message));
         assert_eq!(of(&mut stream, 0, &first[9..]), wanted);
         assert_eq!(
             of(&mut stream, 0, &[22, 3, 1, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8]),
+            [(Some(22), None), (Some(22), Some(11))]
+        );
+        // The header of a message, too, may come in several records.
+        assert_eq!(
+            of(&mut stream, 0, &[22, 3, 1, 0, 2, 16, 0]),
             [(Some(22), None)]
+        );
+        assert_eq!(
+            of(&mut stream, 0, &[22, 3, 1, 0, 4, 0, 2, 1, 2]),
+            [(Some(22), None), (Some(22), Some(16))]
         );
         assert_eq!(of(&mut stream, 0, &[20, 3, 1, 0, 1, 1]), [(Some(20), None)]);
         // The record is encrypted: its types are not read.
