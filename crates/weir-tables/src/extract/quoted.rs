@@ -65,11 +65,12 @@ impl Extract for Quoted {
             ..*row.packet.frame()
         };
         let packet = self.decoder.decode_as(frame, layer);
-        let is_segment = match packet.transport() {
-            Some(Layer::Udp) => false,
-            Some(Layer::Tcp) => true,
-            _ => return,
-        };
+        // A packet of a tunnel is quoted with those inside.
+        let has = |wanted: Layer| packet.headers().any(|(layer, _)| layer == wanted);
+        let is_segment = has(Layer::Tcp);
+        if !is_segment && !has(Layer::Udp) {
+            return;
+        }
         let Some(mut alone) = self.table.start() else {
             return;
         };

@@ -1,14 +1,14 @@
 /// Filters over messages that ICMP errors quote, with the numbers of the packets of [`quotes`] that they select, from
 /// 1.
 const OF_QUOTES: &[(&str, &[u64])] = &[
-    ("dns.qry.name", &[1, 2, 3, 6, 8, 9, 14]),
-    ("dns.qry.name == \"www.example.org\"", &[1, 2, 3, 6, 8, 9, 14]),
+    ("dns.qry.name", &[1, 2, 3, 6, 8, 9, 14, 15]),
+    ("dns.qry.name == \"www.example.org\"", &[1, 2, 3, 6, 8, 9, 14, 15]),
     ("not dns.qry.name", &[4, 5, 7, 10, 11, 12, 13]),
-    ("dns.qry.name == \"www.example.org\" && icmp", &[2, 3, 8, 9, 14]),
+    ("dns.qry.name == \"www.example.org\" && icmp", &[2, 3, 8, 9, 14, 15]),
     ("dns.qry.name == \"www.example.org\" && icmpv6", &[6]),
     ("dns.flags.response == 1", &[8, 9]),
     ("dns.a == 192.0.2.80", &[8, 9]),
-    ("dns.id == 0x1234", &[1, 2, 3, 4, 6, 8, 9, 14]),
+    ("dns.id == 0x1234", &[1, 2, 3, 4, 6, 8, 9, 14, 15]),
     // Neither of the two is the answer to the other, because both are quoted.
     ("dns.time", &[]),
     ("sip.Method == \"OPTIONS\"", &[10]),
@@ -66,6 +66,8 @@ fn quotes() -> Vec<Vec<u8>> {
         // A redirect quotes a packet that was forwarded, and is no error.
         error(5, 1, &asked),
         error(3, 13, &datagram((40_003, 9), &question)),
+        // A packet of a tunnel is quoted with the datagram in it.
+        error(11, 0, &Ipv4::new(desk, server, protocol::GRE).packet(&[&[0, 0, 8, 0][..], &asked].concat())),
     ]
 }
 
