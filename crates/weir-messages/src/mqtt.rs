@@ -72,6 +72,19 @@ pub fn length(bytes: &[u8]) -> Option<Result<(usize, usize), ()>> {
     Some(Err(()))
 }
 
+/// Whether a packet may begin here: its flags are those of its type. 3.1 marks some that were sent before.
+#[must_use]
+pub fn has_flags_of_type(bytes: &[u8]) -> bool {
+    let Some(first) = u8_at(bytes, 0) else {
+        return true;
+    };
+    match (first >> 4, first & 15) {
+        (kind::PUBLISH, flags) => flags & 6 != 6,
+        (6 | kind::SUBSCRIBE | kind::UNSUBSCRIBE, flags) => flags & 5 == 0,
+        (kind, flags) => kind > 0 && flags == 0,
+    }
+}
+
 /// Whether a stream begins with the CONNECT of a client.
 #[must_use]
 pub fn begins_with_connect(bytes: &[u8]) -> bool {

@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, VecDeque};
 
 use weir_messages::mqtt::{
-    BEGINNING_OCTETS, PORT, Packet, PropertyValue, begins_with_connect, find, is_understood, kind,
-    kind_word, length, may_begin_with_connect, property,
+    BEGINNING_OCTETS, PORT, Packet, PropertyValue, begins_with_connect, find, has_flags_of_type,
+    is_understood, kind, kind_word, length, may_begin_with_connect, property,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -102,8 +102,8 @@ impl Protocol for Mqtt {
     }
 
     fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
-        let is_known = ports.contains(&PORT) && matches!(length(bytes), None | Some(Ok(_)));
-        is_known || begins_with_connect(bytes)
+        let is_known = ports.contains(&PORT) && has_flags_of_type(bytes);
+        is_known && matches!(length(bytes), None | Some(Ok(_))) || begins_with_connect(bytes)
     }
 
     fn may_begin(bytes: &[u8]) -> bool {

@@ -447,6 +447,26 @@ fn a_connection_whose_first_segment_was_lost_is_looked_at_again() {
     assert_eq!(found, 9);
 }
 
+/// Text on the port of a broker has the flags of no packet.
+#[test]
+fn requests_on_the_port_of_a_broker_are_no_packets_of_mqtt() {
+    let lines: [&[u8]; 3] = [
+        b"GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+        b"CONNECT h:1883 HTTP/1.1\r\nHost: h:1883\r\n\r\n",
+        b"SSH-2.0-scanner\r\n and what follows",
+    ];
+    for line in lines {
+        let (found, notes) = rows("mqtt", &without_the_first(1_883, 0, line, 1_000));
+        assert_eq!(found, 0, "{}", line.escape_ascii());
+        assert_eq!(
+            notes,
+            [
+                "mqtt: 1 TCP connections between ports of the protocol carried nothing that was understood"
+            ]
+        );
+    }
+}
+
 /// Returns octets in segments of `size` octets, of a connection that began before the capture.
 fn in_segments(port: u16, bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
     let pieces: Vec<&[u8]> = bytes.chunks(size).collect();
