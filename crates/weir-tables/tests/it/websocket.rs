@@ -315,6 +315,27 @@ fn said_of(conversation: Conversation) -> (Vec<SaidRow>, Vec<u64>, Vec<String>) 
     (found, lengths, notes)
 }
 
+/// The capture began within the request, or a segment of it was lost.
+#[test]
+fn messages_behind_a_request_that_was_captured_in_part_are_read() {
+    let request = b"GET /x HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\n\r\n";
+    let response = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
+    let mut random = Rng::new(7);
+    let mut conversation = Conversation::new(40_000);
+    conversation.send(true, &request[20..], &mut random);
+    conversation.send(false, response, &mut random);
+    conversation.send(true, b"\x81\x82\0\0\0\0hi", &mut random);
+    conversation.send(false, b"\x81\x05Hello", &mut random);
+    let (found, _, _) = said_of(conversation);
+    assert_eq!(
+        found,
+        [
+            ("hi".to_owned(), true, None),
+            ("Hello".to_owned(), true, None)
+        ]
+    );
+}
+
 #[test]
 fn tshark_sees_the_same_messages_in_the_captures_beside_the_checkout() {
     let listed = captures::listed("websocket/captures");

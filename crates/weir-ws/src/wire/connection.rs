@@ -36,7 +36,7 @@ impl Direction {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Handshake {
-    /// The request's target, such as `/chat`; at most 1 KiB.
+    /// The request's target, such as `/chat`; at most 1 KiB, and empty when the request was not captured.
     pub target: String,
     /// The header Host.
     pub host: String,
@@ -321,6 +321,12 @@ impl Connection {
         bytes: &[u8],
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
+        if direction == Direction::ToServer
+            && let Some((handshake, end)) = self.agreement_alone()
+        {
+            self.begin(&handshake, [0, end], each);
+            return self.decode(direction, bytes, each);
+        }
         // A request or response in the other direction says that this is something else.
         if self.waiting.iter().any(|waiting| !waiting.is_empty()) {
             return self.close(each);
@@ -328,6 +334,25 @@ impl Connection {
         self.state = ConnectionState::Trial;
         self.trial = Some(Box::new(Trial::new(self.options)));
         self.on_trial(each, |trial| trial.feed(direction, bytes));
+    }
+
+    /// What a response says that agrees on a WebSocket, and where its head ends, when nothing of its request was captured. The
+    /// target of the request is empty.
+    fn agreement_alone(&self) -> Option<(Handshake, usize)> {
+        let [request, response] = &self.waiting;
+        let end = head_end(response).filter(|_| request.is_empty())?;
+        let head = String::from_utf8_lossy(response.get(..end)?);
+        let is_agreed = head.split(' ').nth(1) == Some("101")
+            && header(&head, "upgrade").eq_ignore_ascii_case("websocket");
+        let extensions = header(&head, "sec-websocket-extensions");
+        is_agreed.then(|| {
+            let handshake = Handshake {
+                // What was offered is not known.
+                fault: None,
+                ..Handshake::of_heads(("", ""), 101, ("", &extensions))
+            };
+            (handshake, end)
+        })
     }
 
     /// Goes on with the trial, and begins to read when it is over.
@@ -535,6 +560,28 @@ mod tests {
                 }
                 assert_eq!(texts, [b"Hello"], "by {size}");
             }
+        }
+        // Without its request, too, one says what follows it.
+        let client = b"\x81\x82\0\0\0\0hi";
+        let cases: [(&[u8], &[&[u8]]); 3] = [
+            (agreed, &[b"Hello", b"hi"]),
+            (b"HTTP/1.1 200 OK\r\nUpgrade: websocket\r\n\r\n", &[]),
+            (
+                b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n",
+                &[],
+            ),
+        ];
+        for (response, wanted) in cases {
+            let mut connection = Connection::new(DecoderOptions::default());
+            let mut texts = Vec::new();
+            let mut each = |event: ConnectionEvent<'_>| {
+                if let ConnectionEvent::Wire(_, Event::Message(message)) = event {
+                    texts.push(message.payload.to_vec());
+                }
+            };
+            connection.feed(Direction::ToClient, response, &mut each);
+            connection.feed(Direction::ToServer, client, &mut each);
+            assert_eq!(texts, wanted);
         }
         // Another one does not agree.
         let mut connection = Connection::new(DecoderOptions::default());

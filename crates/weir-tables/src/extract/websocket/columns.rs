@@ -354,9 +354,10 @@ pub(super) const FIELDS: &[ItemField<MessageGetter>] = &[
             row.ends
                 .handshake
                 .as_ref()
+                .filter(|handshake| !handshake.target.is_empty())
                 .map(|handshake| Value::Text(&handshake.target))
         },
-        "target of the handshake's request, such as /chat",
+        "target of the handshake's request, such as /chat; NULL when that was not captured",
         "RFC 6455, 4.1",
     ),
     ItemField::new(
@@ -366,6 +367,7 @@ pub(super) const FIELDS: &[ItemField<MessageGetter>] = &[
             row.ends
                 .handshake
                 .as_ref()
+                .filter(|handshake| !handshake.target.is_empty())
                 .map(|handshake| Value::Text(&handshake.host))
         },
         "host of the handshake's request",
