@@ -9,7 +9,7 @@ use super::{Data, Dialect, Fault, Message, Question, Record, Section, type_word}
 /// The flow, the side and the time of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// Number of its flow.
+    /// Number of its flow, or of the conversation in it.
     pub flow: u64,
     /// When it came, in nanoseconds.
     pub time_ns: Option<i64>,

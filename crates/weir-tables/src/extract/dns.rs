@@ -90,7 +90,7 @@ pub(super) fn read<'m>(
 ) -> Option<(Message<'m>, weir_messages::dns::Way)> {
     let message = Message::new(bytes, Dialect::of_ports(way.ports()))?;
     let way = weir_messages::dns::Way {
-        flow: way.flow,
+        flow: way.conversation(),
         time_ns: way.time_ns,
         passed_ns: way.passed_ns,
         frame: way.frame,

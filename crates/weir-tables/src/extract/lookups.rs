@@ -54,7 +54,7 @@ impl DnsTable for Lookups {
         let Some((message, seen)) = read(bytes, way) else {
             return Some(false);
         };
-        if waits && may_be_early(&message) && !self.0.is_asked(way.flow, message.id()) {
+        if waits && may_be_early(&message) && !self.0.is_asked(way.conversation(), message.id()) {
             return None;
         }
         // A row has the direction of the query, also where only the response was seen.

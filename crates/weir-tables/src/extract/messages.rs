@@ -2,6 +2,7 @@
 //! them have.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload};
 use weir_packet::{Kind, Value};
@@ -63,6 +64,15 @@ impl Way {
         self.passed_ns = next.passed_ns;
         self.frame = next.frame;
         self.missing = next.missing;
+    }
+
+    /// A number of both ends within their flow, the same in both directions: what a tunnel carries, and what a probe sent on by HEP,
+    /// belongs to one flow, whatever its ends are.
+    pub(super) fn conversation(&self) -> u64 {
+        let ends = (self.src.min(self.dst), self.src.max(self.dst));
+        let mut hasher = DefaultHasher::new();
+        (self.flow, ends).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// The ports of both ends.

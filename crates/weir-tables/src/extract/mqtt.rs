@@ -42,11 +42,11 @@ const USUAL: u8 = 4;
 const WITH_PROPERTIES: u8 = 5;
 
 impl Mqtt {
-    fn remember(&mut self, flow: u64, version: u8) {
+    fn remember(&mut self, conversation: u64, version: u8) {
         if version == USUAL {
-            self.versions.remove(&flow);
-        } else if self.versions.insert(flow, version).is_none() {
-            self.order.push_back(flow);
+            self.versions.remove(&conversation);
+        } else if self.versions.insert(conversation, version).is_none() {
+            self.order.push_back(conversation);
             if self.order.len() > CONNECTIONS_MAX
                 && let Some(oldest) = self.order.pop_front()
             {
@@ -59,7 +59,7 @@ impl Mqtt {
 /// The topic aliases of senders (MQTT 5.0, 3.3.2.3.4).
 #[derive(Default)]
 struct Aliases {
-    /// The topics by flow, by whether the sender is its lower end, and by alias.
+    /// The topics by conversation, by whether the sender is its lower end, and by alias.
     topics: HashMap<(u64, bool, u32), Box<[u8]>>,
     octets: usize,
     forgotten: u64,
@@ -75,7 +75,7 @@ impl Aliases {
     fn topic(&mut self, way: &Way, packet: &Packet<'_>) -> Option<String> {
         let alias = packet.property(property::TOPIC_ALIAS)?;
         let is_lower = (way.src.address, way.src.port) < (way.dst.address, way.dst.port);
-        let key = (way.flow, is_lower, alias);
+        let key = (way.conversation(), is_lower, alias);
         let topic = *packet.topics.first()?;
         if topic.is_empty() {
             return Some(weir_messages::printable(self.topics.get(&key)?));
@@ -136,13 +136,13 @@ impl Protocol for Mqtt {
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        let known = self.versions.get(&way.flow);
+        let known = self.versions.get(&way.conversation());
         let version = known.copied().unwrap_or(USUAL);
         let Some(packet) = Packet::new(bytes, version) else {
             return false;
         };
         if let Some(connect) = &packet.connect {
-            self.remember(way.flow, connect.version);
+            self.remember(way.conversation(), connect.version);
         }
         let texts = |all: &[&[u8]]| {
             all.iter()

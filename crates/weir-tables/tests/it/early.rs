@@ -103,3 +103,55 @@ fn answers_that_wait_in_any_number_have_their_rows() {
         assert_eq!(frames, (1..=count).collect::<Vec<_>>());
     }
 }
+
+/// A packet in GRE, from one end of a tunnel to the other.
+fn in_tunnel(packet: &[u8]) -> Vec<u8> {
+    let carried = [&[0, 0, 8, 0][..], packet].concat();
+    Ipv4::new(CLIENT, SERVER, protocol::GRE).packet(&carried)
+}
+
+/// What a tunnel carries is one flow: the questions of two clients with the same number are two.
+#[test]
+fn clients_in_a_tunnel_have_the_answers_to_their_own_questions() {
+    let [first, second] = [3, 4].map(|last| Ipv4Addr::new(10, 0, 0, last));
+    let datagram = |from: Ipv4Addr, to: Ipv4Addr, ports: (u16, u16), bytes: &[u8]| {
+        let segment = udp(from.into(), to.into(), ports.0, ports.1, bytes);
+        in_tunnel(&Ipv4::new(from, to, protocol::UDP).packet(&segment))
+    };
+    let packets = [
+        datagram(first, SERVER, (40_000, 53), &question(7)),
+        datagram(second, SERVER, (40_000, 53), &question(7)),
+        datagram(SERVER, second, (53, 40_000), &answer(7)),
+        datagram(SERVER, first, (53, 40_000), &answer(7)),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tunnel.pcap");
+    crate::wire::write(&packets, &path);
+    let (batch, _) = read_with_notes("dns", &[&path], 100);
+    assert_eq!(column(&batch, "dns.response_to"), ["", "", "2", "1"]);
+    let (batch, _) = read_with_notes("lookups", &[&path], 100);
+    assert_eq!(column(&batch, "lookup.question_frame"), ["2", "1"]);
+    assert_eq!(column(&batch, "lookup.answer_frame"), ["3", "4"]);
+}
+
+/// So are two clients of MQTT, each of which has a version of its own.
+#[test]
+fn clients_in_a_tunnel_have_their_own_versions() {
+    let mut packets = Vec::new();
+    let broker = (SERVER, 1_883);
+    let mut open = |port| crate::wire::Connection::open((CLIENT, port), broker, &mut packets);
+    let (mut new, mut old) = (open(40_000), open(40_001));
+    let connect = b"\x10\x0d\0\x04MQTT\x05\x02\0\x3c\0\0\0";
+    new.send_one(true, connect, &mut packets);
+    let connect = b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0";
+    old.send_one(true, connect, &mut packets);
+    new.send_one(false, b"\x20\x03\0\0\0", &mut packets);
+    old.send_one(false, b"\x20\x02\0\0", &mut packets);
+    let packets: Vec<Vec<u8>> = packets.iter().map(|packet| in_tunnel(packet)).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tunnel.pcap");
+    crate::wire::write(&packets, &path);
+    let (batch, _) = read_with_notes("mqtt", &[&path], 100);
+    // The response of version 5 has a reason in its place.
+    assert_eq!(column(&batch, "mqtt.conack.val"), ["", "", "", "0"]);
+}
