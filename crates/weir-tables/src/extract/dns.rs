@@ -83,6 +83,16 @@ fn length(bytes: &[u8]) -> Length {
     }
 }
 
+/// The message of a segment without the length before it, which not all probes send on (RFC 1035, 4.2.2).
+fn without_length(bytes: &[u8]) -> &[u8] {
+    match length(bytes) {
+        Length::Message { skip, total } if total == bytes.len() => {
+            bytes.get(skip..).unwrap_or_default()
+        }
+        _ => bytes,
+    }
+}
+
 /// Reads the message of a payload.
 pub(super) fn read<'m>(
     bytes: &'m [u8],
@@ -127,6 +137,10 @@ impl<T: DnsTable> Protocol for T {
 
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
         is_datagram(bytes, ports)
+    }
+
+    fn of_segment(bytes: &[u8]) -> &[u8] {
+        without_length(bytes)
     }
 
     fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {

@@ -186,6 +186,11 @@ pub(super) trait Protocol: Default + Send + 'static {
     /// Returns whether a datagram between these ports is a message.
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool;
 
+    /// The message of a segment of TCP that a probe sent on by itself.
+    fn of_segment(bytes: &[u8]) -> &[u8] {
+        bytes
+    }
+
     /// Returns whether a stream between these ports with these first bytes has messages.
     fn begins(_bytes: &[u8], _ports: [u16; 2]) -> bool {
         false
@@ -410,6 +415,10 @@ impl<P: Protocol> Extract for Messages<P> {
             }
             match payload.carried {
                 Carried::Datagram(bytes) | Carried::Message { bytes, .. } => {
+                    let bytes = match way.transport {
+                        "tcp" => P::of_segment(bytes),
+                        _ => bytes,
+                    };
                     let is_read = P::is_datagram(bytes, way.ports())
                         && take(protocol, early, (bytes, &way, row.file), &mut push);
                     cut.take::<P>(bytes, &way, is_read);

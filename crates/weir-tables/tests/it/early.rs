@@ -155,3 +155,26 @@ fn clients_in_a_tunnel_have_their_own_versions() {
     // The response of version 5 has a reason in its place.
     assert_eq!(column(&batch, "mqtt.conack.val"), ["", "", "", "0"]);
 }
+
+/// What a probe sends on of a connection of TCP has the length before the message (RFC 1035, 4.2.2), or has it not.
+#[test]
+fn messages_of_tcp_that_a_probe_sent_on_are_read() {
+    let ends = ["192.0.2.1:40000", "192.0.2.2:53"].map(|end| end.parse().unwrap());
+    let message = question(7);
+    let with_length = [&(message.len() as u16).to_be_bytes()[..], &message].concat();
+    let sent_on = |payload: &Vec<u8>| {
+        let hep = weir_messages::hep::write(3, ends[0], ends[1], 6, payload);
+        let segment = udp(CLIENT.into(), SERVER.into(), 5_000, 9_060, &hep);
+        Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&segment)
+    };
+    let packets = [message, with_length].each_ref().map(sent_on);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hep.pcap");
+    crate::wire::write(&packets, &path);
+    let (batch, _) = read_with_notes("dns", &[&path], 100);
+    assert_eq!(column(&batch, "dns.qry.name"), ["a.example", "a.example"]);
+    assert_eq!(column(&batch, "dns.id"), ["7", "7"]);
+    let (batch, _) = read_with_notes("lookups", &[&path], 100);
+    let names = column(&batch, "lookup.query");
+    assert_eq!(names, ["a.example", "a.example"]);
+}
