@@ -43,6 +43,7 @@ mod live_session;
 mod lower;
 mod memory_table;
 mod offered;
+mod one_row;
 mod options;
 mod over;
 mod passes;

@@ -8,6 +8,7 @@ use weir_functions::number::Arithmetic;
 use weir_functions::pass::{Pass, walked};
 use weir_functions::vocabulary::Words;
 
+use crate::one_row::OneRow;
 use crate::scan_report::ScanReport;
 use crate::window::WindowKeys;
 
@@ -18,7 +19,8 @@ pub(crate) fn with_meanings(
     bytes_max: usize,
 ) -> Result<LogicalPlan> {
     let note = |note| scan_report.add_notes(vec![note]);
-    let passes: [&dyn Pass; 5] = [
+    let passes: [&dyn Pass; 6] = [
+        &OneRow,
         &Addresses,
         &Words { note: &note },
         &Arithmetic,
