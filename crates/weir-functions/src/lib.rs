@@ -22,6 +22,7 @@ pub mod address;
 mod anonymous;
 pub mod bounded;
 mod computed;
+pub mod duration;
 mod error;
 pub mod function;
 mod geoip;
