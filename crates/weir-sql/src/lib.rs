@@ -25,6 +25,7 @@ pub mod grammar;
 pub mod meaning;
 pub mod names;
 pub mod narrow;
+mod patterns;
 pub mod prepared;
 mod quote;
 mod reworded;

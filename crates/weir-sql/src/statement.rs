@@ -22,6 +22,7 @@ use crate::dialect::WeirDialect;
 use crate::embedded::Parameter;
 use crate::gate;
 use crate::names::{call, keep_written_names};
+use crate::patterns;
 use crate::reworded;
 use crate::syntax;
 use crate::walk::{walk, walk_mut};
@@ -648,6 +649,7 @@ impl VisitorMut for FromFirst {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        patterns::reword(expr);
         if let Expr::BinaryOp {
             left,
             op: BinaryOperator::DuckIntegerDivide | BinaryOperator::MyIntegerDivide,

@@ -406,7 +406,7 @@ const EXPRESSION_EXAMPLES: &[(&str, &str)] = &[
     ("BinaryOp", "a + 1"),
     ("Like", "a LIKE 'x'"),
     ("ILike", "a ILIKE 'x'"),
-    ("SimilarTo", "a SIMILAR TO 'x'"),
+    ("SimilarTo", "a SIMILAR TO b"),
     ("RLike", "a RLIKE 'x'"),
     ("AnyOp", "a = ANY (SELECT 1)"),
     ("AllOp", "a = ALL (SELECT 1)"),

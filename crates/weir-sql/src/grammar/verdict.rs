@@ -215,7 +215,8 @@ verdicts!(
         BinaryOp => Verdict::Honoured,
         Like => Verdict::Honoured,
         ILike => Verdict::Honoured,
-        SimilarTo => Verdict::Honoured,
+        // A literal is a regular expression by now.
+        SimilarTo => refused("SIMILAR TO with a pattern that is no literal", "x ~ pattern matches a regular expression"),
         RLike => refused("RLIKE and REGEXP", "x ~ 'pattern' matches a regular expression"),
         AnyOp => Verdict::Honoured,
         AllOp => Verdict::Honoured,
