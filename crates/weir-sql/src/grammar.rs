@@ -631,6 +631,15 @@ fn look_at_join(join: &Join) -> Result<(), Error> {
         JoinOperator::CrossJoin(
             JoinConstraint::On(_) | JoinConstraint::Using(_) | JoinConstraint::Natural,
         ) => Err(refusal("CROSS JOIN with a condition", "JOIN … ON …")),
+        // DataFusion takes the left table's column for the one of both, which is NULL in rows of the right one alone.
+        JoinOperator::Right(JoinConstraint::Using(_) | JoinConstraint::Natural)
+        | JoinOperator::RightOuter(JoinConstraint::Using(_) | JoinConstraint::Natural)
+        | JoinOperator::FullOuter(JoinConstraint::Using(_) | JoinConstraint::Natural) => {
+            Err(refusal(
+                "USING and NATURAL in a RIGHT or FULL JOIN",
+                "ON a.x = b.x has the rows, and coalesce(a.x, b.x) the column of both",
+            ))
+        }
         _ => Ok(()),
     }
 }
