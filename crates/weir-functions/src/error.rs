@@ -107,7 +107,10 @@ impl Error {
     /// Puts DataFusion's error into the words of this project.
     pub fn from_datafusion(kind: ErrorKind, error: DataFusionError, columns: &[String]) -> Self {
         if let Some(found) = not_found(&error) {
-            return unknown_column(&found, columns);
+            return match of_planned_subquery(&error, &found) {
+                Some((message, hint)) => Self::new(kind, message).with_hint(hint),
+                None => unknown_column(&found, columns),
+            };
         }
         if let DataFusionError::External(found) = error.find_root()
             && let Some(found) = found.downcast_ref::<SourceError>()
@@ -234,6 +237,18 @@ fn not_supported(message: &str) -> Wording {
             Some(hint.to_owned()),
         );
     }
+    if message.starts_with("Unsupported LIMIT expression: ") {
+        return (
+            "not supported: a query or a column in LIMIT and OFFSET".to_owned(),
+            Some("a row number is compared with any value: QUALIFY row_number() OVER (ORDER BY a) <= 3".to_owned()),
+        );
+    }
+    if let Some(name @ ("JSON" | "JSONB")) = message.strip_prefix("Unsupported SQL type ") {
+        return (
+            format!("not supported: the type {name}"),
+            Some("JSON is text: '{\"a\": 1}' -> 'a'".to_owned()),
+        );
+    }
     if let Some((_, expression)) = message.split_once("does not support logical expression ")
         && let Some(wording) = of_unplanned_subquery(expression)
     {
@@ -280,6 +295,13 @@ fn of_subqueries(message: &str) -> Option<Wording> {
         let hint = "an aggregate such as max(…) makes one row of many";
         return Some((
             "a subquery that stands for a value and names columns of the outer query may have many rows".to_owned(),
+            Some(hint.to_owned()),
+        ));
+    }
+    if message.starts_with("Correlated scalar subquery can only be used in") {
+        let hint = "name it in the SELECT list, and order by that name";
+        return Some((
+            "not supported: a subquery that names columns of the outer query in ORDER BY or in the condition of a JOIN".to_owned(),
             Some(hint.to_owned()),
         ));
     }
@@ -331,6 +353,13 @@ fn in_own_words(message: &str, columns: &[String]) -> Wording {
 
 /// The error of the arguments of a function.
 fn of_arguments(message: &str) -> Option<Wording> {
+    if message.starts_with("Argument #") && message.contains(", got Column(") {
+        let hint = "a list for each row: SELECT a, unnest(generate_series(1, a)) AS n FROM t";
+        return Some((
+            "a table of numbers in FROM takes constants, not columns".to_owned(),
+            Some(hint.to_owned()),
+        ));
+    }
     // The message of a function of weir about its arguments has the function's name.
     if let Some((_, said)) = message.split_once("user-defined coercion failed with: ") {
         let said = said.split(" No function matches").next().unwrap_or(said);
@@ -366,6 +395,10 @@ fn of_arguments(message: &str) -> Option<Wording> {
 
 /// The error of the name of a table or a column.
 fn of_names(message: &str, columns: &[String]) -> Option<Wording> {
+    if message.starts_with("WITH query name ") {
+        let hint = "a WITH within another query needs names of its own";
+        return Some((message.to_owned(), Some(hint.to_owned())));
+    }
     if let Some(rest) = message.strip_prefix("table '")
         && let Some(name) = rest.strip_suffix("' not found")
     {
@@ -429,6 +462,17 @@ fn of_types(message: &str) -> Option<Wording> {
         let hint = "names of protocols are in proto, their numbers in ip.proto";
         return Some((format!("'{text}' is not a number"), Some(hint.to_owned())));
     }
+    if let Some(rest) = message.strip_prefix("Cannot get result type for temporal operation ")
+        && let Some(operation) = rest.split(':').next()
+        && operation.contains("Interval")
+        && (operation.contains(" * ") || operation.contains(" / "))
+    {
+        let hint = "INTERVAL '90 minutes' has the product; as_duration(90 * 60) makes a duration of seconds";
+        return Some((
+            "an interval is neither multiplied nor divided".to_owned(),
+            Some(hint.to_owned()),
+        ));
+    }
     if message.starts_with("Cannot infer common argument type") && message.contains("BinaryView") {
         return Some((
             message.replace("BinaryView", "address or bytes"),
@@ -451,6 +495,35 @@ fn not_found(error: &DataFusionError) -> Option<String> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// What is not planned of a subquery, and the hint, where the column that is not found is the planner's own: the name of a predicate
+/// over a subquery that is a key, or what a rule of the optimizer left behind, which knows all columns that a statement names.
+fn of_planned_subquery(
+    error: &DataFusionError,
+    found: &str,
+) -> Option<(&'static str, &'static str)> {
+    if found.ends_with(" ANY") || found.ends_with(" ALL") {
+        return Some((
+            "not supported: ANY (SELECT …) and ALL (SELECT …) in GROUP BY",
+            "name it in a query in FROM, and group by that name",
+        ));
+    }
+    is_of_optimizer(error).then_some((
+        "not supported: a subquery in an expression that compares columns of the outer query otherwise than by =",
+        "write it as a JOIN",
+    ))
+}
+
+fn is_of_optimizer(error: &DataFusionError) -> bool {
+    match error {
+        DataFusionError::Context(context, inner) => {
+            context.starts_with("Optimizer rule ") || is_of_optimizer(inner)
+        }
+        DataFusionError::Diagnostic(_, inner) => is_of_optimizer(inner),
+        DataFusionError::Shared(inner) => is_of_optimizer(inner),
+        _ => false,
     }
 }
 
