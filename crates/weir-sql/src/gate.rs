@@ -4,12 +4,13 @@
 //! levels than their stacks have room for: the words of a text are counted before they are parsed, which bounds how deep
 //! the parser's tree can be, and the tree that it makes is measured on a stack that has room for the deepest of those.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{CopyToSource, Statement as DfStatement};
 use datafusion::sql::sqlparser::ast::{
-    self, BinaryOperator, Expr, Query, Select, SetExpr, TableFactor, Visit, Visitor,
+    self, BinaryOperator, Expr, ObjectName, Query, Select, SetExpr, TableFactor, Visit, Visitor,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -233,12 +234,83 @@ pub(crate) fn look_at(statement: &DfStatement) -> Result<(), Error> {
 fn look_at_tree(tree: &impl Visit) -> Result<(), Error> {
     let mut depth = Depth::default();
     let _ = walk(tree, &mut depth);
-    match depth.most {
-        0..=DEPTH_MAX => Ok(()),
-        found => Err(limit(format!(
-            "the statement is {found} levels deep, and {DEPTH_MAX} is the most"
+    if depth.most > DEPTH_MAX {
+        return Err(limit(format!(
+            "the statement is {} levels deep, and {DEPTH_MAX} is the most",
+            depth.most
         ))
-        .with_hint("IN (…) holds many values, and a file of them can be joined")),
+        .with_hint("IN (…) holds many values, and a file of them can be joined"));
+    }
+    let mut expansion = Expansion::default();
+    let _ = walk(tree, &mut expansion);
+    match expansion.most {
+        0..=EXPANDED_MAX => Ok(()),
+        _ => Err(limit(format!(
+            "the queries of WITH stand for more than {EXPANDED_MAX} tables where they are named"
+        ))
+        .with_hint("each is planned anew at every place that names it; COPY (…) TO 'x.parquet' keeps the rows of one")),
+    }
+}
+
+/// The size of a statement in which the queries of WITH are in the places that name them, as the planner has them: of twenty, each of
+/// which names the one before it twice, a million tables.
+#[derive(Default)]
+struct Expansion {
+    /// The tables that a query of WITH stands for, by its name in lower case.
+    sizes: HashMap<String, usize>,
+    /// The names of the queries of WITH that the walk has not left.
+    names: HashMap<*const Query, String>,
+    /// Of each query around this place: the tables that it stands for so far, and those among them that are of queries of WITH.
+    around: Vec<(usize, usize)>,
+    /// The most of the latter.
+    most: usize,
+}
+
+impl Expansion {
+    fn add(&mut self, tables: usize, of_with: usize) {
+        if let Some(around) = self.around.last_mut() {
+            around.0 = around.0.saturating_add(tables);
+            around.1 = around.1.saturating_add(of_with);
+        }
+    }
+}
+
+impl Visitor for Expansion {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
+            let name = cte.alias.name.value.to_lowercase();
+            self.names.insert(std::ptr::from_ref(&*cte.query), name);
+        }
+        self.around.push((0, 0));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let (tables, of_with) = self.around.pop().unwrap_or_default();
+        self.most = self.most.max(of_with);
+        match self.names.remove(&std::ptr::from_ref(query)) {
+            Some(name) => {
+                self.sizes.insert(name, tables.max(1));
+            }
+            None => self.add(tables, of_with),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
+        let size = match relation.0.as_slice() {
+            [part] => part
+                .as_ident()
+                .and_then(|name| self.sizes.get(&name.value.to_lowercase())),
+            _ => None,
+        };
+        match size.copied() {
+            Some(size) => self.add(size, size),
+            None => self.add(1, 0),
+        }
+        ControlFlow::Continue(())
     }
 }
 
@@ -360,6 +432,8 @@ const DEPTH_MAX: usize = 500;
 const NAMED_LEVELS: usize = 3;
 /// The weight of a joined table: planning takes more than the square of their number, and some 120 a second.
 const JOINED_LEVELS: usize = 4;
+/// Tables that queries of WITH stand for, in all places that name them.
+const EXPANDED_MAX: usize = 1024;
 /// The protocols count parameters in 16 bits.
 const PARAMETERS_MAX: usize = 65_535;
 /// Memory is taken from the system only as far as the stack is used.
@@ -384,6 +458,10 @@ mod tests {
             format!("SELECT * FROM {}SELECT 1{}", "(".repeat(20), ")".repeat(20)),
             format!("SELECT * FROM {}'x.pcap'{}", "(".repeat(20), ")".repeat(20)),
             "SELECT a[1][2], $65535, CAST(b AS ARRAY<INT>)".to_owned(),
+            format!(
+                "WITH c AS (SELECT * FROM 'x.pcap') {}",
+                ["SELECT * FROM c"; 400].join(" UNION ALL ")
+            ),
         ] {
             let parsed = Statement::parse(&sql);
             assert!(parsed.is_ok(), "{:?}", parsed.map(drop));
@@ -470,6 +548,22 @@ mod tests {
                     "WITH c AS (SELECT 1){} SELECT * FROM c",
                     ", c AS (SELECT * FROM c)".repeat(1000)
                 ),
+            ),
+            (
+                "with doubled",
+                (1..12).fold("WITH c0 AS (SELECT 1)".to_owned(), |sql, n| {
+                    let last = n - 1;
+                    format!("{sql}, c{n} AS (SELECT 1 FROM c{last} AS a, C{last} AS b)")
+                }) + " SELECT * FROM c11",
+            ),
+            (
+                "with within with",
+                (1..12).fold("WITH c0 AS (SELECT 1)".to_owned(), |sql, n| {
+                    let last = n - 1;
+                    format!(
+                        "{sql}, c{n} AS (WITH d{n} AS (SELECT * FROM c{last}) SELECT 1 FROM d{n} AS a, d{n} AS b)"
+                    )
+                }) + " SELECT * FROM c11",
             ),
             ("is null", format!("SELECT a{}", " IS NULL".repeat(many))),
             ("collate", format!("SELECT a{}", " COLLATE x".repeat(many))),
