@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, DuplicateTreatment, Expr, ExprWithAlias, ExprWithAliasAndOrderBy, Function,
     FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments,
-    Ident, ObjectName, PipeOperator, Query, Select, SelectItem, SetExpr, Subscript, UnaryOperator,
-    Value, VisitorMut,
+    Ident, JoinConstraint, JoinOperator, ObjectName, PipeOperator, Query, Select, SelectItem,
+    SetExpr, Subscript, TableFactor, TableWithJoins, UnaryOperator, Value, VisitorMut,
 };
 use weir_functions::function::{
     ADDRESS, ADDRESS_TEXT, MIXING_FUNCTIONS, OCTET_LENGTH, TEXT_FUNCTIONS,
@@ -250,6 +250,22 @@ impl Scope {
         find(parts, |name| self.dotted.contains(name))
     }
 
+    /// `USING (sip.call_id)`: the planner takes one name for a column there.
+    fn resolve_using(&self, table: &mut TableWithJoins) {
+        for join in &mut table.joins {
+            let Some(JoinConstraint::Using(names)) = constraint_mut(&mut join.join_operator) else {
+                continue;
+            };
+            for name in names {
+                let parts = name.0.iter().map(|part| part.as_ident().cloned());
+                let parts: Option<Vec<Ident>> = parts.collect();
+                if let Some(column) = parts.and_then(|parts| self.column(&parts)) {
+                    *name = ObjectName::from(vec![Ident::with_quote('"', column)]);
+                }
+            }
+        }
+    }
+
     /// Functions of text take no binary values, so the planner would refuse an address before
     /// [`weir_functions::address`] sees it: their arguments become text here. Functions that give back one
     /// of their arguments get addresses when that is what all of them are.
@@ -326,6 +342,26 @@ impl Scope {
 
     fn is_address(&self, expr: &Expr) -> bool {
         column_name(expr).is_some_and(|name| self.addresses.contains(name))
+    }
+}
+
+/// The condition of a join of two tables.
+fn constraint_mut(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {
+    match operator {
+        JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::FullOuter(constraint)
+        | JoinOperator::Semi(constraint)
+        | JoinOperator::LeftSemi(constraint)
+        | JoinOperator::RightSemi(constraint)
+        | JoinOperator::Anti(constraint)
+        | JoinOperator::LeftAnti(constraint)
+        | JoinOperator::RightAnti(constraint) => Some(constraint),
+        _ => None,
     }
 }
 
@@ -438,6 +474,23 @@ impl VisitorMut for NameResolver<'_> {
                     _ => {}
                 }
             }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        for table in &mut select.from {
+            self.scope.resolve_using(table);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if let TableFactor::NestedJoin {
+            table_with_joins, ..
+        } = factor
+        {
+            self.scope.resolve_using(table_with_joins);
         }
         ControlFlow::Continue(())
     }
