@@ -75,12 +75,14 @@ impl From<&Arrival> for Last {
     }
 }
 
-/// A packet whose number is far from the others, with its classification. When the next one continues it, the source began anew
-/// with it.
+/// A packet whose number is far from the others, or behind them with a timestamp that is far, with its classification. When the next
+/// one continues it, the source began anew with it.
 #[derive(Clone, Copy, Debug)]
 struct Jump {
     sequence: u16,
     counted: Counted,
+    /// The first number of those before it.
+    first: i64,
 }
 
 /// The classification of a packet's number.
@@ -242,7 +244,8 @@ impl Measure {
         let counted = if is_copy {
             self.count_twice()
         } else {
-            self.count(arrival.sequence)
+            let is_set = !was_alone && self.is_clock_set(arrival);
+            self.count(arrival.sequence, is_set)
         };
         if was_alone || self.jump.is_some() {
             self.clocked = None;
@@ -271,6 +274,25 @@ impl Measure {
         self.last = arrival.into();
         self.clocked = arrival.clock_rate.map(|_| self.last);
     }
+
+    /// Whether the timestamp of a packet does not continue those before it.
+    fn is_clock_set(&self, arrival: &Arrival) -> bool {
+        let rate = arrival.clock_rate.filter(|rate| *rate > 0);
+        self.clocked
+            .zip(rate)
+            .is_some_and(|(before, rate)| Self::interval(&before, arrival, rate).is_anew())
+    }
+
+    fn interval(before: &Last, arrival: &Arrival, rate: u32) -> Interval {
+        Interval {
+            numbers: f64::from(arrival.sequence.wrapping_sub(before.sequence) as i16),
+            media_ms: f64::from(arrival.timestamp.wrapping_sub(before.timestamp) as i32) * 1e3
+                / f64::from(rate),
+            arrival_ms: arrival.time_ns.saturating_sub(before.time_ns) as f64 / 1e6,
+            is_after_pause: before.was_comfort_noise || arrival.marker && !before.had_marker,
+        }
+    }
+
     /// Adds the timestamp of a packet; false when the media's clock does not continue that of the packet before.
     fn take_times(&mut self, arrival: &Arrival, counted: Counted) -> bool {
         let Some(rate) = arrival.clock_rate.filter(|rate| *rate > 0) else {
@@ -278,16 +300,10 @@ impl Measure {
         };
         self.clock_rate = Some(rate);
         let before = self.clocked.replace(arrival.into());
-        let since_ms = |last: &Last| arrival.time_ns.saturating_sub(last.time_ns) as f64 / 1e6;
-        let step = before.map(|before| Interval {
-            numbers: f64::from(arrival.sequence.wrapping_sub(before.sequence) as i16),
-            media_ms: f64::from(arrival.timestamp.wrapping_sub(before.timestamp) as i32) * 1e3
-                / f64::from(rate),
-            arrival_ms: since_ms(&before),
-            is_after_pause: before.was_comfort_noise || arrival.marker && !before.had_marker,
-        });
+        let step = before.map(|before| Self::interval(&before, arrival, rate));
         let Some(step) = step.filter(|step| !step.is_anew()) else {
-            let arrival_ms = since_ms(&before.unwrap_or(self.last));
+            let before = before.unwrap_or(self.last);
+            let arrival_ms = arrival.time_ns.saturating_sub(before.time_ns) as f64 / 1e6;
             self.fit.take(arrival_ms, arrival_ms);
             self.play(counted, true);
             return false;
@@ -338,6 +354,7 @@ impl Measure {
             Counted::Twice => self.duplicates = self.duplicates.saturating_sub(1),
             Counted::Alone => self.expected_before = self.expected_before.saturating_sub(1),
         }
+        self.first = jump.first;
         self.expected_before = self.expected();
         self.first = jump.sequence.into();
         self.highest = self.first;
@@ -346,8 +363,10 @@ impl Measure {
         false
     }
 
-    /// Counts a sequence number, and remembers it when it jumped.
-    fn count(&mut self, sequence: u16) -> Counted {
+    /// Counts a sequence number, and remembers it when it jumped, or when it is behind and the clock was set with it: no packet
+    /// that was overtaken or came twice has a timestamp far from those around it.
+    fn count(&mut self, sequence: u16, is_clock_set: bool) -> Counted {
+        let first = self.first;
         let step = i64::from(sequence.wrapping_sub(self.highest as u16) as i16);
         let number = self.highest.saturating_add(step);
         let counted = match step {
@@ -362,11 +381,15 @@ impl Measure {
         };
         let is_far = match counted {
             Counted::Next => false,
-            Counted::Late => -step >= WINDOW,
-            Counted::Twice => -step > MISORDER_MAX,
+            Counted::Late => -step >= WINDOW || is_clock_set,
+            Counted::Twice => -step > MISORDER_MAX || is_clock_set,
             Counted::Alone => true,
         };
-        self.jump = is_far.then_some(Jump { sequence, counted });
+        self.jump = is_far.then_some(Jump {
+            sequence,
+            counted,
+            first,
+        });
         counted
     }
 
@@ -685,12 +708,24 @@ mod tests {
             (40_000, 1_000),
             (65_500, 4_294_967_000),
             (45_000, 1_000),
+            // As far behind as packets that were overtaken, by another clock.
+            (40_150, 900_000),
+            (40_199, 4_000_000_000),
         ];
         for (sequence, timestamp) in beginnings {
             let measure =
                 of(run(200, 0, 40_000, 1_000).chain(run(200, 5_000, sequence, timestamp)));
             is_whole(&measure, 400);
         }
+        // In front of the first number, and where numbers are missing.
+        is_whole(
+            &of(run(50, 0, 5_000, 1_000).chain(run(50, 5_000, 4_950, 900_000))),
+            100,
+        );
+        let before = run(100, 0, 5_000, 1_000).filter(|packet| packet.1 != 5_060);
+        let measure = of(before.chain(run(100, 5_000, 5_060, 900_000)));
+        assert_eq!((measure.packets(), measure.expected()), (199, 200));
+        assert_eq!((measure.missing(), measure.out_of_order()), (1, 0));
         // Three beginnings, the last of which lost a packet.
         let last = run(100, 20_000, 9, 3).filter(|packet| packet.1 != 50);
         let measure = of(run(50, 0, 1, 1)
