@@ -94,7 +94,7 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             }
         }
         Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == DATE_PART => {
-            match seconds(&args, schema) {
+            match seconds(&args, schema).or_else(|| part_of_duration(&args, schema)) {
                 Some(seconds) => Ok(Transformed::yes(seconds)),
                 None => Ok(Transformed::no(Expr::ScalarFunction(ScalarFunction {
                     func,
@@ -123,17 +123,7 @@ fn seconds(args: &[Expr], schema: &DFSchema) -> Option<Expr> {
     let (DataType::Duration(unit) | DataType::Timestamp(unit, _)) = &kind else {
         return None;
     };
-    let in_a_second: i64 = match unit {
-        TimeUnit::Second => 1,
-        TimeUnit::Millisecond => 1_000,
-        TimeUnit::Microsecond => 1_000_000,
-        TimeUnit::Nanosecond => 1_000_000_000,
-    };
-    let of = |left: Expr, op: Operator, right: Expr| {
-        let (left, right) = (Box::new(left), Box::new(right));
-        Expr::BinaryExpr(BinaryExpr { left, op, right })
-    };
-    let number = |value: i64| Expr::Literal(ScalarValue::Int64(Some(value)), None);
+    let in_a_second = in_a_second(*unit);
     let real = |expr: Expr| cast(expr, &DataType::Int64, &DataType::Float64);
     let units = cast(duration.clone(), &kind, &DataType::Int64);
     // Whole seconds and the rest are exact for themselves: only their sum is rounded.
@@ -141,6 +131,67 @@ fn seconds(args: &[Expr], schema: &DFSchema) -> Option<Expr> {
     let rest = of(units, Operator::Modulo, number(in_a_second));
     let fraction = of(real(rest), Operator::Divide, real(number(in_a_second)));
     Some(of(real(whole), Operator::Plus, fraction))
+}
+
+/// The expression `extract(minute FROM …)` of a duration: the minutes beside its hours, as PostgreSQL and DuckDB have them, and not
+/// all of its minutes, which the engine's own function counts.
+fn part_of_duration(args: &[Expr], schema: &DFSchema) -> Option<Expr> {
+    let [Expr::Literal(part, _), duration] = args else {
+        return None;
+    };
+    let kind = duration.get_type(schema).ok()?;
+    let DataType::Duration(unit) = &kind else {
+        return None;
+    };
+    // How many seconds the part has, how many parts a second has, and how many the next larger part has.
+    let (seconds, in_second, most): (i64, i64, i64) = match part
+        .try_as_str()
+        .flatten()?
+        .to_ascii_lowercase()
+        .trim_end_matches('s')
+    {
+        "hour" => (3_600, 1, 24),
+        "minute" => (60, 1, 60),
+        "second" => (1, 1, 60),
+        "millisecond" => (1, 1_000, 60_000),
+        "microsecond" => (1, 1_000_000, 60_000_000),
+        _ => return None,
+    };
+    let units = cast(duration.clone(), &kind, &DataType::Int64);
+    let in_a_second = in_a_second(*unit);
+    let value = match in_a_second >= in_second {
+        true => {
+            let whole = of(
+                units,
+                Operator::Divide,
+                number(in_a_second / in_second * seconds),
+            );
+            of(whole, Operator::Modulo, number(most))
+        }
+        false => {
+            let rest = of(units, Operator::Modulo, number(in_a_second * 60));
+            of(rest, Operator::Multiply, number(in_second / in_a_second))
+        }
+    };
+    Some(cast(value, &DataType::Int64, &DataType::Int32))
+}
+
+const fn in_a_second(unit: TimeUnit) -> i64 {
+    match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    }
+}
+
+fn of(left: Expr, op: Operator, right: Expr) -> Expr {
+    let (left, right) = (Box::new(left), Box::new(right));
+    Expr::BinaryExpr(BinaryExpr { left, op, right })
+}
+
+fn number(value: i64) -> Expr {
+    Expr::Literal(ScalarValue::Int64(Some(value)), None)
 }
 
 /// The function of EXTRACT.
