@@ -341,7 +341,7 @@ impl ExecutionPlan for ClfScan {
                 };
                 let cause = io::Error::new(
                     io::ErrorKind::InvalidData,
-                    format!("{damage}; weir clf check says where"),
+                    format!("{damage}; weir clf check shows where"),
                 );
                 scan_report.add_errors(vec![SourceError {
                     // Sealed segments come first, the log that they are of last.

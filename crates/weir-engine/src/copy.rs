@@ -82,7 +82,7 @@ pub(crate) fn prepared(
     let anonymizer = take_anonymizer(copy)?;
     let path = PathBuf::from(&copy.target);
     if !overwrite && !is_explain {
-        let hint = "OPTIONS (overwrite true), or --overwrite, replaces it; another name keeps both";
+        let hint = "use OPTIONS (overwrite true) or --overwrite to replace it, or another name to keep both";
         options.remote.guard(&copy.target, hint)?;
     }
     if let Some(mut copy) = CaptureCopy::of(copy, is_explain, options.remote)? {
@@ -94,7 +94,7 @@ pub(crate) fn prepared(
     }
     if anonymizer.is_some() {
         let error = Error::new(ErrorKind::Plan, "only captures are anonymized");
-        return Err(error.with_hint("of rows, SELECT anonymize_ip(ip.src, 'secret')"));
+        return Err(error.with_hint("for rows, SELECT anonymize_ip(ip.src, 'secret')"));
     }
     let extension = path.extension().and_then(|extension| extension.to_str());
     if copy.stored_as.is_none() && extension.is_none() && !is_remote(&copy.target) {
@@ -156,13 +156,13 @@ fn staged(
 
 fn without_format(target: &str) -> Error {
     let shown = redacted(target);
-    let message = format!("{shown}: its name does not say which format is wanted");
-    let hint = "(FORMAT parquet) behind it does, or a name that ends in .parquet, .csv, .json, .arrow or .pcap";
+    let message = format!("{shown}: its name does not determine the format");
+    let hint = "write (FORMAT parquet) after it, or a name that ends in .parquet, .csv, .json, .arrow or .pcap";
     Error::new(ErrorKind::Plan, message).with_hint(hint)
 }
 
 fn several_into_store(target: &str) -> Error {
-    let message = format!("{target}: one file is written into a store, by its name");
+    let message = format!("{target}: only a single named file can be written to a store");
     Error::new(ErrorKind::Plan, message).with_hint(
         "leave OPTIONS and PARTITIONED BY out, and let the name end in .parquet, .csv, .json, .ndjson, .arrow or .pcap",
     )
@@ -484,7 +484,7 @@ impl CaptureCopy {
             let records = batch.columns().first().and_then(as_bytes);
             for packed in records.into_iter().flatten().flatten() {
                 let mut record = kept_record(packed)
-                    .ok_or_else(|| Error::new(ErrorKind::Run, "a record is not whole any more"))?;
+                    .ok_or_else(|| Error::new(ErrorKind::Run, "a record is no longer complete"))?;
                 if let Some(anonymizer) = &self.anonymizer {
                     data.clear();
                     data.extend_from_slice(record.data);
@@ -572,7 +572,7 @@ pub(crate) fn records_only(plan: LogicalPlan) -> Result<LogicalPlan, Error> {
                 ErrorKind::Plan,
                 format!("each row of the query has {} packets", several.len()),
             )
-            .with_hint("say whose: COPY (SELECT a.* FROM 'a.pcap' AS a JOIN …) TO 'x.pcap'"));
+            .with_hint("select those of one table: COPY (SELECT a.* FROM 'a.pcap' AS a JOIN …) TO 'x.pcap'"));
         }
     };
     LogicalPlanBuilder::from(plan)

@@ -82,7 +82,7 @@ impl Delimited {
                 }
                 _ if own != names => {
                     let first = files.first().map_or(path, |first| first);
-                    return Err(format!("{path}: its columns are not those of {first}"));
+                    return Err(format!("{path}: its columns differ from those of {first}"));
                 }
                 _ => {}
             }
@@ -348,7 +348,7 @@ impl DelimitedRows {
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(DelimitedValue::Text(text)),
             Err(_) => Err(format!(
-                "{}, line {}: a value is no UTF-8",
+                "{}, line {}: a value is not UTF-8",
                 self.path, self.line
             )),
         }
@@ -409,7 +409,7 @@ impl DelimitedRows {
         match lost {
             None => Ok(array),
             Some(row) => Err(format!(
-                "{}, line {}: '{}' is no {}, which {} has in all rows that its type was taken from",
+                "{}, line {}: '{}' is not a {}, the type of {} in the rows from which it was inferred",
                 self.path,
                 lines.get(row).copied().unwrap_or_default(),
                 texts.value(row),

@@ -48,7 +48,7 @@ pub(crate) fn prepared(
     if growing(&plan) > 1 {
         return Err(Error::new(
             ErrorKind::Plan,
-            "packets of an interface can be read once in a statement",
+            "packets of an interface can be read only once in a statement",
         )
         .with_hint("keep them with weir live -w FILE, and query the file as often as you like"));
     }

@@ -158,7 +158,8 @@ impl TableProvider for Offered {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         if self.process != std::process::id() {
-            let said = "this table was made in another process, whose threads are not here";
+            let said =
+                "this table was made in another process, whose threads do not exist in this one";
             return Err(DataFusionError::External(said.into()));
         }
         let mut builder = LogicalPlanBuilder::from(self.plan.clone());

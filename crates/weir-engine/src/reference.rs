@@ -332,7 +332,7 @@ impl Resolver<'_> {
                 let first = paths.first().map(|path| path.shown().into_owned());
                 let first = first.unwrap_or_default();
                 let error = Error::new(ErrorKind::Source, format!("{first} is not a capture"));
-                Err(error.with_hint(format!("FROM '{first}' reads it as what it is")))
+                Err(error.with_hint(format!("FROM '{first}' reads it in its own format")))
             }
         }
     }
@@ -392,10 +392,10 @@ impl Resolver<'_> {
             Some(feed) => Ok(vec![deduplicated(Source::feed(Arc::clone(feed)), reads)]),
             None => Err(Error::new(
                 ErrorKind::Plan,
-                "live stands for the packets of an interface, and no interface is captured",
+                "live is the table of the packets of an interface, and no interface is captured",
             )
             .with_hint(
-                "weir live -i eth0 \"SELECT … FROM sip(live)\"; the names of captures stand in single quotes",
+                "weir live -i eth0 \"SELECT … FROM sip(live)\"; write names of captures in single quotes",
             )),
         }
     }

@@ -144,7 +144,7 @@ impl Remote {
         if !is_capture {
             return Ok(());
         }
-        let message = format!("{target} is a capture, and stays as it is");
+        let message = format!("{target} is a capture, and is not replaced");
         Err(Error::new(ErrorKind::Source, message).with_hint(hint))
     }
 }
@@ -152,7 +152,7 @@ impl Remote {
 #[cfg(not(feature = "remote"))]
 fn refusal(address: &str) -> Error {
     let message = format!("{address}: this build of weir does not read object stores and the web");
-    let hint = "build it with the feature 'remote' ('full' has it), or fetch the file first";
+    let hint = "build it with the feature 'remote' ('full' has it), or download the file first";
     Error::new(ErrorKind::Source, message).with_hint(hint)
 }
 
@@ -192,7 +192,7 @@ impl NewOutput {
     pub fn object(address: &str, options: &Options) -> Result<Self, Error> {
         let remote = Remote::new(options)?;
         if !options.overwrite {
-            let hint = "--overwrite replaces it, another name keeps both";
+            let hint = "use --overwrite to replace it, or another name to keep both";
             remote.guard(address, hint)?;
         }
         remote.create(address)

@@ -92,7 +92,8 @@ impl Root {
         match real.metadata() {
             Ok(kind) if !kind.is_file() && !kind.is_dir() => {
                 let message = format!("{} is a pipe, a socket or a device", shown(path));
-                Err(Error::new(ErrorKind::Source, message).with_hint("files are read here"))
+                Err(Error::new(ErrorKind::Source, message)
+                    .with_hint("only files and folders can be read here"))
             }
             _ => Ok(()),
         }
@@ -148,16 +149,16 @@ impl Root {
     pub(crate) fn keep(&self, statement: &mut Statement) -> Result<(), Error> {
         if let Some(name) = statement.runtime_setting() {
             let message = format!(
-                "{name} is not set by a statement that is kept in {}",
+                "{name} cannot be set by a statement that is restricted to {}",
                 self.shown()
             );
             return Err(Error::new(ErrorKind::Refused, message)
-                .with_hint("it is set where the program is started"));
+                .with_hint("set it where the program is started"));
         }
         match statement.innermost_mut() {
             DfStatement::CopyTo(copy) => copy.target = self.target(&copy.target)?,
             DfStatement::CreateExternalTable(table) => {
-                return Err(self.refusal(&format!("what {} is made of", table.name)));
+                return Err(self.refusal(&format!("the definition of {}", table.name)));
             }
             _ => {}
         }
@@ -173,11 +174,11 @@ impl Root {
     /// The error of a name outside, which does not depend on what exists there.
     pub(crate) fn refusal(&self, name: &str) -> Error {
         let message = format!(
-            "{name} is not in {}, which statements are kept in",
+            "{name} is outside of {}, to which statements are restricted",
             self.shown()
         );
         Error::new(ErrorKind::Source, message)
-            .with_hint("name files as they are named from that folder")
+            .with_hint("name files by their paths from that folder")
     }
 }
 

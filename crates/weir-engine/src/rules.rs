@@ -100,9 +100,7 @@ fn place_of<'r>(mut rules: impl Iterator<Item = &'r str>, names: &[&str]) -> Res
         let names = names.join(" or ");
         Error::new(
             ErrorKind::Internal,
-            format!(
-                "DataFusion has no rule {names}, in front of which one of weir's has its place"
-            ),
+            format!("DataFusion has no rule {names}, before which a rule of weir is placed"),
         )
     })
 }

@@ -151,8 +151,8 @@ impl CaptureTable {
         match refused {
             None => Ok(()),
             Some(filter) => plan_err!(
-                "{filter} asks for fields of messages, which are read ahead of the packets: a file has them, not a \
-                 pipe or an interface, which is read once"
+                "{filter} needs fields of messages, which are read before the packets: this works for a file, \
+                 and not for a pipe or an interface, which is read only once"
             ),
         }
     }

@@ -255,7 +255,7 @@ fn is_bounded(function: &ScalarUDF) -> bool {
 fn too_large(name: &str, bytes: usize, bytes_max: usize) -> DataFusionError {
     let (mib, most) = (bytes >> 20, bytes_max.div_ceil(1 << 20));
     DataFusionError::Execution(format!(
-        "{name} would make values of {mib} MiB for one batch of rows, and {most} MiB is the most"
+        "{name} would produce {mib} MiB of values for one batch of rows, and the limit is {most} MiB"
     ))
 }
 

@@ -149,7 +149,7 @@ impl Error {
             DataFusionError::ExecutionJoin(error) => panicked(&error.to_string()),
             DataFusionError::ArrowError(error, _) => (
                 match error.as_ref() {
-                    ArrowError::DivideByZero => "a division by zero".to_owned(),
+                    ArrowError::DivideByZero => "division by zero".to_owned(),
                     ArrowError::ArithmeticOverflow(message) => overflowed(message),
                     other => other.to_string(),
                 },
@@ -163,7 +163,9 @@ impl Error {
             root => match ambiguous(root) {
                 Some(name) => (
                     format!("column reference {name} is ambiguous"),
-                    Some(format!("put a table in front: FROM … AS t, and t.{name}")),
+                    Some(format!(
+                        "qualify it with a table: FROM … AS t, and t.{name}"
+                    )),
                 ),
                 None => (root.strip_backtrace(), None),
             },
@@ -220,7 +222,8 @@ fn of_value(kind: ErrorKind, error: &ArrowError, columns: &[String]) -> Option<E
 fn panicked(error: &str) -> Wording {
     let reason = error.split_once("panicked with message ");
     let reason = reason.map_or(error, |(_, reason)| reason.trim_matches('"'));
-    let hint = "values that are long in every row may be too long together: cut them with substr()";
+    let hint =
+        "values that are long in every row may be too long together: shorten them with substr()";
     (
         format!("an internal error ended the statement: {reason}"),
         Some(hint.to_owned()),
@@ -231,9 +234,9 @@ fn not_supported(message: &str) -> Wording {
     if message.contains("`retract_batch` is not implemented: ") {
         let (_, call) = message.rsplit_once("implemented: ").unwrap_or_default();
         let function = call.split('(').next().unwrap_or_default();
-        let hint = "a frame that begins with UNBOUNDED PRECEDING has it; array_agg over this one makes a list";
+        let hint = "use a frame that begins with UNBOUNDED PRECEDING, or array_agg over this frame";
         return (
-            format!("not supported: {function} over a frame whose beginning moves"),
+            format!("not supported: {function} over a window frame with a moving start"),
             Some(hint.to_owned()),
         );
     }
@@ -270,7 +273,7 @@ fn of_unplanned_subquery(expression: &str) -> Option<Wording> {
         || expression.starts_with("OuterReferenceColumn")
     {
         (
-            "a subquery in an expression that compares columns of the outer query otherwise than by =",
+            "a subquery in an expression that compares columns of the outer query with another operator than =",
             "write it as a JOIN",
         )
     } else if expression.starts_with("InSubquery") || expression.starts_with("Exists") {
@@ -288,13 +291,14 @@ fn of_unplanned_subquery(expression: &str) -> Option<Wording> {
 fn of_subqueries(message: &str) -> Option<Wording> {
     if let Some(names) = message.strip_prefix(COLUMNS_OF_SUBQUERY) {
         let count = names.split(", ").count();
-        let said = format!("a subquery in an expression has {count} columns, and not one");
+        let said =
+            format!("a subquery in an expression must have one column, and this one has {count}");
         return Some((said, None));
     }
     if message.starts_with("Correlated scalar subquery must be aggregated") {
-        let hint = "an aggregate such as max(…) makes one row of many";
+        let hint = "an aggregate such as max(…) returns one row";
         return Some((
-            "a subquery that stands for a value and names columns of the outer query may have many rows".to_owned(),
+            "a correlated scalar subquery may return more than one row".to_owned(),
             Some(hint.to_owned()),
         ));
     }
@@ -332,7 +336,7 @@ fn arithmetic_hint(error: &ArrowError) -> Option<String> {
     let hint = match error {
         ArrowError::DivideByZero => "a / nullif(b, 0) is NULL where b is 0",
         ArrowError::ArithmeticOverflow(_) => {
-            "CAST(… AS DOUBLE) or CAST(… AS DECIMAL(38, 0)) has room for more"
+            "CAST(… AS DOUBLE) or CAST(… AS DECIMAL(38, 0)) has a larger range"
         }
         _ => return None,
     };
@@ -384,11 +388,11 @@ fn of_arguments(message: &str) -> Option<Wording> {
             .filter(|line| !line.starts_with("Candidate") && !line.contains("UserDefined"))
             .collect();
         let hint = match takes.is_empty() {
-            true => "CAST(… AS type) makes a value of another type".to_owned(),
+            true => "use CAST(… AS type) to convert a value".to_owned(),
             false => format!("write {}", takes.join(" or ")),
         };
         let call = call.replace("BinaryView", "address or bytes");
-        return Some((format!("no function fits {call}"), Some(hint)));
+        return Some((format!("no function matches {call}"), Some(hint)));
     }
     None
 }
@@ -403,7 +407,7 @@ fn of_names(message: &str, columns: &[String]) -> Option<Wording> {
         && let Some(name) = rest.strip_suffix("' not found")
     {
         let name = name.strip_prefix("datafusion.public.").unwrap_or(name);
-        let hint = "the names of files stand in single quotes: FROM 'trace.pcap'";
+        let hint = "write file names in single quotes: FROM 'trace.pcap'";
         return Some((format!("no table named {name}"), Some(hint.to_owned())));
     }
     if message.starts_with("Column in SELECT must be in GROUP BY")
@@ -428,7 +432,7 @@ fn of_names(message: &str, columns: &[String]) -> Option<Wording> {
         let column = columns.iter().filter(ends).max_by_key(|name| name.len());
         let name = column.map_or(named, String::as_str);
         return Some((
-            format!("column {name} stands more than once in the list of SELECT"),
+            format!("column {name} appears more than once in the SELECT list"),
             Some(format!("give one of them another name: {name} AS other")),
         ));
     }
@@ -444,7 +448,7 @@ fn of_types(message: &str) -> Option<Wording> {
         let hint = "frame.time_epoch counts seconds: frame.time_epoch > 1767225600; a time is written as text: \
                     frame.time > '2026-01-01T00:00:00Z'";
         return Some((
-            "a time is not compared with a number".to_owned(),
+            "a time cannot be compared with a number".to_owned(),
             Some(hint.to_owned()),
         ));
     }
@@ -452,7 +456,7 @@ fn of_types(message: &str) -> Option<Wording> {
         || (message.starts_with("Cannot infer common argument type")
             && message.contains("comparison operation Boolean = "))
     {
-        let hint = "|| puts texts together: write OR, and AND for &&";
+        let hint = "|| concatenates texts: write OR, and AND for &&";
         return Some((message.to_owned(), Some(hint.to_owned())));
     }
     if let Some(rest) = message.strip_prefix("Cannot cast string '")
@@ -477,8 +481,7 @@ fn of_types(message: &str) -> Option<Wording> {
         return Some((
             message.replace("BinaryView", "address or bytes"),
             Some(
-                "an address is compared with text: ip.src = '10.0.0.1'; bytes with X'0a00'"
-                    .to_owned(),
+                "compare an address with text: ip.src = '10.0.0.1'; bytes with X'0a00'".to_owned(),
             ),
         ));
     }
@@ -562,7 +565,7 @@ fn unknown_column(name: &str, columns: &[String]) -> Error {
     };
     let near = |name| nearest(name, names().chain(meant()));
     let hint = if is_elsewhere(name) || unqualified.is_some_and(is_elsewhere) {
-        "it is a column of a table of this statement, but not of what this part of it reads"
+        "it is a column of a table of this statement, but not of the tables that this part of it reads"
             .to_owned()
     } else if let Some(advice) = advised(name, columns).or_else(|| advised(unqualified?, columns)) {
         advice
@@ -576,13 +579,13 @@ fn unknown_column(name: &str, columns: &[String]) -> Error {
         let longer: Vec<&str> = names().filter(|it| it.starts_with(&begin)).collect();
         match close.as_slice() {
             [] if !longer.is_empty() => format!(
-                "did you mean {}? A name with a hyphen stands in double quotes",
+                "did you mean {}? Write a name with a hyphen in double quotes",
                 longer.join(", ")
             ),
             [] if columns.len() <= COLUMNS_LISTED && !columns.is_empty() => {
                 format!("the columns are {}", columns.join(", "))
             }
-            [] => "weir fields lists the columns; text stands in single quotes".to_owned(),
+            [] => "weir fields lists the columns; write text in single quotes".to_owned(),
             close => format!("did you mean {}?", close.join(", ")),
         }
     };

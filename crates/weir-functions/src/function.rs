@@ -272,8 +272,7 @@ impl ScalarUDFImpl for DisplayFilterFunction {
 
     fn invoke_with_args(&self, _args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         exec_err!(
-            "display_filter decides on packets as they are read: it stands in WHERE over a capture, by itself or with \
-             conditions on columns of the packets"
+            "display_filter is evaluated while packets are read: use it in WHERE over a capture, alone or with conditions on columns of the packets"
         )
     }
 }

@@ -131,7 +131,7 @@ impl ScalarUDFImpl for OfDatabase {
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         if self.databases.0.is_empty() {
             return plan_err!(
-                "{} needs a database of addresses: name one by --geoip FILE.mmdb or the variable WEIR_GEOIP",
+                "{} needs a database of addresses: name one with --geoip FILE.mmdb or the variable WEIR_GEOIP",
                 self.name
             );
         }

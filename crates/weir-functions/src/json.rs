@@ -172,7 +172,7 @@ struct Texts(ArrayRef);
 impl Texts {
     fn new(array: Option<&ArrayRef>) -> Result<Self> {
         let Some(array) = array else {
-            return plan_err!("JSON is a text");
+            return plan_err!("JSON must be text");
         };
         Ok(Self(match array.data_type().is_binary() {
             true => cast(array, &DataType::BinaryView)?,

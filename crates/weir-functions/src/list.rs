@@ -115,12 +115,12 @@ const OWN: &[(&str, &str, &str)] = &[
     (
         "display_filter",
         "display_filter('tcp.port == 443 && !(ip.addr == 10.0.0.0/8)')",
-        "Whether the packet passes a display filter of Wireshark",
+        "Whether the packet matches a Wireshark display filter",
     ),
     (
         "address",
         "address('10.0.0.1')",
-        "The address that a text spells; NULL when it spells none",
+        "The address that a text contains; NULL if the text is not an address",
     ),
     (
         "address_text",
@@ -130,22 +130,22 @@ const OWN: &[(&str, &str, &str)] = &[
     (
         "octet_length",
         "octet_length(udp.payload)",
-        "How many bytes there are",
+        "Number of bytes",
     ),
     (
         "network",
         "network(ip.src, 24)",
-        "The network of so many bits that an address lies in; NULL where addresses have fewer",
+        "The network of an address with a prefix of this length; NULL if the address has fewer bits",
     ),
     (
         "is_private",
         "is_private(ip.src)",
-        "Whether an address is not routed in the Internet: private, shared, of a link or of the host",
+        "Whether an address is not routed in the Internet: private, shared, link-local or loopback",
     ),
     (
         "is_multicast",
         "is_multicast(ip.dst)",
-        "Whether an address is that of a group",
+        "Whether an address is a multicast address",
     ),
     (
         "oui",
@@ -155,7 +155,7 @@ const OWN: &[(&str, &str, &str)] = &[
     (
         "service_name",
         "service_name(port.dst, proto)",
-        "What IANA registered a port for; without a protocol that of TCP, or else of another",
+        "Service name that IANA registered for a port; without a protocol that of TCP, or else of another",
     ),
     (
         "as_size",
@@ -185,42 +185,42 @@ const OWN: &[(&str, &str, &str)] = &[
     (
         "as_org",
         "as_org(ip.src)",
-        "Whose autonomous system it is, by the database that --geoip names",
+        "Organization of the autonomous system, by the database that --geoip names",
     ),
     (
         "anonymize_ip",
         "anonymize_ip(ip.src, 'secret')",
-        "An address in the place of another, by Crypto-PAn: as many first bits in common as before",
+        "An address anonymized by Crypto-PAn: common prefixes of addresses keep their length",
     ),
     (
         "json_get",
         "json_get(websocket.payload.text, 'a', 0), or ->",
-        "A part of JSON, as JSON; numbers count elements from 0",
+        "A part of a JSON value, as JSON; numbers count elements from 0",
     ),
     (
         "json_as_text",
         "json_as_text(websocket.payload.text, 'a'), or ->>",
-        "A value of JSON as text, of whatever type it is",
+        "A JSON value of any type as text",
     ),
     (
         "json_get_str",
         "json_get_str(websocket.payload.text, 'name')",
-        "A string of JSON; NULL for values of other types",
+        "A JSON string; NULL for values of other types",
     ),
     (
         "json_get_int",
         "json_get_int(websocket.payload.text, 'id')",
-        "A whole number of JSON; NULL for values of other types",
+        "A JSON integer; NULL for values of other types",
     ),
     (
         "json_get_float",
         "json_get_float(mqtt.msg, 't')",
-        "A number of JSON; NULL for values of other types",
+        "A JSON number; NULL for values of other types",
     ),
     (
         "json_get_bool",
         "json_get_bool(websocket.payload.text, 'ok')",
-        "A boolean of JSON; NULL for values of other types",
+        "A JSON boolean; NULL for values of other types",
     ),
     (
         "json_contains",
@@ -230,7 +230,7 @@ const OWN: &[(&str, &str, &str)] = &[
     (
         "json_length",
         "json_length(websocket.payload.text)",
-        "How many elements an array or an object of JSON has",
+        "Number of elements of a JSON array or object",
     ),
     (
         "json_object_keys",
@@ -245,78 +245,78 @@ const OWN: &[(&str, &str, &str)] = &[
     (
         "to_int",
         "to_int(tcp.payload[1:2])",
-        "The number that up to eight bytes are, the first of them the highest; the lowest with 'little'",
+        "Up to eight bytes as a number, big-endian; little-endian with 'little'",
     ),
     ("hex", "hex(tcp.payload[1:4])", "Bytes as hexadecimal text"),
     (
         "printable",
         "printable(tcp.payload)",
-        "Bytes as text, with a full stop for each that is not to be printed",
+        "Bytes as text, with a full stop for each byte that is not printable",
     ),
     (
         "contains",
         "contains(tcp.payload, 'password')",
-        "Whether a text or bytes have another within them",
+        "Whether a text or bytes contain another",
     ),
     (
         "regexp_match",
         "regexp_match(tcp.payload, 'Host: ([^\\r]*)')[1]",
-        "What the groups of a regular expression match, or all of it; of bytes too",
+        "The matches of the groups of a regular expression, or the whole match; also in bytes",
     ),
     (
         "approx_top_k",
         "approx_top_k(ip.src, 10)",
-        "The most frequent values, with how often they come",
+        "The most frequent values with their counts",
     ),
     (
         "tumble",
         "GROUP BY tumble(frame.time, INTERVAL '1 minute')",
-        "The window of fixed length that a time lies in",
+        "The window of fixed length that contains a time",
     ),
     (
         "hop",
         "GROUP BY hop(frame.time, INTERVAL '10 seconds', INTERVAL '1 minute')",
-        "The windows that a time lies in, which begin at each step",
+        "The overlapping windows that contain a time; one begins at each step",
     ),
     (
         "session",
         "GROUP BY session(frame.time, INTERVAL '30 seconds')",
-        "The window that ends with a pause of this length",
+        "The session window, which ends with a pause of this length",
     ),
     (
         "div",
         "div(frame.len, 100)",
-        "The whole number of times that the second goes into the first, as //",
+        "Integer quotient of the first and the second, as //",
     ),
     (
         "packets",
         "SELECT * FROM packets('a.pcap', 'b.pcap', merge => true)",
-        "One row a packet, as FROM 'a.pcap', with arguments",
+        "One row per packet, as FROM 'a.pcap', with arguments",
     ),
     (
         "records",
         "SELECT * FROM records('trace.bin', 'layout.toml')",
-        "One row a record of a layout of your own",
+        "One row per record of a layout of your own",
     ),
     (
         "clf",
         "SELECT * FROM clf('calls.clf')",
-        "One row a record of SIP Common Log Format",
+        "One row per record of SIP Common Log Format",
     ),
     (
         "generate_series",
         "SELECT * FROM generate_series(1, 10)",
-        "Numbers or times from the first to the last",
+        "Numbers or times from the first to the last, both included",
     ),
     (
         "range",
         "SELECT * FROM range(1, 10)",
-        "Numbers or times up to the last, without it",
+        "Numbers or times from the first up to the last, which is excluded",
     ),
     (
         "count",
         "count(*), count(DISTINCT ip.src)",
-        "How many rows or values there are",
+        "Number of rows or values",
     ),
     ("max", "max(frame.len)", "The greatest value"),
     ("min", "min(frame.len)", "The least value"),
@@ -330,14 +330,14 @@ const OWN: &[(&str, &str, &str)] = &[
     (
         "lag",
         "frame.time - lag(frame.time) OVER (ORDER BY frame.number)",
-        "The value of a row before",
+        "The value of an earlier row",
     ),
     (
         "lead",
         "lead(frame.time) OVER (ORDER BY frame.number)",
-        "The value of a row behind",
+        "The value of a later row",
     ),
-    ("now", "now()", "The time at which the query began"),
+    ("now", "now()", "Start time of the query"),
 ];
 
 /// The table functions besides those of messages.

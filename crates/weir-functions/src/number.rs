@@ -72,7 +72,7 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             match args.pop() {
                 Some(inner) => widen_expr(Expr::Negative(Box::new(inner)), schema)
                     .map(|negated| Transformed::yes(negated.data)),
-                None => plan_err!("a sign stands in front of a value"),
+                None => plan_err!("a sign takes a value"),
             }
         }
         // The mean of a decimal would be one, cut to four more digits than its values have.

@@ -134,7 +134,7 @@ impl ScalarUDFImpl for OfBytes {
                 "{} takes {}",
                 self.name,
                 match self.name {
-                    GET_BYTE => "bytes and a place counted from 0: get_byte(tcp.payload, 0)",
+                    GET_BYTE => "bytes and a position counted from 0: get_byte(tcp.payload, 0)",
                     TO_INT => "bytes: to_int(tcp.payload[1:2]), to_int(tcp.payload[1:2], 'little')",
                     HEX => "bytes: hex(tcp.payload); to_hex makes text of a number",
                     _ => "bytes: printable(tcp.payload)",
@@ -537,8 +537,9 @@ impl<'a> Regexes<'a> {
             .as_ref()
             .is_none_or(|(known, _)| *known != written)
         {
-            let regex = Search::regex(&written, false)
-                .map_err(|error| exec_datafusion_err!("'{pattern}' is no pattern: {error}"))?;
+            let regex = Search::regex(&written, false).map_err(|error| {
+                exec_datafusion_err!("'{pattern}' is not a valid regular expression: {error}")
+            })?;
             self.last = Some((written, regex));
         }
         Ok(self.last.as_ref().map(|(_, regex)| regex))

@@ -60,7 +60,7 @@ impl ScalarUDFImpl for OfRegistry {
             }
             (OUI, _) => plan_err!("oui takes a MAC address: oui(eth.src)"),
             _ => plan_err!(
-                "service_name takes a port, and a protocol if you like: service_name(port.dst), service_name(443, 'tcp')"
+                "service_name takes a port and an optional protocol: service_name(port.dst), service_name(443, 'tcp')"
             ),
         }
     }

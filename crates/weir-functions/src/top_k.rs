@@ -51,7 +51,7 @@ impl AggregateUDFImpl for ApproxTopK {
             [value, _] => Ok(vec![value.clone(), DataType::Int64]),
             [value, _, _] => Ok(vec![value.clone(), DataType::Int64, DataType::UInt64]),
             _ => plan_err!(
-                "{APPROX_TOP_K} takes a value, how many are wanted, and perhaps a weight: {APPROX_TOP_K}(ip.src, 10) or {APPROX_TOP_K}(ip.src, 10, frame.len)"
+                "{APPROX_TOP_K} takes a value, a number of values, and optionally a weight: {APPROX_TOP_K}(ip.src, 10) or {APPROX_TOP_K}(ip.src, 10, frame.len)"
             ),
         }
     }
@@ -59,7 +59,7 @@ impl AggregateUDFImpl for ApproxTopK {
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types.first() {
             Some(value) => Ok(DataType::List(item(value))),
-            None => plan_err!("{APPROX_TOP_K} takes a value and how many are wanted"),
+            None => plan_err!("{APPROX_TOP_K} takes a value and a number of values"),
         }
     }
 
@@ -82,7 +82,7 @@ impl AggregateUDFImpl for ApproxTopK {
         });
         let Some(wanted) = wanted.filter(|wanted| (1..=WANTED_MAX).contains(wanted)) else {
             return plan_err!(
-                "how many values {APPROX_TOP_K} gives must be a constant from 1 to {WANTED_MAX}"
+                "the number of values of {APPROX_TOP_K} must be a constant from 1 to {WANTED_MAX}"
             );
         };
         let DataType::List(item) = args.return_field.data_type() else {
@@ -92,7 +92,7 @@ impl AggregateUDFImpl for ApproxTopK {
             return plan_err!("{APPROX_TOP_K} gives a list of structs");
         };
         let Some(value) = fields.first() else {
-            return plan_err!("{APPROX_TOP_K} takes a value and how many are wanted");
+            return plan_err!("{APPROX_TOP_K} takes a value and a number of values");
         };
         let converter = RowConverter::new(vec![SortField::new(value.data_type().clone())])?;
         Ok(Box::new(TopK {

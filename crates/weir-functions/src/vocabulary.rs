@@ -216,7 +216,7 @@ fn never(known: &Vocabulary, text: &str) -> String {
                 known.words().join(", ")
             )
         }
-        [] => format!("{column} is never '{text}': weir fields {column} says what it has"),
+        [] => format!("{column} is never '{text}': weir fields {column} lists its values"),
         near => format!(
             "{column} is never '{text}': did you mean {}?",
             near.join(", ")

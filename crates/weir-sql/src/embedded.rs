@@ -110,7 +110,7 @@ impl Statement {
             );
             return Err(match similar(&unknown, names()).first() {
                 Some(near) => error.with_hint(format!("did you mean ${near}?")),
-                None => error.with_hint(format!("give {unknown} a value beside the statement")),
+                None => error.with_hint(format!("pass a value for {unknown} with the statement")),
             });
         }
         match binder.values.iter().find(|value| !value.is_used) {
@@ -125,7 +125,7 @@ impl Statement {
                 format!("the statement has no parameter ${}", unused.name),
             )
             .with_hint(format!(
-                "${} stands where the value goes, without quotes",
+                "write ${} in place of the value, without quotes",
                 unused.name
             ))),
         }

@@ -61,7 +61,7 @@ pub(crate) fn look_at_text(sql: &str) -> Result<(), Error> {
     match sql.len() {
         0..=TEXT_BYTES_MAX => Ok(()),
         len => Err(limit(format!(
-            "the text has {len} bytes, and {TEXT_BYTES_MAX} is the most"
+            "the text has {len} bytes, and the limit is {TEXT_BYTES_MAX}"
         ))),
     }
 }
@@ -126,7 +126,7 @@ impl WordCounts {
             Token::Placeholder(name) => look_at_parameter(name)?,
             Token::Word(word) if word.value.len() > NAME_BYTES_MAX => {
                 return Err(limit(format!(
-                    "the text has a name of {} bytes, and {NAME_BYTES_MAX} is the most",
+                    "the text has a name of {} bytes, and the limit is {NAME_BYTES_MAX}",
                     word.value.len()
                 )));
             }
@@ -166,7 +166,7 @@ impl WordCounts {
             ("words without a comma between them", chain, CHAIN_MAX),
             ("levels of EXPLAIN", self.explains, EXPLAINS_MAX),
             (
-                "operators of one kind behind each other",
+                "operators of one kind in a row",
                 self.repeated,
                 BRACKETS_MAX,
             ),
@@ -187,7 +187,7 @@ fn look_at_parameter(name: &str) -> Result<(), Error> {
     let number: Option<usize> = digits.parse().ok();
     if is_number && number.is_none_or(|number| number > PARAMETERS_MAX) {
         return Err(limit(format!(
-            "the parameter {name} has a number beyond {PARAMETERS_MAX}"
+            "the number of the parameter {name} is above {PARAMETERS_MAX}"
         )));
     }
     Ok(())
@@ -209,7 +209,7 @@ pub(crate) fn too_deep(error: &DataFusionError) -> Option<Error> {
     match error.find_root() {
         DataFusionError::SQL(error, _) if **error == ParserError::RecursionLimitExceeded => {
             Some(limit(format!(
-                "the text nests expressions and queries in each other for more than the {BRACKETS_MAX} levels that it may"
+                "the text nests expressions and queries more than {BRACKETS_MAX} levels deep"
             )))
         }
         _ => None,
@@ -236,19 +236,19 @@ fn look_at_tree(tree: &impl Visit) -> Result<(), Error> {
     let _ = walk(tree, &mut depth);
     if depth.most > DEPTH_MAX {
         return Err(limit(format!(
-            "the statement is {} levels deep, and {DEPTH_MAX} is the most",
+            "the statement is {} levels deep, and the limit is {DEPTH_MAX}",
             depth.most
         ))
-        .with_hint("IN (…) holds many values, and a file of them can be joined"));
+        .with_hint("use IN (…) for many values, or join a file of values"));
     }
     let mut expansion = Expansion::default();
     let _ = walk(tree, &mut expansion);
     match expansion.most {
         0..=EXPANDED_MAX => Ok(()),
         _ => Err(limit(format!(
-            "the queries of WITH stand for more than {EXPANDED_MAX} tables where they are named"
+            "the queries of WITH expand to more than {EXPANDED_MAX} tables"
         ))
-        .with_hint("each is planned anew at every place that names it; COPY (…) TO 'x.parquet' keeps the rows of one")),
+        .with_hint("each is planned again wherever it is named; COPY (…) TO 'x.parquet' saves the rows of one")),
     }
 }
 

@@ -162,7 +162,7 @@ fn look_at_statement(statement: &ast::Statement) -> Result<(), Error> {
             refuse_if(
                 !using.is_empty(),
                 "USING of EXECUTE",
-                "values stand in parentheses: EXECUTE p('10.0.0.1')",
+                "write values in parentheses: EXECUTE p('10.0.0.1')",
             )
         }
         _ => Ok(()),
@@ -339,9 +339,11 @@ fn look_at_set(set: &Set) -> Result<(), Error> {
             "SET TIME ZONE 'Europe/Berlin'",
         ),
         Set::ParenthesizedAssignments { .. } => {
-            Err(refusal("SET of several variables", "one SET each"))
+            Err(refusal("SET of several variables", "write a SET for each"))
         }
-        Set::MultipleAssignments { .. } => Err(refusal("SET of several variables", "one SET each")),
+        Set::MultipleAssignments { .. } => {
+            Err(refusal("SET of several variables", "write a SET for each"))
+        }
         Set::SetSessionAuthorization(_) => Err(refusal("SET SESSION AUTHORIZATION", "")),
         Set::SetSessionParam(_) => Err(refusal("SET of a session parameter", "")),
         Set::SetRole { .. } => Err(refusal("SET ROLE", "")),
@@ -393,7 +395,7 @@ fn look_at_query(query: &Query) -> Result<(), Error> {
     refuse_if(
         format_clause.is_some(),
         "FORMAT",
-        "--format says how the answer is written",
+        "--format sets the format of the answer",
     )?;
     pipe_operators.iter().try_for_each(look_at_operator)
 }
@@ -413,7 +415,7 @@ fn look_at_with(with: &With) -> Result<(), Error> {
             materialized: _,
             closing_paren_token: _,
         } = cte;
-        refuse_if(from.is_some(), "FROM behind a WITH", "")?;
+        refuse_if(from.is_some(), "FROM after a WITH", "")?;
         look_at_alias(Some(alias))?;
     }
     Ok(())
@@ -445,7 +447,7 @@ fn look_at_limit(limit: Option<&LimitClause>, fetch: Option<&Fetch>) -> Result<(
         refuse_if(
             limit.is_some(),
             "LIMIT together with FETCH",
-            "one of the two",
+            "use only one of them",
         )?;
     }
     Ok(())
@@ -469,7 +471,7 @@ fn look_at_body(body: &SetExpr) -> Result<(), Error> {
     match op {
         SetOperator::Union => {}
         SetOperator::Except | SetOperator::Intersect => {
-            refuse_if(by_name, &format!("{op} BY NAME"), "UNION BY NAME is")?;
+            refuse_if(by_name, &format!("{op} BY NAME"), "use UNION BY NAME")?;
         }
         SetOperator::Minus => return Err(refusal("MINUS", "EXCEPT is its name in standard SQL")),
     }
@@ -505,7 +507,7 @@ fn look_at_operator(operator: &PipeOperator) -> Result<(), Error> {
             refuse_if(
                 has_order,
                 "an order in AGGREGATE",
-                "|> ORDER BY stands behind it",
+                "write |> ORDER BY after it",
             )
         }
         _ => Ok(()),
@@ -547,10 +549,10 @@ fn look_at_select(select: &Select) -> Result<(), Error> {
         "modifiers of SELECT such as HIGH_PRIORITY",
         "",
     )?;
-    refuse_if(top.is_some(), "TOP", "LIMIT 10 stands at the end")?;
+    refuse_if(top.is_some(), "TOP", "write LIMIT 10 at the end")?;
     refuse_if(
         exclude.is_some(),
-        "EXCLUDE behind the columns",
+        "EXCLUDE after the columns",
         "SELECT * EXCLUDE (a)",
     )?;
     refuse_if(
@@ -561,7 +563,7 @@ fn look_at_select(select: &Select) -> Result<(), Error> {
     refuse_if(
         prewhere.is_some(),
         "PREWHERE",
-        "WHERE is decided while packets are decoded",
+        "use WHERE: it is evaluated while packets are decoded",
     )?;
     refuse_if(
         !connect_by.is_empty(),
@@ -596,7 +598,7 @@ fn look_at_groups(group_by: &GroupByExpr) -> Result<(), Error> {
     refuse_if(
         !modifiers.is_empty(),
         "WITH ROLLUP, WITH CUBE and WITH TOTALS",
-        "GROUP BY ROLLUP (a, b), CUBE (a, b) and GROUPING SETS ((a), ()) are",
+        "use GROUP BY ROLLUP (a, b), CUBE (a, b) or GROUPING SETS ((a), ())",
     )
 }
 
@@ -654,12 +656,12 @@ fn look_at_alias(alias: Option<&TableAlias>) -> Result<(), Error> {
     else {
         return Ok(());
     };
-    refuse_if(at.is_some(), "AT behind the name of a table", "")?;
+    refuse_if(at.is_some(), "AT after the name of a table", "")?;
     for TableAliasColumnDef { name: _, data_type } in columns {
         refuse_if(
             data_type.is_some(),
-            "a type behind the name of a column in FROM",
-            "CAST(a AS type) in SELECT makes a value of another type",
+            "a type after the name of a column in FROM",
+            "use CAST(a AS type) in SELECT to convert a value",
         )?;
     }
     Ok(())
@@ -690,7 +692,7 @@ fn look_at_factor(factor: &TableFactor) -> Result<(), Error> {
             let named = args
                 .iter()
                 .any(|arg| !matches!(arg, FunctionArg::Unnamed(_)));
-            refuse_if(named, "named arguments behind LATERAL", "")?;
+            refuse_if(named, "named arguments after LATERAL", "")?;
             look_at_alias(alias.as_ref())
         }
         TableFactor::UNNEST {
@@ -748,7 +750,7 @@ fn look_at_named(factor: &TableFactor) -> Result<(), Error> {
     refuse_if(
         version.is_some(),
         "an earlier version of a table",
-        "WHERE frame.time < '…' leaves out what came later",
+        "WHERE frame.time < '…' leaves out later packets",
     )?;
     let hint = "row_number() OVER () numbers rows, frame.number packets";
     refuse_if(*with_ordinality, "WITH ORDINALITY", hint)?;
@@ -782,8 +784,8 @@ fn look_at_function(function: &Function, is_scalar: &dyn Fn(&str) -> bool) -> Re
     let name = name.to_string().to_ascii_lowercase();
     refuse_if(
         *parameters != FunctionArguments::None,
-        "parameters in front of the arguments of a function",
-        "all stand in one pair of parentheses: approx_percentile_cont(a, 0.9)",
+        "parameters before the arguments of a function",
+        "write all in one pair of parentheses: approx_percentile_cont(a, 0.9)",
     )?;
     size::look_at_arguments(function)?;
     let mut clauses: &[FunctionArgumentClause] = &[];
@@ -808,7 +810,7 @@ fn look_at_function(function: &Function, is_scalar: &dyn Fn(&str) -> bool) -> Re
     refuse_if(
         of_nulls && !CHOOSING.contains(&name.as_str()),
         &format!("IGNORE NULLS and RESPECT NULLS of {name}"),
-        "first_value, last_value, nth_value, lag and lead have them",
+        "only first_value, last_value, nth_value, lag and lead accept them",
     )?;
     if let Some(WindowType::WindowSpec(WindowSpec {
         window_name,
@@ -820,7 +822,7 @@ fn look_at_function(function: &Function, is_scalar: &dyn Fn(&str) -> bool) -> Re
         let hint = "write the whole window: OVER (PARTITION BY … ORDER BY …)";
         refuse_if(
             window_name.is_some(),
-            "a window that goes on from a named one",
+            "a window that extends a named one",
             hint,
         )?;
         look_at_orders(order_by)?;
@@ -838,8 +840,8 @@ fn look_at_function(function: &Function, is_scalar: &dyn Fn(&str) -> bool) -> Re
     ];
     match of_rows.into_iter().find(|(is_there, _)| *is_there) {
         Some((_, what)) => Err(refusal(
-            &format!("{what} of {name}, which is no aggregate"),
-            "CASE WHEN … THEN … END leaves values out",
+            &format!("{what} of {name}, which is not an aggregate"),
+            "use CASE WHEN … THEN … END to leave out values",
         )),
         None => Ok(()),
     }

@@ -375,21 +375,30 @@ impl Meanings<'_> {
             _ => None,
         });
         let arguments: Option<Vec<Expr>> = arguments.collect();
-        let (filter, table) = match arguments.as_deref() {
-            Some([filter]) => (filter, None),
-            Some([filter, Expr::Identifier(table)])
-                if self.scope.tables.contains_key(&table.value.to_ascii_lowercase()) =>
-            {
-                (filter, Some(table.clone()))
-            }
-            // The argument was added before.
-            Some([_, Expr::Identifier(number)]) if number.value == NUMBER => return,
-            Some([_, Expr::CompoundIdentifier(_)]) => return,
-            _ => return self.refuse(Error::new(
-                ErrorKind::Plan,
-                "display_filter takes a filter, and the table that it is about when there are several",
-            ).with_hint("display_filter('tcp.port == 443'), display_filter('tcp.port == 443', p)")),
-        };
+        let (filter, table) =
+            match arguments.as_deref() {
+                Some([filter]) => (filter, None),
+                Some([filter, Expr::Identifier(table)])
+                    if self
+                        .scope
+                        .tables
+                        .contains_key(&table.value.to_ascii_lowercase()) =>
+                {
+                    (filter, Some(table.clone()))
+                }
+                // The argument was added before.
+                Some([_, Expr::Identifier(number)]) if number.value == NUMBER => return,
+                Some([_, Expr::CompoundIdentifier(_)]) => return,
+                _ => return self.refuse(
+                    Error::new(
+                        ErrorKind::Plan,
+                        "display_filter takes a filter, and a table if the statement has several",
+                    )
+                    .with_hint(
+                        "display_filter('tcp.port == 443'), display_filter('tcp.port == 443', p)",
+                    ),
+                ),
+            };
         let text = match filter {
             Expr::Value(value) => match &value.value {
                 Value::SingleQuotedString(text) => Some(text.clone()),

@@ -53,7 +53,7 @@ impl PreparedStatements {
                 ErrorKind::Plan,
                 format!("prepared statement \"{name}\" already exists"),
             );
-            return Err(error.with_hint(format!("DEALLOCATE {name} forgets it")));
+            return Err(error.with_hint(format!("DEALLOCATE {name} removes it")));
         }
         let prepared = Prepared {
             types: data_types.clone(),
@@ -239,7 +239,7 @@ pub fn check(statement: &Statement) -> Result<(), Error> {
             return Err(Error::new(
                 ErrorKind::Plan,
                 format!(
-                    "parameters are numbered from $1 on: ${named} is there and ${missing} is not"
+                    "parameters are numbered from $1 on: ${named} is used, and ${missing} is missing"
                 ),
             ));
         }

@@ -13,7 +13,7 @@ use weir_tables::{DisplayFilter, Network};
 /// The hint for a text that the parser refused with this message.
 pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
     if message.starts_with("Unterminated string literal") {
-        return Some("a text ends with '; a ' within it is written twice: 'it''s'".to_owned());
+        return Some("a text ends with '; write a ' within it twice: 'it''s'".to_owned());
     }
     if message.starts_with("Unterminated") {
         return None;
@@ -32,7 +32,7 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
         .or_else(|| misspelt(&words))
         .or_else(|| {
             let set = code.contains('{');
-            set.then(|| "a set stands in parentheses: tcp.port IN (80, 443)".to_owned())
+            set.then(|| "write a set in parentheses: tcp.port IN (80, 443)".to_owned())
         })
         .or_else(|| parentheses(&code))
         .or_else(|| half_clause(&words))
@@ -40,7 +40,7 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
             let not = code
                 .char_indices()
                 .any(|(at, letter)| letter == '!' && !code[at + 1..].starts_with(['=', '~']));
-            not.then(|| "what does not hold is written NOT (…)".to_owned())
+            not.then(|| "write NOT (…) to negate a condition".to_owned())
         })
         .or_else(|| order(&words))
         .or_else(|| without_comma(&code))
@@ -48,7 +48,7 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
         .or_else(|| {
             let compares = code.contains(['=', '<', '>']);
             (is_word("from") && compares && !is_word("where") && !is_word("join")).then(|| {
-                "conditions stand behind WHERE: FROM 'trace.pcap' WHERE tcp.port = 443".to_owned()
+                "write conditions after WHERE: FROM 'trace.pcap' WHERE tcp.port = 443".to_owned()
             })
         })
 }
@@ -105,7 +105,7 @@ fn without_comma(code: &str) -> Option<String> {
         word.chars().all(are_letters) && !is_keyword
     };
     (columns.len() >= 3 && columns.iter().take(3).all(is_name))
-        .then(|| "a comma parts columns: SELECT ip.src, ip.dst".to_owned())
+        .then(|| "separate columns by commas: SELECT ip.src, ip.dst".to_owned())
 }
 
 /// A statement that ends behind a word that something follows.
@@ -118,7 +118,7 @@ fn ends_early(message: &str, words: &[&str]) -> Option<String> {
         )),
         "SELECT" | "WHERE" | "AND" | "OR" | "NOT" | "BY" | "ON" | "HAVING" | "IN" | "LIKE"
         | "BETWEEN" | "LIMIT" | "AS" | "TO" | "WITH" => Some(format!(
-            "the statement ends behind {last}, which something has to follow"
+            "the statement ends after {last}, and something is missing"
         )),
         _ => None,
     }
@@ -143,7 +143,7 @@ fn first_word(sql: &str, words: &[&str]) -> Option<String> {
     })?;
     if unknown.eq_ignore_ascii_case("summarize") {
         return Some(
-            "there is no SUMMARIZE; SELECT count(x), min(x), max(x), approx_distinct(x) FROM 'trace.pcap' says much of it"
+            "SUMMARIZE is not supported: use SELECT count(x), min(x), max(x), approx_distinct(x) FROM 'trace.pcap'"
                 .to_owned(),
         );
     }
@@ -152,7 +152,7 @@ fn first_word(sql: &str, words: &[&str]) -> Option<String> {
     }
     if words.len() > 1 && DisplayFilter::new(sql).is_ok() {
         return Some(format!(
-            "that is a display filter: weir filter '{sql}' FILE, or SELECT * FROM 'trace.pcap' WHERE display_filter({})",
+            "this is a display filter: use weir filter '{sql}' FILE, or SELECT * FROM 'trace.pcap' WHERE display_filter({})",
             crate::quote_literal(sql)
         ));
     }
@@ -256,7 +256,9 @@ fn tcpdump(code: &str) -> Option<String> {
         ("host", _) => format!("addr.{side} = '{value}'"),
         _ => format!("cidr_match(addr.{side}, '{value}')"),
     };
-    Some(format!("that is tcpdump's language: in SQL it is {meant}"))
+    Some(format!(
+        "this is tcpdump's filter language: in SQL write {meant}"
+    ))
 }
 
 /// An address or a network without quotes.
@@ -273,12 +275,12 @@ fn bare_address(words: &[&str]) -> Option<String> {
             .unwrap_or("ip.addr");
         if word.contains('/') && Network::parse(word).is_some() {
             return Some(format!(
-                "whether an address lies in a network says cidr_match({column}, '{word}')"
+                "test whether an address lies in a network with cidr_match({column}, '{word}')"
             ));
         }
         word.parse::<Address>()
             .is_ok()
-            .then(|| format!("an address stands in single quotes: {column} = '{word}'"))
+            .then(|| format!("write an address in single quotes: {column} = '{word}'"))
     })
 }
 
@@ -324,7 +326,7 @@ fn bare_path(words: &[&str]) -> Option<String> {
         let is_path = path.contains(['/', '~', '-', '*']) || path.contains(".pcap");
         (opens && is_path).then(|| {
             format!(
-                "the names of files stand in single quotes: {} '{path}'",
+                "write file names in single quotes: {} '{path}'",
                 before.to_uppercase()
             )
         })
@@ -377,7 +379,7 @@ fn half_clause(words: &[&str]) -> Option<String> {
                 return Some(format!("write {word} BY"));
             }
             "BETWEEN" if next.is_some() && !words.iter().skip(at).any(|it| is(Some(it), "and")) => {
-                return Some("both ends stand behind BETWEEN: BETWEEN 5 AND 10".to_owned());
+                return Some("BETWEEN takes both ends: BETWEEN 5 AND 10".to_owned());
             }
             _ => {}
         }
@@ -398,7 +400,7 @@ fn order(words: &[&str]) -> Option<String> {
     let is_one = clauses.iter().filter(|clause| **clause == 0).count() == 1;
     let is_wrong = !clauses.is_sorted();
     (is_one && is_wrong).then(|| {
-        "clauses stand in this order: SELECT, FROM, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT"
+        "write clauses in this order: SELECT, FROM, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT"
             .to_owned()
     })
 }
@@ -418,7 +420,7 @@ mod tests {
         for (sql, part) in [
             ("SELCT 1", "did you mean SELECT?"),
             ("SELECT 1; SELEC 2", "did you mean SELECT?"),
-            ("SUMMARIZE 'x.pcap'", "there is no SUMMARIZE"),
+            ("SUMMARIZE 'x.pcap'", "SUMMARIZE is not supported"),
             (
                 "tcp.port == 443 && ip",
                 "weir filter 'tcp.port == 443 && ip'",
@@ -450,7 +452,7 @@ mod tests {
             ),
             (
                 "SELECT ip.src ip.dst frame.len FROM 'x'",
-                "a comma parts columns: SELECT ip.src, ip.dst",
+                "separate columns by commas: SELECT ip.src, ip.dst",
             ),
             ("SELECT 1 FROM 'x' WHERE port 53", "port.any = 53"),
             ("SELECT 1 FROM 'x' WHERE tcp port 80", "tcp.port = 80"),
@@ -489,13 +491,13 @@ mod tests {
             ),
             (
                 "SELECT 1 FROM 'x' LIMIT 3 WHERE tcp.port = 1",
-                "clauses stand in this order",
+                "write clauses in this order",
             ),
             (
                 "SELECT 1 FROM 'x' tcp.port = 1",
-                "conditions stand behind WHERE",
+                "write conditions after WHERE",
             ),
-            ("SELECT 'it's' FROM x", "a ' within it is written twice"),
+            ("SELECT 'it's' FROM x", "write a ' within it twice"),
         ] {
             let Err(error) = Statement::parse(sql) else {
                 panic!("{sql} is SQL");

@@ -67,15 +67,15 @@ impl Sample {
         let draw = match (&quantity.unit, quantity.parenthesized) {
             (Some(TableSampleUnit::Rows), _) => {
                 if name.is_some() {
-                    let message = "a number of rows is drawn without BERNOULLI or SYSTEM";
+                    let message = "write a number of rows without BERNOULLI or SYSTEM";
                     return Err(Error::new(ErrorKind::Plan, message).with_hint(EXAMPLES));
                 }
                 Draw::Count(count(size)?)
             }
             // SAMPLE 0.1 of ClickHouse is a part of one; what stands in parentheses is per cent.
-            (None, false) => draw(by_blocks, part(size, 1.0, "part of one")?),
+            (None, false) => draw(by_blocks, part(size, 1.0, "as a fraction")?),
             (Some(TableSampleUnit::Percent) | None, _) => {
-                draw(by_blocks, part(size, 100.0, "per cent")?)
+                draw(by_blocks, part(size, 100.0, "percent")?)
             }
         };
         let seed = match seed {
@@ -163,4 +163,4 @@ fn refused(what: &str) -> Error {
     Error::new(ErrorKind::Plan, format!("not supported: {what}")).with_hint(EXAMPLES)
 }
 
-const EXAMPLES: &str = "TABLESAMPLE (10 PERCENT), TABLESAMPLE (500 ROWS), TABLESAMPLE SYSTEM (5) REPEATABLE (42) are understood";
+const EXAMPLES: &str = "TABLESAMPLE (10 PERCENT), TABLESAMPLE (500 ROWS), TABLESAMPLE SYSTEM (5) REPEATABLE (42) are supported";

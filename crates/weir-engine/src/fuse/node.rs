@@ -153,7 +153,7 @@ impl FusedAggregate {
         }
         if let Some(bytes) = self.partial_bytes {
             let mebibytes = bytes as f64 / f64::from(1 << 20);
-            write!(f, "{separate}gives groups at={mebibytes:.1} MiB")?;
+            write!(f, "{separate}emits groups at={mebibytes:.1} MiB")?;
         }
         self.explain_groups(separate, f)
     }

@@ -174,7 +174,7 @@ impl Work {
             ));
         };
         let changed = || {
-            let message = format!("{}: it is not what it was when it was cut", source.shown());
+            let message = format!("{}: it has changed since it was split", source.shown());
             DataFusionError::Execution(message)
         };
         let parts = Parts::new(source, of).map_err(|_| changed())?;

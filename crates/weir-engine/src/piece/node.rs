@@ -589,7 +589,7 @@ impl Named {
         }
         if let Err(error) = std::fs::metadata(&place) {
             return exec_err!(
-                "{} cannot be read by the machine that was to read it: {error}",
+                "{} cannot be read by the executor: {error}",
                 weir_capture::shown(&place)
             );
         }

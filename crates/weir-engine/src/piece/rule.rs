@@ -229,13 +229,13 @@ impl Cut {
     /// Why all sources of a scan are one piece; `None` where each may be one.
     fn why_whole(&self, scan: &CaptureScan) -> Option<&'static str> {
         if !scan.is_plain() {
-            return Some("conversations may go on from file to file");
+            return Some("conversations may continue across files");
         }
         if scan.limit().is_some() {
-            return Some("the first rows are asked for");
+            return Some("the number of rows is limited");
         }
         if self.in_order {
-            return Some("a value hangs on the order of the rows");
+            return Some("a value depends on the order of the rows");
         }
         let mut asks_messages = false;
         if let Some(predicate) = scan.predicate() {
@@ -243,7 +243,7 @@ impl Cut {
                 &mut |filter| asks_messages |= filter.has_messages();
             predicate.visit_filters(visit);
         }
-        asks_messages.then_some("a display filter asks for messages")
+        asks_messages.then_some("a display filter needs messages")
     }
 
     fn pieces(
@@ -384,7 +384,7 @@ impl SendAway {
                 vec![Piece::Whole(Vec::new())],
                 std::env::current_dir().unwrap_or_default(),
                 WHOLE,
-                "one machine answers the whole statement: its plan does not fall into pieces"
+                "one machine answers the whole statement: its plan cannot be split into pieces"
                     .to_owned(),
             )?);
             if let Some(sent) = self.cluster.sent(&whole) {

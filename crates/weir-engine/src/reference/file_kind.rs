@@ -81,7 +81,7 @@ pub(super) fn kind_of(path: &Location) -> Result<FileKind, Error> {
     if start.is_empty() {
         let message = format!("{path} is empty");
         return Err(Error::new(ErrorKind::Source, message).with_hint(
-            "a capture has a header even when it has no packets: was it written whole?",
+            "a capture has a header even when it has no packets: was it written completely?",
         ));
     }
     if let Some((name, hint)) = weir_capture::other_compression(&start) {

@@ -23,7 +23,7 @@ impl Resolver<'_> {
         let failed = |path: &Path, error: &weir_capture::Error| {
             let message = format!("{}: {error}", shown(path));
             Error::new(ErrorKind::Source, message).with_hint(
-                "fetch it again; 'zip -FF FILE --out NEW' saves what is whole of a damaged one",
+                "download it again; 'zip -FF FILE --out NEW' recovers the intact members of a damaged one",
             )
         };
         if !Path::new(&address).exists()
@@ -103,7 +103,7 @@ impl Resolver<'_> {
             if let [one] = all.as_slice() {
                 kind_of(one)?;
             }
-            let message = format!("{place} has no capture, nor another file that is read");
+            let message = format!("{place} has no capture and no other file that can be read");
             let hint = format!(
                 "'{place}/*/*' looks in the folders of a folder, '{place}/**' in all of them"
             );
@@ -121,8 +121,8 @@ impl Resolver<'_> {
             others.truncate(NAMES_TOLD);
             let more = if count > NAMES_TOLD { ", …" } else { "" };
             let what = match is_of_captures {
-                true => "no captures",
-                false => "not what the first is",
+                true => "not captures",
+                false => "not of the format of the first",
             };
             self.scan_report.add_notes(vec![format!(
                 "{place}: {count} of {} files are {what} and were left out: {}{more}",

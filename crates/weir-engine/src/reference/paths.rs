@@ -14,7 +14,7 @@ pub(super) fn log_paths(patterns: &[String], root: Option<&Root>) -> Result<Vec<
     for pattern in patterns {
         if is_remote(pattern) {
             let message = format!("{pattern}: logs are read from local files");
-            return Err(Error::new(ErrorKind::Source, message).with_hint("fetch it first"));
+            return Err(Error::new(ErrorKind::Source, message).with_hint("download it first"));
         }
         named.extend(expand(pattern, root)?);
     }
@@ -45,20 +45,20 @@ pub(super) fn look_at_path(path: &str) -> Result<(), Error> {
     if path.len() > PATH_BYTES_MAX {
         let len = path.len();
         return limit(format!(
-            "a path has {len} bytes, and {PATH_BYTES_MAX} is the most"
+            "a path has {len} bytes, and the limit is {PATH_BYTES_MAX}"
         ));
     }
     let steps = || path.split(std::path::is_separator);
     let walks = steps().filter(|step| *step == "**").count();
     if walks > WALKS_MAX {
         return limit(format!(
-            "a path has {walks} times **, and {WALKS_MAX} is the most"
+            "a path has ** {walks} times, and the limit is {WALKS_MAX}"
         ));
     }
     let wild = steps().filter(|step| step.contains('*')).count();
     if wild > WILD_MAX {
         return limit(format!(
-            "a path has * in {wild} of its names, and {WILD_MAX} is the most"
+            "a path has * in {wild} of its names, and the limit is {WILD_MAX}"
         ));
     }
     Ok(())

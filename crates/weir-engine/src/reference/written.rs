@@ -119,14 +119,14 @@ impl Reference {
         if is_live && !texts.is_empty() {
             return Err(Error::new(
                 ErrorKind::Plan,
-                format!("{name}(live, …): packets that are still to come are read alone"),
+                format!("{name}(live, …): live packets cannot be read together with captures"),
             )
-            .with_hint("UNION ALL puts rows of captures beside them"));
+            .with_hint("use UNION ALL to add rows of captures"));
         }
         match name {
             "records" | "clf" if reads.dedup => Err(Error::new(
                 ErrorKind::Plan,
-                format!("{name} has no argument dedup: packets are compared, and nothing else"),
+                format!("{name} has no argument dedup: only packets are compared"),
             )),
             "packets" if is_live || !texts.is_empty() => Ok(Some(Self::Packets(texts, reads))),
             "clf" if !texts.is_empty() => Ok(Some(Self::Clf(texts))),
@@ -163,7 +163,7 @@ fn unknown_function(name: &str) -> Error {
         (None, None) => {
             let known: Vec<&str> = functions().collect();
             format!(
-                "there are {}; a file of its own stands in FROM 'x.parquet'",
+                "the functions are {}; other files are read with FROM 'x.parquet'",
                 known.join(", ")
             )
         }
@@ -207,7 +207,7 @@ impl Reads {
                 return Err(match near.first() {
                     Some(near) => error.with_hint(format!("did you mean {near} => …?")),
                     None => error.with_hint(
-                        "merge => true, sorted => true, follow => true, dedup => true and lateness => INTERVAL '1 second' are known",
+                        "the arguments are merge => true, sorted => true, follow => true, dedup => true and lateness => INTERVAL '1 second'",
                     ),
                 });
             }

@@ -378,7 +378,7 @@ impl Iterator for ConsumerRows {
                 if sources.iter().any(Source::is_stdin) {
                     self.own = None;
                     return Some(Err(DataFusionError::Execution(format!(
-                        "standard input can be read only once, and more than {} MiB of it wait to be used a second time: keep it in a file first",
+                        "standard input can be read only once, and more than {} MiB of it wait to be used a second time: save it to a file first",
                         QUEUED_MAX >> 20,
                     ))));
                 }

@@ -151,7 +151,7 @@ impl DisplayAs for WindowAggregate {
             write!(f, "{separate}computes{assign}{}", names.join(", "))?;
         }
         let leave = match self.streaming {
-            true => "when their window is over",
+            true => "when their window ends",
             false => "at the end",
         };
         write!(f, "{separate}groups leave{assign}{leave}")

@@ -121,7 +121,7 @@ pub(crate) fn check_hop(size: i64, slide: i64) -> Result<()> {
     let windows = size.div_euclid(slide);
     if windows > HOPS_MAX {
         return plan_err!(
-            "each record would be in {windows} windows, more than {HOPS_MAX}; take a longer slide"
+            "each record would be in {windows} windows, more than {HOPS_MAX}; use a longer slide"
         );
     }
     Ok(())
@@ -158,7 +158,7 @@ impl ScalarUDFImpl for WindowFunction {
             return Ok(window.clone());
         }
         if self.name != TUMBLE {
-            return exec_err!("{} must stand in GROUP BY, by itself", self.name);
+            return exec_err!("{} must be in GROUP BY, by itself", self.name);
         }
         let [times, size] = args.args.as_slice() else {
             return exec_err!("tumble got {} arguments", args.args.len());

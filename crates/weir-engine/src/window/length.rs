@@ -26,9 +26,7 @@ pub(crate) fn length(window: &DataType, value: &ScalarValue, what: &str) -> Resu
         _ => false,
     };
     let length = if is_time && has_months {
-        return plan_err!(
-            "{what} cannot have months or years, which are not all of one length; write days"
-        );
+        return plan_err!("{what} cannot have months or years, whose length varies; write days");
     } else if is_time && is_interval(value) {
         nanoseconds(value)
     } else if !is_time && value.data_type().is_integer() {

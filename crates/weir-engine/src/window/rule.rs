@@ -223,7 +223,7 @@ fn in_sequence(plan: &Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> 
     if below.downcast_ref::<CaptureScan>().is_none() && below.downcast_ref::<TimeOrder>().is_none()
     {
         return plan_err!(
-            "closed_by needs records in their order, and {} gives none; join, sort or aggregate above it",
+            "closed_by needs records in their order, which {} does not keep; join, sort or aggregate above it",
             below.name()
         );
     }

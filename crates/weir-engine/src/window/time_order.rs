@@ -185,7 +185,7 @@ impl Drop for OrderWork {
             late => format!("{late} records came too late and are left out"),
         };
         self.scan_report.add_notes(vec![format!(
-            "{left_out}: more than {lateness:?} after later ones; a longer lateness waits for such"
+            "{left_out}: more than {lateness:?} after later ones; a longer lateness includes them"
         )]);
     }
 }

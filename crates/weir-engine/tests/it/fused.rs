@@ -264,7 +264,7 @@ fn groups_in_parts_give_what_datafusion_gives() {
         assert_eq!(sorted(&limited, &sql), expected, "{sql}");
         assert_eq!(sorted(&parallel, &sql), expected, "{sql}");
         let plan = limited.rows(&format!("EXPLAIN {sql}")).unwrap().rows;
-        assert!(plan.join("\n").contains("gives groups at=1.0 MiB"), "{sql}");
+        assert!(plan.join("\n").contains("emits groups at=1.0 MiB"), "{sql}");
     }
     // DataFusion computes aggregates that cannot be merged from parts.
     let distinct = format!("SELECT proto, count(DISTINCT ip.src) FROM {files} GROUP BY 1");

@@ -279,7 +279,7 @@ fn live_stands_alone_and_for_an_interface() {
     assert!(failure.hint().unwrap().contains("weir live -i"));
     let (options, _) = live("demo/voip.pcap");
     let failure = rows(&options, "SELECT * FROM sip(live, 'demo/voip.pcap')").unwrap_err();
-    assert!(failure.to_string().contains("read alone"));
+    assert!(failure.to_string().contains("read together"));
     // Packets come by once.
     let twice =
         "SELECT count(*) FROM sip(live) s JOIN calls(live) c ON s.sip.call_id = c.sip.call_id";

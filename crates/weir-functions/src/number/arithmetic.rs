@@ -206,8 +206,8 @@ impl ScalarUDFImpl for Negative {
                 | DataType::Duration(_)
                 | DataType::Null),
             ] => Ok(kind.clone()),
-            [kind] => plan_err!("- stands in front of numbers and intervals, not of {kind}"),
-            _ => exec_err!("a sign stands in front of one value"),
+            [kind] => plan_err!("- takes a number or an interval, not {kind}"),
+            _ => exec_err!("a sign takes one value"),
         }
     }
 

@@ -30,10 +30,11 @@ pub(super) fn look_at_select(select: &Select) -> Result<(), Error> {
 pub(super) fn look_at_sets<'e>(exprs: impl Iterator<Item = &'e Expr>) -> Result<(), Error> {
     match product(exprs) {
         0..=SETS_MAX => Ok(()),
-        _ => Err(limit(format!(
-            "GROUP BY asks for more than {SETS_MAX} sets of columns"
-        ))
-        .with_hint("CUBE of n columns is 2^n sets; GROUPING SETS names those that are wanted")),
+        _ => Err(
+            limit(format!("GROUP BY has more than {SETS_MAX} grouping sets")).with_hint(
+                "CUBE of n columns is 2^n sets; GROUPING SETS lists only those that are needed",
+            ),
+        ),
     }
 }
 
@@ -89,7 +90,7 @@ pub(super) fn look_at_arguments(function: &Function) -> Result<(), Error> {
         Size::Known(number) if number <= *most => Ok(()),
         Size::Later => Ok(()),
         _ => Err(limit(format!(
-            "argument {} of {name} is a number up to {most}",
+            "argument {} of {name} must be a number up to {most}",
             place + 1
         ))),
     }
@@ -111,7 +112,7 @@ fn look_at_frame(spec: &WindowSpec) -> Result<(), Error> {
             && rows > FRAME_MAX
         {
             return Err(limit(format!(
-                "a frame begins or ends {FRAME_MAX} rows away at most"
+                "a window frame begins or ends at most {FRAME_MAX} rows away"
             ))
             .with_hint("UNBOUNDED PRECEDING and UNBOUNDED FOLLOWING have no number"));
         }

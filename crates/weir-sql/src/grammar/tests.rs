@@ -177,10 +177,7 @@ const CLAUSES: &[(&str, &str)] = &[
     ),
     ("SELECT sum(a) IGNORE NULLS FROM t", "NULLS of sum"),
     ("SELECT sum(a) RESPECT NULLS OVER () FROM t", "NULLS of sum"),
-    (
-        "SELECT quantile(0.5)(a) FROM t",
-        "in front of the arguments",
-    ),
+    ("SELECT quantile(0.5)(a) FROM t", "before the arguments"),
     ("SELECT array(SELECT 1)", "a query as the arguments"),
     (
         "SELECT sum(a) OVER (w ORDER BY b) FROM t WINDOW w AS (PARTITION BY c)",
@@ -572,15 +569,15 @@ fn what_sizes_something_has_a_limit() {
         ),
         (
             "SELECT sum(v) OVER (ROWS BETWEEN 18446744073709551615 PRECEDING AND CURRENT ROW) FROM t",
-            "a frame begins",
+            "frame begins",
         ),
         (
             "SELECT sum(v) OVER (ROWS BETWEEN CURRENT ROW AND 18446744073709551615 FOLLOWING) FROM t",
-            "a frame begins",
+            "frame begins",
         ),
         (
             "SELECT sum(v) OVER w FROM t WINDOW w AS (GROUPS 4294967296 PRECEDING)",
-            "a frame begins",
+            "frame begins",
         ),
         (
             "SELECT 1 FROM t GROUP BY CUBE (a, b, c, d, e, f, g, h, i, j, k, l, m)",
