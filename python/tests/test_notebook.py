@@ -131,7 +131,7 @@ def test_a_chart_says_what_it_leaves_out() -> None:
     for query in ("SELECT 1 AS n WHERE false", "SELECT 'a' AS name", "SELECT [1, 2] AS l, 'x' AS y"):
         with pytest.raises(ValueError):
             weir.sql(query).plot()
-    with pytest.raises(ValueError, match="no form of a chart"):
+    with pytest.raises(ValueError, match="not the name of a chart"):
         nulls.save("x.gif")
 
 

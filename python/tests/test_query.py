@@ -131,12 +131,12 @@ def test_files_are_written(tmp_path: Path) -> None:
     assert written > 0
     assert weir.sql(f"SELECT count(*) FROM '{capture}'").fetchall() == [(written,)]
     # A capture that is there is not lost.
-    with pytest.raises(weir.SourceError, match="stays as it is"):
+    with pytest.raises(weir.SourceError, match="is not replaced"):
         weir.sql(packets, p=5060).to_pcap(capture)
     assert weir.sql(packets, p=5060).to_pcap(capture, overwrite=True) == written
-    with pytest.raises(weir.RunError, match="no name of a capture"):
+    with pytest.raises(weir.RunError, match="not the name of a capture"):
         weir.sql(packets, p=5060).to_pcap(tmp_path / "out.txt")
-    with pytest.raises(weir.SourceError, match="stays as it is"):
+    with pytest.raises(weir.SourceError, match="is not replaced"):
         weir.sql(query).to_parquet(capture)
     assert weir.sql(f"SELECT count(*) FROM '{capture}'").fetchall() == [(written,)]
     copied = weir.sql(f"COPY ({query}) TO '{tmp_path / 'copy.parquet'}'")

@@ -18,7 +18,7 @@ def demo(folder: str | os.PathLike[str] = "demo") -> dict[str, str]:
 
     >>> import weir
     >>> weir.demo()["demo/call.pcap"]
-    'a call with its voice, of which the way back suffers for a third'
+    'a call with its audio, one direction of which loses packets for a third of the call'
     """
     target = Path(folder)
     samples = _weir.demo()

@@ -169,7 +169,7 @@ class Result:
         number of packets. A capture that is there stays unless ``overwrite`` says otherwise."""
         target = os.fspath(path)
         if not target.endswith((".pcap", ".pcapng", ".cap", ".pcap.gz", ".pcap.zst")):
-            raise RunError(f"{target} is no name of a capture", "name it x.pcap or x.pcapng")
+            raise RunError(f"{target} is not the name of a capture", "name it x.pcap or x.pcapng")
         return self._copied(target, None, overwrite)
 
     def _copied(self, path: str, stored_as: str | None, overwrite: bool) -> int:

@@ -75,7 +75,7 @@ class Study:
             "data": {"values": values},
             "mark": {"type": "point", "tooltip": True},
             "encoding": {
-                "x": {"field": "memory", "type": "quantitative", "title": "KiB a connection"},
+                "x": {"field": "memory", "type": "quantitative", "title": "KiB per connection"},
                 "y": {
                     "field": "ratio",
                     "type": "quantitative",

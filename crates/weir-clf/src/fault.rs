@@ -58,9 +58,11 @@ impl FaultKind {
             Self::Separator => "a separator is missing or out of place",
             Self::Time => "the time cannot be read",
             Self::Flags => "the flags cannot be read",
-            Self::Field => "a field is missing or no number",
+            Self::Field => "a field is missing or is not a number",
             Self::Optional => "an optional field cannot be read",
-            Self::OptionalLength => "an optional field's length is not that of its value",
+            Self::OptionalLength => {
+                "the length of an optional field differs from that of its value"
+            }
             Self::Limit => "the record is longer than the limit",
             Self::Zeros => "zeros instead of a record",
             Self::Json => "not a JSON object that is a record",

@@ -39,7 +39,7 @@ pub enum Loss {
 const COUNT: usize = 14;
 
 const ALL: [(Loss, &str); COUNT] = [
-    (Loss::Time, "times cut to the form's unit"),
+    (Loss::Time, "times truncated to the unit of the format"),
     (Loss::CSeqNumber, "CSeq numbers left out"),
     (Loss::Transport, "transports left out"),
     (Loss::Direction, "directions left out"),
@@ -48,7 +48,10 @@ const ALL: [(Loss, &str); COUNT] = [
     (Loss::Field, "fields left out"),
     (Loss::User, "authenticated users left out"),
     (Loss::Optional, "optional fields left out"),
-    (Loss::Cut, "fields cut to the form's longest"),
+    (
+        Loss::Cut,
+        "fields truncated to the longest that the format allows",
+    ),
     (Loss::Escaped, "fields with bytes that had to be escaped"),
     (Loss::Unresolved, "'+' without a known transaction"),
     (Loss::Unparsable, "unparsable fields written as absent"),

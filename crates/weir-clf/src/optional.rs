@@ -149,7 +149,7 @@ pub struct NotBase64;
 
 impl std::fmt::Display for NotBase64 {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the optional field is not base64, as it says")
+        f.write_str("the optional field is marked as base64, but is not valid base64")
     }
 }
 

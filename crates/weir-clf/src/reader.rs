@@ -168,10 +168,7 @@ impl<R: Read> Reader<R> {
         let form = Form::of(bytes);
         self.form = form;
         form.map(Some).ok_or_else(|| {
-            io::Error::new(
-                io::ErrorKind::InvalidData,
-                "begins like no form of a SIP log",
-            )
+            io::Error::new(io::ErrorKind::InvalidData, "does not begin like a SIP log")
         })
     }
 

@@ -223,7 +223,7 @@ impl Frames {
         let bytes = u64::from(count).saturating_mul(entry);
         let begin = at
             .checked_sub(bytes)
-            .ok_or_else(|| bad("has a seek table that is cut"))?;
+            .ok_or_else(|| bad("has a truncated seek table"))?;
         let mut table = vec![0; usize::try_from(bytes).unwrap_or(0)];
         file.read_exact_at(&mut table, begin)?;
         let (mut file_at, mut log_at) = (0_u64, 0_u64);
@@ -239,7 +239,7 @@ impl Frames {
             starts.push((file_at, log_at));
         }
         if file_at > begin {
-            return Err(bad("has a seek table that leads beyond its end"));
+            return Err(bad("has a seek table that points beyond its end"));
         }
         Ok(Self {
             starts,
@@ -301,7 +301,7 @@ fn decompress(file: &File, from: u64, to: u64, plain: usize) -> io::Result<Vec<u
     if out.len() != plain {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "has a frame of another length",
+            "has a frame of the wrong length",
         ));
     }
     Ok(out)

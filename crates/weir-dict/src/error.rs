@@ -59,7 +59,7 @@ impl fmt::Display for AllocError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
             AllocErrorKind::Refused => write!(f, "no memory for {} bytes", self.layout.size()),
-            AllocErrorKind::TooLarge => f.write_str("more memory needed than there are addresses"),
+            AllocErrorKind::TooLarge => f.write_str("the memory needed exceeds the address space"),
         }
     }
 }

@@ -253,7 +253,7 @@ mod tests {
                 "!/1[1.2.3.4]\nT=1{C=-{MF=a}}",
                 &[(
                     Error,
-                    "expected white space behind the version, found `[1.2.3.4]` at line 1, column 4",
+                    "expected white space after the version, found `[1.2.3.4]` at line 1, column 4",
                 )],
             ),
             (

@@ -52,7 +52,7 @@ pub fn write_tpkt(message: &[u8], out: &mut Vec<u8>) -> Result<(), crate::Error>
     let Ok(len) = u16::try_from(message.len().saturating_add(TPKT_HEADER)) else {
         return Err(crate::Error::new(
             ErrorKind::NotEncodable,
-            "more octets than a TPKT header can say",
+            "more octets than the length of a TPKT header allows",
         ));
     };
     let [high, low] = len.to_be_bytes();

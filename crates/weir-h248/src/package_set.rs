@@ -51,10 +51,10 @@ impl<N: Copy + Ord> NameSpace<N> {
     fn add(&mut self, number: N, name: String, value: Option<ValueType>) -> Result<(), String> {
         let lower = name.to_ascii_lowercase();
         if self.by_name.contains_key(&lower) {
-            return Err(format!("{name} is there already"));
+            return Err(format!("{name} is defined twice"));
         }
         if let Some((other, _)) = self.by_number.get(&number) {
-            return Err(format!("{name} has the number of {other}"));
+            return Err(format!("{name} has the same number as {other}"));
         }
         self.by_name.insert(lower, number);
         self.by_number.insert(number, (name, value));
@@ -152,17 +152,17 @@ impl PackageSet {
         let name = words.next().ok_or("a name is missing")?.to_owned();
         if !is_name(&name) {
             return Err(format!(
-                "{name} is no name: a letter, then letters, digits and _, up to 64"
+                "{name} is not a valid name: a letter, then letters, digits and _, up to 64 characters"
             ));
         }
         let number = words.next().ok_or("a number is missing")?;
         let number = integer(number)
             .and_then(|number| u16::try_from(number).ok())
             .filter(|number| *number < 0xffff)
-            .ok_or_else(|| format!("{number} is no number below 0xffff"))?;
+            .ok_or_else(|| format!("{number} is not a number below 0xffff"))?;
         let value = value_type(&mut words)?;
         if let Some(word) = words.next() {
-            return Err(format!("{word} has no place here"));
+            return Err(format!("unexpected {word}"));
         }
         let kind = match what {
             "package" => {
@@ -186,7 +186,7 @@ impl PackageSet {
             "statistic" => Kind::Statistic,
             _ => {
                 return Err(format!(
-                    "{what} is none of package, property, event, signal, statistic, parameter"
+                    "expected package, property, event, signal, statistic or parameter, found {what}"
                 ));
             }
         };
@@ -284,11 +284,13 @@ fn value_type(words: &mut Words<'_>) -> Result<Option<ValueType>, String> {
             ValueType::Enumeration(names)
         }
         "list" => match value_type(words)? {
-            Some(ValueType::List(_)) => return Err("a list has no lists in it".to_owned()),
+            Some(ValueType::List(_)) => {
+                return Err("a list cannot have lists as elements".to_owned());
+            }
             Some(element) => ValueType::List(Box::new(element)),
-            None => return Err("list is missing the type of its elements".to_owned()),
+            None => return Err("the element type of the list is missing".to_owned()),
         },
-        _ => return Err(format!("{word} is no type of values")),
+        _ => return Err(format!("{word} is not a type of values")),
     }))
 }
 
@@ -310,7 +312,7 @@ fn integer_type(words: &mut Words<'_>, min: i64, max: i64) -> Result<ValueType, 
         };
         match (end(from, min), end(to, max)) {
             (Some(from), Some(to)) if from <= to => (low, high) = (from, to),
-            _ => return Err(format!("{word} is no range of the type")),
+            _ => return Err(format!("{word} is not a range of the type")),
         }
     }
     Ok(ValueType::Integer {
@@ -324,6 +326,6 @@ fn named_number(word: &str) -> Result<(String, i64), String> {
     let named = word.split_once('=');
     match named.and_then(|(name, number)| Some((name.to_owned(), integer(number)?))) {
         Some((name, number)) if !name.is_empty() => Ok((name, number)),
-        _ => Err(format!("{word} is no name=number")),
+        _ => Err(format!("expected name=number, found {word}")),
     }
 }

@@ -57,7 +57,7 @@ impl Collector {
                 ErrorKind::System,
                 format!("cannot listen on {address}: {error}"),
             )
-            .with_hint("an address of this machine and a port that is free, such as 127.0.0.1:9060")
+            .with_hint("use an address of this machine and a free port, such as 127.0.0.1:9060")
         };
         let tcp = TcpListener::bind(address).map_err(failed)?;
         let address = tcp.local_addr().map_err(failed)?;

@@ -44,13 +44,11 @@ impl Error {
     #[cfg(target_os = "linux")]
     pub(crate) fn system(what: &str, source: io::Error) -> Self {
         let error = match source.kind() {
-            io::ErrorKind::PermissionDenied => Self::new(
-                ErrorKind::Permission,
-                format!("{what}: {source}"),
-            )
-            .with_hint(
-                "`sudo setcap cap_net_raw+ep $(which weir)` allows it without root, once for all",
-            ),
+            io::ErrorKind::PermissionDenied => {
+                Self::new(ErrorKind::Permission, format!("{what}: {source}")).with_hint(
+                    "`sudo setcap cap_net_raw+ep $(which weir)` allows it permanently without root",
+                )
+            }
             _ => Self::new(ErrorKind::System, format!("{what}: {source}")),
         };
         Self {

@@ -117,7 +117,7 @@ impl RowReader {
     /// Reads a batch: the reader comes back unless it was interrupted.
     fn pull(self, py: Python<'_>) -> (Option<Self>, PyResult<Option<RecordBatch>>) {
         if self.process != std::process::id() {
-            let message = "this result was begun in another process, whose threads are not here";
+            let message = "this result was started in another process, whose threads do not exist in this one";
             let error = failure(
                 ErrorClass::Run,
                 message,

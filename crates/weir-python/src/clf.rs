@@ -21,7 +21,10 @@ fn form_of(name: &str) -> PyResult<Form> {
     let known = Form::ALL.into_iter().find(|form| form.name() == name);
     known.ok_or_else(|| {
         let names: Vec<&str> = Form::ALL.iter().map(|form| form.name()).collect();
-        PyValueError::new_err(format!("no form {name:?}: {}", names.join(", ")))
+        PyValueError::new_err(format!(
+            "unknown format {name:?}: expected one of {}",
+            names.join(", ")
+        ))
     })
 }
 

@@ -19,7 +19,8 @@ pub(crate) fn demo(py: Python<'_>) -> PyResult<Vec<Sample<'_>>> {
         .map(|(file, bytes)| (file.file_name, file.what, PyBytes::new(py, &bytes)))
         .collect();
     let (call, _) = call_pcap().map_err(failed)?;
-    let what = "a call with its voice, of which the way back suffers for a third";
+    let what =
+        "a call with its audio, one direction of which loses packets for a third of the call";
     samples.push(("call.pcap", what, PyBytes::new(py, &call)));
     Ok(samples)
 }

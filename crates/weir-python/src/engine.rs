@@ -141,8 +141,8 @@ impl Engine {
     /// Makes a table of anything that gives a stream of Arrow's.
     fn register(&self, name: &str, table: &Bound<'_, PyAny>) -> PyResult<()> {
         if !table.hasattr("__arrow_c_stream__")? {
-            let message = format!("{name} gives no Arrow stream (__arrow_c_stream__)");
-            let hint = "pyarrow, Polars, DuckDB and pandas 2.2 have tables that do";
+            let message = format!("{name} has no Arrow stream (__arrow_c_stream__)");
+            let hint = "tables of pyarrow, Polars, DuckDB and pandas 2.2 have one";
             return Err(failure(ErrorClass::Plan, &message, Some(hint)));
         }
         let broken = |error: &dyn std::fmt::Display| {

@@ -27,7 +27,7 @@ fn target(name: &str) -> PyResult<(Encoding, EncodeOptions)> {
         }
         other => {
             let message = format!(
-                "no encoding {other:?}: pretty, compact, ber, per, erl, erl-mc, erl-z or erl-mc-z"
+                "unknown encoding {other:?}: expected pretty, compact, ber, per, erl, erl-mc, erl-z or erl-mc-z"
             );
             return Err(PyValueError::new_err(message));
         }
@@ -98,7 +98,7 @@ pub(crate) fn h248_show(
     });
     let shown = shown.map_err(|error: weir_h248::Error| refused(&error))?;
     shown.ok_or_else(|| {
-        let message = format!("no view {view:?}: pretty, compact, json or tree");
+        let message = format!("unknown view {view:?}: expected pretty, compact, json or tree");
         PyValueError::new_err(message)
     })
 }

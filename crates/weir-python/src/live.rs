@@ -49,7 +49,7 @@ impl Feed for InterfaceFeed {
     fn start(&self, wanted: Option<&Predicate>) -> io::Result<Box<dyn Read + Send>> {
         let interface = lock(&self.interface).take();
         let interface = interface.ok_or_else(|| {
-            io::Error::other("packets of an interface can be read once in a statement")
+            io::Error::other("packets of an interface can be read only once in a statement")
         })?;
         let filter = wanted
             .and_then(|wanted| bpf::compile(wanted, LinkType(interface.link_type())))

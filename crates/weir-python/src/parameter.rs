@@ -25,7 +25,7 @@ fn parameter(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Parameter> {
     if value.is_instance_of::<PyInt>() {
         let wide: i128 = value
             .extract()
-            .map_err(|_| PyOverflowError::new_err("a number of a query has 128 bits at most"))?;
+            .map_err(|_| PyOverflowError::new_err("an integer parameter has 128 bits at most"))?;
         return Ok(Parameter::Integer(wide));
     }
     if value.is_instance_of::<PyFloat>() {

@@ -36,7 +36,13 @@ fn runtime(_py: Python<'_>) -> PyResult<Arc<Runtime>> {
         .thread_stack_size(stack_bytes)
         .thread_name("weir")
         .build()
-        .map_err(|error| failure(ErrorClass::Run, &format!("no threads: {error}"), None))?;
+        .map_err(|error| {
+            failure(
+                ErrorClass::Run,
+                &format!("cannot start threads: {error}"),
+                None,
+            )
+        })?;
     let runtime = Arc::new(runtime);
     let threads = Threads {
         process,
@@ -89,7 +95,7 @@ pub(crate) fn wait<T: Send + 'static>(
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {
-                let message = "a thread of the query ended before its work";
+                let message = "a thread of the query ended unexpectedly";
                 return Err(failure(ErrorClass::Run, message, None));
             }
         }

@@ -68,13 +68,18 @@ impl Address {
             "gs" => StoreKind::Google,
             "az" | "azure" | "adl" | "abfs" | "abfss" => StoreKind::Azure,
             "http" | "https" => return WebAddress::parse(text).map(Self::Web),
-            _ => return Err(wrong("s3, gs, az, https and http are known")),
+            _ => {
+                return Err(wrong(
+                    "expected an address that begins with s3, gs, az, https or http",
+                ));
+            }
         };
         let (container, key) = rest.split_once('/').unwrap_or((rest, ""));
         let has_account = kind == StoreKind::Azure && !container.contains(':');
         if (container.contains('@') && !has_account) || container.contains(':') {
-            return Err(wrong("no credentials stand in the address")
-                .with_hint("they are taken from the environment, as the store's own tools do"));
+            return Err(wrong("an address cannot have credentials").with_hint(
+                "credentials come from environment variables, as with the store's own tools",
+            ));
         }
         if container.is_empty() {
             return Err(wrong("the bucket is missing: s3://bucket/key"));
@@ -142,7 +147,7 @@ impl WebAddress {
         let wrong = |what: &str| Error::new(ErrorKind::Address, text, what);
         // The error of the parser says less than this one, and could repeat a secret.
         let mut url = Url::parse(text)
-            .map_err(|_| wrong("expected an address of the web, such as https://host/path"))?;
+            .map_err(|_| wrong("expected a web address, such as https://host/path"))?;
         if url.host_str().is_none_or(str::is_empty) {
             return Err(wrong("the host is missing"));
         }
@@ -162,8 +167,7 @@ impl WebAddress {
             value.set_sensitive(true);
             authorization = Some(value);
             let cleared = url.set_username("").and_then(|()| url.set_password(None));
-            cleared
-                .map_err(|()| wrong("expected an address of the web, such as https://host/path"))?;
+            cleared.map_err(|()| wrong("expected a web address, such as https://host/path"))?;
         }
         url.set_fragment(None);
         Ok(Self { url, authorization })

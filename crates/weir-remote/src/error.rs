@@ -83,7 +83,7 @@ impl Error {
             ),
             E::NotSupported { .. } | E::NotImplemented { .. } => (
                 ErrorKind::Unsupported,
-                "the store cannot do that".to_owned(),
+                "the store does not support this operation".to_owned(),
             ),
             E::JoinError { .. } => return Self::interrupted(name),
             other => of_transport(other),
@@ -97,9 +97,7 @@ impl Error {
             ErrorKind::NotFound => Some(
                 "check the address; an empty answer of a store may also mean another region or endpoint",
             ),
-            ErrorKind::Unreachable => {
-                Some("check the network, the name of the host and the endpoint")
-            }
+            ErrorKind::Unreachable => Some("check the network, the host name and the endpoint"),
             _ => None,
         };
         made
@@ -169,18 +167,15 @@ fn of_transport(error: &object_store::Error) -> (ErrorKind, String) {
     let Some(http) = find::<HttpError>(error) else {
         return (
             ErrorKind::Server,
-            "the response of the server is not understood".to_owned(),
+            "the response of the server is not valid".to_owned(),
         );
     };
     let reason = root(http).to_string();
     match http.kind() {
-        HttpErrorKind::Timeout => (
-            ErrorKind::Unreachable,
-            "it does not answer in time".to_owned(),
-        ),
+        HttpErrorKind::Timeout => (ErrorKind::Unreachable, "no response in time".to_owned()),
         HttpErrorKind::Connect => (
             ErrorKind::Unreachable,
-            format!("it cannot be reached: {reason}"),
+            format!("the server cannot be reached: {reason}"),
         ),
         _ => (
             ErrorKind::Unreachable,
@@ -250,10 +245,10 @@ fn denied_hint(name: &str) -> Option<&'static str> {
     let (scheme, _) = name.split_once("://")?;
     Some(match scheme {
         "s3" => {
-            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are the credentials, AWS_REGION the region; AWS_SKIP_SIGNATURE=true reads what is public"
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are the credentials, AWS_REGION the region; AWS_SKIP_SIGNATURE=true reads public objects"
         }
         "gs" => {
-            "GOOGLE_APPLICATION_CREDENTIALS names the file with the credentials; GOOGLE_SKIP_SIGNATURE=true reads what is public"
+            "GOOGLE_APPLICATION_CREDENTIALS names the file with the credentials; GOOGLE_SKIP_SIGNATURE=true reads public objects"
         }
         "az" => {
             "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY, or AZURE_STORAGE_SAS_KEY, are the credentials"

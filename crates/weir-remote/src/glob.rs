@@ -125,9 +125,9 @@ fn count(seen: &mut usize, name: &str) -> Result<(), Error> {
     if *seen <= LISTED_MAX {
         return Ok(());
     }
-    let what = format!("more than {LISTED_MAX} keys are to be looked at");
+    let what = format!("the pattern covers more than {LISTED_MAX} keys");
     Err(Error::new(ErrorKind::Unsupported, name, what)
-        .with_hint("begin the pattern with the folder that they are in"))
+        .with_hint("begin the pattern with the folder of the objects"))
 }
 
 /// Whether the parts of a key match the steps.

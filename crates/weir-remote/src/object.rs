@@ -264,7 +264,7 @@ impl Inner {
                 None => Error::new(
                     ErrorKind::Server,
                     &self.name,
-                    "the answer is shorter than it says",
+                    "the response is shorter than announced",
                 ),
             });
         }

@@ -44,8 +44,8 @@ impl Settings {
             };
             let Some(setting) = setting else {
                 return Err(
-                    Error::new(ErrorKind::Address, name, "object stores have no option of this name")
-                        .with_hint("aws_region, aws_endpoint_url, google_service_account, azure_storage_account_name and others, as the variables of the environment"),
+                    Error::new(ErrorKind::Address, name, "object stores have no such option")
+                        .with_hint("options are aws_region, aws_endpoint_url, google_service_account, azure_storage_account_name and others, named like the environment variables"),
                 );
             };
             read.push((setting, value.clone()));

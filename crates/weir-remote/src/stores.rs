@@ -124,7 +124,7 @@ impl Stores {
                 let shown = address.shown();
                 let what = "this is a folder";
                 Err(Error::new(ErrorKind::NotFound, &shown, what)
-                    .with_hint("a pattern such as s3://bucket/day/*.pcap reads what is in it"))
+                    .with_hint("a pattern such as s3://bucket/day/*.pcap reads the objects in it"))
             }
             Address::Store(of) => {
                 let place = self.place(of, &of.key)?;
@@ -138,7 +138,7 @@ impl Stores {
         let address = Address::parse(text)?;
         match &self.allowed {
             Some(folders) if !folders.iter().any(|folder| address.is_below(folder)) => {
-                let what = "this place is not among those that may be read";
+                let what = "this address is outside the locations that may be read";
                 Err(Error::new(ErrorKind::Refused, &address.shown(), what))
             }
             _ => Ok(address),
@@ -209,7 +209,7 @@ impl Stores {
         let address = Address::parse(text)?;
         let shown = address.shown();
         if self.allowed.is_some() {
-            let what = "objects are read here, and not written";
+            let what = "objects cannot be written here";
             return Err(Error::new(ErrorKind::Refused, &shown, what));
         }
         match address {
@@ -220,7 +220,7 @@ impl Stores {
             Address::Web(_) => {
                 let what = "a web address cannot be written to";
                 Err(Error::new(ErrorKind::Unsupported, &shown, what)
-                    .with_hint("s3://, gs:// and az:// are written to"))
+                    .with_hint("s3://, gs:// and az:// addresses can be written to"))
             }
         }
     }

@@ -144,9 +144,9 @@ impl ObjectStore for ObjectTable {
         let meta = meta(path, &object);
         options.check_preconditions(&meta)?;
         if !options.head && !range.is_empty() && !object.0.is_ranged() {
-            let what = "its server gives no parts of it, which this kind of file is read by";
+            let what = "the server does not support range requests, which this file format needs";
             let error = Error::new(crate::ErrorKind::Unsupported, object.name(), what);
-            return Err(failed(error.with_hint("fetch it first")));
+            return Err(failed(error.with_hint("download it first")));
         }
         let stream = match options.head {
             true => stream::empty().boxed(),

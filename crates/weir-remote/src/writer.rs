@@ -218,7 +218,7 @@ impl std::fmt::Debug for RemoteFile {
 
 fn ended() -> io::Error {
     // An error of the kind `Interrupted` would be tried again.
-    io::Error::other("the program ends")
+    io::Error::other("the program is ending")
 }
 
 /// The size of a part. Stores accept 10,000 parts, so that later ones are larger.

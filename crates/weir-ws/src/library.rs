@@ -117,7 +117,8 @@ struct Lacks {
 impl Lacks {
     fn knob(&mut self, what: &str) {
         let name = self.library.name();
-        self.warnings.push(format!("{name} has no knob for {what}"));
+        self.warnings
+            .push(format!("{name} has no setting for {what}"));
     }
 }
 
@@ -198,7 +199,7 @@ fn netty(setting: Setting, lacks: &mut Lacks) -> String {
     lacks.knob("the server's own window bits (it takes what the client asks for)");
     if no_takeover {
         lacks
-            .knob("giving up takeover at the server unasked (it does when the client asks for it)");
+            .knob("disabling context takeover at the server (it does when the client asks for it)");
     }
     format!(
         "new WebSocketServerExtensionHandler(new PerMessageDeflateServerExtensionHandshaker(\n    {level},   // compressionLevel\n    true,      // allowServerWindowSize\n    {window_bits},  // preferredClientWindowSize\n    {no_takeover},  // allowServerNoContext\n    {no_takeover}   // preferredClientNoContext\n));"

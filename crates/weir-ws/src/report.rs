@@ -78,11 +78,11 @@ fn plots(page: &mut Page, study: &StudyResult, advice: &Advice) {
         };
         advice.candidates.iter().map(point).collect()
     };
-    page.heading("Ratio against memory a connection");
+    page.heading("Ratio against memory per connection");
     let memory = points(&|c| c.connection_bytes as f64 / 1024.0);
-    page.scatter(&memory, "KiB a connection", "ratio");
+    page.scatter(&memory, "KiB per connection", "ratio");
     page.heading("Ratio against CPU");
-    page.scatter(&points(&|c| c.micros), "\u{b5}s a message", "ratio");
+    page.scatter(&points(&|c| c.micros), "µs per message", "ratio");
     page.paragraph("Large dots: the Pareto front. Ring: the recommended setting.");
     page.heading("Sizes of messages");
     page.histogram(
@@ -119,7 +119,7 @@ fn front_table(page: &mut Page, advice: &Advice) {
         "ratio",
         "a connection",
         "all connections",
-        "\u{b5}s a message",
+        "µs per message",
         "fits",
     ];
     page.table(&headings, &rows);

@@ -159,7 +159,7 @@ impl Live {
         if segment.is_compressed() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "is compressed, so nothing can follow",
+                "is compressed, so nothing can be appended",
             ));
         }
         is_log_of::<N>(&segment)?;
@@ -421,7 +421,7 @@ fn is_log_of<N: Notation>(segment: &Segment) -> io::Result<()> {
         Some(form) if form == N::FORM => return Ok(()),
         Some(form) => {
             return refuse(format!(
-                "is a log of the form {}, not {}",
+                "is a log of the format {}, not {}",
                 form.name(),
                 N::FORM.name()
             ));
@@ -438,7 +438,7 @@ fn is_log_of<N: Notation>(segment: &Segment) -> io::Result<()> {
     if blank || half || N::resynchronise(&begin, 0).is_some_and(|at| is_record::<N>(&begin, at)) {
         return Ok(());
     }
-    refuse("begins like no form of a SIP log".to_owned())
+    refuse("does not begin like a SIP log".to_owned())
 }
 
 fn is_record<N: Notation>(bytes: &[u8], at: usize) -> bool {

@@ -506,7 +506,7 @@ impl Committer {
         {
             self.summary
                 .warnings
-                .push(format!("a sealed segment is not compressed: {error}"));
+                .push(format!("a sealed segment could not be compressed: {error}"));
         }
     }
 

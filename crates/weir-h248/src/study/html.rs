@@ -57,8 +57,8 @@ impl Study {
         let from = match peers.is_empty() {
             true => "",
             false => {
-                " They are the messages of Erlang/OTP's own study: its figures of then (seed) and of OTP 25 stand \
-                 beside those of weir."
+                " These are the messages of Erlang/OTP's own measurement: its original figures (seed) and those \
+                 of OTP 25 are shown next to those of weir."
             }
         };
         page.paragraph(&format!(

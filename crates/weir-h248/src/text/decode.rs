@@ -124,7 +124,7 @@ impl<'a> Parser<'a> {
         let before = self.at;
         self.skip();
         if self.strict && before == self.at {
-            return self.fail("white space behind the version");
+            return self.fail("white space after the version");
         }
         let mid = within!(self, "mId", self.mid())?;
         Ok((version, mid))

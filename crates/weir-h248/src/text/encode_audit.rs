@@ -92,7 +92,7 @@ impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
                         self.equals();
                         self.name(name);
                     }
-                    None => self.fail("a digit map to tell without its name"),
+                    None => self.fail("a digit map of an audit without its name"),
                 }
             }
             IndAuditParameter::Statistics(statistics) => self.audit_statistics(statistics),

@@ -36,7 +36,7 @@ impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
             self.command_request(command);
         }
         if first {
-            self.fail("an action without anything to do");
+            self.fail("an empty action");
         }
         self.close();
     }

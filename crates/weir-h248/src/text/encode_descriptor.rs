@@ -239,7 +239,7 @@ impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
                 self.close_with(b'}');
             }
             ([], _) if !self.style.erlang => self.raw(b"=$"),
-            _ => self.fail("values without a sign of how they are meant"),
+            _ => self.fail("values without relation, range or sublist"),
         }
     }
 

@@ -25,7 +25,7 @@ impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
                 self.request_id(id);
                 self.braces(events, Self::requested_event);
             }
-            _ => self.fail("events without the number of a request"),
+            _ => self.fail("events without a request identifier"),
         }
     }
 
@@ -156,7 +156,7 @@ impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
                 self.request_id(id);
                 self.braces(events, Self::second_requested_event);
             }
-            (None, [_, ..]) => self.fail("events without the number of a request"),
+            (None, [_, ..]) => self.fail("events without a request identifier"),
             (_, []) => {}
         }
     }

@@ -29,7 +29,7 @@ impl<'a> Parser<'a> {
     pub(super) fn request_id(&mut self) -> Res<u32> {
         match self.word()? {
             b"*" => Ok(ALL_REQUESTS),
-            digits => self.number_of(digits, u32::MAX, "the number of a request, or *"),
+            digits => self.number_of(digits, u32::MAX, "a request identifier, or *"),
         }
     }
 

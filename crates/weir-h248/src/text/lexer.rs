@@ -436,7 +436,7 @@ impl<'a> Parser<'a> {
             let tail = rest.get(from..).unwrap_or_default();
             let Some(found) = tail.iter().position(|octet| *octet == b'}') else {
                 self.at = self.input.len();
-                return self.fail("`}` behind octets");
+                return self.fail("`}` after octets");
             };
             let end = from.saturating_add(found);
             if end.checked_sub(1).and_then(|before| rest.get(before)) == Some(&b'\\') {

@@ -67,7 +67,7 @@ impl<'a> Parser<'a> {
         self.word_at = self.at.saturating_add(1);
         let inside = self.input.get(self.word_at..).unwrap_or_default();
         let Some(len) = inside.iter().take(64).position(|octet| *octet == b']') else {
-            return self.fail("`]` behind an address");
+            return self.fail("`]` after an address");
         };
         let address = inside.get(..len).unwrap_or_default().trim_ascii();
         let address = std::str::from_utf8(address).unwrap_or_default();

@@ -235,7 +235,11 @@ impl<'a> BerReader<'a> {
     fn element_slow(&mut self, rest: &mut &'a [u8]) -> Result<(u8, &'a [u8]), Stop> {
         let start = *rest;
         let Some(((tag, contents), next)) = long_element(start, 0) else {
-            return Err(self.fail(ErrorKind::Cut, start, "tag, length and as much contents"));
+            return Err(self.fail(
+                ErrorKind::Cut,
+                start,
+                "a tag, a length and contents of that length",
+            ));
         };
         *rest = next;
         Ok((tag, contents))
@@ -262,7 +266,7 @@ impl<'a> BerReader<'a> {
         self.fail(
             ErrorKind::Syntax,
             at,
-            "the constructed bit as the type has it",
+            "the constructed bit that the type requires",
         )
     }
 

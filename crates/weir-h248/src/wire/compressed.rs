@@ -626,7 +626,7 @@ impl Expander<'_> {
     /// Appends the plain form of the term that comes next.
     fn term(&mut self, r: &mut ErlReader<'_>, depth: u8) -> Result<(), Stop> {
         let Some(depth) = depth.checked_sub(1) else {
-            return Err(r.fail(ErrorKind::Limit, "terms in one another"));
+            return Err(r.fail(ErrorKind::Limit, "nested terms"));
         };
         let tuple = match r.rest {
             [SMALL_TUPLE, arity, rest @ ..] => Some((usize::from(*arity), rest)),
@@ -754,6 +754,6 @@ pub(crate) fn compress(plain: &[u8], version: u8, w: &mut ErlWriter<'_>) {
         out: w.out,
     };
     if compressor.term(plain, DEPTH_MAX).is_none() {
-        w.fail("terms in one another beyond the limit");
+        w.fail("nested terms beyond the limit");
     }
 }

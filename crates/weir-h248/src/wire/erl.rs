@@ -362,7 +362,7 @@ impl<'a> ErlReader<'a> {
     #[inline]
     pub(super) fn term(&mut self) -> Result<&'a [u8], Stop> {
         let Some((term, rest)) = split_term(self.rest) else {
-            return Err(self.fail(ErrorKind::Cut, "a whole term"));
+            return Err(self.fail(ErrorKind::Cut, "a complete term"));
         };
         self.rest = rest;
         Ok(term)

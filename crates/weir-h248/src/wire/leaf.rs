@@ -615,7 +615,7 @@ pub(crate) fn named_bits_ber_read<'a>(
             let mask = u16::MAX.checked_shr(used.min(16) as u32).unwrap_or(0);
             Ok((octet(0) << 8 | octet(1)) & !mask)
         }
-        _ => Err(r.fail(ErrorKind::Range, contents, "a string of bits")),
+        _ => Err(r.fail(ErrorKind::Range, contents, "a bit string")),
     }
 }
 

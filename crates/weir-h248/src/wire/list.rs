@@ -208,4 +208,4 @@ impl<'a, M: Wire<'a>> Wire<'a> for Embedded<M> {
     }
 }
 
-pub(crate) const DEPTH: &str = "descriptors embedded in one another";
+pub(crate) const DEPTH: &str = "nested embedded descriptors";

@@ -234,7 +234,7 @@ macro_rules! component {
         if $w.cx.version >= 2 {
             $w.bit($v.is_some());
         } else if $v.is_none() {
-            $w.fail("a descriptor without the number that version 1 demands");
+            $w.fail("a descriptor without the number that version 1 requires");
         }
     };
     (per_optional $kind:ident, $v:expr, $w:ident) => {};

@@ -24,7 +24,7 @@ fn errors_say_where_and_what() {
             "2223",
             "x",
             "x {",
-            "number of a request",
+            "request identifier",
             "Transaction/Context/Modify/Events",
         ),
         (

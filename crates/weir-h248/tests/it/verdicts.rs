@@ -42,7 +42,7 @@ const REASONS: [Reason; 17] = [
         ours(it, &names)
     }),
     ("Erlang needs no separator behind the version", |it| {
-        ours(it, &["white space behind the version"])
+        ours(it, &["white space after the version"])
     }),
     ("Erlang does not look at the form of IPv6 addresses", |it| {
         ours(it, &["an IP address"])

@@ -34,12 +34,9 @@ impl Interface {
     /// When there is no such interface, it may not be captured on, or what it carries is unknown.
     pub fn open(name: &str, options: &Options) -> Result<Self, Error> {
         let Some(index) = socket::index_of(name) else {
-            let error = Error::new(
-                ErrorKind::NotFound,
-                format!("no interface is called {name}"),
-            );
+            let error = Error::new(ErrorKind::NotFound, format!("no interface named {name}"));
             let known = interfaces().unwrap_or_default();
-            return Err(error.with_hint(format!("there are {}", known.join(", "))));
+            return Err(error.with_hint(format!("the interfaces are {}", known.join(", "))));
         };
         let failed = |error| Error::system(&format!("cannot capture on {name}"), error);
         let socket = PacketSocket::open().map_err(failed)?;
@@ -49,7 +46,7 @@ impl Interface {
             Error::new(
                 ErrorKind::Unsupported,
                 format!(
-                    "{name} carries packets of a kind that has no link type (ARPHRD {hardware})"
+                    "{name} has a hardware type without a link type for captures (ARPHRD {hardware})"
                 ),
             )
         })?;
@@ -91,7 +88,10 @@ impl Interface {
         }
         // A packet over loopback would be captured twice. Kernels before 4.20 do not have the option: outgoing packets are skipped
         // one by one, too.
-        let _ = socket.ignore_outgoing(self.link_type_is_loopback().map_err(failed("cannot ask"))?);
+        let _ = socket.ignore_outgoing(
+            self.link_type_is_loopback()
+                .map_err(failed("cannot read its link type"))?,
+        );
         if !filter.is_empty() {
             socket
                 .attach(filter)

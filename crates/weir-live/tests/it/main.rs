@@ -163,7 +163,7 @@ fn what_does_not_fit_the_ring_is_counted() {
 fn an_interface_that_is_not_there_is_named() {
     let error = Interface::open("weir-none0", &Options::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert_eq!(error.to_string(), "no interface is called weir-none0");
+    assert_eq!(error.to_string(), "no interface named weir-none0");
     assert!(error.hint().unwrap().contains("lo"));
     assert!(weir_live::interfaces().unwrap().contains(&"lo".to_owned()));
 }

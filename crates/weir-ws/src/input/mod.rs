@@ -202,7 +202,7 @@ impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
             InputErrorKind::Io => "cannot read the messages",
-            InputErrorKind::Syntax => "input is not of its format",
+            InputErrorKind::Syntax => "the input does not have the expected format",
             InputErrorKind::Cut => "input ends in the middle of a message",
             InputErrorKind::Limit => "input is beyond a limit of size or nesting",
         };
