@@ -220,7 +220,7 @@ impl HttpBody for Sent {
         let answer = Arc::clone(&self.answer);
         let mut state = lock(&answer.state);
         if state.is_let_go {
-            let said = "other requests wait, and this one has not come whole";
+            let said = "other requests wait, and this one is not complete";
             let status = Status::resource_exhausted(said);
             return Poll::Ready(Some(Err(axum::Error::new(status))));
         }
@@ -265,7 +265,7 @@ impl HttpBody for Taken {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let mut state = lock(&self.0.answer.state);
         let Some(body) = &mut state.body else {
-            let said = "other requests wait, and this answer was not taken";
+            let said = "other requests wait, and this response was not read";
             let status = Status::resource_exhausted(said);
             return Poll::Ready(Some(Err(axum::Error::new(status))));
         };

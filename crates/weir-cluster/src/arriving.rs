@@ -69,7 +69,7 @@ impl Arriving {
         let of_connection = of_connection.unwrap_or_default().saturating_add(new);
         if all > HELD_BYTES_MAX || of_connection > CONNECTION_BYTES_MAX {
             return Err(Status::resource_exhausted(
-                "requests that have come in part hold too much memory: send fewer large ones at once",
+                "incomplete requests hold too much memory: send fewer large ones at once",
             ));
         }
         held.bytes = all;

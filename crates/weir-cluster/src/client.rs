@@ -136,7 +136,7 @@ impl Client {
             .worker_threads(1)
             .thread_name("weir-cluster-client")
             .build()
-            .map_err(|error| Error::new(format!("no threads: {error}")))?;
+            .map_err(|error| Error::new(format!("cannot start threads: {error}")))?;
         Ok(Self {
             piece_bytes: PIECE_BYTES,
             inner: Arc::new(Inner {
@@ -520,7 +520,7 @@ impl Client {
             if !wrong.is_empty() {
                 asked.plan = without_cuts(asked.plan, &wrong)?;
                 report.add_notes(vec![format!(
-                    "{} read again in one piece: where it was cut is not where its records begin, or something is wrong in it",
+                    "{} read again in one piece: it was not split where a record begins, or it is damaged",
                     wrong.join(", ")
                 )]);
                 continue;
@@ -576,10 +576,10 @@ impl Client {
                         | Failure::PlanParsingFailure(why)
                         | Failure::SqlParsingFailure(why),
                     ) => why,
-                    None => "there is no reason",
+                    None => "no reason was given",
                 }));
             }
-            None => return Err(refused("there is no reason")),
+            None => return Err(refused("no reason was given")),
         };
         job.id = Some(id.clone());
         let begun = Instant::now();
@@ -598,12 +598,17 @@ impl Client {
                     watched.tell(told.metadata());
                     told.into_inner().status
                 }
-                Err(status) => return exec_err!("the scheduler is gone: {}", status.message()),
+                Err(status) => {
+                    return exec_err!(
+                        "the scheduler is not available any more: {}",
+                        status.message()
+                    );
+                }
             };
             // The scheduler may not know a job yet that was queued just now.
             if told.is_none() && (is_known || begun.elapsed() > QUEUED) {
                 return exec_err!(
-                    "the scheduler is gone before the statement was answered: the one at its address does not know the job"
+                    "the scheduler ended before the statement was answered: the one at its address does not know the job"
                 );
             }
             is_known |= told.is_some();

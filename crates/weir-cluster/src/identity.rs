@@ -109,7 +109,7 @@ impl Keys {
         let mut bytes = [0; SEED_BYTES];
         SystemRandom::new()
             .fill(&mut bytes)
-            .map_err(|_| Error::new("the system gives no random numbers"))?;
+            .map_err(|_| Error::new("the system provides no random numbers"))?;
         Ok(hex::encode(bytes))
     }
 

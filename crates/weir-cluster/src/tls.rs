@@ -280,7 +280,7 @@ fn read(path: &Path, label: &str) -> Result<Vec<u8>, Error> {
         true => Ok(bytes),
         false => Err(
             Error::new(format!("{shown} has no {}", label.to_lowercase()))
-                .with_hint(format!("it is a PEM file: BEGIN {label}")),
+                .with_hint(format!("expected a PEM file with BEGIN {label}")),
         ),
     }
 }

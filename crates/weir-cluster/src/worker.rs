@@ -107,7 +107,7 @@ impl Worker {
             .thread_name("weir-task")
             .thread_stack_size(STACK_BYTES)
             .build()
-            .map_err(|error| Error::new(format!("no threads: {error}")))?;
+            .map_err(|error| Error::new(format!("cannot start threads: {error}")))?;
         let pool = ConnectionPool::new(equipment.trust.clone());
         let engine: Arc<dyn ExecutionEngine> = Arc::new(ValidatingEngine::new(pool));
         let work_dir = equipment.work_dir.clone();
@@ -205,7 +205,7 @@ impl Worker {
         // Every task gets a status, even after a panic: its job would otherwise wait for it for ever.
         let done = AssertUnwindSafe(self.done(task, &mut status.metrics));
         let done = done.catch_unwind().await.unwrap_or_else(|_| {
-            let said = "an operator panicked: the standard error of the executor has its place";
+            let said = "an operator panicked: the standard error of the executor shows where";
             Err(BallistaError::Internal(said.to_owned()))
         });
         status.end_exec_time = end_ms(status.start_exec_time, now_ms());

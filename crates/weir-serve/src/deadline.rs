@@ -32,7 +32,7 @@ impl Deadline {
         };
         tokio::time::timeout_at(deadline, work).await.map_err(|_| {
             let message = format!(
-                "the query ran for longer than it may: {} ms",
+                "the query exceeded its time limit: {} ms",
                 limit.as_millis()
             );
             Failure::new(FailureKind::Timeout, message)

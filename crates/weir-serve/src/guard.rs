@@ -332,7 +332,7 @@ impl Arriving {
             return false;
         }
         let seconds = ARRIVES_WITHIN.as_secs();
-        let message = format!("a message did not come whole within {seconds} s");
+        let message = format!("a message was not complete within {seconds} s");
         self.refused = Some(Failure::new(FailureKind::Timeout, message));
         true
     }

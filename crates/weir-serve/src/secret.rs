@@ -22,7 +22,7 @@ pub(crate) fn is_same(given: &str, right: &str) -> bool {
 pub(crate) fn random_name() -> Result<String, Failure> {
     let mut bytes = [0; NAME_LEN / 2];
     let filled = ring::default_provider().secure_random.fill(&mut bytes);
-    filled.map_err(|_| Failure::new(FailureKind::Run, "the system has no random numbers"))?;
+    filled.map_err(|_| Failure::new(FailureKind::Run, "the system provides no random numbers"))?;
     let mut name = String::with_capacity(NAME_LEN);
     for byte in bytes {
         // Writing into a String does not fail.

@@ -67,8 +67,8 @@ impl Server {
     pub fn start(options: Options) -> Result<Self, Error> {
         let addresses = [options.listen, options.http, options.flight];
         if addresses.iter().all(Option::is_none) {
-            return Err(Error::new("no address to listen at")
-                .with_hint("--listen, --http or --flight takes one"));
+            return Err(Error::new("no address to listen on")
+                .with_hint("give one with --listen, --http or --flight"));
         }
         for (address, secret, name, flag) in [
             (
@@ -93,7 +93,8 @@ impl Server {
                 && !address.ip().is_loopback()
                 && secret.as_deref().is_none_or(str::is_empty)
             {
-                let message = format!("{address} is reached by others, and there is no {name}");
+                let message =
+                    format!("{address} is reachable from other machines, and there is no {name}");
                 return Err(Error::new(message)
                     .with_hint(format!("give one with {flag}, or listen at 127.0.0.1")));
             }
@@ -231,7 +232,7 @@ pub(crate) fn statement_threads(threads: Option<usize>) -> Result<Runtime, Error
         // Their deadlines, and the pipes of processes.
         .enable_all()
         .build()
-        .map_err(|error| Error::new(format!("no threads: {error}")))
+        .map_err(|error| Error::new(format!("cannot start threads: {error}")))
 }
 
 impl Open {

@@ -554,7 +554,7 @@ fn displaced() -> Failure {
         FailureKind::Limit,
         "canceling statement: too many rows wait for their clients, and those of this statement have waited longest",
     )
-    .with_hint("take the rows as they come, or end the query with LIMIT")
+    .with_hint("fetch the rows as they arrive, or end the query with LIMIT")
 }
 
 /// The failure of a statement that panicked: a fault of the program, which is counted, and the server continues.
@@ -564,7 +564,7 @@ fn panicked(shared: &Shared) -> Failure {
         FailureKind::Internal,
         "an internal error ended the statement",
     )
-    .with_hint("it is a bug of weir: the server's standard error has its place")
+    .with_hint("it is a bug of weir: the server's standard error shows where")
 }
 
 /// The number of rows that a batch says were written.
@@ -576,10 +576,7 @@ pub(crate) fn counted(batch: &RecordBatch) -> u64 {
 
 /// Something ended that should not have.
 fn gone() -> Failure {
-    Failure::new(
-        FailureKind::Run,
-        "a thread of the query ended before its work",
-    )
+    Failure::new(FailureKind::Run, "a thread of the query ended unexpectedly")
 }
 
 /// Work that ends when this is dropped.
@@ -602,7 +599,7 @@ impl Named {
     fn new(shared: &Arc<Shared>, name: String, running: &Arc<Running>) -> Result<Self, Failure> {
         let mut all = shared.running();
         if all.contains_key(&name) {
-            let message = format!("a query called {name} runs already");
+            let message = format!("a query named {name} is already running");
             return Err(Failure::new(FailureKind::Plan, message));
         }
         all.insert(name.clone(), Arc::clone(running));

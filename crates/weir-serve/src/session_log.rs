@@ -135,7 +135,7 @@ impl Log {
         let message =
             format!("a session remembers {ENTRIES_MAX} views, settings and changes at most");
         Err(Failure::new(FailureKind::Limit, message)
-            .with_hint("drop views that are not used, or connect anew"))
+            .with_hint("drop views that are not used, or reconnect"))
     }
 
     /// Adds a statement that has run, after which the session is in the state `id`.

@@ -96,7 +96,9 @@ impl Shared {
         workers: Handle,
         ending: watch::Receiver<bool>,
     ) -> Result<Self, Error> {
-        let failed = |error: std::io::Error| Error::new(format!("no temporary folder: {error}"));
+        let failed = |error: std::io::Error| {
+            Error::new(format!("cannot create a temporary folder: {error}"))
+        };
         let folder = Folder::create_in(&std::env::temp_dir()).map_err(failed)?;
         let uploads = Uploads {
             whole: folder.within("uploads-").map_err(failed)?,
@@ -117,7 +119,8 @@ impl Shared {
                 shared.options.engine.memory_limit_bytes,
                 shared.options.limits.queries_max,
             );
-            let pool = pool.map_err(|error| Error::new(format!("no threads: {error}")))?;
+            let pool =
+                pool.map_err(|error| Error::new(format!("cannot start threads: {error}")))?;
             let _ = shared.pool.set(pool);
         }
         Ok(shared)
@@ -196,7 +199,12 @@ impl Shared {
     /// # Errors
     /// In a process that runs statements, which takes none.
     pub(crate) fn uploads(&self) -> Result<&Uploads, Failure> {
-        let none = || Failure::new(FailureKind::Refused, "no uploads are taken here");
+        let none = || {
+            Failure::new(
+                FailureKind::Refused,
+                "uploads are not enabled on this server",
+            )
+        };
         self.uploads.as_ref().ok_or_else(none)
     }
 
@@ -332,13 +340,13 @@ impl Metrics {
             (
                 "queries_total",
                 "counter",
-                "Statements that were begun",
+                "Statements that were started",
                 &self.queries,
             ),
             (
                 "queries_running",
                 "gauge",
-                "Statements that run",
+                "Statements that are running",
                 &self.queries_running,
             ),
             (
@@ -356,7 +364,7 @@ impl Metrics {
             (
                 "panics_total",
                 "counter",
-                "Statements that a fault of the program ended",
+                "Statements that an internal error ended",
                 &panics,
             ),
             (
@@ -368,10 +376,15 @@ impl Metrics {
             (
                 "processes_lost_total",
                 "counter",
-                "Processes that ended, or were ended, before their statements",
+                "Processes that ended, or were killed, before their statements",
                 lost,
             ),
-            ("rows_total", "counter", "Rows that were given", &self.rows),
+            (
+                "rows_total",
+                "counter",
+                "Rows that were returned",
+                &self.rows,
+            ),
             (
                 "records_total",
                 "counter",

@@ -24,10 +24,10 @@ fn is_valid_now(certificate: &Certificate) -> Result<(), String> {
         day.to_rfc3339_opts(SecondsFormat::Secs, true)
     };
     if certificate.version == 0 {
-        return Err("this is no certificate of X.509".to_owned());
+        return Err("this is not an X.509 certificate".to_owned());
     }
     let (Some(begin), Some(end)) = (certificate.not_before, certificate.not_after) else {
-        return Err("the certificate does not say when it is valid".to_owned());
+        return Err("the certificate has no period of validity".to_owned());
     };
     if end < now {
         return Err(format!("the certificate expired at {}", day(end)));
@@ -50,17 +50,17 @@ pub(crate) fn acceptor(files: &TlsFiles, protocol: &[u8]) -> Result<TlsAcceptor,
         .map_err(|error| Error::new(format!("{}: {error}", files.certificate.display())))?;
     if certificates.is_empty() {
         let message = format!("{} has no certificate", files.certificate.display());
-        return Err(Error::new(message).with_hint("it is a PEM file: BEGIN CERTIFICATE"));
+        return Err(Error::new(message).with_hint("expected a PEM file with BEGIN CERTIFICATE"));
     }
     if let Some(first) = certificates.first() {
         is_valid_now(&Certificate::parse(first)).map_err(|message| {
             Error::new(format!("{}: {message}", files.certificate.display()))
-                .with_hint("clients would refuse it")
+                .with_hint("clients would reject it")
         })?;
     }
     let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| {
         Error::new(format!("{}: {error}", files.key.display()))
-            .with_hint("it is a PEM file with a key in PKCS#8, SEC1 or PKCS#1")
+            .with_hint("expected a PEM file with a key in PKCS#8, SEC1 or PKCS#1")
     })?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

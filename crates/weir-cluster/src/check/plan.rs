@@ -147,7 +147,7 @@ impl Walk {
 
     fn repartition(&mut self, of: &RepartitionExecNode) -> Partitions {
         let Some(partitioning) = &of.partitioning else {
-            return Err(Refused::malformed("rows that are dealt out by nothing"));
+            return Err(Refused::malformed("a repartition without a partitioning"));
         };
         let partitions = exchange::partitions(partitioning)?;
         counted("partitions", partitions, PARTITIONS_MAX)?;

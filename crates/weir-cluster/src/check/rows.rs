@@ -176,7 +176,7 @@ fn decompressed_bytes(batch: RecordBatch<'_>, body: &[u8]) -> Result<usize, Refu
             let found = std::io::copy(&mut rest, &mut std::io::sink());
             if !found.is_ok_and(|found| usize::try_from(found) == Ok(decompressed)) {
                 return Err(Refused::malformed(
-                    "a buffer of a record batch has another length than it says",
+                    "a buffer of a record batch does not have its declared length",
                 ));
             }
         }

@@ -96,7 +96,7 @@ fn tables_of_conversations_are_whole() {
     }
     let plan = there.plan("SELECT * FROM flows('day/*.pcap')");
     assert!(
-        plan.contains("in one piece: conversations may go on"),
+        plan.contains("in one piece: conversations may continue"),
         "{plan}"
     );
 }
@@ -170,7 +170,7 @@ fn a_file_that_is_gone_fails_the_statement() {
     });
     let said = error.unwrap_err().to_string();
     assert!(
-        said.contains("gone/1.pcap") && said.contains("cannot be read by the machine"),
+        said.contains("gone/1.pcap") && said.contains("cannot be read by the executor"),
         "{said}"
     );
 }

@@ -127,7 +127,7 @@ impl FlightConnection {
         let mut kept = self.kept();
         if kept.len() + statements.len() > KEPT_MAX {
             let message = format!("a connection keeps {KEPT_MAX} views and settings at most");
-            return Err(Failure::new(FailureKind::Limit, message).with_hint("connect anew"));
+            return Err(Failure::new(FailureKind::Limit, message).with_hint("reconnect"));
         }
         let retained = self.retention.add(of_statement(text, 0))?;
         kept.extend(statements);
@@ -394,7 +394,8 @@ impl FlightSqlService for FlightConnection {
         let said: <Self as FlightService>::HandshakeStream = Box::pin(stream::iter([Ok(said)]));
         let mut response = Response::new(said);
         let bearer = format!("Bearer {}", self.bearer).parse();
-        let bearer = bearer.map_err(|_| Status::internal("the token is no value of a header"))?;
+        let bearer =
+            bearer.map_err(|_| Status::internal("the token is not a valid value of a header"))?;
         response.metadata_mut().insert("authorization", bearer);
         Ok(response)
     }
@@ -527,7 +528,7 @@ impl FlightSqlService for FlightConnection {
     ) -> Result<Response<<Self as FlightService>::DoActionStream>, Status> {
         let action = request.into_inner();
         if action.r#type != CANCEL {
-            let message = format!("this server does not do {:?}", action.r#type);
+            let message = format!("this server does not support {:?}", action.r#type);
             return Err(Status::unimplemented(message));
         }
         let asked = CancelFlightInfoRequest::decode(action.body);

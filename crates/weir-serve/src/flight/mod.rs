@@ -137,7 +137,7 @@ impl FlightProtocol {
                 .is_some_and(|(password, (_, said))| secret::is_same(said, password))
         } else {
             return Err(Status::unauthenticated(match password {
-                Some(_) => "a password is asked for: a handshake with a user and the password",
+                Some(_) => "a password is required: a handshake with a user and the password",
                 None => "the token is missing: authorization: Bearer TOKEN",
             }));
         };

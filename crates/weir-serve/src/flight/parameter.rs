@@ -38,7 +38,7 @@ pub(super) fn uncompressed(data: FlightData) -> Result<FlightData, Status> {
     let is_compressed = root_as_message(&data.data_header).is_ok_and(is_compressed);
     match is_compressed {
         true => Err(Status::invalid_argument(
-            "the values of parameters are compressed, and only uncompressed ones are taken",
+            "the values of parameters are compressed, and only uncompressed ones are accepted",
         )),
         false => Ok(data),
     }
@@ -187,9 +187,9 @@ fn texts(
 fn unknown(kind: &DataType) -> Failure {
     Failure::new(
         FailureKind::Plan,
-        format!("no parameter has the type {kind}"),
+        format!("parameters of type {kind} are not supported"),
     )
-    .with_hint("give it as text")
+    .with_hint("pass it as text")
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub(super) async fn arrived(
     let arrived = tokio::time::timeout(ARRIVES_WITHIN, collected(body, most, arrivals));
     arrived.await.unwrap_or_else(|_| {
         let seconds = ARRIVES_WITHIN.as_secs();
-        let message = format!("the body of the request did not come within {seconds} s");
+        let message = format!("the body of the request was not complete within {seconds} s");
         Err(Refusal::new(
             StatusCode::REQUEST_TIMEOUT,
             "timeout",
@@ -51,7 +51,7 @@ async fn collected(body: Body, most: usize, arrivals: &Arc<Retention>) -> Result
             .map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, "request", error.to_string()))?;
         let length = bytes.len().saturating_add(piece.len());
         if length > most {
-            let message = format!("a body of more than {most} bytes: --max-text");
+            let message = format!("a body of more than {most} bytes, the limit of --max-text");
             return Err(Refusal::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "limit",

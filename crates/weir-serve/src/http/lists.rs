@@ -129,7 +129,7 @@ pub(super) async fn upload(
     let is_plain = |c: char| c.is_alphanumeric() || "._- ".contains(c);
     let name = dropped.name;
     if name.is_empty() || name.len() > 200 || name.starts_with('.') || !name.chars().all(is_plain) {
-        return Err(bad(format!("{name:?} is no plain name of a file")));
+        return Err(bad(format!("{name:?} is not a plain file name")));
     }
     let failed = |error: &dyn std::fmt::Display| {
         Refusal::new(
@@ -150,9 +150,7 @@ pub(super) async fn upload(
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|error| bad(format!("{name}: {error}")))?;
         if coming.add(piece.len() as u64) > most {
-            let message = format!(
-                "captures that are dropped here may have {most} bytes together: --max-upload"
-            );
+            let message = format!("uploaded captures may have {most} bytes in total: --max-upload");
             return Err(Refusal::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "limit",
@@ -171,7 +169,7 @@ pub(super) async fn upload(
         // One at a time takes its name: what it takes the place of is counted once.
         let mut sizes = uploads.sizes();
         if sizes.len() >= UPLOADS_MAX && !sizes.contains_key(&name) {
-            let message = format!("{UPLOADS_MAX} captures that are dropped here are kept at most");
+            let message = format!("at most {UPLOADS_MAX} uploaded captures are kept");
             return Err(Refusal::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "limit",

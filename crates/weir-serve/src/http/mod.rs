@@ -205,9 +205,9 @@ fn known_host(shared: &Shared, headers: &HeaderMap) -> Result<(), Refusal> {
         false => Err(Refusal::new(
             StatusCode::FORBIDDEN,
             "auth",
-            "this server is not called by that name",
+            "this server has another host name than the request",
         )
-        .with_hint("--host-name takes the names that it has")),
+        .with_hint("name the server with --host-name")),
     }
 }
 

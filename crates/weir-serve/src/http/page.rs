@@ -51,7 +51,7 @@ pub(super) async fn description() -> Json<Value> {
         "paths": {
             "/query": {"post": operation("Answers SQL as json, ndjson, csv, parquet or arrow")},
             "/query/{name}": {
-                "get": operation("How far a query has come"),
+                "get": operation("Progress of a query"),
                 "delete": operation("Ends a query"),
             },
             "/files": {"get": operation("The files below the roots")},
@@ -62,11 +62,11 @@ pub(super) async fn description() -> Json<Value> {
             "/ladder": {"get": operation("The messages of a call: path, call_id, format json, svg or html")},
             "/call.pcap": {"get": operation("The packets of a call's messages: path, call_id")},
             "/packet": {"get": operation("The columns of a packet, and its bytes in hex: path, number")},
-            "/stream": {"get": operation("What a flow carries, piece by piece: path, flow")},
-            "/study/websocket": {"get": operation("What each setting of permessage-deflate makes of the messages: path")},
-            "/study/h248": {"get": operation("What the messages cost in every encoding: path")},
+            "/stream": {"get": operation("The data of a flow, piece by piece: path, flow")},
+            "/study/websocket": {"get": operation("The size of the messages with each setting of permessage-deflate: path")},
+            "/study/h248": {"get": operation("The size and time of the messages in every encoding: path")},
             "/upload": {"post": operation("Keeps a capture until the server ends")},
-            "/health": {"get": operation("Says that the server is there")},
+            "/health": {"get": operation("Reports that the server is running")},
             "/metrics": {"get": operation("Counters for Prometheus")},
         },
     }))

@@ -171,7 +171,7 @@ pub(super) async fn ask(
     let written = match &asked.format {
         Some(word) => Written::of(word).ok_or_else(|| {
             bad(format!(
-                "there is no format {word}: json, ndjson, csv, parquet, arrow"
+                "unknown format {word}: expected json, ndjson, csv, parquet or arrow"
             ))
         })?,
         None => {
@@ -467,7 +467,7 @@ fn no_query(name: &str) -> Refusal {
     Refusal::new(
         StatusCode::NOT_FOUND,
         "name",
-        format!("no query called {name} runs"),
+        format!("no query named {name} is running"),
     )
 }
 

@@ -282,7 +282,7 @@ impl Captured {
         let size = self.file.metadata().map_err(failed)?.len();
         if size > CAPTURE_BYTES_MAX {
             let message =
-                format!("these packets have {size} bytes, more than are looked at in one piece");
+                format!("these packets have {size} bytes, more than the limit for one request");
             return Err(Refusal::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "limit",

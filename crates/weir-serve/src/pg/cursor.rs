@@ -86,7 +86,7 @@ fn declared(sql: &str, words: &mut Words<'_>) -> Result<Declared, Failure> {
                 words.expect("scroll")?;
             }
             "scroll" => {
-                return Err(forward_only().with_hint("NO SCROLL, or no word of it"));
+                return Err(forward_only().with_hint("write NO SCROLL, or leave SCROLL out"));
             }
             _ => return Err(misread("DECLARE name CURSOR [WITH HOLD] FOR SELECT …")),
         }
@@ -279,7 +279,7 @@ impl Cursor {
                 true => Ok(()),
                 false => Err(Failure::new(
                     FailureKind::Plan,
-                    "the rows of a cursor come as its first FETCH wanted them, in text or in binary",
+                    "all rows of a cursor have the format of its first FETCH, text or binary",
                 )),
             };
         }

@@ -161,7 +161,7 @@ impl Encoder {
             .collect();
         (!names.is_empty()).then(|| {
             format!(
-                "{} {} nanoseconds, which this protocol does not carry: they are cut to microseconds; CAST(… AS TEXT) gives them whole",
+                "{} {} nanoseconds, which this protocol does not carry: they are truncated to microseconds; CAST(… AS TEXT) keeps them",
                 names.join(", "),
                 if names.len() == 1 { "has" } else { "have" }
             )
@@ -224,7 +224,7 @@ impl Encoder {
 fn failed(error: &dyn std::fmt::Display) -> Failure {
     Failure::new(
         FailureKind::Run,
-        format!("a value has no form in this protocol: {error}"),
+        format!("a value cannot be sent in this protocol: {error}"),
     )
 }
 
@@ -447,7 +447,7 @@ fn write(
         out.put_i32(-1);
         return Ok(());
     }
-    let bad = |value: &str| failed(&format!("{value} is no address"));
+    let bad = |value: &str| failed(&format!("{value} is not an address"));
     match column {
         EncodedColumn::Bool(array) if binary => {
             sized(out, |out| out.put_u8(array.value(row).into()))
@@ -568,7 +568,7 @@ fn write(
                 });
             }
             let instant = DateTime::from_timestamp_micros(value)
-                .ok_or_else(|| failed(&format!("{value} µs is no time")))?;
+                .ok_or_else(|| failed(&format!("{value} µs is not a time")))?;
             let offset = zone.as_ref().map_or(0, |zone| {
                 let offset = zone.offset_from_utc_datetime(&instant.naive_utc());
                 offset.fix().local_minus_utc()
@@ -609,7 +609,7 @@ fn write(
                 });
             }
             let day = NaiveDate::from_epoch_days(days)
-                .ok_or_else(|| failed(&format!("day {days} is no date")))?;
+                .ok_or_else(|| failed(&format!("day {days} is not a date")))?;
             sized(out, |out| {
                 date(out, day);
                 if day.year() <= 0 {

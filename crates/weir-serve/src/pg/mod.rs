@@ -87,7 +87,7 @@ impl PgProtocol {
         guarded.write_buf = parts.write_buf;
         let mut socket = Framed::from_parts(guarded);
         if is_mixed {
-            let message = "bytes in clear came behind the request for TLS";
+            let message = "received unencrypted data after the request for TLS";
             let _ = refuse(&mut socket, "08P01", message).await;
             return None;
         }
@@ -102,7 +102,7 @@ impl PgProtocol {
         pending: &Pending,
     ) -> std::io::Result<()> {
         let Ok(session) = Session::new(&self.shared) else {
-            return refuse(socket, "XX000", "an engine cannot be made").await;
+            return refuse(socket, "XX000", "an engine cannot be created").await;
         };
         let session = session.of_connection(pending.presence());
         let handler = Arc::new(PgConnection::new(Arc::new(session)));
@@ -148,7 +148,7 @@ impl PgProtocol {
                 _ => {}
             }
             if self.tls.is_some() && !socket.is_secure() {
-                let message = "this server is spoken to with TLS: sslmode=require";
+                let message = "this server requires TLS: sslmode=require";
                 return refuse(socket, "28000", message).await;
             }
             let waits_for_sync = message.is_extended_query();
@@ -288,7 +288,7 @@ async fn refuse(socket: &mut Socket, code: &str, message: &str) -> std::io::Resu
 }
 
 const IDLE: &str =
-    "terminating connection: another wants its place, and this one has done nothing for longest";
+    "terminating connection: too many connections, and this one has been idle longest";
 const ROWS_WAIT: &str = "terminating connection: too many rows wait for their clients, and those of a cursor of this one have waited longest";
 /// Bytes of a buffer that a connection keeps while it is idle.
 const BUFFER_BYTES: usize = 64 << 10;

@@ -262,7 +262,7 @@ pub(super) fn formatted(fields: &[FieldInfo], format: &Format) -> Vec<FieldInfo>
 
 pub(super) fn copied(sql: &str) -> PgWireResult<Option<CopyOut>> {
     if copies_in(sql) {
-        let message = "COPY … FROM is refused: nothing is copied in here";
+        let message = "COPY … FROM is refused: this server imports no data";
         let hint = "put the file below a root, or POST it to /upload";
         return Err(refused(
             &Failure::new(FailureKind::Refused, message).with_hint(hint),
@@ -272,6 +272,6 @@ pub(super) fn copied(sql: &str) -> PgWireResult<Option<CopyOut>> {
 }
 
 pub(super) fn no_cursor() -> Failure {
-    Failure::new(FailureKind::Plan, "a cursor goes over the rows of a query")
+    Failure::new(FailureKind::Plan, "a cursor takes a query")
         .with_hint("DECLARE name CURSOR FOR SELECT …")
 }

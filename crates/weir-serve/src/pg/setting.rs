@@ -198,7 +198,7 @@ fn timeout(text: &str) -> Result<Option<Duration>, Failure> {
         Some(0) => Ok(None),
         Some(ms) => Ok(Some(Duration::from_millis(ms))),
         None => {
-            let message = format!("'{text}' is no time for statement_timeout");
+            let message = format!("'{text}' is not a valid value of statement_timeout");
             Err(Failure::new(FailureKind::Plan, message).with_hint("500, '500ms', '5s' or '1min'"))
         }
     }

@@ -247,7 +247,7 @@ impl Link {
                 link.watched.base_bytes.store(base, Ordering::Relaxed);
                 Ok(link)
             }
-            _ => Err(wire::broken("it does not begin with its readiness")),
+            _ => Err(wire::broken("it did not report that it is ready")),
         }
     }
 
@@ -257,7 +257,7 @@ impl Link {
         while !said.ends_with(wire::GREETING.as_bytes()) {
             match self.output.read_u8().await {
                 Ok(octet) if said.len() < wire::PREFACE_BYTES_MAX => said.push(octet),
-                Ok(_) => return Err(wire::broken("it is another program")),
+                Ok(_) => return Err(wire::broken("it is not a process of this server")),
                 Err(_) => return Err(self.ended().await),
             }
         }
@@ -345,8 +345,9 @@ impl Link {
             _ => "its output is closed".to_owned(),
         };
         let message = format!("the process of the statement ended: {how}");
-        Failure::new(FailureKind::Limit, message)
-            .with_hint("it most likely asked for more memory than there is: group, filter or cut what it makes")
+        Failure::new(FailureKind::Limit, message).with_hint(
+            "it most likely needed more memory than available: group, filter or shorten its values",
+        )
     }
 }
 
@@ -369,9 +370,10 @@ fn own_bytes(process: u32) -> u64 {
 
 /// The failure of a statement whose process was ended for the memory of all.
 fn out_of_memory() -> Failure {
-    let message = "out of memory: the statements at work held more than --memory-limit allows, and this one held most";
-    Failure::new(FailureKind::Limit, message)
-        .with_hint("group or filter before values are collected, or cut long ones with substr()")
+    let message = "out of memory: the running statements held more than --memory-limit allows, and this one held most";
+    Failure::new(FailureKind::Limit, message).with_hint(
+        "group or filter before values are collected, or shorten long ones with substr()",
+    )
 }
 
 /// A message, the octets behind it, and their place among those that are counted.

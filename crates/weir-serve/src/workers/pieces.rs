@@ -20,7 +20,7 @@ pub(super) fn cut(batch: RecordBatch) -> Result<Vec<RecordBatch>, Failure> {
         if bytes <= PIECE_BYTES || batch.num_rows() <= 1 {
             if bytes > ROW_BYTES_MAX {
                 let message = format!(
-                    "a row has {bytes} bytes: a client is given {} MiB at most in one",
+                    "a row has {bytes} bytes, and the limit is {} MiB",
                     ROW_BYTES_MAX >> 20
                 );
                 return Err(Failure::new(FailureKind::Limit, message).with_hint(

@@ -452,7 +452,7 @@ struct Held {
 
 impl Held {
     fn link(&mut self) -> Result<&mut Link, Failure> {
-        self.link.as_mut().ok_or_else(|| broken("it is gone"))
+        self.link.as_mut().ok_or_else(|| broken("it has ended"))
     }
 
     async fn next(&mut self) -> Result<Received, Failure> {
@@ -755,7 +755,7 @@ impl WorkerRows {
                     lock(&self.heard.damage).extend(damage);
                     return Ok(None);
                 }
-                _ => return Err(broken("something else than rows")),
+                _ => return Err(broken("expected rows")),
             }
         }
     }

@@ -44,7 +44,7 @@ pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(work);
-        thread.map_err(|error| Error::new(format!("no threads: {error}")))
+        thread.map_err(|error| Error::new(format!("cannot start threads: {error}")))
     };
     started("weir-requests", Box::new(move || take_requests(sender)))?;
     let writer = started("weir-rows", Box::new(move || hand_out(frames)))?;
@@ -230,7 +230,7 @@ impl Worker {
         }
         let session = Session::of(&self.shared, Arc::new(Engine::new(&options)?));
         let Some(statements) = &task.session.statements else {
-            return Err(broken("a state that this process is not in"));
+            return Err(broken("an unknown state of the session"));
         };
         for written in statements {
             session.run(Written::statement(written)?).await?;

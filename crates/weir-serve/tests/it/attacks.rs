@@ -453,7 +453,7 @@ fn statements_whose_clients_read_nothing_end_when_their_time_is_over() {
             fetched = simple(&client, "FETCH 8192 FROM c").await;
         };
         assert!(
-            error.contains("ran for longer than it may: 1500 ms"),
+            error.contains("exceeded its time limit: 1500 ms"),
             "{error}"
         );
     });
@@ -491,7 +491,7 @@ fn values_that_are_far_larger_than_their_statement_are_refused() {
         ] {
             let error = simple(&client, &sql).await.unwrap_err();
             // A value that is refused, or a process that has taken too much before.
-            let is_refused = ["MiB", "overflow", "the statements at work held more than --memory-limit"];
+            let is_refused = ["MiB", "overflow", "the running statements held more than --memory-limit"];
             assert!(is_refused.iter().any(|part| error.contains(part)), "{sql:.200}: {error}");
         }
         // The catalog's parser nests less deep.

@@ -92,8 +92,8 @@ with psycopg.connect(where) as c:
     for sql, says in (
         ("FETCH 1 FROM unknown", 'cursor "unknown" does not exist'),
         ("DECLARE c SCROLL CURSOR FOR SELECT 1", "can only scan forward"),
-        ("DECLARE c CURSOR FOR CREATE VIEW v AS SELECT 1", "goes over the rows of a query"),
-        ("DECLARE c CURSOR FOR SELECT * FROM '/etc/passwd'", "kept in"),
+        ("DECLARE c CURSOR FOR CREATE VIEW v AS SELECT 1", "a cursor takes a query"),
+        ("DECLARE c CURSOR FOR SELECT * FROM '/etc/passwd'", "restricted"),
     ):
         try:
             c.execute(sql)

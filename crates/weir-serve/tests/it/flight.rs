@@ -656,7 +656,7 @@ fn nothing_leads_out_of_the_roots_and_nothing_is_written() {
                 |_| "refused".to_owned(),
             ));
             for said in said {
-                let says = said.contains("kept in") || said.contains("refused");
+                let says = said.contains("restricted") || said.contains("refused");
                 assert!(says && !said.contains("1,2"), "{sql}: {said}");
             }
         }

@@ -153,7 +153,7 @@ FROM ${source} WHERE websocket.type IN ('text', 'binary')
 GROUP BY connection, direction ORDER BY message_bytes DESC LIMIT 12`, bars([0, 1], 6, { value: (value, row) => `${value} % of ${bytes(row[4])}` })],
     ["How far back messages refer", (source) => `SELECT websocket.distance_max AS octets FROM ${source} WHERE websocket.distance_max IS NOT NULL`, (body, found) => draw(body, found.columns, found.rows, { kind: "histogram", x: 0 }, { height: 190 })],
     ["Lengths of messages", (source) => `SELECT websocket.message_length AS octets FROM ${source} WHERE websocket.message_length IS NOT NULL`, (body, found) => draw(body, found.columns, found.rows, { kind: "histogram", x: 0 }, { height: 190 })],
-    ["What was agreed on", (source) => `SELECT coalesce(websocket.extensions, 'no extension') AS extensions, count(DISTINCT websocket.connection) AS connections\nFROM ${source} GROUP BY extensions ORDER BY connections DESC`, bars([0], 1)],
+    ["Negotiated extensions", (source) => `SELECT coalesce(websocket.extensions, 'no extension') AS extensions, count(DISTINCT websocket.connection) AS connections\nFROM ${source} GROUP BY extensions ORDER BY connections DESC`, bars([0], 1)],
     ["Types", (source) => `SELECT websocket.type AS type, count(*) AS messages, sum(websocket.message_length) AS bytes\nFROM ${source} GROUP BY type ORDER BY messages DESC`, bars([0], 1, { value: (value, row) => `${count(value)} · ${bytes(row[2] ?? 0)}` })],
     ["Violations", (source) => `SELECT websocket.violations AS violation, count(*) AS messages\nFROM ${source} WHERE websocket.violations IS NOT NULL AND websocket.violations <> ''\nGROUP BY violation ORDER BY messages DESC`, bars([0], 1, { tone: () => "bad" })],
   ],
