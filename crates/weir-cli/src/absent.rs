@@ -22,4 +22,4 @@ pub(crate) fn refusal(what: &str) -> Failure {
 }
 
 /// The hint that names a build with all commands.
-const GET: &str = "'cargo install --path crates/weir-cli --features full' builds a program that has it; packages have it, too";
+const GET: &str = "'cargo install --path crates/weir-cli --features full' builds weir with it; the packages have it, too";

@@ -210,7 +210,7 @@ pub(crate) fn outdated(line: &[OsString]) -> Vec<String> {
                 && let Some(value) = value.filter(|value| value.parse::<u64>().is_ok())
             {
                 told.push(format!(
-                    "a number alone is taken as {value}{unit}: write {flag} {value}{unit}"
+                    "a number without a unit is taken as {value}{unit}: write {flag} {value}{unit}"
                 ));
             }
         }

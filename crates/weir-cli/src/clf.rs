@@ -91,7 +91,7 @@ impl Damages {
         self.count = self.count.saturating_add(1);
         if self.count <= Self::REPORTED_MAX {
             messages.error(&format!(
-                "{}: byte {}: {}; {} bytes passed over",
+                "{}: byte {}: {}; {} bytes skipped",
                 path.display(),
                 damage.offset,
                 damage.fault,

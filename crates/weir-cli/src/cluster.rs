@@ -219,7 +219,7 @@ pub(crate) fn run(cluster: &Cluster, messages: Messages) -> Result<ExitCode, Fai
         // Plans of many steps are walked recursively.
         .thread_stack_size(STACK_BYTES)
         .build()
-        .map_err(|error| Failure::environment(format!("no threads: {error}")))?;
+        .map_err(|error| Failure::environment(format!("cannot start threads: {error}")))?;
     let end = Arc::new(AtomicBool::new(false));
     signals::end_gracefully(&end);
     match &cluster.command {
@@ -415,7 +415,7 @@ const STACK_BYTES: usize = 16 << 20;
 
 const CLUSTER_EXAMPLES: &str = "\
 Examples:
-  A scheduler and two executors on this machine, and a question:
+  A scheduler and two executors on this machine, and a query:
     weir cluster scheduler
     weir cluster executor --scheduler 127.0.0.1:50050 --cores 1
     weir cluster executor --scheduler 127.0.0.1:50050 --cores 1

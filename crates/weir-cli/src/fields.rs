@@ -67,7 +67,7 @@ pub(crate) fn matching(pattern: Option<&str>) -> Result<RecordBatch, Failure> {
         let near = weir_engine::nearest(pattern, names).join(", ");
         let hint = match near.as_str() {
             "" => "'weir fields' lists all".to_owned(),
-            near => format!("near names: {near}"),
+            near => format!("similar names: {near}"),
         };
         return Err(Refusal::usage(
             format!("no column has '{pattern}' in its name, meaning or layer"),

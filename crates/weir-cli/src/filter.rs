@@ -137,7 +137,7 @@ pub(crate) fn carve(
         }
         (None, None) => {
             return Err(Refusal::usage(
-                "no option says which packets",
+                "no option selects the packets",
                 "--flow 5, --call-id 'a84b4c76e66710', or --filter 'tcp.port == 443'",
             )
             .into());
@@ -190,8 +190,8 @@ fn named_as_capture(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Refusal::usage(
-        format!("{} is no name of a capture", path.display()),
-        "-o x.pcap, x.pcapng, or either with .gz or .zst behind it",
+        format!("{} is not the name of a capture", path.display()),
+        "use -o x.pcap or x.pcapng, or either with .gz or .zst after it",
     )
     .into())
 }

@@ -221,7 +221,7 @@ pub(crate) fn tell_counts(name: &str, counts: &Counts, remedy: &str, messages: M
     ));
     if dropped > 0 {
         messages.warning(&format!(
-            "{} of {} packets came faster than they were read and are missing; {remedy}",
+            "{} of {} packets arrived faster than they were read and are missing; {remedy}",
             grouped(dropped),
             grouped(received),
         ));

@@ -50,7 +50,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     if statements.len() != 1 {
         return Err(Refusal::usage(
             "expected one statement",
-            "packets come by once; keep them with -w FILE, and query the file",
+            "packets can be read only once; save them with -w FILE, and query the file",
         )
         .into());
     }
@@ -142,7 +142,7 @@ fn close(
     } else if let Some(hidden) = file.hidden() {
         let (path, hidden) = (path.display(), hidden.display());
         messages.note(&format!(
-            "{path} was not replaced; the packets that came are in {hidden}"
+            "{path} was not replaced; the packets that arrived are in {hidden}"
         ));
     }
     Ok(())
@@ -222,7 +222,7 @@ fn report(
     tee: Option<&CaptureTee>,
     messages: Messages,
 ) -> Result<Option<String>, Failure> {
-    let remedy = "--buffer gives them more room, and a narrower WHERE less to do";
+    let remedy = "use a larger --buffer, or a narrower WHERE";
     counts.tell(name, remedy, messages);
     match (tee, &live.write) {
         (Some(tee), Some(_)) => {
@@ -251,7 +251,7 @@ impl Feed for SourceFeed {
         let source = self.source.lock();
         let source = source.unwrap_or_else(PoisonError::into_inner).take();
         let source = source.ok_or_else(|| {
-            io::Error::other("packets of an interface can be read once in a statement")
+            io::Error::other("packets of an interface can be read only once in a statement")
         })?;
         let stop = Arc::clone(self.stop.flag());
         let (packets, told) = source.start(&self.name, wanted, stop)?;

@@ -25,7 +25,7 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
         .map_err(|_| "expected a size such as 512m, 2g or 1GiB".to_owned())?;
     let bytes = number * scale;
     if bytes < 1.0 {
-        return Err("a limit of no bytes leaves nothing to work with".to_owned());
+        return Err("expected a size above 0".to_owned());
     }
     // Casts of floats saturate; sizes below 2^53 are exact.
     if bytes >= usize::MAX as f64 {

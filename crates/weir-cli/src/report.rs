@@ -83,7 +83,7 @@ impl DocumentArgs {
             None | Some("txt" | "text") => Ok(DocumentFormat::Text),
             Some(other) => Err(Refusal::usage(
                 format!("expected a document of text, HTML or JSON, found the ending .{other}"),
-                "name it x.html, x.txt or x.json, or say --format",
+                "name it x.html, x.txt or x.json, or use --format",
             )),
         }
     }
@@ -139,7 +139,7 @@ pub(crate) fn run(
     {
         return Err(Refusal::usage(
             format!("no query of {name} has the parameter ${unused}"),
-            format!("${unused} stands in a query where the value goes, without quotes"),
+            format!("write ${unused} in a query in place of the value, without quotes"),
         )
         .into());
     }
@@ -201,7 +201,7 @@ fn parse_parameter(text: &str) -> Result<(String, ReportSetting), String> {
     };
     let is_name = |one: char| one.is_ascii_alphanumeric() || one == '_';
     if name.is_empty() || !name.chars().all(is_name) {
-        return Err(format!("'{name}' is no name of a parameter"));
+        return Err(format!("'{name}' is not the name of a parameter"));
     }
     let is_quoted = value.len() > 1 && value.starts_with('\'') && value.ends_with('\'');
     let digits = value.strip_prefix('-').unwrap_or(value);

@@ -154,7 +154,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
         // Statements are read and let go on these threads, as deep as they may be.
         .thread_stack_size(CONNECTION_STACK_BYTES)
         .build()
-        .map_err(|error| Failure::environment(format!("no threads: {error}")))?;
+        .map_err(|error| Failure::environment(format!("cannot start threads: {error}")))?;
     // Signals are handled before the first line is printed: a program may wait for it, and then end the server.
     let end = Arc::new(AtomicBool::new(false));
     signals::end_gracefully(&end);

@@ -227,7 +227,7 @@ impl Session {
             // Plans of many steps are walked recursively.
             .thread_stack_size(STACK_BYTES)
             .build()
-            .map_err(|error| Failure::environment(format!("no threads: {error}")))?;
+            .map_err(|error| Failure::environment(format!("cannot start threads: {error}")))?;
         Ok(Self {
             runtime,
             engine: Engine::new(options)?,
@@ -314,11 +314,11 @@ impl Session {
                 progress.finish();
                 self.end_on_interrupt();
                 let when = match (answer.streams(), answer.snapshot().is_some()) {
-                    (true, _) => "rows are given as they come",
+                    (true, _) => "rows are shown as they arrive",
                     (false, true) if refresh.every.is_some() => {
-                        "groups are shown as they are so far"
+                        "groups are shown while they are computed"
                     }
-                    _ => "the answer is given at the end",
+                    _ => "the answer is shown at the end",
                 };
                 self.messages.note(&format!("{when}; Ctrl-C ends it"));
                 return watch::write(answer, options, out, refresh).await;

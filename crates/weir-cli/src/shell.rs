@@ -246,7 +246,10 @@ fn at_terminal(shell: &Shell, global: Global, messages: Messages) -> Result<Exit
         reader.keep();
     }
     if let Some(InputPiece::Statement { text, .. }) = input.rest() {
-        messages.note(&format!("not run, as no ';' ends it: {}", text.trim()));
+        messages.note(&format!(
+            "not run, because it does not end with ';': {}",
+            text.trim()
+        ));
     }
     work.close()
 }

@@ -207,8 +207,8 @@ fn only_call(session: &Session, files: &[String]) -> Result<String, Failure> {
         })?;
     }
     match calls.as_slice() {
-        [] => Err(Failure::running("no call is in the captures".to_owned()).with_hint(
-            "a call begins with INVITE; SELECT DISTINCT sip.call_id FROM sip('trace.pcap') lists what else is there",
+        [] => Err(Failure::running("no call found in the captures".to_owned()).with_hint(
+            "a call begins with INVITE; SELECT DISTINCT sip.call_id FROM sip('trace.pcap') lists all Call-IDs",
         )),
         [call] => Ok(call.first().cloned().unwrap_or_default()),
         calls => {
@@ -222,8 +222,8 @@ fn only_call(session: &Session, files: &[String]) -> Result<String, Failure> {
                 more => format!("\n  and {more} more"),
             };
             Err(Refusal::usage(
-                format!("{count} calls are in the captures: --call-id says which"),
-                format!("they are{lines}{more}"),
+                format!("the captures have {count} calls: choose one with --call-id"),
+                format!("the calls are{lines}{more}"),
             )
             .into())
         }

@@ -48,7 +48,8 @@ impl Target {
     pub(crate) fn growing(path: &Path, global: Global) -> Result<Self, Failure> {
         if let Some(address) = path.to_str().filter(|path| is_remote(path)) {
             let address = redacted(address);
-            let message = format!("{address}: rows that come over time go to a local file only");
+            let message =
+                format!("{address}: rows without an end can be written only to a local file");
             return Err(Failure::environment(message).with_hint(
                 "a store has an object only when it is complete: copy the file there at the end",
             ));
@@ -89,7 +90,7 @@ impl Target {
             if let Some(hidden) = file.get_ref().hidden() {
                 let (path, hidden) = (self.path.display(), hidden.display());
                 messages.note(&format!(
-                    "{path} was not replaced; the rows that came are in {hidden}"
+                    "{path} was not replaced; the rows that arrived are in {hidden}"
                 ));
             }
         }
@@ -152,7 +153,7 @@ pub(crate) fn guard(path: &Path, global: Global) -> Result<(), Failure> {
     }
     let path = path.display();
     Err(
-        Failure::environment(format!("{path} is a capture, and stays as it is"))
-            .with_hint("--overwrite replaces it, another name keeps both"),
+        Failure::environment(format!("{path} is a capture, and is not replaced"))
+            .with_hint("use --overwrite to replace it, or another name to keep both"),
     )
 }

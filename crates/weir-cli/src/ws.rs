@@ -135,8 +135,8 @@ struct Advise {
 #[derive(Args, Debug)]
 #[command(
     about = "Audit the WebSocket connections of a capture: parameters, ratio, violations",
-    long_about = "Audit the WebSocket connections of a capture or an interface: what each agreed on, how much its \
-        messages shrank, how far they refer back, and where they break RFC 6455 or RFC 7692.",
+    long_about = "Audit the WebSocket connections of a capture or an interface: what each negotiated, how much its \
+        messages shrank, how far they refer back, and where they violate RFC 6455 or RFC 7692.",
     after_help = STATS_EXAMPLES
 )]
 struct Stats {
@@ -403,7 +403,7 @@ Examples:
 const STATS_EXAMPLES: &str = "\
 Examples:
   weir ws stats trace.pcap
-      what the connections agreed on, and what it brings
+      what the connections negotiated, and how much it saves
   weir ws stats 'trace.pcap' --format csv
       a line for each direction of each connection
   weir ws stats trace.pcap -o stats.html
@@ -411,7 +411,7 @@ Examples:
   weir ws stats -i eth0 --count 10k
       the same of the next 10,000 messages on an interface
   weir query \"SELECT * FROM websocket('trace.pcap') WHERE websocket.violations IS NOT NULL\"
-      the messages that break a standard
+      the messages that violate a standard
 
 Exit status: 0 success; 1 a violation or damage was found; 2 usage or environment; 3 failure while
 running.";

@@ -121,7 +121,7 @@ impl OutputArgs {
         if is_pictured && is_file && Form::of_path(file).is_none() {
             let file = file.display();
             return Err(Refusal::usage(
-                format!("no form of a chart: '{file}'"),
+                format!("not the name of a chart: '{file}'"),
                 "name it x.svg, x.png, x.html or x.txt; without -o it is drawn on standard output",
             ));
         }

@@ -137,7 +137,7 @@ pub(crate) struct Write {
 
 /// The conditions on records.
 #[derive(Args, Debug, Default)]
-#[command(next_help_heading = "Which records")]
+#[command(next_help_heading = "Selection of records")]
 pub(crate) struct Filter {
     /// Records of this Call-ID
     #[arg(long, value_name = "ID")]

@@ -80,10 +80,10 @@ fn sidecar(
     let failed = |error: std::io::Error| Failure::file(path, &error);
     let Some(covered) = coverage(segment).map_err(failed)? else {
         messages.warning(&format!(
-            "{}: the sidecar does not fit and is not used",
+            "{}: the sidecar does not match the log and is not used",
             path.display()
         ));
-        messages.hint(&format!("weir clf index {} makes it anew", path.display()));
+        messages.hint(&format!("weir clf index {} rebuilds it", path.display()));
         return Ok(());
     };
     let searcher = Searcher::open(&[path], SearchOptions::default()).map_err(failed)?;
@@ -96,7 +96,7 @@ fn sidecar(
             path.display(),
             covered.records
         ));
-        messages.hint(&format!("weir clf index {} makes it anew", path.display()));
+        messages.hint(&format!("weir clf index {} rebuilds it", path.display()));
     }
     Ok(())
 }
@@ -135,7 +135,7 @@ pub(super) fn index(logs: &Logs, global: Global, messages: Messages) -> Result<E
                 path.display(),
                 made.damaged
             ));
-            messages.hint(&format!("weir clf check {} says where", path.display()));
+            messages.hint(&format!("weir clf check {} shows where", path.display()));
         }
     }
     progress.finish();

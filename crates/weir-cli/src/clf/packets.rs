@@ -44,7 +44,7 @@ pub(super) fn live(
     let reader = Reader::new(packets).map_err(|error| failed(&error))?;
     job.messages.note(&told);
     let outcome = log(name, reader, false, job);
-    let remedy = "--buffer gives them more room, and --port less to do";
+    let remedy = "use a larger --buffer, or fewer packets with --port";
     counts.tell(name, remedy, job.messages);
     outcome
 }

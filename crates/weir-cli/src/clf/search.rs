@@ -69,7 +69,7 @@ fn close(searched: Searched, messages: Messages) -> ExitCode {
             1 => "a place in the log is not a record".to_owned(),
             more => format!("{more} places in the log are not records"),
         });
-        messages.hint("weir clf check says where");
+        messages.hint("weir clf check shows where");
     }
     ExitCode::from(u8::from(searched.damaged > 0))
 }
@@ -197,7 +197,7 @@ fn whole_dialogs(
         messages.warning(&format!(
             "only the first {DIALOG_RECORDS_MAX} records were sorted into dialogs"
         ));
-        messages.hint("--since and --until make the question smaller");
+        messages.hint("use --since and --until to narrow the search");
     }
     let mut scratches: Vec<Scratch> = Vec::new();
     scratches.resize_with(bytes.len(), Scratch::default);

@@ -113,7 +113,7 @@ impl Job<'_> {
             }
             if self.stop.is_asked() && input.as_os_str() != "-" {
                 self.messages
-                    .error("interrupted: the log has what was read until then");
+                    .error("interrupted: the log has the messages that were read until then");
                 self.tally.damaged += 1;
                 break;
             }
@@ -170,7 +170,7 @@ fn open(write: &Write, messages: Messages) -> Result<Log, Failure> {
     let (writer, repair) = Writer::open(path, options).map_err(failed)?;
     if repair.removed_bytes > 0 {
         messages.warning(&format!(
-            "{}: {} bytes behind the last whole record were cut off",
+            "{}: {} bytes after the last complete record were removed",
             path.display(),
             repair.removed_bytes
         ));
@@ -181,7 +181,7 @@ fn open(write: &Write, messages: Messages) -> Result<Log, Failure> {
             path.display(),
             repair.damaged
         ));
-        messages.hint(&format!("weir clf check {} says where", path.display()));
+        messages.hint(&format!("weir clf check {} shows where", path.display()));
     }
     let reopen = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGUSR1, Arc::clone(&reopen))
@@ -270,7 +270,7 @@ impl Job<'_> {
         if self.tally.records == before {
             let error = io::Error::new(
                 io::ErrorKind::InvalidData,
-                "is no capture and has no SIP message",
+                "is not a capture and has no SIP message",
             );
             return Err(unreadable(input, &error));
         }
@@ -280,7 +280,7 @@ impl Job<'_> {
         ));
         if lost > 0 {
             self.messages.error(&format!(
-                "{}: {lost} bytes are no SIP message",
+                "{}: {lost} bytes are not SIP messages",
                 input.display()
             ));
             self.tally.damaged += 1;

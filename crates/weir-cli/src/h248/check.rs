@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "m.txt:1:4: error: expected white space behind the version, found `[1.2.3.4]` at \
+                "m.txt:1:4: error: expected white space after the version, found `[1.2.3.4]` at \
                  line 1, column 4\n",
                 "m.txt: warning: the package my is not known\n",
             ]

@@ -216,7 +216,7 @@ impl Job<'_> {
                 })
             }
             Sink::File(_) | Sink::Stdout => Err(Refusal::usage(
-                "several messages in a binary encoding have no marks between them",
+                "several messages in a binary encoding have no separators between them",
                 "'-o FOLDER' writes a file for each, '--to-hex' a line for each",
             )
             .into()),

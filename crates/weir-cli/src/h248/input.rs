@@ -168,7 +168,7 @@ impl MessageWalk<'_, '_> {
         file.take(FILE_BYTES_MAX.saturating_add(1))
             .read_to_end(&mut octets)?;
         if octets.len() as u64 > FILE_BYTES_MAX {
-            let text = format!("longer than a message, {FILE_BYTES_MAX} octets, and no capture");
+            let text = format!("longer than a message, {FILE_BYTES_MAX} octets, and not a capture");
             return Err(io::Error::other(text));
         }
         if self.hex {

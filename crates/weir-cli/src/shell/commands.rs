@@ -90,39 +90,39 @@ pub(super) const COMMANDS: &[Command] = &[
         ".mode",
         "[FORMAT]",
         Verb::Mode,
-        "how rows are written: table, line, csv, tsv, json, ndjson, markdown; alone: by where they go",
+        "format of the rows: table, line, csv, tsv, json, ndjson, markdown; alone: chosen by the output",
     ),
     command(
         ".once",
         "FILE",
         Verb::Once,
-        "write the next answer to a file, its name deciding how",
+        "write the next answer to a file, in the format of its name",
     ),
     command(
         ".open",
         "FILE",
         Verb::Open,
-        "make a capture the table packets; calls, dns and the like are its tables, too",
+        "open a capture as the table packets; calls, dns and other tables are those of the capture",
     ),
     command(
         ".output",
         "[FILE]",
         Verb::Output,
-        "write all answers to a file; alone: to the screen again",
+        "write all answers to a file; alone: back to the screen",
     ),
     command(
         ".pager",
         "[COMMAND]",
         Verb::Pager,
-        "show long answers with it; alone: with none",
+        "show long answers with this pager; alone: without a pager",
     ),
     command(
         ".plot",
         "[KIND]",
         Verb::Plot,
-        "draw the last answer as a chart: line, bars, histogram, heat; alone: as its columns want it",
+        "draw the last answer as a chart: line, bars, histogram, heat; alone: chosen by its columns",
     ),
-    command(".quit", "", Verb::Quit, "end, as Ctrl-D"),
+    command(".quit", "", Verb::Quit, "leave the shell, like Ctrl-D"),
     command(
         ".read",
         "FILE",
@@ -133,19 +133,19 @@ pub(super) const COMMANDS: &[Command] = &[
         ".rows",
         "N|all",
         Verb::Rows,
-        "rows of a table that the screen shows",
+        "maximum rows of a table on the screen",
     ),
     command(
         ".save",
         "",
         Verb::Save,
-        "keep the views that are there now for the next shell",
+        "save the current views for the next shell",
     ),
     command(
         ".stats",
         "on|off",
         Verb::Stats,
-        "say after each answer what was read",
+        "show after each answer what was read",
     ),
     command(
         ".tables",
@@ -157,7 +157,7 @@ pub(super) const COMMANDS: &[Command] = &[
         ".timer",
         "on|off",
         Verb::Timer,
-        "say after each answer how long it took",
+        "show the time after each answer",
     ),
     command(
         ".tz",
@@ -165,7 +165,7 @@ pub(super) const COMMANDS: &[Command] = &[
         Verb::TimeZone,
         "write times in this zone: Europe/Berlin, +02:00, local",
     ),
-    command("\\x", "", Verb::Vertical, "a column a line, and back"),
+    command("\\x", "", Verb::Vertical, "one column per line, and back"),
 ];
 
 /// Commands as other shells have them.
@@ -223,7 +223,7 @@ pub(super) fn parse(line: &str) -> Result<(Verb, &str), Refusal> {
         Some(near) => format!("did you mean {near}? '.help' lists the commands"),
         None => "'.help' lists the commands".to_owned(),
     };
-    Err(Refusal::usage(format!("no command is called {name}"), hint))
+    Err(Refusal::usage(format!("no command named {name}"), hint))
 }
 
 /// Says that a command wants something else behind it.
@@ -236,7 +236,7 @@ pub(super) fn wants(verb: Verb, given: &str) -> Refusal {
         });
     let message = match given {
         "" => "the command needs an argument".to_owned(),
-        given => format!("what is '{given}'?"),
+        given => format!("unexpected argument '{given}'"),
     };
     Refusal::usage(message, usage)
 }
@@ -313,10 +313,10 @@ mod tests {
             ),
             (
                 ".tabels",
-                "no command is called .tabels",
+                "no command named .tabels",
                 "did you mean .tables? '.help' lists the commands",
             ),
-            (".", "no command is called .", "'.help' lists the commands"),
+            (".", "no command named .", "'.help' lists the commands"),
         ] {
             let Err(Refusal::Usage {
                 message: said,

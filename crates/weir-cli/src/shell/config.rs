@@ -89,7 +89,7 @@ fn format<'d, D: Deserializer<'d>>(from: D) -> Result<Option<Format>, D::Error> 
     let name = String::deserialize(from)?;
     Format::from_str(&name, true)
         .map(Some)
-        .map_err(|_| de::Error::custom(format!("no format is called '{name}'")))
+        .map_err(|_| de::Error::custom(format!("no format named '{name}'")))
 }
 
 fn rows<'d, D: Deserializer<'d>>(from: D) -> Result<Option<Rows>, D::Error> {
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(Config::parse("").unwrap(), Config::default());
         for (text, part) in [
             ("fromat = 'csv'", "fromat"),
-            ("format = 'xml'", "no format is called 'xml'"),
+            ("format = 'xml'", "no format named 'xml'"),
             ("rows = true", "expected a number or a text"),
             ("timer = 1", "timer"),
         ] {

@@ -57,7 +57,7 @@ impl LineReader {
                 Ok(_) => input.clear(),
                 Err(error) => {
                     self.messages
-                        .note(&format!("lines cannot be edited: {error}"));
+                        .note(&format!("line editing is not available: {error}"));
                     self.editor = None;
                 }
             }

@@ -61,7 +61,7 @@ impl Latest {
         if self.is_too_large {
             let most = BYTES_MAX >> 20;
             return Ok(Some(format!(
-                "{NAME} still holds the answer before: this one takes more than {most} MiB"
+                "{NAME} still has the previous answer: this one takes more than {most} MiB"
             )));
         }
         engine.register(NAME, self.schema, self.rows)?;

@@ -96,7 +96,7 @@ pub(super) fn make_folder(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-const HEAD: &str = "-- Views that .save kept; weir shell makes them at its start.\n";
+const HEAD: &str = "-- Views that .save stored; weir shell creates them when it starts.\n";
 
 #[cfg(test)]
 mod tests {

@@ -356,7 +356,7 @@ impl Work {
                 self.know(latest::NAME);
             }
             Reader::Gone if self.terminal => self.messages.note(&format!(
-                "the answer was not read to its end: {} still holds the one before",
+                "the answer was not read to its end: {} still has the previous one",
                 latest::NAME
             )),
             Reader::Gone => {}
@@ -507,7 +507,7 @@ impl Work {
             Verb::Vertical => {
                 let is_vertical = settings.format == Some(Format::Line);
                 settings.format = (!is_vertical).then_some(Format::Line);
-                commands::tell_switch("a column a line", !is_vertical, self.messages);
+                commands::tell_switch("one column per line", !is_vertical, self.messages);
             }
             Verb::Rows => {
                 let rows = parse_rows(rest).map_err(|_| commands::wants(verb, rest))?;
@@ -578,7 +578,7 @@ impl Work {
             opened.filter = filter.map(ToOwned::to_owned);
             self.messages.note(&match &opened.filter {
                 Some(filter) => {
-                    format!("packets has those of {} that pass {filter}", opened.file)
+                    format!("packets has those of {} that match {filter}", opened.file)
                 }
                 None => format!("packets has all packets of {}", opened.file),
             });
@@ -616,7 +616,8 @@ impl Work {
             return Err(commands::wants(Verb::Read, path).into());
         }
         if self.depth >= DEPTH_MAX {
-            let message = format!("{DEPTH_MAX} files of statements are read within each other");
+            let message =
+                format!("files of statements may be nested {DEPTH_MAX} levels deep at most");
             return Err(Failure::environment(message));
         }
         let file = Path::new(path);
@@ -640,7 +641,7 @@ impl Work {
         let options = self.file_options(&path)?;
         if options.holds_one() {
             let message = format!("several answers do not fit into one {}", options.what());
-            let hint = format!(".once {} takes one answer", path.display());
+            let hint = format!("use .once {} for one answer", path.display());
             return Err(Refusal::usage(message, hint).into());
         }
         self.output = Some(OutputFile {
@@ -679,7 +680,7 @@ fn format_of(name: &str) -> Result<Format, Failure> {
     Format::from_str(name, true).map_err(|_| {
         let formats = Format::value_variants().iter().map(|format| format.name());
         let formats: Vec<&str> = formats.collect();
-        Refusal::usage(format!("no format is called {name}"), formats.join(", ")).into()
+        Refusal::usage(format!("no format named {name}"), formats.join(", ")).into()
     })
 }
 

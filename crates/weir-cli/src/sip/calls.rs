@@ -86,7 +86,9 @@ pub(super) fn run(
     let comes_once = counts.is_some() || args.files.iter().any(|file| file == "-");
     let spool = match comes_once {
         true => Some(Arc::new(Spool::new(args.spool as u64).map_err(
-            |error| Failure::environment(format!("no folder for packets that come once: {error}")),
+            |error| {
+                Failure::environment(format!("cannot create a folder to keep packets: {error}"))
+            },
         )?)),
         false => None,
     };
@@ -116,7 +118,7 @@ pub(super) fn run(
     }
     let book = shared.look();
     if let Some(counts) = counts {
-        counts.tell(&source, "--buffer gives them more room", messages);
+        counts.tell(&source, "use a larger --buffer", messages);
     }
     // The session reports files of folders and archives that were left out.
     session.close(false);

@@ -47,10 +47,10 @@ pub(super) fn run(args: &Advise, global: Global, messages: Messages) -> Result<E
             let mut text = study::summary(&result, &total, &totals.extensions);
             text.push_str(&format!("\n{}\n", capital(&advice.reason)));
             if let Some(chosen) = &advice.chosen {
-                savings(chosen, &total, &budget).write("What it saves", &mut text);
+                savings(chosen, &total, &budget).write("Savings", &mut text);
             }
             for warning in &advice.warnings {
-                text.push_str(&format!("\nMind: {warning}\n"));
+                text.push_str(&format!("\nNote: {warning}\n"));
             }
             front(&advice, times.is_measured(), &mut text);
             if let Some(chosen) = &advice.chosen {
@@ -94,7 +94,7 @@ fn savings(chosen: &Candidate, total: &ClassSizes, budget: &Budget) -> TextTable
     let known = total.compressed(Setting::ZLIB) > 0;
     let or_blank = |text: String| if known { text } else { String::new() };
     table.row(vec![
-        "bytes a message".to_owned(),
+        "bytes per message".to_owned(),
         format!("{mean:.1}"),
         or_blank(format!("{:.1}", mean * default)),
         format!("{:.1}", mean * chosen.ratio),
@@ -109,7 +109,7 @@ fn savings(chosen: &Candidate, total: &ClassSizes, budget: &Budget) -> TextTable
         ]);
         let per_day = mean * (1.0 - chosen.ratio) * rate * 86_400.0;
         table.row(vec![
-            "saved a day".to_owned(),
+            "saved per day".to_owned(),
             String::new(),
             String::new(),
             format!("{:.2} GB", per_day / 1e9),
@@ -158,7 +158,7 @@ const RESIDENT_MESSAGES: u64 = 300;
 
 fn front(advice: &weir_ws::Advice, measured: bool, text: &mut String) {
     let micros = match measured {
-        true => "\u{b5}s a message",
+        true => "µs per message",
         false => "\u{b5}s (estimate)",
     };
     let headings = [

@@ -44,7 +44,7 @@ pub(super) fn compare(messages: &[&[u8]], sections: &mut Sections) {
         sections.line("Codecs: too few messages to compare");
         return;
     }
-    let mut table = TextTable::new(&["codec", "ratio", "\u{b5}s a message", "memory a connection"]);
+    let mut table = TextTable::new(&["codec", "ratio", "µs per message", "memory per connection"]);
     for mut codec in codecs(first) {
         let mut out = Vec::new();
         let mut sent = 0;

@@ -309,7 +309,7 @@ impl Totals {
     fn say(&mut self, args: &InputArgs, messages: Messages) {
         if self.too_long > 0 {
             messages.warning(&format!(
-                "{} messages are longer than {} bytes and were passed over",
+                "{} messages are longer than {} bytes and were skipped",
                 self.too_long, args.message_max
             ));
             messages.hint("--message-max raises the limit");
@@ -319,7 +319,7 @@ impl Totals {
                 "{} messages of the capture are incomplete and were left out",
                 self.not_whole
             ));
-            messages.hint("weir ws stats says why");
+            messages.hint("weir ws stats shows why");
         }
         if self.mid_stream > 0 {
             messages.note(&format!(

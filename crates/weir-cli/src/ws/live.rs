@@ -45,7 +45,7 @@ impl LiveArgs {
         let packets = interface.start(&[], Arc::clone(stop.flag()))?;
         self.capture.end_in_time(&stop);
         interface::tell_start(name, &[], messages);
-        messages.note("Ctrl-C ends it, and gives the report");
+        messages.note("Ctrl-C ends it, and prints the report");
         Ok(Some(Capture {
             name: name.clone(),
             packets,
@@ -68,7 +68,7 @@ pub(super) struct Capture {
 
 /// Reports the counts of a capture after its last packet.
 pub(super) fn tell(name: &str, counts: &Counts, messages: Messages) {
-    let remedy = "their messages are flagged as cut; --buffer gives them more room";
+    let remedy = "their messages are flagged as cut; use a larger --buffer";
     interface::tell_counts(name, counts, remedy, messages);
 }
 

@@ -309,13 +309,13 @@ impl Audit {
     /// The tables over all connections.
     fn totals(&self) -> Sections {
         let mut sections = Sections::default();
-        let mut table = TextTable::new(&["agreed on", "connections"]);
+        let mut table = TextTable::new(&["negotiated", "connections"]);
         let mut agreed: Vec<_> = self.agreed.iter().collect();
         agreed.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
         for (parameters, count) in agreed.iter().take(CONNECTIONS_SHOWN) {
             table.row(vec![(*parameters).clone(), grouped(**count)]);
         }
-        sections.table("What the handshakes agreed on", table);
+        sections.table("Negotiated in the handshakes", table);
         let mut table = TextTable::new(&["", "to server", "to client"]);
         for (name, get) in LINES {
             table.row(vec![
@@ -338,7 +338,7 @@ impl Audit {
         let mut sections = Sections::default();
         let headings = [
             "connection",
-            "agreed on",
+            "negotiated",
             "to server",
             "ratio",
             "to client",

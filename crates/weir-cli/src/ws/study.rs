@@ -88,7 +88,7 @@ fn nothing(args: &Study) -> Failure {
 pub(super) fn say(result: &StudyResult, messages: Messages) {
     if result.windows_cut > 0 {
         messages.warning(&format!(
-            "{} windows began anew for want of memory: sizes with takeover are a little too large",
+            "{} windows were reset for lack of memory: sizes with takeover are a little too large",
             result.windows_cut
         ));
     }
@@ -135,7 +135,7 @@ pub(super) fn summary(result: &StudyResult, total: &ClassSizes, extensions: &[St
     agreed.dedup();
     for extension in agreed.iter().take(8) {
         text.push_str(&format!(
-            "agreed on today: {}\n",
+            "currently negotiated: {}\n",
             weir_output::text::escaped(extension)
         ));
     }
@@ -150,7 +150,7 @@ fn grid_tables(total: &ClassSizes, times: &CpuTimes, cells: weir_ws::Cells, text
     };
     let lines = |name: &str, settings: Vec<(String, Setting)>| {
         let micros = match times.is_measured() {
-            true => "\u{b5}s a message",
+            true => "µs per message",
             false => "\u{b5}s (estimate)",
         };
         let headings = [
@@ -192,7 +192,7 @@ fn grid_tables(total: &ClassSizes, times: &CpuTimes, cells: weir_ws::Cells, text
         ..base
     }) {
         text.push_str(
-            "  8: zlib deflates with 9 bits where 8 are agreed on; its distances stay below 256\n",
+            "  8: zlib deflates with 9 bits where 8 are negotiated; its distances stay below 256\n",
         );
     }
     let mem_levels =

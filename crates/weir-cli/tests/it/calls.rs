@@ -259,7 +259,7 @@ fn a_call_is_listed_drawn_opened_and_saved_on_a_terminal() {
     terminal.press("s");
     terminal.shows("save as:");
     terminal.press(ENTER);
-    terminal.shows("is there already, and stays");
+    terminal.shows("is defined twice, and stays");
     terminal.press("q");
     terminal.shows("INVITE (SDP) 1");
     terminal.press("q");
@@ -288,7 +288,7 @@ fn calls_in_a_store_and_in_a_folder_are_listed_and_saved() {
     terminal.press("q");
     let (status, text) = terminal.end();
     assert_eq!(status, Some(0), "{text}");
-    assert!(text.contains("1 of 2 files are no captures"), "{text}");
+    assert!(text.contains("1 of 2 files are not captures"), "{text}");
 
     let Some(moto) = Moto::start() else {
         weir_testkit::missing("moto", "calls in S3");

@@ -411,7 +411,10 @@ fn a_scheduler_that_was_restarted_is_said_and_answers_the_next_statement() {
     let ended = asked.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert_eq!(ended.status.code(), Some(3), "{said}");
-    assert!(said.contains("the scheduler is gone"), "{said}");
+    assert!(
+        said.contains("the scheduler is not available any more"),
+        "{said}"
+    );
     assert_eq!(
         said.lines()
             .filter(|line| line.starts_with("error"))

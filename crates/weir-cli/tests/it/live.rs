@@ -285,8 +285,8 @@ fn a_live_capture_replaces_another_at_its_end_and_when_asked_to() {
         .unwrap();
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(said.contains("is a capture, and stays as it is"), "{said}");
-    assert!(said.contains("--overwrite replaces it"), "{said}");
+    assert!(said.contains("is a capture, and is not replaced"), "{said}");
+    assert!(said.contains("use --overwrite to replace it"), "{said}");
     assert_eq!(fs::read(&file).unwrap(), old);
 
     let hidden = |file: &PathBuf| -> Vec<PathBuf> {
@@ -414,7 +414,7 @@ fn what_cannot_be_captured_is_said() {
     for (words, message) in [
         (
             &["live", "-i", "none0", "SELECT 1"][..],
-            "error: no interface is called none0\nhint: there are ",
+            "error: no interface named none0\nhint: the interfaces are ",
         ),
         (
             &["live", "SELECT * FROM live"],
@@ -485,7 +485,7 @@ fn groups_of_a_capture_that_grows_come_at_the_end() {
     stderr.read_line(&mut line).unwrap();
     assert_eq!(
         line,
-        "note: the answer is given at the end; Ctrl-C ends it\n"
+        "note: the answer is shown at the end; Ctrl-C ends it\n"
     );
     for number in 0..20 {
         writer

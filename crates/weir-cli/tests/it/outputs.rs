@@ -271,7 +271,7 @@ fn captures_are_not_overwritten_unless_one_says_so() {
         let ended = run(line, &folder);
         assert_eq!(ended.code, Some(2), "{line}: {}", ended.stderr);
         assert!(
-            ended.stderr.contains("is a capture, and stays as it is"),
+            ended.stderr.contains("is a capture, and is not replaced"),
             "{line}: {}",
             ended.stderr
         );
@@ -560,7 +560,7 @@ fn copy_takes_its_options_as_other_databases_do() {
     let text = std::fs::read_to_string(folder.join("n.csv")).unwrap();
     assert_eq!(text, "a;b\n1;x\n");
     for (to, wanted) in [
-        ("'r/'", "its name does not say which format is wanted"),
+        ("'r/'", "its name does not determine the format"),
         ("'r/' (FORMAT)", "expected one value of format"),
         ("'r.csv' (NONSENSE 1)", "nonsense"),
     ] {

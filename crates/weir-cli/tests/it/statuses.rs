@@ -380,7 +380,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "weir fields ip.adr",
         2,
         "no column has 'ip.adr'",
-        "near names",
+        "similar names",
     ),
     (
         "weir clf convert calls.clf --to json",
@@ -470,7 +470,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
     (
         "weir sip ladder demo/calls.pcap",
         2,
-        "3 calls are in the captures",
+        "the captures have 3 calls",
         "voice-call  alice -> bob  completed",
     ),
     (
@@ -525,7 +525,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
     (
         "weir query 'SELECT 1' -o cut.pcap --format csv",
         2,
-        "stays as it is",
+        "is not replaced",
         "--overwrite",
     ),
     (
@@ -551,7 +551,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
     (
         "weir query \"COPY (SELECT * FROM 'call.pcap') TO 'cut.pcap'\"",
         2,
-        "stays as it is",
+        "is not replaced",
         "overwrite",
     ),
     (
@@ -614,7 +614,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         ": > empty.pcap; weir query \"SELECT 1 FROM 'empty.pcap'\"",
         2,
         "empty.pcap is empty",
-        "written whole",
+        "written completely",
     ),
     (
         "printf '\\3757zXZ\\000\\000\\004' > a.pcap.xz; weir query \"SELECT 1 FROM 'a.pcap.xz'\"",
@@ -643,14 +643,14 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
     (
         "weir query \"SELECT 1 FROM 'http://127.0.0.1:9/a.pcap?signature=SECRET'\"",
         2,
-        "http://127.0.0.1:9/a.pcap?…: it cannot be reached",
+        "http://127.0.0.1:9/a.pcap?…: the server cannot be reached",
         "check the network",
     ),
     (
         "weir query \"SELECT 1 FROM 's3://key:secret@bucket/a.pcap'\"",
         2,
-        "s3://…@bucket/a.pcap: no credentials stand in the address",
-        "the environment",
+        "s3://…@bucket/a.pcap: an address cannot have credentials",
+        "environment variables",
     ),
     (
         "weir query \"SELECT 1 FROM 'https://example.org/*.pcap'\"",
@@ -682,7 +682,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "weir query \"SELECT 1 FROM flows('hosts.csv')\"",
         2,
         "is not a capture",
-        "reads it as what it is",
+        "reads it in its own format",
     ),
     (
         "weir query \"SELECT 1 FROM packets('call.pcap', sort => true)\"",
@@ -729,7 +729,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
     (
         "printf 'a\\n\\377\\n' > bytes.csv; weir query \"SELECT * FROM 'bytes.csv'\"",
         2,
-        "no UTF-8",
+        "not UTF-8",
         "",
     ),
     (
@@ -823,7 +823,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
     (
         "weir query \"SELECT 1 / (frame.number - 1) FROM 'call.pcap'\"",
         3,
-        "a division by zero",
+        "division by zero",
         "",
     ),
 ];

@@ -248,7 +248,7 @@ fn an_interface_or_files_but_not_both() {
         ),
         (
             &["ws", "stats", "-i", "nosuch"],
-            "no interface is called nosuch",
+            "no interface named nosuch",
         ),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_weir"))

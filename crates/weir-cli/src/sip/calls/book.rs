@@ -167,7 +167,7 @@ impl Book {
         let mut notes = self.watch.notes();
         if self.forgotten() > 0 {
             notes.push(format!(
-                "calls: {} were forgotten, because calls and messages took more than {} MiB",
+                "calls: {} were dropped from memory, because calls and messages took more than {} MiB",
                 self.forgotten(),
                 self.pages.bytes_max >> 20
             ));
@@ -727,7 +727,7 @@ pub(super) mod tests {
         assert!(
             book.notes()
                 .iter()
-                .any(|note| note.contains("were forgotten"))
+                .any(|note| note.contains("were dropped"))
         );
     }
 }

@@ -355,7 +355,7 @@ mod tests {
         view.key(KeyPress::Enter, &book);
         book = Book::new(1);
         let found = lines(&shown(&mut view, &book, 80, 5, true));
-        assert!(found.contains("forgotten"), "{found}");
+        assert!(found.contains("dropped from memory"), "{found}");
         view.key(KeyPress::Down, &book);
         assert_eq!(view.screen, Screen::List);
     }

@@ -46,7 +46,7 @@ impl Saving {
         let shown = path.display().to_string();
         if path.exists() && !self.global.overwrite {
             return (
-                format!("{shown} is there already, and stays: take another name"),
+                format!("{shown} already exists, and is not replaced: use another name"),
                 true,
             );
         }

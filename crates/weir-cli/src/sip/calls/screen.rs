@@ -68,7 +68,7 @@ pub(super) fn show(
                         let call_id = shared.look().row(number).map(|row| row.call_id.clone());
                         view.status = Some(match call_id {
                             Some(call_id) => saving.begin(&call_id, path),
-                            None => ("this call was forgotten".to_owned(), true),
+                            None => ("this call was dropped from memory".to_owned(), true),
                         });
                     }
                 }

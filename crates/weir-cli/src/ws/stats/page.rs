@@ -70,7 +70,7 @@ fn compressed<'s>(directions: impl Iterator<Item = &'s Sums>, page: &mut Page) {
         return page.paragraph("No connection sent compressed messages.");
     }
     page.scatter(&points, "KiB before compression", "ratio");
-    page.paragraph("Ring: compression made the messages longer, or left them as long.");
+    page.paragraph("Ring: compression did not make the messages shorter.");
     page.heading("Windows that were needed");
     page.histogram(
         &size_classes(&windows),
@@ -79,7 +79,7 @@ fn compressed<'s>(directions: impl Iterator<Item = &'s Sums>, page: &mut Page) {
     );
     page.paragraph(
         "Every match that was sent lies within a window of this size: \
-         where it is far below what was agreed on, memory can be saved.",
+         where it is far below the negotiated size, memory can be saved.",
     );
 }
 

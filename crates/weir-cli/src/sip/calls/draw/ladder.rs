@@ -60,7 +60,7 @@ pub(super) fn draw(
     theme: Theme,
 ) -> String {
     let Some(row) = book.row(view.open) else {
-        return "this call was forgotten".to_owned();
+        return "this call was dropped from memory".to_owned();
     };
     let ladder = row.ladder();
     let grid = Grid::new(usize::from(area.width), ladder.columns().len(), view.left);
@@ -101,7 +101,7 @@ pub(super) fn draw(
     let id = String::from_utf8_lossy(&row.call_id);
     let mut told = format!("{} {}", row.state, escaped(&id));
     if row.first_frame < book.kept_from {
-        told = format!("{told}, its first packets are not kept any more");
+        told = format!("{told}, its first packets are no longer kept");
     }
     let sound = book.sound(row);
     if let Some(lost) = sound.lost {

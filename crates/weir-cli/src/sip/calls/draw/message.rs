@@ -17,7 +17,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, view: &mut View, book: &Book
         CallRow::entries(row).get(step)
     });
     let Some(entry) = entry else {
-        return "this message was forgotten".to_owned();
+        return "this message was dropped from memory".to_owned();
     };
     let text = String::from_utf8_lossy(entry.bytes.as_deref().unwrap_or_default());
     let lines = folded(&text, usize::from(area.width));
