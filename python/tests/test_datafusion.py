@@ -129,7 +129,7 @@ def test_what_is_wrong_is_an_error_of_the_session(session: datafusion.SessionCon
         _rows(session, "SELECT n FROM t")
     for query, says in (
         ("SELECT x.a, y.a FROM (SELECT 1 AS a) x, (SELECT 2 AS a) y", "two columns of the table are named a"),
-        ("CREATE VIEW v AS SELECT 1", "only a query makes a table"),
+        ("CREATE VIEW v AS SELECT 1", "only a query can create a table"),
     ):
         with pytest.raises(weir.PlanError, match=says):
             session.register_table("u", weir.sql(query))

@@ -54,7 +54,7 @@ impl FaultKind {
             Self::Cut => "the record is cut short",
             Self::Version => "no record begins here",
             Self::Length => "the record's length is wrong",
-            Self::Pointer => "a pointer does not lead to a field",
+            Self::Pointer => "a pointer does not point to a field",
             Self::Separator => "a separator is missing or out of place",
             Self::Time => "the time cannot be read",
             Self::Flags => "the flags cannot be read",

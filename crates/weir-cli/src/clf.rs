@@ -53,7 +53,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
         let message = format!("{}: {error}", path.display());
         return Refusal::usage(
             message,
-            "weir clf write makes a log of captures and SIP messages",
+            "weir clf write creates a log from captures and SIP messages",
         )
         .into();
     }

@@ -159,7 +159,7 @@ fn close_ring(
         .finish()
         .map_err(|error| Failure::written(path, &error))?;
     if let Some(count) = kept? {
-        messages.note(&format!("{count} packets came; kept: {files}"));
+        messages.note(&format!("{count} packets arrived; kept: {files}"));
     }
     Ok(())
 }

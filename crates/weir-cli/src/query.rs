@@ -155,7 +155,7 @@ impl AnswerPlaces<'_> {
         if shared && answers > 1 && output.holds_one() {
             return Err(Refusal::usage(
                 format!(
-                    "{answers} results do not fit into one {} output",
+                    "{answers} results cannot be written to one {} output",
                     output.what()
                 ),
                 "give one -o for each statement",

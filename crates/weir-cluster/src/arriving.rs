@@ -112,7 +112,9 @@ impl HttpBody for Arriving {
             }
             Poll::Pending => self.until.as_mut().poll(context).is_ready().then(|| {
                 let seconds = ARRIVES_WITHIN.as_secs();
-                Status::deadline_exceeded(format!("the request did not come within {seconds} s"))
+                Status::deadline_exceeded(format!(
+                    "the request was not complete within {seconds} s"
+                ))
             }),
             Poll::Ready(_) => None,
         };

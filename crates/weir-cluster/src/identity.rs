@@ -57,7 +57,7 @@ impl Keys {
         if let Some(part) = token.strip_prefix(CLIENT) {
             return Self::of_client(part);
         }
-        let made = "openssl rand -hex 32 makes one";
+        let made = "openssl rand -hex 32 creates one";
         if token.len() < TOKEN_MIN {
             let length = token.len();
             return Err(Error::new(format!(

@@ -50,7 +50,7 @@ pub(crate) fn prepared(
             ErrorKind::Plan,
             "packets of an interface can be read only once in a statement",
         )
-        .with_hint("keep them with weir live -w FILE, and query the file as often as you like"));
+        .with_hint("save them with weir live -w FILE, and query the file as often as you like"));
     }
     if keeps && let Some(filter) = undecided(&plan) {
         return Err(Error::new(

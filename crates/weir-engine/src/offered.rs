@@ -54,7 +54,7 @@ impl Engine {
         ended: Ended,
     ) -> std::result::Result<Arc<Offered>, Error> {
         if !statement.is_query() {
-            let message = "only a query makes a table";
+            let message = "only a query can create a table";
             return Err(Error::new(ErrorKind::Plan, message));
         }
         let plan = self.logical_checked(statement).await?.plan;

@@ -346,7 +346,7 @@ impl CaptureScan {
             if self.table.extraction().is_none() && !is_shared {
                 match selects(predicate, &self.reading.sources, self.reading.compile) {
                     Some(Ok(())) => {
-                        write!(f, "{separate}compiled{assign}which records may be kept")?;
+                        write!(f, "{separate}compiled{assign}selection of records")?;
                     }
                     Some(Err(why)) => write!(f, "{separate}not compiled{assign}{why}")?,
                     None => {}

@@ -36,7 +36,7 @@ pub(crate) fn query(context: &SessionContext, pattern: Option<&str>) -> Result<S
     let mut statements = Statement::parse(&sql)?;
     statements
         .pop()
-        .ok_or_else(|| Error::new(ErrorKind::Plan, "SHOW FUNCTIONS is no query"))
+        .ok_or_else(|| Error::new(ErrorKind::Plan, "SHOW FUNCTIONS is not a query"))
 }
 
 /// The table of functions.

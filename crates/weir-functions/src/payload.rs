@@ -136,7 +136,7 @@ impl ScalarUDFImpl for OfBytes {
                 match self.name {
                     GET_BYTE => "bytes and a position counted from 0: get_byte(tcp.payload, 0)",
                     TO_INT => "bytes: to_int(tcp.payload[1:2]), to_int(tcp.payload[1:2], 'little')",
-                    HEX => "bytes: hex(tcp.payload); to_hex makes text of a number",
+                    HEX => "bytes: hex(tcp.payload); to_hex converts a number",
                     _ => "bytes: printable(tcp.payload)",
                 }
             );

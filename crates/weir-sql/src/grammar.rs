@@ -584,7 +584,7 @@ fn look_at_select(select: &Select) -> Result<(), Error> {
     refuse_if(
         value_table_mode.is_some(),
         "SELECT AS STRUCT and AS VALUE",
-        "struct(a, b) makes one value",
+        "use struct(a, b) for one value",
     )?;
     look_at_groups(group_by)?;
     size::look_at_select(select)?;
@@ -795,7 +795,7 @@ fn look_at_function(function: &Function, is_scalar: &dyn Fn(&str) -> bool) -> Re
         FunctionArguments::Subquery(_) => {
             return Err(refusal(
                 "a query as the arguments of a function",
-                "array_agg(a) makes a list of a column",
+                "use array_agg(a) for a list of the values of a column",
             ));
         }
         FunctionArguments::List(list) => {

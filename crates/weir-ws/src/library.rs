@@ -186,7 +186,7 @@ fn aiohttp(setting: Setting, lacks: &mut Lacks) -> String {
     lacks.knob("level and memLevel");
     lacks.knob("takeover at the server (the client's offer decides)");
     format!(
-        "ws = web.WebSocketResponse(compress=True)  # window bits come from the client's offer; {window_bits} cannot be asked for"
+        "ws = web.WebSocketResponse(compress=True)  # window bits come from the client's offer; {window_bits} cannot be set"
     )
 }
 

@@ -46,7 +46,7 @@ pub(super) fn anonymize(
             "{}: a key of fewer than 8 bytes can be guessed",
             path.display()
         );
-        let hint = "head -c 32 /dev/urandom > FILE makes one";
+        let hint = "head -c 32 /dev/urandom > FILE creates one";
         return Err(crate::refusal::Refusal::usage(message, hint).into());
     }
     let mut anonymizer = Anonymizer::new(key.trim_ascii());

@@ -67,9 +67,9 @@ impl Views {
     pub(super) fn save(&self) -> Result<&Path, Failure> {
         let Some(path) = &self.path else {
             return Err(Failure::environment(
-                "there is no file to keep views in".to_owned(),
+                "there is no file to save views in".to_owned(),
             )
-            .with_hint("a shell at a terminal without --no-config keeps them in the user's data folder"));
+            .with_hint("a shell at a terminal without --no-config saves them in the user's data folder"));
         };
         if let Some(folder) = path.parent() {
             make_folder(folder).map_err(|error| Failure::file(folder, &error))?;

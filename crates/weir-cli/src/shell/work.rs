@@ -640,7 +640,10 @@ impl Work {
         let path = PathBuf::from(path);
         let options = self.file_options(&path)?;
         if options.holds_one() {
-            let message = format!("several answers do not fit into one {}", options.what());
+            let message = format!(
+                "several answers cannot be written to one {}",
+                options.what()
+            );
             let hint = format!("use .once {} for one answer", path.display());
             return Err(Refusal::usage(message, hint).into());
         }

@@ -170,7 +170,7 @@ fn sound(
     let dropped: u64 = heard.tracks.iter().map(Track::dropped).sum();
     if dropped > 0 {
         messages.note(&format!(
-            "{dropped} audio packets were left out, because they came more than an hour after the first"
+            "{dropped} audio packets were left out, because they arrived more than an hour after the first"
         ));
     }
     Ok(session.close(false))

@@ -24,7 +24,7 @@ pub(super) fn studies(kept: &MessageSample, sections: &mut Sections) {
     ));
     let count = messages.len() as u64;
     variants(
-        "Flushed every so many bytes, as libraries do that compress while they write (0: whole messages)",
+        "Flushed after every N bytes, like libraries that compress while they write (0: whole messages)",
         ["fragment", "compressed"],
         &fragmentation(&messages, setting, &[0, 128, 256, 1024, 4096, 32_768]),
         bytes,
@@ -38,7 +38,7 @@ pub(super) fn studies(kept: &MessageSample, sections: &mut Sections) {
         sections,
     );
     variants(
-        "The window lost every so many messages (0: never)",
+        "The window lost after every N messages (0: never)",
         ["reconnect", "compressed"],
         &reconnects(&messages, setting, &[0, 1, 4, 16, 64, 256, 1024]),
         bytes,

@@ -245,7 +245,7 @@ impl Audit {
         if let ConnectionEvent::Handshake(_) | ConnectionEvent::MidStream = sight.event {
             self.further += u64::from(!room);
             let agreed = match (&sight.ends.agreed, sight.ends.mid_stream) {
-                (_, true) => "not known: the connection began before the capture",
+                (_, true) => "unknown: the connection began before the capture",
                 (Some(agreed), _) => agreed,
                 (None, _) => "no compression",
             };

@@ -537,7 +537,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
     (
         "weir query 'SELECT 1; SELECT 2' -o a.parquet",
         2,
-        "2 results do not fit into one parquet output",
+        "2 results cannot be written to one parquet output",
         "one -o for each",
     ),
     (

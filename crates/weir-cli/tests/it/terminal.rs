@@ -76,7 +76,7 @@ fn a_script_is_answered_up_to_its_first_failure() {
     let ended = run("weir < files.sql", &folder);
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     assert!(
-        ended.stderr.contains("do not fit into one parquet"),
+        ended.stderr.contains("cannot be written to one parquet"),
         "{}",
         ended.stderr
     );

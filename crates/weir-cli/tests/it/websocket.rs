@@ -281,7 +281,7 @@ fn what_else_was_studied_is_in_the_page() {
     let page = String::from_utf8(html.stdout).unwrap();
     for heading in [
         "<h2>Messages below a threshold sent as they are</h2>",
-        "<h2>The window lost every so many messages (0: never)</h2>",
+        "<h2>The window lost after every N messages (0: never)</h2>",
         "<h2>200 messages to 1,000 clients each</h2>",
         "<h2>Each kind on a connection of its own</h2>",
         "<h2>Ratio by zlib&#39;s strategy, window 15, memLevel 8, level 6, on the first 200 messages</h2>",

@@ -200,7 +200,7 @@ impl FusedAggregate {
             write!(f, "{separate}{note}")?;
         }
         match pass.compiles(&self.functions) {
-            Some(Ok(())) => write!(f, "{separate}compiled=what plain records are asked")?,
+            Some(Ok(())) => write!(f, "{separate}compiled=aggregation of plain records")?,
             Some(Err(why)) => write!(f, "{separate}not compiled={why}")?,
             None => {}
         }

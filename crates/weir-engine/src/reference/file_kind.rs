@@ -92,7 +92,7 @@ pub(super) fn kind_of(path: &Location) -> Result<FileKind, Error> {
         "{path} is not a capture (pcap, pcapng, ERF, snoop or NetMon 2, compressed or not), nor Parquet, Arrow, CSV, JSON or a .txt"
     );
     Err(Error::new(ErrorKind::Source, message).with_hint(
-        "editcap converts other captures; records(path, 'layout.toml') reads private formats; weir demo makes samples",
+        "editcap converts other captures; records(path, 'layout.toml') reads private formats; weir demo creates samples",
     ))
 }
 

@@ -223,7 +223,7 @@ fn explain_says_what_is_compiled() {
     let layers = "SELECT frame.layers, count(*) FROM 'net.pcap' GROUP BY 1";
     let found = explain(&always, plain);
     assert!(
-        found.contains("; compiled=what plain records are asked"),
+        found.contains("; compiled=aggregation of plain records"),
         "{found}"
     );
     let found = explain(&always, layers);

@@ -24,7 +24,7 @@ pub(super) fn cut(batch: RecordBatch) -> Result<Vec<RecordBatch>, Failure> {
                     ROW_BYTES_MAX >> 20
                 );
                 return Err(Failure::new(FailureKind::Limit, message).with_hint(
-                    "substr() takes a part of a long text, unnest() makes rows of a list",
+                    "substr() takes a part of a long text, unnest() turns a list into rows",
                 ));
             }
             pieces.push(compact(batch));
