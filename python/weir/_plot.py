@@ -73,7 +73,7 @@ class Plot:
             target.write_text(self.to_json() + "\n", encoding="utf-8")
             return
         if ending not in (".svg", ".png", ".html"):
-            raise ValueError(f"unknown format of a chart: expected one of {target.name}; name it .json, .svg, .png or .html")
+            raise ValueError(f"not the name of a chart: {target.name}; name it .json, .svg, .png or .html")
         convert = _needed("vl_convert")
         if ending == ".png":
             target.write_bytes(convert.vegalite_to_png(self.spec, scale=2))

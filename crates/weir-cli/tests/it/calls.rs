@@ -259,7 +259,7 @@ fn a_call_is_listed_drawn_opened_and_saved_on_a_terminal() {
     terminal.press("s");
     terminal.shows("save as:");
     terminal.press(ENTER);
-    terminal.shows("is defined twice, and stays");
+    terminal.shows("already exists, and is not replaced");
     terminal.press("q");
     terminal.shows("INVITE (SDP) 1");
     terminal.press("q");
