@@ -104,7 +104,7 @@ pub(super) struct Http2Connection {
 
 /// Streams that were reset and wait for what is on its way, at most.
 const RESET_MAX: usize = 16;
-/// Responses that are complete and wait for their requests, at most.
+/// Responses that are complete and wait for their requests, or for the rest of them, at most.
 const EARLY_MAX: usize = 16;
 /// Streams that were reset and are remembered, at most.
 const GONE_MAX: usize = 256;
@@ -368,12 +368,9 @@ impl Http2Connection {
         }
     }
 
-    /// Hands on responses that wait for their requests, the oldest first, but so many.
+    /// Hands on responses that wait for their requests or the rest of them, the oldest first, but so many.
     fn pass_early(&mut self, most: usize, each: &mut dyn FnMut(Event<'_>)) {
-        let is_early = |it: &Exchange| {
-            let response = it.response.as_ref();
-            it.request.is_none() && response.is_some_and(|it| it.is_whole)
-        };
+        let is_early = |it: &Exchange| it.response.as_ref().is_some_and(|it| it.is_whole);
         let waiting = self.streams.iter().filter(|it| is_early(it)).count();
         for _ in most..waiting {
             let place = self.streams.iter().position(is_early);
@@ -437,6 +434,13 @@ impl Http2Connection {
         let Some(exchange) = self.stream(stream) else {
             return;
         };
+        if exchange.response.as_ref().is_some_and(|it| it.is_whole) {
+            // The rest of a request that is answered is not wanted (RFC 9113, 8.1).
+            if exchange.request.is_some() {
+                self.leave(stream, each);
+            }
+            return;
+        }
         exchange.fault.get_or_insert(Fault::Reset);
         if side != self.client {
             return self.leave(stream, each);
@@ -700,7 +704,7 @@ impl Http2Connection {
         *missing = missing.saturating_add(octets);
     }
 
-    /// A frame is over: with the stream's end a response takes its exchange with it, once its request is there.
+    /// A frame is over: with the stream's end a response takes its exchange with it, once its request is there, too.
     fn ended(&mut self, side: usize, header: Header, each: &mut dyn FnMut(Event<'_>)) {
         if header.flags & END_STREAM == 0 {
             return;
@@ -721,13 +725,14 @@ impl Http2Connection {
         let is_over = match (is_client, &mut exchange.request, &mut exchange.response) {
             (true, Some(request), response) => {
                 request.is_whole = true;
-                // The response was captured before it.
+                // The response came before its end.
                 response.as_ref().is_some_and(|it| it.is_whole)
             }
             (false, request, Some(response)) => {
                 response.is_whole = true;
                 exchange.over = request.is_none().then_some(stamp);
-                request.is_some() || !may_follow
+                let is_whole = request.as_ref().is_some_and(|it| it.is_whole);
+                is_whole || !may_follow
             }
             _ => return,
         };

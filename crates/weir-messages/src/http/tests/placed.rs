@@ -621,3 +621,29 @@ fn a_server_of_http_2_alone_has_rows_of_its_responses() {
     assert_eq!(frames, (0..40).collect::<Vec<_>>());
     assert_eq!(found[30].fault, Some(Fault::Missing));
 }
+
+/// RFC 9113, 8.1: a server may answer before it has all of a request, and give up the rest of it.
+#[test]
+fn a_request_of_http_2_that_is_answered_early_keeps_its_body() {
+    let post = [two::PREFACE, &frame(1, 4, 1, b"\x83\x84")].concat();
+    let answer = frame(1, 5, 1, b"\x8d");
+    let read = |behind: &[(usize, Vec<u8>)]| {
+        let mut connection = Connection::default();
+        let mut found = Vec::new();
+        let mut each = |it: Exchange| {
+            let request = it.request.unwrap();
+            found.push((request.body_len, request.is_whole, it.fault));
+        };
+        let begun = [(0, post.clone()), (1, answer.clone())];
+        for (side, bytes) in begun.iter().chain(behind) {
+            connection.take(*side, bytes, Stamp::default(), &mut each);
+        }
+        connection.finish(&mut each);
+        found
+    };
+    let data = |flags: u8| (0, frame(0, flags, 1, b"body"));
+    assert_eq!(read(&[data(0), data(1)]), [(8, true, None)]);
+    let given_up = (1, frame(3, 0, 1, &[0; 4]));
+    assert_eq!(read(&[data(0), given_up]), [(4, false, None)]);
+    assert_eq!(read(&[]), [(0, false, None)]);
+}
