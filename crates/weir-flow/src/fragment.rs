@@ -179,7 +179,8 @@ pub(crate) struct Origin {
 }
 
 /// A hash of the headers around a packet that are the same for all of its fragments: addresses, VLANs, MPLS labels, GTP tunnel
-/// endpoint identifiers, and sessions of PPPoE, L2TP and the like. Ports do not count, as the senders of some tunnels choose them by the inner packet.
+/// endpoint identifiers, and sessions of PPPoE, L2TP and the like. Ports do not count, as the senders of some tunnels choose them by
+/// the inner packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Around(u64);
 
