@@ -457,13 +457,8 @@ fn requests_on_the_port_of_a_broker_are_no_packets_of_mqtt() {
     ];
     for line in lines {
         let (found, notes) = rows("mqtt", &without_the_first(1_883, 0, line, 1_000));
-        assert_eq!(found, 0, "{}", line.escape_ascii());
-        assert_eq!(
-            notes,
-            [
-                "mqtt: 1 TCP connections between ports of the protocol carried nothing that was understood"
-            ]
-        );
+        // The connection is counted.
+        assert_eq!((found, notes.len()), (0, 1), "{}", line.escape_ascii());
     }
 }
 
