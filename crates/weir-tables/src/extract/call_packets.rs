@@ -22,6 +22,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
             finder: Finder::of_announced().with_keylog(settings.keylog.as_ref()),
             files: Files::default(),
             last: None,
+            unnamed: 0,
         })
     },
     arguments: super::settings::SECRETS,
@@ -33,6 +34,8 @@ struct CallPackets {
     files: Files,
     /// The packets of messages that were complete only at the end of the capture.
     last: Option<VecDeque<(String, Vec<u64>)>>,
+    /// Messages without a Call-ID.
+    unnamed: u64,
 }
 
 /// The files so far. A message may begin in one file and end in another, so that the numbers of records are extended by
@@ -83,16 +86,18 @@ impl Extract for CallPackets {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
         let number = self.files.number(row.file, row.packet.frame().number);
         let packet = row.packet.with_number(number);
-        let files = &self.files;
+        let (files, unnamed) = (&self.files, &mut self.unnamed);
         // Messages and media are passed to the same rows, one after the other.
         let rows = std::cell::RefCell::new(rows);
         self.finder.packet_with_sip(
             &packet,
             &mut |message| {
-                if let Some(call_id) = call_id(message) {
-                    let frames = frames(message.way.frame, message.others);
-                    push(*rows.borrow_mut(), files, &frames, (&call_id, "SIP"));
-                }
+                let Some(call_id) = call_id(message) else {
+                    *unnamed = unnamed.saturating_add(1);
+                    return;
+                };
+                let frames = frames(message.way.frame, message.others);
+                push(*rows.borrow_mut(), files, &frames, (&call_id, "SIP"));
             },
             &mut |sight, others| {
                 let (frame, announced, protocol) = match sight {
@@ -109,11 +114,12 @@ impl Extract for CallPackets {
     }
 
     fn finish(&mut self, rows: &mut Rows) -> bool {
-        let finder = &mut self.finder;
+        let (finder, unnamed) = (&mut self.finder, &mut self.unnamed);
         let last = self.last.get_or_insert_with(|| {
             let mut last = VecDeque::new();
             finder.finish(&mut |message| {
                 let call_id = call_id(message);
+                *unnamed = unnamed.saturating_add(u64::from(call_id.is_none()));
                 last.extend(call_id.map(|id| (id, frames(message.way.frame, message.others))));
             });
             last
@@ -128,7 +134,11 @@ impl Extract for CallPackets {
     }
 
     fn notes(&self) -> Vec<String> {
-        in_words(self.finder.counted())
+        let unnamed = (
+            self.unnamed,
+            "messages are left out because they have no sound Call-ID",
+        );
+        in_words(self.finder.counted().into_iter().chain([unnamed]))
             .map(|note| format!("call_packets: {note}"))
             .collect()
     }

@@ -56,20 +56,26 @@ struct Followed {
     /// Finished calls that have no place in the batch yet, no more than were followed.
     told: VecDeque<Call>,
     last_ns: i64,
+    /// Messages of no call that lack what says of which call they are.
+    unnamed: u64,
 }
 
 impl Followed {
     fn take(&mut self, found: &SipMessage<'_>) {
         let Some(message) = found.parsed() else {
+            self.unnamed = self.unnamed.saturating_add(1);
             return;
         };
         let way = &found.way;
         self.last_ns = way.time_ns.unwrap_or(self.last_ns);
         let Self { calls, told, .. } = self;
         let digest = Digest::of(&message);
-        calls.take(self.last_ns, Some(way.flow), &digest, &mut |call| {
+        let seen = calls.take(self.last_ns, Some(way.flow), &digest, &mut |call| {
             told.push_back(call);
         });
+        if seen.call.is_none() && (digest.call_id.is_none() || digest.cseq.is_none()) {
+            self.unnamed = self.unnamed.saturating_add(1);
+        }
     }
 }
 
@@ -120,12 +126,12 @@ impl Extract for CallTable {
     }
 
     fn notes(&self) -> Vec<String> {
-        notes(&self.followed.calls, &self.finder)
+        notes(&self.followed.calls, &self.finder, self.followed.unnamed)
     }
 }
 
 /// The items that were given up for limits, as text.
-fn notes(calls: &Calls, finder: &Finder) -> Vec<String> {
+fn notes(calls: &Calls, finder: &Finder, unnamed: u64) -> Vec<String> {
     let counters = calls.counters();
     let limits = CallLimits::default();
     let counted = [
@@ -151,6 +157,10 @@ fn notes(calls: &Calls, finder: &Finder) -> Vec<String> {
         (
             counters.repeats_not_followed,
             "messages were not remembered, so that repeated ones may count as new".to_owned(),
+        ),
+        (
+            unnamed,
+            "messages belong to no call because they have no sound Call-ID and CSeq".to_owned(),
         ),
     ];
     in_words(counted)

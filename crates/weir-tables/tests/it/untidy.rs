@@ -994,3 +994,25 @@ fn datagrams_that_were_cut_say_so() {
     let (batch, _) = read_with_notes("stream", &[&path], 10);
     assert_eq!(column(&batch, "stream.missing"), ["", ""]);
 }
+
+/// Messages that were cut in front of their Call-ID belong to no call, and nothing said so.
+#[test]
+fn messages_without_a_call_id_are_counted() {
+    let invite = b"INVITE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bK1\r\nFrom: <sip:a@x>;tag=1\r\nTo: <sip:b@x>\r\n\
+        Call-ID: c\r\nCSeq: 1 INVITE\r\nContent-Length: 0\r\n\r\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    for (captured, rows) in [(invite.len(), 1), (60, 0)] {
+        let datagrams = [(true, &invite[..])];
+        cut_between([5_060, 5_060], &datagrams, 20 + 8 + captured, &path);
+        for table in ["calls", "call_packets"] {
+            let (batch, notes) = read_with_notes(table, &[&path], 10);
+            let is_counted = notes.iter().any(|it| it.contains("have no sound Call-ID"));
+            assert_eq!(
+                (batch.num_rows(), is_counted),
+                (rows, rows == 0),
+                "{captured} {table} {notes:?}"
+            );
+        }
+    }
+}
