@@ -67,50 +67,6 @@ impl DnsTable for Lookups {
         });
         Some(true)
     }
-}
-
-impl Protocol for Lookups {
-    const NAME: &'static str = "lookups";
-
-    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
-        is_datagram(bytes, ports)
-    }
-
-    fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
-        begins(bytes, ports)
-    }
-
-    fn may_begin(bytes: &[u8]) -> bool {
-        may_begin(bytes)
-    }
-
-    fn length(bytes: &[u8]) -> Length {
-        length(bytes)
-    }
-
-    const FIND_OCTETS: usize = BEGINNING_OCTETS;
-
-    fn find(bytes: &[u8]) -> Option<usize> {
-        find_in_stream(bytes)
-    }
-
-    fn is_likely(bytes: &[u8]) -> bool {
-        is_understood(bytes)
-    }
-
-    const TELLS_CUT: bool = true;
-
-    fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
-        is_port(ports)
-    }
-
-    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        self.take(bytes, way, false, push).unwrap_or_default()
-    }
-
-    fn message_or_wait(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> Option<bool> {
-        self.take(bytes, way, true, push)
-    }
 
     fn finish(&mut self, push: &mut Push<'_>) -> bool {
         self.0
