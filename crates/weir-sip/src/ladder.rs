@@ -440,7 +440,7 @@ mod tests {
                 .clone()
                 .next()
                 .unwrap()
-                .ends_with("… and 3616 bytes more")
+                .ends_with("… and 3616 more bytes")
         );
         assert!(
             texts

@@ -427,7 +427,7 @@ mod tests {
             ),
             ("GIVE me packets", "a statement begins with SELECT"),
             ("SELECT 1 FROM", "a file or a table follows FROM"),
-            ("SELECT a = 1 FROM 'x' WHERE", "ends behind WHERE"),
+            ("SELECT a = 1 FROM 'x' WHERE", "ends after WHERE"),
             (
                 "SELECT 1 FROM 'x' WHERE ip.addr == 10.0.0.0/8",
                 "cidr_match(ip.addr, '10.0.0.0/8')",

@@ -400,7 +400,7 @@ fn places() {
         (
             "field = [{ name = \"w\", type = \"f32\" }, { name = \"a\", of = \"w\", bits = \"9\" }]",
             ErrorKind::Value,
-            "line 1, column 60: field.a.of: expected an integer field, found `w`, which is of another type",
+            "line 1, column 60: field.a.of: expected an integer field, found `w`, which is a field of another type",
         ),
         (
             "field = [{ name = \"f\", type = \"u8\" }, { name = \"w\", type = \"u8\", when = \"f == 1\" }, { name = \"a\", of = \"w\", bits = \"1\", when = \"f == 2\" }]",

@@ -581,15 +581,15 @@ fn what_sizes_something_has_a_limit() {
         ),
         (
             "SELECT 1 FROM t GROUP BY CUBE (a, b, c, d, e, f, g, h, i, j, k, l, m)",
-            "more than 4096 sets",
+            "more than 4096 grouping sets",
         ),
         (
             "SELECT 1 FROM t GROUP BY CUBE (a, b, c, d, e, f, g), CUBE (h, i, j, k, l, m)",
-            "more than 4096 sets",
+            "more than 4096 grouping sets",
         ),
         (
             "SELECT 1 FROM t GROUP BY ROLLUP (a, b, c, d, e, f, g), CUBE (h, i, j, k, l, m, n, o, p, q)",
-            "more than 4096 sets",
+            "more than 4096 grouping sets",
         ),
     ] {
         let refusal = outcome(sql).expect_err(sql);
