@@ -608,7 +608,7 @@ impl Client {
             // The scheduler may not know a job yet that was queued just now.
             if told.is_none() && (is_known || begun.elapsed() > QUEUED) {
                 return exec_err!(
-                    "the scheduler ended before the statement was answered: the one at its address does not know the job"
+                    "the scheduler is not available any more: the one at its address does not know the job"
                 );
             }
             is_known |= told.is_some();

@@ -87,7 +87,7 @@ fn a_script_is_answered_up_to_its_first_failure() {
     put("self.sql", ".read self.sql\n");
     let ended = run("weir < self.sql", &folder);
     assert!(
-        ended.code == Some(2) && ended.stderr.contains("16 files"),
+        ended.code == Some(2) && ended.stderr.contains("16 levels"),
         "{}",
         ended.stderr
     );
