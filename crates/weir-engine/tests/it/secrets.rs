@@ -27,7 +27,7 @@ fn a_key_log_is_read_by_its_name_and_not_outside_of_the_folder_of_statements() {
     assert_eq!(count(""), Ok("0".to_owned()));
     assert_eq!(count(", keylog => 'keys.log'"), Ok("19".to_owned()));
     for (keylog, part) in [
-        ("'../outside.log'", "outside.log is not in"),
+        ("'../outside.log'", "outside.log is outside of"),
         ("'none.log'", "none.log"),
         (
             "'sessions.pcap'",
