@@ -7,7 +7,7 @@ pub enum RecordFraming {
     Pcap {
         /// Bytes of the header.
         header_len: u32,
-        /// Numbers have their last byte first.
+        /// Numbers are little-endian.
         is_little: bool,
         /// The offset in the header of the captured length, 32 bits.
         captured_at: u32,
@@ -20,16 +20,16 @@ pub enum RecordFraming {
         /// A larger captured length is damage.
         captured_max: u32,
     },
-    /// ERF: the header is part of the data, and has its length in the big-endian word at 10.
+    /// ERF: the header is part of the data, and holds the length of both in the big-endian 16-bit number at offset 10.
     Erf,
     /// pcapng: enhanced packet blocks of the interfaces that [`Reader::ports`](crate::Reader::ports) has a bit for. All
     /// other blocks are left to the reader.
     Pcapng {
-        /// Numbers have their last byte first.
+        /// Numbers are little-endian.
         is_little: bool,
         /// A larger captured length is damage.
         captured_max: u32,
-        /// More bytes of options, with what fills up the data, are beyond a limit.
+        /// The maximum number of bytes of options together with the padding of the data.
         options_max: u32,
         /// Nanoseconds in one unit of time, which counts from 1970; not 0.
         tick_ns: u64,

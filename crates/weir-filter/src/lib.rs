@@ -31,7 +31,7 @@ pub enum Filter {
     And(Vec<Filter>),
     /// One holds.
     Or(Vec<Filter>),
-    /// The filter is false.
+    /// The inner filter does not hold.
     Not(Box<Filter>),
     /// There is a value (for a calculated number: one that is not 0).
     Exists(Operand),
@@ -124,7 +124,7 @@ pub enum Calculation {
     And,
 }
 
-/// A part of bytes. Places that are negative count from the end.
+/// A range of bytes. Negative offsets count from the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The first byte.
@@ -164,10 +164,10 @@ impl Range {
     }
 }
 
-/// A filter does not nest deeper.
+/// The maximum depth of a filter.
 pub const DEPTH_MAX: usize = 64;
 
-/// Why a text is no filter.
+/// The error of a text that is not a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// The description.

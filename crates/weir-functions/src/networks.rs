@@ -1,4 +1,4 @@
-//! SQL functions of what an address belongs to: networks, and the registries' special ranges.
+//! SQL functions of the network, and of the special ranges of the registries, that an address belongs to.
 
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -18,9 +18,9 @@ use crate::computed::computed;
 
 /// `network(ip.src, 24)`: the network of so many bits that an address lies in.
 const NETWORK: &str = "network";
-/// `is_private(ip.src)`: not routed in the Internet.
+/// `is_private(ip.src)`: whether an address is not routed in the Internet.
 const IS_PRIVATE: &str = "is_private";
-/// `is_multicast(ip.dst)`: the address of a group.
+/// `is_multicast(ip.dst)`: whether an address is that of a group.
 const IS_MULTICAST: &str = "is_multicast";
 
 pub(crate) fn all() -> [ScalarUDF; 3] {
@@ -113,7 +113,7 @@ impl ScalarUDFImpl for OfAddress {
     }
 }
 
-/// The type that a function of an address takes in place of one; `None` where no network is possible.
+/// The type to which an argument of this type is cast; `None` for types that hold no addresses.
 pub(crate) fn taken(kind: &DataType) -> Option<DataType> {
     match kind {
         DataType::Binary | DataType::BinaryView | DataType::LargeBinary => {
@@ -155,7 +155,8 @@ fn masked(address: Address, bits: i64) -> Option<(Address, usize)> {
     Some((Address::from_bytes(&bytes)?, bits))
 }
 
-/// RFC 1918, 4193, 6598 and 3927, loopback, and what is of a link only (IANA's special-purpose registries).
+/// Private (RFC 1918 and 4193), shared (RFC 6598), link-local (RFC 3927 and 4291) and loopback addresses, as in IANA's
+/// special-purpose registries.
 fn is_private(address: Address) -> bool {
     if let Ok(octets) = <[u8; 4]>::try_from(address.as_bytes()) {
         return v4_is_private(Ipv4Addr::from(octets));

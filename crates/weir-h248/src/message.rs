@@ -193,7 +193,7 @@ choice! {
     Transaction<'a> extensible root 4 {
         /// A request.
         [0] Request(TransactionRequest<'a>) => TransactionRequest<'a>, "transactionRequest";
-        /// The request is being worked on.
+        /// The request is being processed.
         [1] Pending(TransactionPending) => TransactionPending, "transactionPending";
         /// The reply to a request.
         [2] Reply(TransactionReply<'a>) => TransactionReply<'a>, "transactionReply";
@@ -215,7 +215,7 @@ sequence! {
 }
 
 sequence! {
-    /// The request is being worked on.
+    /// The request is being processed.
     TransactionPending "TransactionPending" extensible 1 {
         /// Number of the transaction.
         [0] req id: u32 => Uint32,
@@ -282,9 +282,9 @@ sequence! {
 
 /// Numbers of contexts with a meaning of their own.
 pub mod context {
-    /// No context: terminations that take part in no call.
+    /// The null context, of terminations that take part in no call.
     pub const NULL: u32 = 0;
-    /// The gateway is to make a context.
+    /// The gateway creates a context and chooses its number.
     pub const CHOOSE: u32 = 0xffff_fffe;
     /// All contexts.
     pub const ALL: u32 = 0xffff_ffff;
@@ -345,22 +345,22 @@ sequence! {
     /// The audited properties of a context, or the selection of contexts.
     #[derive(Default)]
     ContextAttrAuditRequest<'a> "ContextAttrAuditRequest" extensible 1 {
-        /// Tell the topology.
+        /// The topology is requested.
         [0] flag topology: bool => (),
-        /// Tell whether it is an emergency call.
+        /// The emergency indicator is requested.
         [1] flag emergency: bool => (),
-        /// Tell the priority.
+        /// The priority is requested.
         [2] flag priority: bool => (),
-        /// Tell the IEPS call indicator (version 3).
+        /// The IEPS call indicator is requested (version 3).
         [3] extflag(3) ieps: bool => (),
-        /// Tell these properties (version 3).
+        /// These properties are requested (version 3).
         [4] ext(3) properties: Option<&'a [IndAudPropertyParm<'a>]>
             => List<IndAudPropertyParm<'a>>,
-        /// Select contexts of this priority (version 3).
+        /// The priority of the selected contexts (version 3).
         [5] ext(3) select_priority: Option<u8> => Uint15,
-        /// Select contexts that are, or are not, emergency calls (version 3).
+        /// The emergency indicator of the selected contexts (version 3).
         [6] ext(3) select_emergency: Option<bool> => bool,
-        /// Select contexts by the IEPS call indicator (version 3).
+        /// The IEPS call indicator of the selected contexts (version 3).
         [7] ext(3) select_ieps: Option<bool> => bool,
         /// The combination of conditions (version 3).
         [8] ext(3) select_logic: Option<SelectLogic> => SelectLogic,

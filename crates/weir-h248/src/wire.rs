@@ -28,8 +28,8 @@ pub(crate) trait Wire<'a> {
     /// The universal tag; 0 for a CHOICE, which has none.
     const TAG: u8;
 
-    /// Whether contents are elements themselves: then the tag has the constructed bit in BER. BER lets strings have it,
-    /// too, whose contents are parts; the reader refuses these, as no known encoder writes them.
+    /// The constructed bit of the tag in BER, which is set where the contents are elements themselves. BER also permits it for
+    /// strings that are split into parts; the reader refuses these, as no known encoder writes them.
     const FORM: u8 = if matches!(Self::TAG, 0 | 0x10) {
         ber::CONSTRUCTED
     } else {
@@ -57,7 +57,7 @@ pub(crate) struct Context {
     pub(crate) options: BinaryOptions,
     /// Version of the message, once known.
     pub(crate) version: u8,
-    /// The event or signal whose parameters are being written or read: its number.
+    /// The number of the event or signal whose parameters are being written or read.
     pub(crate) item: u32,
     /// The number of embedded descriptors around this place.
     pub(crate) depth: u8,

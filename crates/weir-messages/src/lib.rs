@@ -44,8 +44,7 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// Bytes that are to be a text, as Wireshark writes them: what is not to be printed as `\` and three octal
-/// digits.
+/// The text of bytes as Wireshark writes it: bytes that are not printable become `\` and three octal digits.
 #[must_use]
 pub fn printable(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
@@ -53,7 +52,7 @@ pub fn printable(bytes: &[u8]) -> String {
     text
 }
 
-/// The octets of a text in base 64 (RFC 4648, 4), with or without its padding; `None` for a text in no such form.
+/// The octets of a text in base 64 (RFC 4648, 4), with or without its padding; `None` for any other text.
 #[must_use]
 pub fn base64(text: &str) -> Option<Vec<u8>> {
     LENIENT_BASE64.decode(text).ok()
@@ -80,8 +79,8 @@ mod tests {
         assert_eq!(super::base64("?"), None);
     }
 
-    /// Octets at random, and samples with some of theirs changed, for the readers of the telephone's signalling and of
-    /// HTTP/2: all are read to an end, and lists stay within their limits.
+    /// The readers of the telephone's signalling and of HTTP/2 read random octets, and samples with random changes, to their
+    /// end, and lists stay within their limits.
     #[test]
     fn random_octets_are_survived() {
         use crate::{diameter, http, m3ua, mgcp, sccp, tcap};

@@ -1,7 +1,7 @@
 //! The activity of a connection: a statement runs, or the server waits for its client.
 //!
-//! A client that waits for nothing, that does not end its request, or that does not take its answer holds a place that others may want. Where
-//! there are no places left, the connection whose client has been waited for longest gives its own to the next one.
+//! A client that sends no request, does not finish one, or does not take its rows still occupies one of the connections that the
+//! server permits. When all are occupied, the connection whose client has been idle longest is closed for the next client.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// The activity of a connection, by which it is closed, too.
+/// The activity of a connection. The request to close the connection comes through it, too.
 #[derive(Debug)]
 pub(crate) struct Presence {
     state: Mutex<State>,
@@ -18,9 +18,9 @@ pub(crate) struct Presence {
 
 #[derive(Debug)]
 struct State {
-    /// Statements at work.
+    /// The number of running statements.
     at_work: usize,
-    /// Since when the client is waited for, where none is.
+    /// The begin of the wait for the client, while no statement runs.
     since: Instant,
 }
 
@@ -29,9 +29,9 @@ struct State {
 pub(crate) enum Closes {
     /// The connection stays.
     Not,
-    /// The client does not take rows whose room others need.
+    /// The client does not take its rows, whose memory other connections need.
     ForRows,
-    /// Another wants its place.
+    /// All permitted connections are occupied, and a new client has come.
     ForAnother,
 }
 
@@ -50,13 +50,13 @@ impl Presence {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A statement of it is at work until what is given back is dropped.
+    /// Counts a statement as running until the returned guard is dropped.
     pub(crate) fn at_work(self: &Arc<Self>) -> AtWork {
         self.state().at_work += 1;
         AtWork(Arc::clone(self))
     }
 
-    /// The client has done something: it is waited for from now on.
+    /// Restarts the wait for the client, which has just sent or taken bytes.
     pub(crate) fn touch(&self) {
         self.state().since = Instant::now();
     }
@@ -77,12 +77,12 @@ impl Presence {
     pub(crate) async fn closed(&self) -> Closes {
         let mut closes = self.closes.subscribe();
         let why = closes.wait_for(|why| *why != Closes::Not).await;
-        // The sender is there as long as this is.
+        // The sender lives as long as `self`, so that no error occurs.
         why.map_or(Closes::ForRows, |why| *why)
     }
 }
 
-/// A statement at work.
+/// A guard: its statement counts as running until it is dropped.
 #[derive(Debug)]
 pub(crate) struct AtWork(Arc<Presence>);
 

@@ -17,12 +17,12 @@ pub(crate) struct Retention {
     /// connections hold the maximum.
     own_max: usize,
     own: AtomicUsize,
-    /// That of all connections, for that of one.
+    /// The retention of all connections, where this is the one of a connection.
     all: Option<Arc<Retention>>,
 }
 
 impl Retention {
-    /// That of the prepared statements and values of a server.
+    /// The retention of the prepared statements and values of a server.
     pub(crate) fn of_all() -> Arc<Self> {
         Arc::new(Self {
             what: "prepared statements and values",
@@ -35,7 +35,7 @@ impl Retention {
         })
     }
 
-    /// That of the messages of a server that have come in part, each of which has so many bytes at most.
+    /// The retention of the messages of a server that have come in part, each of which has at most `message_bytes_max` bytes.
     pub(crate) fn of_arrivals(message_bytes_max: usize) -> Arc<Self> {
         let one = message_bytes_max.saturating_mul(2).max(ONE_ARRIVALS_MAX);
         Arc::new(Self {
@@ -49,7 +49,7 @@ impl Retention {
         })
     }
 
-    /// That of a connection.
+    /// The retention of a connection.
     pub(crate) fn of_one(all: &Arc<Self>) -> Arc<Self> {
         Arc::new(Self {
             what: all.what,
@@ -62,10 +62,10 @@ impl Retention {
         })
     }
 
-    /// Counts so many bytes until what is given back is dropped.
+    /// Counts `bytes` as held until the returned guard is dropped.
     ///
     /// # Errors
-    /// When more would be held than may be.
+    /// When a limit would be exceeded.
     pub(crate) fn add(self: &Arc<Self>, bytes: usize) -> Result<Retained, Failure> {
         let added = |to: &AtomicUsize, most: usize| {
             let before = to.fetch_add(bytes, Ordering::Relaxed);
@@ -100,7 +100,7 @@ impl Retention {
     }
 }
 
-/// Bytes that are held until this is dropped.
+/// A guard: its bytes count as held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Retained {
     of: Arc<Retention>,
@@ -144,7 +144,7 @@ fn words(text: &[u8]) -> usize {
     count
 }
 
-/// The memory of a number of parameter values of so many bytes together.
+/// The memory of `count` parameter values that have `bytes` bytes together.
 pub(crate) const fn of_values(count: usize, bytes: usize) -> usize {
     count
         .saturating_mul(VALUE_BYTES)
@@ -152,11 +152,11 @@ pub(crate) const fn of_values(count: usize, bytes: usize) -> usize {
         .saturating_add(1024)
 }
 
-/// Bytes of a value besides what it consists of.
+/// Bytes of a value besides its content.
 const VALUE_BYTES: usize = 64;
-/// Bytes of a word in a tree: that of a list of 95,000 numbers and as many commas takes 41 MB.
+/// Bytes of a word in a tree: the tree of a list of 95,000 numbers and as many commas takes 41 MB.
 const WORD_BYTES: usize = 220;
-/// The number of words of a text, beyond which it is refused.
+/// The number of words of a text beyond which it is refused.
 const WORDS_MAX: usize = 200_000;
 /// Bytes of the statements and values of all connections together.
 const ALL_BYTES_MAX: usize = 128 << 20;

@@ -10,7 +10,7 @@ use super::relation::{RELATIONS, Relation, TYPES};
 use super::setting::SETTINGS;
 use crate::files::{CATALOG, SCHEMA};
 
-/// Rows of a relation: of columns that are not named here, what there is by default.
+/// Rows of a relation. Columns that are not in the list have their default values.
 pub(super) struct RelationRows {
     columns: &'static [&'static str],
     rows: Vec<Vec<Cell>>,
@@ -88,7 +88,7 @@ pub(super) const FILLED_INFORMATION: &[&str] = &[
     "views",
 ];
 
-/// The rows of a relation that lists no relations.
+/// The rows of a relation whose rows do not depend on the listed relations; `None` for other relations.
 pub(super) fn fixed(relation: &Relation) -> Option<RelationRows> {
     let (columns, rows): (&'static [&'static str], Vec<Vec<Cell>>) = match relation.name {
         "pg_am" => (
@@ -250,7 +250,7 @@ pub(super) fn fixed(relation: &Relation) -> Option<RelationRows> {
     Some(RelationRows { columns, rows })
 }
 
-/// The row that a relation has for one that it lists; `None` when it lists others.
+/// The rows that a relation has about a listed relation; `None` when it has none about relations of this kind.
 pub(super) fn listed(relation: &Relation, entry: &Entry) -> Option<RelationRows> {
     let (schema, name) = (entry.schema, entry.name.as_str());
     let is_view = entry.kind == "v";
@@ -459,7 +459,7 @@ fn information_column(entry: &Entry, number: i64, column: &EntryColumn) -> Vec<C
         true => "ARRAY".to_owned(),
         false => super::function::format_type(column.type_oid, -1),
     };
-    // Bits of numbers, of which the binary ones have a radix of 2.
+    // The precision of binary numbers counts bits (radix 2), that of decimal ones digits (radix 10).
     let (precision, radix, scale): (Option<i64>, Option<i64>, Option<i64>) =
         match data_type.as_str() {
             "smallint" => (Some(16), Some(2), Some(0)),
@@ -658,7 +658,8 @@ fn schema_oid(name: &str) -> i64 {
     found.map_or(0, |(oid, _)| *oid)
 }
 
-/// PostgreSQL's numbers of its schemas, and the one of the information schema.
+/// The schemas with their OIDs. Those of the first two are fixed in PostgreSQL; that of the information schema differs between
+/// its versions.
 pub(super) const SCHEMAS: &[(i64, &str)] = &[
     (PG_CATALOG, "pg_catalog"),
     (2200, SCHEMA),

@@ -24,11 +24,11 @@ use crate::shared::Shared;
 /// server that started this process, which has its uploads in the folder `uploads`.
 ///
 /// # Errors
-/// When it cannot begin.
+/// When the threads or the state of the process cannot be made.
 pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
     bound_process(&options.engine);
     options.roots.push(uploads.to_path_buf());
-    // The server has looked at the text, and counts rows and time.
+    // The server has checked the length of the text, and it limits rows and time itself.
     options.limits = Limits {
         text_bytes_max: usize::MAX,
         queries_max: 2,
@@ -54,7 +54,7 @@ pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
         room: Arc::new(Semaphore::new(ROOM_KIB as usize)),
         current: None,
     };
-    // Statements are parsed and let go on those threads, as deep as they may be.
+    // Deeply nested statements are parsed and dropped on the threads of the runtime, which have large stacks.
     let done = runtime.block_on(runtime.spawn(worker.run(requests)));
     done.map_err(|error| Error::new(error.to_string()))?;
     // The last messages are written before the process ends.
@@ -63,28 +63,29 @@ pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Keeps a statement that takes ever more from taking the machine with it, where the system has such limits.
+/// Limits the memory of the process, where the system supports that: a statement whose memory grows without end must not
+/// exhaust that of the machine.
 fn bound_process(options: &weir_engine::Options) {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let limit = |bytes: u64| Rlimit {
         current: Some(bytes),
         maximum: Some(bytes),
     };
-    // The memory of a process that ended for its size is not worth a file.
+    // A core dump of a process that ended because of its size would be large and of no use.
     let _ = setrlimit(Resource::Core, limit(0));
     if let Some(bytes) = options.memory_limit_bytes {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = options.threads.unwrap_or_else(cores) as u64;
-        // Each may hand its place to others while it computes without waiting.
+        // A thread that computes in `block_in_place` is replaced by another one, so that there are more stacks.
         let stacks = threads.saturating_mul(4 * STACK_BYTES as u64);
         let bytes = (bytes as u64).saturating_add(ADDRESSES_BYTES);
         let _ = setrlimit(Resource::Data, limit(bytes.saturating_add(stacks)));
     }
-    // The system, when it has no memory left, ends this process before the server.
+    // A system without free memory ends this process before the server.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
 }
 
-/// Reads the messages of the server. Their end means that the server is gone, and this process stops at once.
+/// Reads the messages of the server. Their end means that the server is gone: the process ends after [`GRACE`].
 fn take_requests(sender: mpsc::Sender<(Request, Vec<u8>)>) {
     let mut input = io::stdin().lock();
     while let Ok(Some(request)) = wire::read(&mut input) {
@@ -103,7 +104,7 @@ fn end() -> ! {
     std::process::exit(1)
 }
 
-/// A message, and the room that it takes until it is written.
+/// A message, with the permit for the memory that it takes until it is written.
 type Outgoing = (Frame, Option<OwnedSemaphorePermit>);
 
 /// Writes frames as they come.
@@ -128,7 +129,7 @@ fn hand_out(mut frames: mpsc::Receiver<Outgoing>) {
 struct Worker {
     shared: Arc<Shared>,
     out: mpsc::Sender<Outgoing>,
-    /// KiB of rows that are written and that the server has not read.
+    /// The permits for rows that wait to be read by the server, one for each KiB.
     room: Arc<Semaphore>,
     current: Option<Current>,
 }
@@ -148,7 +149,7 @@ impl Worker {
             return;
         }
         while let Some((request, _)) = requests.recv().await {
-            // A request to end what has ended already comes too late.
+            // A request to cancel a statement that has ended comes too late.
             let Request::Task(task) = request else {
                 continue;
             };
@@ -176,7 +177,7 @@ impl Worker {
         self.hand(reply, octets, None).await
     }
 
-    /// Says something that takes room until it is written.
+    /// Sends a reply that holds a permit until it is written.
     async fn hand(
         &self,
         reply: &Reply,
@@ -210,7 +211,7 @@ impl Worker {
         }
     }
 
-    /// The session that a task is of, brought to the state that it begins with.
+    /// The session of a task, in the state in which the task begins.
     async fn session(&mut self, task: &Task) -> Result<Arc<Session>, Failure> {
         let is_same = |current: &&Current| {
             current.id == task.session.id
@@ -235,7 +236,7 @@ impl Worker {
         for written in statements {
             session.run(Written::statement(written)?).await?;
         }
-        // The notices of earlier statements were sent when these were new.
+        // The notices of these statements were sent when they ran for the first time.
         drop((
             session.report().take_notes(),
             session.report().take_errors(),
@@ -292,7 +293,7 @@ impl Worker {
                 break;
             };
             for piece in pieces::cut(batch)? {
-                // Long rows are written one at a time: what has been written is held until the server reads it.
+                // Long rows are encoded one at a time: an encoded row is held until the server reads it.
                 let bytes = pieces::written_bytes(&piece);
                 let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
                 let room = Arc::clone(&self.room).acquire_many_owned(kib.min(ROOM_KIB));
@@ -316,7 +317,7 @@ impl Worker {
         self.say(&Reply::End { notes, damage }, Vec::new()).await
     }
 
-    /// Says how far a task is, where that is news.
+    /// Sends the progress of a task when it differs from the last one that was sent.
     async fn progress(
         &self,
         report: &ScanReport,

@@ -1,6 +1,6 @@
-//! Queues of calls by the time of their last messages: lists through the slots of the calls.
+//! Queues of calls by the time of their last messages, as doubly linked lists over the slots of the calls.
 
-/// Why a call waits, which says for how long.
+/// The reason for which a call is kept, which also determines for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     /// The call waits for an answer.
@@ -16,7 +16,7 @@ pub(super) enum Wait {
 impl Wait {
     /// The number of kinds.
     const COUNT: usize = 4;
-    /// All, in the order in which they are given up.
+    /// All kinds, in the order in which calls are evicted when there are too many.
     pub(super) const ALL: [Self; Self::COUNT] =
         [Self::Linger, Self::Retry, Self::Setup, Self::Talk];
 }
@@ -36,8 +36,8 @@ struct Ends {
     len: usize,
 }
 
-/// A list for each [`Wait`], those that were silent for the longest time first. Every operation
-/// takes the same short time.
+/// A list for each [`Wait`], with the calls that were silent for the longest time first. Every operation
+/// takes constant time.
 #[derive(Clone, Debug)]
 pub(super) struct Queues {
     links: Vec<Link>,
@@ -58,7 +58,7 @@ impl Default for Queues {
 }
 
 impl Queues {
-    /// The slot that has waited the longest.
+    /// The slot of the call that was silent for the longest time.
     pub(super) fn first(&self, wait: Wait) -> Option<u32> {
         self.ends
             .get(wait as usize)
@@ -66,7 +66,7 @@ impl Queues {
             .filter(|slot| *slot != NONE)
     }
 
-    /// Slots that wait for this.
+    /// The number of slots in the list of this kind.
     pub(super) fn len(&self, wait: Wait) -> usize {
         self.ends.get(wait as usize).map_or(0, |ends| ends.len)
     }

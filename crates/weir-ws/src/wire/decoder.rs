@@ -3,12 +3,12 @@
 use super::frame::{Header, Opcode, mask};
 use crate::deflate::{InflateError, InflateErrorKind, InflateOptions, Inflated, Inflater};
 
-/// The end that sends.
+/// The endpoint that sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sender {
-    /// Masks every frame (RFC 6455 section 5.1).
+    /// The client, which masks every frame (RFC 6455 section 5.1).
     Client,
-    /// Masks none.
+    /// The server, which masks no frame.
     Server,
 }
 
@@ -16,9 +16,9 @@ pub enum Sender {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct DecoderOptions {
-    /// The end that sends; `None` when it is unknown, and then no masking is a violation.
+    /// The endpoint that sends; `None` when it is unknown, and then masking is not checked.
     pub sender: Option<Sender>,
-    /// The transformation of this direction, when permessage-deflate was negotiated.
+    /// The parameters of permessage-deflate for this direction, when it was negotiated.
     pub inflate: Option<InflateOptions>,
     /// The bytes of a message on the wire that are kept; 64 MiB by default. The beginning of a longer one is returned, with
     /// [`ViolationKind::TooLong`].
@@ -47,16 +47,16 @@ pub struct Message<'a> {
     pub compressed: bool,
     /// The properties of the inflated message.
     pub inflated: Option<Inflated>,
-    /// Frames that it was sent in.
+    /// The number of its frames.
     pub fragments: u64,
-    /// Bytes of their payloads.
+    /// Bytes of the payloads of its frames, as they were sent.
     pub payload_wire_bytes: u64,
-    /// Bytes of the frames, headers included.
+    /// Bytes of its frames, headers included.
     pub frame_bytes: u64,
     /// Offset in the direction's bytes of the first frame.
     pub offset: u64,
-    /// The payload is all that was sent, inflated where it was compressed. Otherwise it is what could be
-    /// read of it; violations said why.
+    /// The payload is all that was sent, inflated where it was compressed. Otherwise it is the part that could be
+    /// read, and the violations before the message give the reason.
     pub whole: bool,
 }
 
@@ -109,8 +109,8 @@ pub enum ViolationKind {
     Takeover,
     /// The direction ends in the middle of a frame or message, or could not be read to its end.
     Cut,
-    /// Bytes that were not captured: no fault of the sender. What follows is read where the next frame is
-    /// known to begin, else no more.
+    /// Bytes that were not captured, which is no fault of the sender. Decoding continues where the begin of the next
+    /// frame is known.
     Gap,
 }
 
@@ -144,7 +144,7 @@ impl ViolationKind {
         }
     }
 
-    /// The sender broke RFC 6455 or RFC 7692; false for what the capture lacks and for limits.
+    /// Whether the sender broke RFC 6455 or RFC 7692; false for bytes that the capture lacks, and for limits.
     #[must_use]
     pub fn is_fault(self) -> bool {
         !matches!(
@@ -159,7 +159,7 @@ impl ViolationKind {
 }
 
 impl ViolationKind {
-    /// Something of before was not captured, which is no fault of what is read now.
+    /// Whether earlier bytes are missing from the capture, which is no fault of this message.
     pub(super) const fn is_of_capture(self) -> bool {
         matches!(self, Self::Inflate(InflateErrorKind::WindowLost))
     }
@@ -197,7 +197,7 @@ pub struct Decoder {
     head: Vec<u8>,
     /// The frame whose payload is being read.
     frame: Option<PendingFrame>,
-    /// Payload of the message that is under way; control frames have their own.
+    /// The payload of `message` as far as it was read; that of a control frame is in `control`.
     payload: Vec<u8>,
     control: Vec<u8>,
     inflated: Vec<u8>,
@@ -205,7 +205,7 @@ pub struct Decoder {
     closed: bool,
     /// The start of the next frame is unknown.
     lost: bool,
-    /// Bytes were passed over because of that.
+    /// Bytes were skipped because the start of the next frame was unknown.
     has_passed: bool,
     offset: u64,
 }
@@ -217,7 +217,7 @@ struct PendingFrame {
     done: u64,
 }
 
-/// The message that is under way.
+/// A data message of which frames are still to come.
 #[derive(Clone, Copy, Debug)]
 struct Under {
     opcode: Opcode,
@@ -227,7 +227,7 @@ struct Under {
     frame_bytes: u64,
     offset: u64,
     too_long: bool,
-    /// A part was not captured; only what came before is kept.
+    /// A part was not captured; only the payload before it is kept.
     holed: bool,
 }
 
@@ -346,7 +346,7 @@ impl Decoder {
         }
     }
 
-    /// True for whole frames up to the end that a sender writes behind a message or a control frame.
+    /// Whether the bytes consist of whole frames that the sender may write behind a message or a control frame.
     fn are_frames(&self, bytes: &[u8]) -> bool {
         let Some(sender) = self.options.sender else {
             return false;
@@ -382,14 +382,14 @@ impl Decoder {
         false
     }
 
-    /// Bytes of memory that the message under way and the window take, about.
+    /// The memory in bytes that the unfinished message and the window take, approximately.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         let window = self.inflater.as_ref().map_or(0, Inflater::held_bytes);
         self.payload.capacity() + self.inflated.capacity() + self.control.capacity() + window
     }
 
-    /// The direction is over.
+    /// Ends the direction, and reports a frame or message that is not whole.
     pub fn finish(&mut self, each: &mut dyn FnMut(Event<'_>)) {
         let under_way = self.frame.is_some() || !self.head.is_empty() || self.message.is_some();
         let is_lost = std::mem::take(&mut self.lost);
@@ -592,7 +592,7 @@ impl Decoder {
             offset: under.offset,
             whole: readable && !under.too_long,
         }));
-        // A bomb's memory is given back.
+        // The memory of a message that inflated to far more than others is released.
         self.payload.shrink_to(1 << 20);
         self.inflated.shrink_to(1 << 20);
     }
@@ -602,7 +602,7 @@ fn violate(each: &mut dyn FnMut(Event<'_>), kind: ViolationKind, offset: u64) {
     each(Event::Violation(Violation { kind, offset }));
 }
 
-/// RFC 6455 section 5.5.1 and 7.4.
+/// Whether the payload of a close frame is valid (RFC 6455 sections 5.5.1 and 7.4).
 fn close_is_valid(payload: &[u8]) -> bool {
     match payload.split_first_chunk::<2>() {
         None => payload.is_empty(),
@@ -614,7 +614,7 @@ fn close_is_valid(payload: &[u8]) -> bool {
     }
 }
 
-/// False for the payload of a whole text that is no UTF-8.
+/// False for the payload of an uncompressed text message of one frame that is not UTF-8.
 fn is_text_if_said(header: &Header, payload: &[u8]) -> bool {
     if header.opcode != Opcode::Text || !header.fin || header.rsv1 {
         return true;
