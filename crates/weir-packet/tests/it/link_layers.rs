@@ -161,7 +161,7 @@ const FRAMES: &[(u32, &str, &str)] = &[
     // Link types that are registered and not decoded are rows without columns; others are damage.
     (195, "41 88 01 ff ff", "frame.layers= frame.stopped="),
     (147, "00", "frame.layers= frame.stopped="),
-    (5000, "00", "frame.layers= frame.stopped=link~type~5000~is~not~known"),
+    (5000, "00", "frame.layers= frame.stopped=link~type~5000~is~not~supported"),
 ];
 
 fn bytes(text: &str) -> Vec<u8> {
