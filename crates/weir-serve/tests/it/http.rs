@@ -199,7 +199,7 @@ fn captures_that_are_dropped_have_a_number() {
     });
     let answer = send("more.csv");
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
-    assert!(answer.contains("1000 captures"), "{answer}");
+    assert!(answer.contains("1000 uploaded captures"), "{answer}");
     // One takes the place of another.
     assert!(send("0-0.csv").starts_with("HTTP/1.1 200"));
 }

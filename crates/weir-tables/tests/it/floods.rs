@@ -77,7 +77,7 @@ fn of_first_fragments() {
     check(
         // No rest of a message has come.
         &notes("sip", &[], &packets),
-        "17000 packets were given up because their fragments",
+        "17000 packets were dropped because their fragments",
     );
 }
 

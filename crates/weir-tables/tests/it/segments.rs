@@ -162,7 +162,7 @@ fn a_first_request_that_is_lost_is_known_to_be() {
     let ((_, code), fault) = rows.find(|((target, _), _)| *target == "/2").unwrap();
     let is_its_own = code == "202";
     assert!(
-        is_its_own || fault.contains("that of another request"),
+        is_its_own || fault.contains("belong to another request"),
         "{targets:?} {codes:?} {faults:?}"
     );
 }

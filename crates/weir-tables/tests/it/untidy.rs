@@ -500,8 +500,8 @@ fn messages_within_segments_are_found_from_the_middle() {
             assert_eq!((found, notes), (19, Vec::new()), "{skipped} by {size}");
             // The same behind a handshake.
             let packets = without_the_first(9_060, skipped, &messages, size);
-            let columns = columns_of("sip", &packets, &["addr.src"]);
-            assert_eq!(columns, vec![["192.0.2.1"]; 19], "{skipped} by {size}");
+            let columns = columns_of("sip", &packets, &["port.src"]);
+            assert_eq!(columns, vec![["5060"]; 19], "{skipped} by {size}");
         }
     }
 }
