@@ -1,6 +1,10 @@
 //! Groups: a hash table from fixed-size binary keys to the state of their aggregates.
 
+mod entries;
+
 use std::hash::{BuildHasher, RandomState};
+
+use entries::Entries;
 
 /// Finds the group of a key. Keys and states are whole 64-bit words, and lie side by side, so that finding a group and
 /// adding to it touches one place in memory beside the slot.
@@ -11,7 +15,7 @@ pub(crate) struct Groups {
     key_words: usize,
     stride: usize,
     /// Key and state of each group, in the order of their first records.
-    entries: Vec<u64>,
+    entries: Entries,
     /// The high half of the hash and the number of the group plus one; 0 for a free slot.
     slots: Vec<u64>,
     len: usize,
@@ -73,7 +77,7 @@ impl Groups {
         Self {
             key_words,
             stride: key_words + fresh.len(),
-            entries: Vec::new(),
+            entries: Entries::default(),
             slots: vec![0; SLOTS_MIN],
             len: 0,
             secrets: [random.hash_one(0), random.hash_one(1) | 1],
@@ -120,7 +124,7 @@ impl Groups {
     /// Removes all groups, and frees their memory, except that of the places.
     pub(crate) fn reset(&mut self) {
         self.forget_places();
-        self.entries = Vec::new();
+        self.entries = Entries::default();
         self.slots = vec![0; SLOTS_MIN];
         self.len = 0;
     }
@@ -133,7 +137,7 @@ impl Groups {
             GroupPlace::Crowded => self.place = GroupPlace::Hash,
             GroupPlace::Key | GroupPlace::Hash if !is_sparse => self.places.fill(0),
             GroupPlace::Key | GroupPlace::Hash => {
-                for key in self.entries.chunks_exact(self.stride) {
+                for key in self.entries.words().chunks_exact(self.stride) {
                     let key = key.get(..self.key_words).unwrap_or_default();
                     let place = match (self.place, key) {
                         (GroupPlace::Key, [key]) => *key as usize,
@@ -165,15 +169,13 @@ impl Groups {
 
     /// The groups at the places of their keys, as the complements of their numbers, and keys and states of all.
     pub(crate) fn spaces(&mut self) -> (&mut [u64], &mut [u64]) {
-        (&mut self.places, &mut self.entries)
+        (&mut self.places, self.entries.words_mut())
     }
 
     /// The key of a group.
     pub(crate) fn key(&self, group: usize) -> &[u64] {
         let start = group * self.stride;
-        self.entries
-            .get(start..start + self.key_words)
-            .unwrap_or_default()
+        self.entries.get(start..start + self.key_words)
     }
 
     /// The state of a group.
@@ -182,7 +184,6 @@ impl Groups {
         let start = group * self.stride;
         self.entries
             .get(start + self.key_words..start + self.stride)
-            .unwrap_or_default()
     }
 
     /// The state of a group, to change.
@@ -191,14 +192,13 @@ impl Groups {
         let start = group * self.stride;
         self.entries
             .get_mut(start + self.key_words..start + self.stride)
-            .unwrap_or_default()
     }
 
     /// Word `at` of the state of a group, to change.
     #[inline]
     pub(crate) fn word_mut(&mut self, group: u32, at: usize) -> Option<&mut u64> {
         let start = group as usize * self.stride;
-        self.entries.get_mut(start + self.key_words + at)
+        self.entries.word_mut(start + self.key_words + at)
     }
 
     /// The number of the group with this key, which is added when it is new; and whether it is.
@@ -289,7 +289,7 @@ impl Groups {
                 if *found != 0 && (found ^ hash) >> 32 == 0 {
                     let group = *found as u32 - 1;
                     let start = group as usize * self.stride;
-                    if self.entries.get(start..start + WORDS) == Some(&key[..]) {
+                    if self.entries.get(start..start + WORDS) == key {
                         *number = group;
                     }
                 }
@@ -316,7 +316,7 @@ impl Groups {
             if (found ^ hash) >> 32 == 0 {
                 let group = (found as u32 - 1) as usize;
                 let start = group * self.stride;
-                if self.entries.get(start..start + WORDS) == Some(&key[..]) {
+                if self.entries.get(start..start + WORDS) == key {
                     return (group, false);
                 }
             }
@@ -368,8 +368,7 @@ impl Groups {
     }
 
     fn insert(&mut self, key: &[u64]) {
-        self.entries.extend_from_slice(key);
-        self.entries.extend_from_slice(&self.fresh);
+        self.entries.push(key, &self.fresh);
         self.len += 1;
     }
 
