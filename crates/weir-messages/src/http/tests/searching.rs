@@ -112,7 +112,7 @@ fn a_request_behind_a_port_of_socks_has_its_own_method() {
     let mut found = Vec::new();
     for piece in b"BCOPY /1 HTTP/1.1\r\n\r\n".chunks(1) {
         connection.take(0, piece, Stamp::default(), &mut |it: Exchange| {
-            found.push(it)
+            found.push(it);
         });
     }
     connection.finish(&mut |it| found.push(it));
