@@ -43,6 +43,7 @@ mod stun;
 mod tcap;
 mod tls;
 pub(crate) mod tls_records;
+mod tunnel;
 mod value;
 mod websocket;
 

@@ -76,6 +76,9 @@ const SEARCH_OCTETS_MAX: u64 = 1 << 16;
 /// The same limit for connections with messages that often precede the protocol, such as requests before the one that
 /// upgrades a connection.
 const SEARCH_BEHIND_OCTETS_MAX: u64 = 1 << 20;
+/// The same limit where only the first octets are searched, unless they ask a proxy for a tunnel: requests and answers
+/// of the proxy, in both directions.
+const TUNNEL_OCTETS_MAX: u64 = 1 << 14;
 /// The number of octets of a direction that wait to be recognised, at most: the longest message of DNS.
 const BEGUN_OCTETS_MAX: usize = 2 + u16::MAX as usize;
 
@@ -137,8 +140,9 @@ impl Undecided {
             true => looks.octets_max.max(SEARCH_OCTETS_MAX),
             false => looks.octets_max,
         };
-        match self.is_before && octets_max > 0 {
-            true => octets_max.max(SEARCH_BEHIND_OCTETS_MAX),
+        match self.is_before {
+            true if octets_max > 0 => octets_max.max(SEARCH_BEHIND_OCTETS_MAX),
+            true => TUNNEL_OCTETS_MAX,
             false => octets_max,
         }
     }

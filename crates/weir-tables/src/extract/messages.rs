@@ -12,6 +12,7 @@ use super::early::{EarlyAnswer, EarlyAnswers};
 use super::followed::{Begin, Followed, Looks};
 use super::opened::OpenedPayloads;
 use super::settings::Settings;
+use super::tunnel;
 use super::value::{address, number};
 use super::{Extract, Item, ItemField, columns, in_words, push_item};
 use crate::scan::Rows;
@@ -354,7 +355,13 @@ impl<P: Protocol> Messages<P> {
                     Begin::With(Conversation::new(framers, true))
                 }
                 false if P::may_begin(bytes) => Begin::Unsure,
-                false => Begin::Other,
+                false if is_within(offset) => Begin::Other,
+                // A proxy may lead to a server of the protocol.
+                false => match tunnel::beginning(bytes) {
+                    tunnel::Beginning::Request => Begin::Before,
+                    tunnel::Beginning::Unsure => Begin::Unsure,
+                    tunnel::Beginning::Other => Begin::Other,
+                },
             },
             |conversation, payload, chunk| {
                 let way = Way::of(payload);

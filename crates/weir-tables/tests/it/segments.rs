@@ -226,6 +226,72 @@ fn messages_of_sip_are_found_behind_something_else() {
     }
 }
 
+/// The requests by which clients ask proxies for connections, with the answers (RFC 9110, 9.3.6; RFC 1928).
+const TUNNELS: [&[Sent<'_>]; 4] = [
+    &[
+        (
+            true,
+            b"CONNECT 10.0.0.9:3868 HTTP/1.1\r\nHost: 10.0.0.9:3868\r\n\r\n",
+        ),
+        (
+            false,
+            b"HTTP/1.1 200 Connection established\r\nVia: proxy\r\n\r\n",
+        ),
+    ],
+    &[
+        (true, b"\x05\x01\0"),
+        (false, b"\x05\0"),
+        (true, b"\x05\x01\0\x01\x0a\0\0\x09\x0f\x1c"),
+        (false, b"\x05\0\0\x01\x0a\0\0\x09\x0f\x1c"),
+    ],
+    &[
+        (true, b"\x05\x02\0\x02"),
+        (false, b"\x05\x02"),
+        (true, b"\x01\x04user\x06secret"),
+        (false, b"\x01\0"),
+        (true, b"\x05\x01\0\x03\x07a.local\x0f\x1c"),
+        (false, b"\x05\0\0\x01\x0a\0\0\x09\x0f\x1c"),
+    ],
+    &[
+        (true, b"\x04\x01\x0f\x1c\x0a\0\0\x09user\0"),
+        (false, b"\0\x5a\x0f\x1c\x0a\0\0\x09"),
+    ],
+];
+
+/// Messages on a connection that a proxy has made are read as those without one.
+#[test]
+fn messages_behind_a_proxy_are_found() {
+    let lengthened = |message: &[u8]| [&[0, message.len() as u8], message].concat();
+    let question = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03www\x07example\0\0\x01\0\x01";
+    let answer = b"\x12\x34\x81\x80\0\x01\0\x01\0\0\0\0\x03www\x07example\0\0\x01\0\x01\
+        \xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\x01\x02\x03";
+    let watchdog = |flags: u8, number: u8| {
+        let origin = b"\0\0\x01\x08\x40\0\0\x0cpeer";
+        let mut message = vec![1, 0, 0, 32, flags, 0, 1, 24, 0, 0, 0, 0];
+        message.extend([0, 0, 0, number, 0, 0, 0, number]);
+        message.extend(origin);
+        message
+    };
+    let dns = [lengthened(question), lengthened(answer)];
+    let diameter = [watchdog(0x80, 7), watchdog(0, 7)];
+    let connect = b"\x10\x10\0\x04MQTT\x04\x02\0\x3c\0\x04gate".to_vec();
+    let mqtt = [connect, b"\x20\x02\0\0".to_vec()];
+    for (table, [request, response]) in [("dns", dns), ("diameter", diameter), ("mqtt", mqtt)] {
+        for tunnel in TUNNELS {
+            let messages = [(true, &request[..]), (false, &response[..])];
+            let (packets, _) = cut(&[tunnel, &messages].concat(), usize::MAX);
+            let rows = said(table, &packets, |frame| frame);
+            let numbers = &rows.iter().find(|it| it.0 == "frame.number").unwrap().1;
+            let first = OPENING + tunnel.len() + 1;
+            assert_eq!(
+                *numbers,
+                [first.to_string(), (first + 1).to_string()],
+                "{table}"
+            );
+        }
+    }
+}
+
 /// A message of HEP's version 3 from a probe, with the payload of a packet of UDP.
 fn hep(payload: &[u8]) -> Vec<u8> {
     let mut chunks = Vec::new();
