@@ -201,10 +201,10 @@ pub struct Decoder {
     payload: Vec<u8>,
     control: Vec<u8>,
     inflated: Vec<u8>,
-    message: Option<Under>,
+    message: Option<PendingMessage>,
     closed: bool,
     /// The start of the next frame is unknown.
-    lost: bool,
+    is_out_of_sync: bool,
     /// Bytes were skipped because the start of the next frame was unknown.
     has_passed: bool,
     offset: u64,
@@ -219,7 +219,7 @@ struct PendingFrame {
 
 /// A data message of which frames are still to come.
 #[derive(Clone, Copy, Debug)]
-struct Under {
+struct PendingMessage {
     opcode: Opcode,
     compressed: bool,
     fragments: u64,
@@ -228,7 +228,7 @@ struct Under {
     offset: u64,
     too_long: bool,
     /// A part was not captured; only the payload before it is kept.
-    holed: bool,
+    has_gap: bool,
 }
 
 impl Decoder {
@@ -245,7 +245,7 @@ impl Decoder {
             inflated: Vec::new(),
             message: None,
             closed: false,
-            lost: false,
+            is_out_of_sync: false,
             has_passed: false,
             offset: 0,
         }
@@ -264,7 +264,7 @@ impl Decoder {
     /// message as far as it goes; otherwise it reports nothing until a piece consists of whole frames (of the sender, if known)
     /// whose first one does not continue a message.
     pub fn gap(&mut self, bytes: u64, each: &mut dyn FnMut(Event<'_>)) {
-        if self.lost {
+        if self.is_out_of_sync {
             self.offset = self.offset.saturating_add(bytes);
             return;
         }
@@ -287,7 +287,7 @@ impl Decoder {
         }
         frame.done = frame.done.saturating_add(bytes);
         if let (false, Some(message)) = (frame.header.opcode.is_control(), &mut self.message) {
-            message.holed = true;
+            message.has_gap = true;
         }
         self.frame = Some(frame);
         if frame.done == frame.header.payload_len {
@@ -297,7 +297,7 @@ impl Decoder {
     }
 
     fn lose(&mut self) {
-        self.lost = true;
+        self.is_out_of_sync = true;
         self.frame = None;
         self.message = None;
         self.head = Vec::new();
@@ -307,12 +307,12 @@ impl Decoder {
     /// Adds the next bytes, in pieces of any size, and reports what they complete. The time is linear in the bytes and in those
     /// that they inflate to.
     pub fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(Event<'_>)) {
-        if self.lost && !self.are_frames(bytes) {
+        if self.is_out_of_sync && !self.are_frames(bytes) {
             self.offset = self.offset.saturating_add(bytes.len() as u64);
             self.has_passed |= !bytes.is_empty();
             return;
         }
-        self.lost = false;
+        self.is_out_of_sync = false;
         let mut rest = bytes;
         loop {
             let Some(mut frame) = self.frame else {
@@ -371,7 +371,7 @@ impl Decoder {
             let Some((frame, behind)) = end.and_then(|end| rest.split_at_checked(end)) else {
                 return false;
             };
-            if !is_plausible || !is_text_if_said(&header, frame.get(begin..).unwrap_or_default()) {
+            if !is_plausible || !is_utf8_if_text(&header, frame.get(begin..).unwrap_or_default()) {
                 return false;
             }
             if behind.is_empty() {
@@ -392,8 +392,8 @@ impl Decoder {
     /// Ends the direction, and reports a frame or message that is not whole.
     pub fn finish(&mut self, each: &mut dyn FnMut(Event<'_>)) {
         let under_way = self.frame.is_some() || !self.head.is_empty() || self.message.is_some();
-        let is_lost = std::mem::take(&mut self.lost);
-        if under_way || is_lost || std::mem::take(&mut self.has_passed) {
+        let is_out_of_sync = std::mem::take(&mut self.is_out_of_sync);
+        if under_way || is_out_of_sync || std::mem::take(&mut self.has_passed) {
             violate(each, ViolationKind::Cut, self.offset);
             self.frame = None;
             self.head.clear();
@@ -444,7 +444,7 @@ impl Decoder {
             }
             if !continues || self.message.is_none() {
                 self.payload.clear();
-                self.message = Some(Under {
+                self.message = Some(PendingMessage {
                     opcode: header.opcode,
                     compressed: header.rsv1 && !continues,
                     fragments: 0,
@@ -452,7 +452,7 @@ impl Decoder {
                     frame_bytes: 0,
                     offset,
                     too_long: false,
-                    holed: false,
+                    has_gap: false,
                 });
             }
         }
@@ -465,7 +465,7 @@ impl Decoder {
 
     fn take(&mut self, frame: &PendingFrame, piece: &[u8]) {
         let control = frame.header.opcode.is_control();
-        if !control && self.message.is_some_and(|message| message.holed) {
+        if !control && self.message.is_some_and(|message| message.has_gap) {
             return;
         }
         let payload = if control {
@@ -532,15 +532,15 @@ impl Decoder {
         }
     }
 
-    fn end_message(&mut self, under: Under, each: &mut dyn FnMut(Event<'_>)) {
-        let mut wrong = |kind| violate(each, kind, under.offset);
-        if under.too_long {
+    fn end_message(&mut self, pending: PendingMessage, each: &mut dyn FnMut(Event<'_>)) {
+        let mut wrong = |kind| violate(each, kind, pending.offset);
+        if pending.too_long {
             wrong(ViolationKind::TooLong);
         }
         let mut inflated = None;
-        let mut readable = !under.holed;
+        let mut readable = !pending.has_gap;
         let mut payload = &self.payload;
-        if let (true, Some(inflater)) = (under.compressed, &mut self.inflater) {
+        if let (true, Some(inflater)) = (pending.compressed, &mut self.inflater) {
             self.inflated.clear();
             match inflater.message(&self.payload, &mut self.inflated) {
                 Ok(seen) => {
@@ -561,36 +561,36 @@ impl Decoder {
                 }
                 Err(error) => {
                     // Bytes that were not captured are reported as a gap already.
-                    if !under.holed {
+                    if !pending.has_gap {
                         wrong(ViolationKind::Inflate(error.kind));
                     }
                     readable = false;
                 }
             }
-            if under.holed {
+            if pending.has_gap {
                 inflater.lose_window();
             }
             payload = &self.inflated;
-        } else if under.compressed {
+        } else if pending.compressed {
             readable = false;
         }
-        if under.opcode == Opcode::Text
+        if pending.opcode == Opcode::Text
             && readable
-            && !under.too_long
+            && !pending.too_long
             && std::str::from_utf8(payload).is_err()
         {
             wrong(ViolationKind::Utf8);
         }
         each(Event::Message(Message {
-            opcode: under.opcode,
+            opcode: pending.opcode,
             payload,
-            compressed: under.compressed,
+            compressed: pending.compressed,
             inflated,
-            fragments: under.fragments,
-            payload_wire_bytes: under.payload_wire_bytes,
-            frame_bytes: under.frame_bytes,
-            offset: under.offset,
-            whole: readable && !under.too_long,
+            fragments: pending.fragments,
+            payload_wire_bytes: pending.payload_wire_bytes,
+            frame_bytes: pending.frame_bytes,
+            offset: pending.offset,
+            whole: readable && !pending.too_long,
         }));
         // The memory of a message that inflated to far more than others is released.
         self.payload.shrink_to(1 << 20);
@@ -615,7 +615,7 @@ fn close_is_valid(payload: &[u8]) -> bool {
 }
 
 /// False for the payload of an uncompressed text message of one frame that is not UTF-8.
-fn is_text_if_said(header: &Header, payload: &[u8]) -> bool {
+fn is_utf8_if_text(header: &Header, payload: &[u8]) -> bool {
     if header.opcode != Opcode::Text || !header.fin || header.rsv1 {
         return true;
     }
