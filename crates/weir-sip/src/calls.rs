@@ -14,7 +14,7 @@ use weir_dict::{BytesDict, ProcessKey};
 use crate::digest::Digest;
 use crate::method::Method;
 use crate::transaction::{Flow, Transactions};
-use queue::{Queues, Wait};
+use queue::{Queues, WaitReason};
 use session::{Session, TextCopier};
 
 /// The limits and timeouts of [`Calls`]. Times are those of the messages, in nanoseconds.
@@ -159,7 +159,7 @@ struct Slot {
     /// The key by which an INVITE finds a session that the BYE of the callee began.
     turned_key: Option<Box<[u8]>>,
     texts_bytes: usize,
-    wait: Wait,
+    wait: WaitReason,
     heard_ns: i64,
 }
 
@@ -242,8 +242,8 @@ impl Calls {
         left.sort_by_key(|slot| slot.session.number);
         for slot in left {
             let cause = match slot.wait {
-                Wait::Linger | Wait::Retry => ReportCause::Ended,
-                Wait::Setup | Wait::Talk => ReportCause::InputEnded,
+                WaitReason::Linger | WaitReason::Retry => ReportCause::Ended,
+                WaitReason::Setup | WaitReason::Talk => ReportCause::InputEnded,
             };
             slot.session.report(cause, report);
         }
@@ -316,8 +316,8 @@ impl Calls {
         *texts_bytes = texts_bytes.saturating_add(copier.bytes);
         let number = slot.session.number;
         self.last = Some(index);
-        if self.queues.len(Wait::Retry) > self.limits.retries_max.max(1) {
-            self.evict_of(Wait::Retry, report);
+        if self.queues.len(WaitReason::Retry) > self.limits.retries_max.max(1) {
+            self.evict_of(WaitReason::Retry, report);
         }
         while self.texts_bytes > self.limits.texts_bytes_max && self.live > 1 {
             self.evict(report);
@@ -412,7 +412,7 @@ impl Calls {
             key: self.key.as_slice().into(),
             turned_key,
             texts_bytes,
-            wait: Wait::Setup,
+            wait: WaitReason::Setup,
             heard_ns: self.now_ns,
         };
         let index = match self.free.pop() {
@@ -429,7 +429,7 @@ impl Calls {
             *place = Some(slot);
         }
         self.index.insert(&self.key, index);
-        self.queues.push(Wait::Setup, index);
+        self.queues.push(WaitReason::Setup, index);
         self.live = self.live.saturating_add(1);
         self.texts_bytes = self.texts_bytes.saturating_add(texts_bytes);
         index
@@ -438,7 +438,7 @@ impl Calls {
     /// Reports the calls that have been silent for too long, the one with the earliest deadline first.
     fn expire(&mut self, report: &mut impl FnMut(Call)) {
         loop {
-            let due = Wait::ALL
+            let due = WaitReason::ALL
                 .into_iter()
                 .filter_map(|wait| {
                     let index = self.queues.first(wait)?;
@@ -454,8 +454,8 @@ impl Calls {
                 return;
             }
             let cause = match wait {
-                Wait::Linger | Wait::Retry => ReportCause::Ended,
-                Wait::Setup | Wait::Talk => {
+                WaitReason::Linger | WaitReason::Retry => ReportCause::Ended,
+                WaitReason::Setup | WaitReason::Talk => {
                     self.counters.expired = self.counters.expired.saturating_add(1);
                     ReportCause::Expired
                 }
@@ -465,14 +465,14 @@ impl Calls {
     }
 
     fn evict(&mut self, report: &mut impl FnMut(Call)) {
-        let waits = |wait: &Wait| self.queues.first(*wait).is_some();
-        if let Some(wait) = Wait::ALL.into_iter().find(waits) {
+        let waits = |wait: &WaitReason| self.queues.first(*wait).is_some();
+        if let Some(wait) = WaitReason::ALL.into_iter().find(waits) {
             self.evict_of(wait, report);
         }
     }
 
     /// Reports and forgets the call that has waited for this the longest.
-    fn evict_of(&mut self, wait: Wait, report: &mut impl FnMut(Call)) {
+    fn evict_of(&mut self, wait: WaitReason, report: &mut impl FnMut(Call)) {
         if let Some(index) = self.queues.first(wait) {
             self.counters.evicted = self.counters.evicted.saturating_add(1);
             self.report(index, ReportCause::Evicted, report);
@@ -494,12 +494,12 @@ impl Calls {
         }
     }
 
-    const fn patience(&self, wait: Wait) -> u64 {
+    const fn patience(&self, wait: WaitReason) -> u64 {
         match wait {
-            Wait::Setup => self.limits.setup_ns,
-            Wait::Talk => self.limits.talk_ns,
-            Wait::Linger => self.limits.linger_ns,
-            Wait::Retry => self.limits.retry_ns,
+            WaitReason::Setup => self.limits.setup_ns,
+            WaitReason::Talk => self.limits.talk_ns,
+            WaitReason::Linger => self.limits.linger_ns,
+            WaitReason::Retry => self.limits.retry_ns,
         }
     }
 }

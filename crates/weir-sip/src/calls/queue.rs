@@ -2,7 +2,7 @@
 
 /// The reason for which a call is kept, which also determines for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wait {
+pub(super) enum WaitReason {
     /// The call waits for an answer.
     Setup,
     /// The call waits for its end.
@@ -13,7 +13,7 @@ pub(super) enum Wait {
     Retry,
 }
 
-impl Wait {
+impl WaitReason {
     /// The number of kinds.
     const COUNT: usize = 4;
     /// All kinds, in the order in which calls are evicted when there are too many.
@@ -23,8 +23,8 @@ impl Wait {
 
 #[derive(Clone, Copy, Debug)]
 struct Link {
-    before: u32,
-    behind: u32,
+    previous: u32,
+    next: u32,
 }
 
 const NONE: u32 = u32::MAX;
@@ -36,12 +36,12 @@ struct Ends {
     len: usize,
 }
 
-/// A list for each [`Wait`], with the calls that were silent for the longest time first. Every operation
+/// A list for each [`WaitReason`], with the calls that were silent for the longest time first. Every operation
 /// takes constant time.
 #[derive(Clone, Debug)]
 pub(super) struct Queues {
     links: Vec<Link>,
-    ends: [Ends; Wait::COUNT],
+    ends: [Ends; WaitReason::COUNT],
 }
 
 impl Default for Queues {
@@ -52,14 +52,14 @@ impl Default for Queues {
                 first: NONE,
                 last: NONE,
                 len: 0,
-            }; Wait::COUNT],
+            }; WaitReason::COUNT],
         }
     }
 }
 
 impl Queues {
     /// The slot of the call that was silent for the longest time.
-    pub(super) fn first(&self, wait: Wait) -> Option<u32> {
+    pub(super) fn first(&self, wait: WaitReason) -> Option<u32> {
         self.ends
             .get(wait as usize)
             .map(|ends| ends.first)
@@ -67,18 +67,18 @@ impl Queues {
     }
 
     /// The number of slots in the list of this kind.
-    pub(super) fn len(&self, wait: Wait) -> usize {
+    pub(super) fn len(&self, wait: WaitReason) -> usize {
         self.ends.get(wait as usize).map_or(0, |ends| ends.len)
     }
 
     /// Puts a slot that is in no list at the end of one.
-    pub(super) fn push(&mut self, wait: Wait, slot: u32) {
+    pub(super) fn push(&mut self, wait: WaitReason, slot: u32) {
         let Some(ends) = self.ends.get_mut(wait as usize) else {
             return;
         };
         let link = Link {
-            before: ends.last,
-            behind: NONE,
+            previous: ends.last,
+            next: NONE,
         };
         let index = slot as usize;
         if self.links.len() <= index {
@@ -88,7 +88,7 @@ impl Queues {
             *place = link;
         }
         match self.links.get_mut(ends.last as usize) {
-            Some(last) => last.behind = slot,
+            Some(last) => last.next = slot,
             None => ends.first = slot,
         }
         ends.last = slot;
@@ -96,20 +96,20 @@ impl Queues {
     }
 
     /// Removes a slot from its list.
-    pub(super) fn remove(&mut self, wait: Wait, slot: u32) {
+    pub(super) fn remove(&mut self, wait: WaitReason, slot: u32) {
         let Some(link) = self.links.get(slot as usize).copied() else {
             return;
         };
         let Some(ends) = self.ends.get_mut(wait as usize) else {
             return;
         };
-        match self.links.get_mut(link.before as usize) {
-            Some(before) => before.behind = link.behind,
-            None => ends.first = link.behind,
+        match self.links.get_mut(link.previous as usize) {
+            Some(previous) => previous.next = link.next,
+            None => ends.first = link.next,
         }
-        match self.links.get_mut(link.behind as usize) {
-            Some(behind) => behind.before = link.before,
-            None => ends.last = link.before,
+        match self.links.get_mut(link.next as usize) {
+            Some(next) => next.previous = link.previous,
+            None => ends.last = link.previous,
         }
         ends.len = ends.len.saturating_sub(1);
     }
@@ -119,7 +119,7 @@ impl Queues {
 mod tests {
     use super::*;
 
-    fn drain(queues: &mut Queues, wait: Wait) -> Vec<u32> {
+    fn drain(queues: &mut Queues, wait: WaitReason) -> Vec<u32> {
         std::iter::from_fn(|| {
             let slot = queues.first(wait)?;
             queues.remove(wait, slot);
@@ -132,16 +132,22 @@ mod tests {
     fn slots_come_out_in_the_order_of_silence() {
         let mut queues = Queues::default();
         for slot in [3, 0, 2, 1] {
-            queues.push(Wait::Setup, slot);
+            queues.push(WaitReason::Setup, slot);
         }
-        queues.remove(Wait::Setup, 0);
-        queues.push(Wait::Talk, 0);
-        queues.remove(Wait::Setup, 3);
-        queues.push(Wait::Setup, 3);
-        assert_eq!((queues.len(Wait::Setup), queues.len(Wait::Talk)), (3, 1));
-        assert_eq!(drain(&mut queues, Wait::Setup), [2, 1, 3]);
-        assert_eq!((queues.len(Wait::Setup), queues.len(Wait::Talk)), (0, 1));
-        assert_eq!(drain(&mut queues, Wait::Talk), [0]);
-        assert_eq!(drain(&mut queues, Wait::Linger), []);
+        queues.remove(WaitReason::Setup, 0);
+        queues.push(WaitReason::Talk, 0);
+        queues.remove(WaitReason::Setup, 3);
+        queues.push(WaitReason::Setup, 3);
+        assert_eq!(
+            (queues.len(WaitReason::Setup), queues.len(WaitReason::Talk)),
+            (3, 1)
+        );
+        assert_eq!(drain(&mut queues, WaitReason::Setup), [2, 1, 3]);
+        assert_eq!(
+            (queues.len(WaitReason::Setup), queues.len(WaitReason::Talk)),
+            (0, 1)
+        );
+        assert_eq!(drain(&mut queues, WaitReason::Talk), [0]);
+        assert_eq!(drain(&mut queues, WaitReason::Linger), []);
     }
 }

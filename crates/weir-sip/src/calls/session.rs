@@ -2,7 +2,7 @@
 
 use super::call::{Call, CallState, Party, ReportCause, Side};
 use super::invites::Invites;
-use super::queue::Wait;
+use super::queue::WaitReason;
 use super::{CallLimits, Counters};
 use crate::address::Address;
 use crate::digest::Digest;
@@ -202,7 +202,7 @@ impl Session {
             && digest.method == Some(Method::Invite)
             && digest.to_tag().is_none()
             && is_new
-            && self.wait() == Wait::Linger
+            && self.wait() == WaitReason::Linger
             && self.forks.iter().any(Fork::is_over)
     }
 
@@ -573,13 +573,13 @@ impl Session {
     }
 
     /// The event that the session waits for.
-    pub(super) fn wait(&self) -> Wait {
+    pub(super) fn wait(&self) -> WaitReason {
         let mut talking = self.forks.iter().filter(|fork| fork.is_answered());
         if self.is_answered() {
             return if talking.all(Fork::is_over) {
-                Wait::Linger
+                WaitReason::Linger
             } else {
-                Wait::Talk
+                WaitReason::Talk
             };
         }
         let was_given_up =
@@ -587,19 +587,19 @@ impl Session {
         let is_shown = self.shown_failure.is_some() && self.failure.is_none();
         if is_shown && !was_given_up {
             // The failure may be a challenge.
-            Wait::Retry
+            WaitReason::Retry
         } else if let Some(failure) = &self.failure
             && !was_given_up
             && (failure.is_of_unknown || invites_a_retry(failure.status))
         {
-            Wait::Retry
+            WaitReason::Retry
         } else if self.failure.is_some() || was_given_up {
-            Wait::Linger
+            WaitReason::Linger
         } else if self.invite.is_none() {
             // The call had begun before its first captured message.
-            Wait::Talk
+            WaitReason::Talk
         } else {
-            Wait::Setup
+            WaitReason::Setup
         }
     }
 
