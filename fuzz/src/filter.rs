@@ -19,7 +19,7 @@ pub fn parse(bytes: &[u8]) {
                 error.start <= error.end && error.end <= text.len(),
                 "{error:?}"
             );
-            black_box(error.pointing(text));
+            black_box(error.with_caret(text));
         }
     }
     if let Ok(filter) = DisplayFilter::new(text) {

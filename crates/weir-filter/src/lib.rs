@@ -42,7 +42,7 @@ pub enum Filter {
         /// Left of the sign.
         left: Operand,
         /// The sign.
-        relation: Relation,
+        relation: ComparisonOperator,
         /// Right of the sign.
         right: Operand,
     },
@@ -69,7 +69,7 @@ pub enum Quantifier {
 /// A comparison of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
-pub enum Relation {
+pub enum ComparisonOperator {
     Equal,
     NotEqual,
     Less,
@@ -109,13 +109,13 @@ pub enum OperandKind {
     /// The result of a function.
     Call(String, Vec<Operand>),
     /// A calculation.
-    Calculated(Calculation, Box<Operand>, Box<Operand>),
+    Calculated(ArithmeticOperator, Box<Operand>, Box<Operand>),
 }
 
 /// A calculation with two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
-pub enum Calculation {
+pub enum ArithmeticOperator {
     Add,
     Subtract,
     Multiply,
@@ -203,7 +203,7 @@ impl Error {
 
     /// The filter with a line below it that points at the place.
     #[must_use]
-    pub fn pointing(&self, text: &str) -> String {
+    pub fn with_caret(&self, text: &str) -> String {
         let before = text.get(..self.start).unwrap_or(text);
         let at = text.get(self.start..self.end).unwrap_or_default();
         let tabs_kept = |part: &str| -> String {

@@ -2,8 +2,8 @@
 
 use crate::token::{Token, TokenKind, tokens};
 use crate::{
-    Calculation, DEPTH_MAX, Error, Filter, Operand, OperandKind, Quantifier, Range, RangeEnd,
-    Relation,
+    ArithmeticOperator, ComparisonOperator, DEPTH_MAX, Error, Filter, Operand, OperandKind,
+    Quantifier, Range, RangeEnd,
 };
 
 /// Reads a display filter.
@@ -235,7 +235,7 @@ impl Parser {
         Ok(one_or(chain, Filter::And))
     }
 
-    fn relation(&mut self) -> Option<(Relation, Quantifier)> {
+    fn relation(&mut self) -> Option<(ComparisonOperator, Quantifier)> {
         let found = match &self.peek().kind {
             TokenKind::Sign(sign) => relation(sign),
             TokenKind::Word(word) => relation(&word.to_ascii_lowercase()),
@@ -274,9 +274,9 @@ impl Parser {
         let mut left = self.product()?;
         loop {
             let calculation = match self.take(&["+", "-", "&"]) {
-                Some("+") => Calculation::Add,
-                Some("-") => Calculation::Subtract,
-                Some(_) => Calculation::And,
+                Some("+") => ArithmeticOperator::Add,
+                Some("-") => ArithmeticOperator::Subtract,
+                Some(_) => ArithmeticOperator::And,
                 None => return Ok(left),
             };
             left = calculated(calculation, left, self.product()?);
@@ -287,9 +287,9 @@ impl Parser {
         let mut left = self.value()?;
         loop {
             let calculation = match self.take(&["*", "/", "%"]) {
-                Some("*") => Calculation::Multiply,
-                Some("/") => Calculation::Divide,
-                Some(_) => Calculation::Remainder,
+                Some("*") => ArithmeticOperator::Multiply,
+                Some("/") => ArithmeticOperator::Divide,
+                Some(_) => ArithmeticOperator::Remainder,
                 None => return Ok(left),
             };
             left = calculated(calculation, left, self.value()?);
@@ -306,7 +306,7 @@ impl Parser {
                 end: start,
             };
             let value = self.deeper(Self::value)?;
-            return Ok(calculated(Calculation::Subtract, nothing, value));
+            return Ok(calculated(ArithmeticOperator::Subtract, nothing, value));
         }
         if self.take(&["("]).is_some() {
             let inner = self.deeper(Self::operand)?;
@@ -489,7 +489,7 @@ fn one_or(mut parts: Vec<Filter>, of: impl FnOnce(Vec<Filter>) -> Filter) -> Fil
     }
 }
 
-fn calculated(calculation: Calculation, left: Operand, right: Operand) -> Operand {
+fn calculated(calculation: ArithmeticOperator, left: Operand, right: Operand) -> Operand {
     Operand {
         start: left.start,
         end: right.end,
@@ -498,19 +498,19 @@ fn calculated(calculation: Calculation, left: Operand, right: Operand) -> Operan
 }
 
 /// A relation, and its quantifier where the filter has neither `any` nor `all` in front.
-fn relation(sign: &str) -> Option<(Relation, Quantifier)> {
+fn relation(sign: &str) -> Option<(ComparisonOperator, Quantifier)> {
     use Quantifier::{All, Any};
     Some(match sign {
-        "==" | "eq" | "any_eq" | "=" => (Relation::Equal, Any),
-        "===" | "all_eq" => (Relation::Equal, All),
-        "!=" | "ne" | "all_ne" => (Relation::NotEqual, All),
-        "!==" | "~=" | "any_ne" => (Relation::NotEqual, Any),
-        ">" | "gt" => (Relation::Greater, Any),
-        ">=" | "ge" => (Relation::GreaterOrEqual, Any),
-        "<" | "lt" => (Relation::Less, Any),
-        "<=" | "le" => (Relation::LessOrEqual, Any),
-        "contains" => (Relation::Contains, Any),
-        "~" | "matches" => (Relation::Matches, Any),
+        "==" | "eq" | "any_eq" | "=" => (ComparisonOperator::Equal, Any),
+        "===" | "all_eq" => (ComparisonOperator::Equal, All),
+        "!=" | "ne" | "all_ne" => (ComparisonOperator::NotEqual, All),
+        "!==" | "~=" | "any_ne" => (ComparisonOperator::NotEqual, Any),
+        ">" | "gt" => (ComparisonOperator::Greater, Any),
+        ">=" | "ge" => (ComparisonOperator::GreaterOrEqual, Any),
+        "<" | "lt" => (ComparisonOperator::Less, Any),
+        "<=" | "le" => (ComparisonOperator::LessOrEqual, Any),
+        "contains" => (ComparisonOperator::Contains, Any),
+        "~" | "matches" => (ComparisonOperator::Matches, Any),
         _ => return None,
     })
 }
@@ -713,7 +713,7 @@ mod tests {
         }
         let error = parse("tcp.port in 80").unwrap_err();
         assert_eq!(
-            error.pointing("tcp.port in 80"),
+            error.with_caret("tcp.port in 80"),
             "tcp.port in 80\n            ^^"
         );
     }

@@ -53,7 +53,7 @@ impl Error {
 
     /// The error of a display filter, with its position.
     pub fn of_filter(error: &FilterError, text: &str) -> Self {
-        let shown = error.pointing(text).replace('\n', "\n  ");
+        let shown = error.with_caret(text).replace('\n', "\n  ");
         let made = Self::new(ErrorKind::Plan, format!("{error}\n  {shown}"));
         match &error.hint {
             Some(hint) => made.with_hint(hint),

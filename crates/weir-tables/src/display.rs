@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
-use weir_filter::{Calculation, Error, Quantifier, Range, parse};
+use weir_filter::{ArithmeticOperator, Error, Quantifier, Range, parse};
 use weir_packet::{Address, Field, Get, Layer, Needs, Options as DecodeOptions, Packet, Value};
 
 use crate::predicate::Network;
@@ -100,7 +100,7 @@ enum ValueSource {
     Extreme(Ordering, Vec<ValueSource>),
     /// Numbers and addresses as text.
     Written(Box<ValueSource>),
-    Calculated(Calculation, Box<ValueSource>, Box<ValueSource>),
+    Calculated(ArithmeticOperator, Box<ValueSource>, Box<ValueSource>),
 }
 
 #[derive(Clone, Debug)]
@@ -582,14 +582,14 @@ fn written(value: &FieldValue<'_>) -> Option<String> {
     }
 }
 
-fn calculated(calculation: Calculation, left: i128, right: i128) -> Option<i128> {
+fn calculated(calculation: ArithmeticOperator, left: i128, right: i128) -> Option<i128> {
     match calculation {
-        Calculation::Add => left.checked_add(right),
-        Calculation::Subtract => left.checked_sub(right),
-        Calculation::Multiply => left.checked_mul(right),
-        Calculation::Divide => left.checked_div(right),
-        Calculation::Remainder => left.checked_rem(right),
-        Calculation::And => Some(left & right),
+        ArithmeticOperator::Add => left.checked_add(right),
+        ArithmeticOperator::Subtract => left.checked_sub(right),
+        ArithmeticOperator::Multiply => left.checked_mul(right),
+        ArithmeticOperator::Divide => left.checked_div(right),
+        ArithmeticOperator::Remainder => left.checked_rem(right),
+        ArithmeticOperator::And => Some(left & right),
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use regex::bytes::RegexBuilder;
 use weir_filter::{
-    Calculation, Error, Filter, Operand, OperandKind, Quantifier, Range, RangeEnd, Relation, parse,
+    ArithmeticOperator, ComparisonOperator, Error, Filter, Operand, OperandKind, Quantifier, Range,
+    RangeEnd, parse,
 };
 use weir_packet::{Kind, Layer, Needs, PROTOCOLS};
 
@@ -159,18 +160,18 @@ impl<'t> FilterReader<'t> {
         &mut self,
         quantifier: Quantifier,
         left: &Operand,
-        relation: Relation,
+        relation: ComparisonOperator,
         right: &Operand,
     ) -> Result<Test, Error> {
         let sign = match relation {
-            Relation::Equal => Sign::Equal,
-            Relation::NotEqual => Sign::NotEqual,
-            Relation::Less => Sign::Less,
-            Relation::LessOrEqual => Sign::LessOrEqual,
-            Relation::Greater => Sign::Greater,
-            Relation::GreaterOrEqual => Sign::GreaterOrEqual,
-            Relation::Contains => Sign::Contains,
-            Relation::Matches => {
+            ComparisonOperator::Equal => Sign::Equal,
+            ComparisonOperator::NotEqual => Sign::NotEqual,
+            ComparisonOperator::Less => Sign::Less,
+            ComparisonOperator::LessOrEqual => Sign::LessOrEqual,
+            ComparisonOperator::Greater => Sign::Greater,
+            ComparisonOperator::GreaterOrEqual => Sign::GreaterOrEqual,
+            ComparisonOperator::Contains => Sign::Contains,
+            ComparisonOperator::Matches => {
                 let (source, kind) = self.source(left)?;
                 let OperandKind::Text(pattern) = &right.kind else {
                     return Err(Error::new("a pattern must be text", right.start, right.end)
@@ -312,7 +313,9 @@ impl<'t> FilterReader<'t> {
                     _ => match reader.source(operand)? {
                         (source, Type::Number | Type::Flag) => Ok(source),
                         // The bits of bytes are tested: eth.dst[0] & 1.
-                        (source, Type::Bytes) if *calculation == Calculation::And => Ok(source),
+                        (source, Type::Bytes) if *calculation == ArithmeticOperator::And => {
+                            Ok(source)
+                        }
                         _ => Err(Error::new(
                             "only numbers are calculated with",
                             operand.start,
@@ -529,10 +532,13 @@ impl<'t> FilterReader<'t> {
         };
         Ok(match part {
             FieldPart::Written => (ValueSource::Written(source), Type::Text),
-            FieldPart::Maker => (with(Calculation::And, begins(3), 0x00ff_ffff), Type::Number),
+            FieldPart::Maker => (
+                with(ArithmeticOperator::And, begins(3), 0x00ff_ffff),
+                Type::Number,
+            ),
             FieldPart::Bit(bit) => {
-                let masked = Box::new(with(Calculation::And, begins(1), bit));
-                (with(Calculation::Divide, masked, bit), Type::Flag)
+                let masked = Box::new(with(ArithmeticOperator::And, begins(1), bit));
+                (with(ArithmeticOperator::Divide, masked, bit), Type::Flag)
             }
         })
     }
