@@ -41,8 +41,8 @@ impl ScalarUDFImpl for AnonymizeIp {
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match types {
-            [address, _] if networks::taken(address).is_some() => {
-                let address = networks::taken(address);
+            [address, _] if networks::coerced_type(address).is_some() => {
+                let address = networks::coerced_type(address);
                 Ok(address.into_iter().chain([DataType::Utf8View]).collect())
             }
             _ => {
@@ -61,7 +61,7 @@ impl ScalarUDFImpl for AnonymizeIp {
             let [addresses, keys] = given else {
                 return exec_err!("anonymize_ip got {} arguments", given.len());
             };
-            let addresses = networks::read(addresses)?;
+            let addresses = networks::parsed_addresses(addresses)?;
             let keys = cast(keys, &DataType::Utf8View)?;
             let mut texts = StringViewBuilder::with_capacity(rows);
             let mut last: Option<(&str, Anonymizer)> = None;

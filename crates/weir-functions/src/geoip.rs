@@ -136,8 +136,8 @@ impl ScalarUDFImpl for OfDatabase {
             );
         }
         match types {
-            [kind] if networks::taken(kind).is_some() => {
-                Ok(networks::taken(kind).into_iter().collect())
+            [kind] if networks::coerced_type(kind).is_some() => {
+                Ok(networks::coerced_type(kind).into_iter().collect())
             }
             _ => plan_err!("{0} takes an address: {0}(ip.src)", self.name),
         }
@@ -156,7 +156,7 @@ impl ScalarUDFImpl for OfDatabase {
             let [addresses] = given else {
                 return exec_err!("{} got {} arguments", self.name, given.len());
             };
-            let addresses = networks::read(addresses)?;
+            let addresses = networks::parsed_addresses(addresses)?;
             let addresses = addresses.into_iter().map(|address| ip(address?));
             let databases = &self.databases;
             Ok(match self.name {

@@ -25,7 +25,7 @@ const IS_MULTICAST: &str = "is_multicast";
 
 pub(crate) fn all() -> [ScalarUDF; 3] {
     [NETWORK, IS_PRIVATE, IS_MULTICAST].map(|name| {
-        ScalarUDF::from(OfAddress {
+        ScalarUDF::from(NetworkFunction {
             name,
             signature: Signature::user_defined(Volatility::Immutable),
         })
@@ -33,12 +33,12 @@ pub(crate) fn all() -> [ScalarUDF; 3] {
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct OfAddress {
+struct NetworkFunction {
     name: &'static str,
     signature: Signature,
 }
 
-impl ScalarUDFImpl for OfAddress {
+impl ScalarUDFImpl for NetworkFunction {
     fn name(&self) -> &str {
         self.name
     }
@@ -49,7 +49,7 @@ impl ScalarUDFImpl for OfAddress {
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         let wanted = if self.name == NETWORK { 2 } else { 1 };
-        match types.first().and_then(taken) {
+        match types.first().and_then(coerced_type) {
             Some(first) if types.len() == wanted => {
                 let mut takes = vec![first];
                 takes.extend((wanted == 2).then_some(DataType::Int64));
@@ -74,7 +74,7 @@ impl ScalarUDFImpl for OfAddress {
             let Some((addresses, rest)) = given.split_first() else {
                 return exec_err!("{} got no address", self.name);
             };
-            let addresses = read(addresses)?;
+            let addresses = parsed_addresses(addresses)?;
             Ok(match (self.name, rest) {
                 (NETWORK, [bits]) => {
                     let bits = cast(bits, &DataType::Int64)?;
@@ -114,7 +114,7 @@ impl ScalarUDFImpl for OfAddress {
 }
 
 /// The type to which an argument of this type is cast; `None` for types that hold no addresses.
-pub(crate) fn taken(kind: &DataType) -> Option<DataType> {
+pub(crate) fn coerced_type(kind: &DataType) -> Option<DataType> {
     match kind {
         DataType::Binary | DataType::BinaryView | DataType::LargeBinary => {
             Some(DataType::BinaryView)
@@ -127,7 +127,7 @@ pub(crate) fn taken(kind: &DataType) -> Option<DataType> {
 }
 
 /// The addresses of a column of bytes, or of text that spells them.
-pub(crate) fn read(array: &ArrayRef) -> Result<Vec<Option<Address>>> {
+pub(crate) fn parsed_addresses(array: &ArrayRef) -> Result<Vec<Option<Address>>> {
     Ok(match array.as_binary_view_opt() {
         Some(bytes) => bytes
             .iter()

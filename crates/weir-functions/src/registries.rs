@@ -48,7 +48,7 @@ impl ScalarUDFImpl for OfRegistry {
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match (self.name, types) {
-            (OUI, [kind]) => match networks::taken(kind) {
+            (OUI, [kind]) => match networks::coerced_type(kind) {
                 Some(kind) => Ok(vec![kind]),
                 None => plan_err!("oui takes a MAC address: oui(eth.src)"),
             },
@@ -75,7 +75,7 @@ impl ScalarUDFImpl for OfRegistry {
             let mut names = StringViewBuilder::with_capacity(rows).with_deduplicate_strings();
             match (self.name, given) {
                 (OUI, [addresses]) => {
-                    for address in networks::read(addresses)? {
+                    for address in networks::parsed_addresses(addresses)? {
                         names.append_option(address.and_then(|address| maker(address.as_bytes())));
                     }
                 }
