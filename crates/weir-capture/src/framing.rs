@@ -8,9 +8,9 @@ pub enum RecordFraming {
         /// Bytes of the header.
         header_len: u32,
         /// Numbers are little-endian.
-        is_little: bool,
+        is_little_endian: bool,
         /// The offset in the header of the captured length, 32 bits.
-        captured_at: u32,
+        captured_len_at: u32,
         /// The offset of the length on the wire.
         wire_len_at: u32,
         /// The lengths stand in either order: the smaller one is the captured length.
@@ -18,7 +18,7 @@ pub enum RecordFraming {
         /// Nanoseconds in one unit of the fraction.
         fraction_ns: u32,
         /// A larger captured length is damage.
-        captured_max: u32,
+        captured_len_max: u32,
     },
     /// ERF: the header is part of the data, and holds the length of both in the big-endian 16-bit number at offset 10.
     Erf,
@@ -26,11 +26,11 @@ pub enum RecordFraming {
     /// other blocks are left to the reader.
     Pcapng {
         /// Numbers are little-endian.
-        is_little: bool,
+        is_little_endian: bool,
         /// A larger captured length is damage.
-        captured_max: u32,
+        captured_len_max: u32,
         /// The maximum number of bytes of options together with the padding of the data.
-        options_max: u32,
+        options_bytes_max: u32,
         /// Nanoseconds in one unit of time, which counts from 1970; not 0.
         tick_ns: u64,
     },

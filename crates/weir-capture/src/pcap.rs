@@ -118,19 +118,19 @@ impl Pcap {
 
     /// See [`crate::Reader::framing`].
     pub(crate) fn framing(&self) -> RecordFraming {
-        let (captured_at, wire_len_at) = match self.lengths {
+        let (captured_len_at, wire_len_at) = match self.lengths {
             Lengths::OriginalFirst => (12, 8),
             Lengths::CapturedFirst | Lengths::SmallerIsCaptured => (8, 12),
         };
         RecordFraming::Pcap {
             header_len: self.header_len as u32,
-            is_little: !self.swapped,
-            captured_at,
+            is_little_endian: !self.swapped,
+            captured_len_at,
             wire_len_at,
             smaller_is_captured: self.lengths == Lengths::SmallerIsCaptured,
             // The value is at most 1000.
             fraction_ns: self.fraction_ns as u32,
-            captured_max: self.record_bytes_max,
+            captured_len_max: self.record_bytes_max,
         }
     }
 

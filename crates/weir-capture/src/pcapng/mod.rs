@@ -77,12 +77,12 @@ impl Pcapng {
 
     /// See [`crate::Reader::framing`]: that of the first interface of the section, when it counts whole units since 1970.
     pub(crate) fn framing(&self) -> Option<RecordFraming> {
-        let (clock, captured_max) = self.section.clock_and_limit(0)?;
+        let (clock, captured_len_max) = self.section.clock_and_limit(0)?;
         let tick_ns = clock.whole_ns()?;
         Some(RecordFraming::Pcapng {
-            is_little: self.section.is_little(),
-            captured_max,
-            options_max: self.options.block_bytes_max,
+            is_little_endian: self.section.is_little_endian(),
+            captured_len_max,
+            options_bytes_max: self.options.block_bytes_max,
             tick_ns,
         })
     }

@@ -334,7 +334,7 @@ impl SectionState {
     }
 
     #[inline]
-    pub(super) fn is_little(&self) -> bool {
+    pub(super) fn is_little_endian(&self) -> bool {
         self.endian == Endian::Little
     }
 

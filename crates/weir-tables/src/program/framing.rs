@@ -70,13 +70,13 @@ impl Lowering<'_> {
                 (at, end, end)
             }
             Framing::Capture(RecordFraming::Pcapng {
-                is_little,
-                captured_max,
-                options_max,
+                is_little_endian,
+                captured_len_max,
+                options_bytes_max,
                 tick_ns,
             }) => {
                 let word = |b: &mut Builder, at, offset| {
-                    b.load_in_order(at, offset, Bytes::Four, is_little)
+                    b.load_in_order(at, offset, Bytes::Four, is_little_endian)
                 };
                 b.require_bytes(at, 32, window, leave);
                 let kind = word(b, at, 0);
@@ -97,7 +97,7 @@ impl Lowering<'_> {
                 b.require(
                     Relation::LessOrEqual,
                     captured,
-                    u64::from(captured_max),
+                    u64::from(captured_len_max),
                     leave,
                 );
                 let room = b.compute(Operation::Subtract, len, 32);
@@ -106,11 +106,11 @@ impl Lowering<'_> {
                 b.require(
                     Relation::LessOrEqual,
                     options,
-                    u64::from(options_max),
+                    u64::from(options_bytes_max),
                     leave,
                 );
                 // A later time is the largest one, and counted, by the reader.
-                let ticks = self.ticks(is_little);
+                let ticks = self.ticks(is_little_endian);
                 let most = i64::MAX as u64 / tick_ns.max(1);
                 self.builder
                     .require(Relation::LessOrEqual, ticks, most, leave);
@@ -125,23 +125,24 @@ impl Lowering<'_> {
             }
             Framing::Capture(RecordFraming::Pcap {
                 header_len,
-                is_little,
-                captured_at,
+                is_little_endian,
+                captured_len_at,
                 wire_len_at,
                 smaller_is_captured,
-                captured_max,
+                captured_len_max,
                 ..
             }) => {
                 b.require_bytes(at, header_len, window, leave);
-                let mut captured = b.load_in_order(at, captured_at, Bytes::Four, is_little);
+                let mut captured =
+                    b.load_in_order(at, captured_len_at, Bytes::Four, is_little_endian);
                 if smaller_is_captured {
-                    let other = b.load_in_order(at, wire_len_at, Bytes::Four, is_little);
+                    let other = b.load_in_order(at, wire_len_at, Bytes::Four, is_little_endian);
                     captured = b.compute(Operation::Minimum, captured, other);
                 }
                 b.require(
                     Relation::LessOrEqual,
                     captured,
-                    u64::from(captured_max),
+                    u64::from(captured_len_max),
                     leave,
                 );
                 let data = b.compute(Operation::Add, at, u64::from(header_len));
@@ -164,10 +165,10 @@ impl Lowering<'_> {
     }
 
     /// The time of an enhanced packet block in units of its interface.
-    fn ticks(&mut self, is_little: bool) -> Register {
+    fn ticks(&mut self, is_little_endian: bool) -> Register {
         let b = &mut self.builder;
-        let high = b.load_in_order(Register::AT, 12, Bytes::Four, is_little);
-        let low = b.load_in_order(Register::AT, 16, Bytes::Four, is_little);
+        let high = b.load_in_order(Register::AT, 12, Bytes::Four, is_little_endian);
+        let low = b.load_in_order(Register::AT, 16, Bytes::Four, is_little_endian);
         let high = b.compute(Operation::ShiftLeft, high, 32);
         b.compute(Operation::Or, high, low)
     }
@@ -178,20 +179,21 @@ impl Lowering<'_> {
         match self.framing {
             Framing::Fixed(_) => None,
             Framing::Capture(RecordFraming::Erf) => Some(b.load(at, 14, Bytes::Two)),
-            Framing::Capture(RecordFraming::Pcapng { is_little, .. }) => {
-                Some(b.load_in_order(at, 24, Bytes::Four, is_little))
-            }
+            Framing::Capture(RecordFraming::Pcapng {
+                is_little_endian, ..
+            }) => Some(b.load_in_order(at, 24, Bytes::Four, is_little_endian)),
             Framing::Capture(RecordFraming::Pcap {
-                is_little,
-                captured_at,
+                is_little_endian,
+                captured_len_at,
                 wire_len_at,
                 smaller_is_captured,
                 ..
             }) => {
-                let wire_len = b.load_in_order(at, wire_len_at, Bytes::Four, is_little);
+                let wire_len = b.load_in_order(at, wire_len_at, Bytes::Four, is_little_endian);
                 Some(match smaller_is_captured {
                     true => {
-                        let other = b.load_in_order(at, captured_at, Bytes::Four, is_little);
+                        let other =
+                            b.load_in_order(at, captured_len_at, Bytes::Four, is_little_endian);
                         b.compute(Operation::Maximum, wire_len, other)
                     }
                     false => wire_len,
@@ -203,10 +205,12 @@ impl Lowering<'_> {
     pub(super) fn time(&mut self) -> Option<Register> {
         let at = Register::AT;
         if let Framing::Capture(RecordFraming::Pcapng {
-            is_little, tick_ns, ..
+            is_little_endian,
+            tick_ns,
+            ..
         }) = self.framing
         {
-            let ticks = self.ticks(is_little);
+            let ticks = self.ticks(is_little_endian);
             return Some(self.builder.compute(Operation::Multiply, ticks, tick_ns));
         }
         let b = &mut self.builder;
@@ -224,13 +228,13 @@ impl Lowering<'_> {
                 Some(b.compute(Operation::Add, seconds, fraction))
             }
             Framing::Capture(RecordFraming::Pcap {
-                is_little,
+                is_little_endian,
                 fraction_ns,
                 ..
             }) => {
-                let seconds = b.load_in_order(at, 0, Bytes::Four, is_little);
+                let seconds = b.load_in_order(at, 0, Bytes::Four, is_little_endian);
                 let seconds = b.compute(Operation::Multiply, seconds, 1_000_000_000);
-                let fraction = b.load_in_order(at, 4, Bytes::Four, is_little);
+                let fraction = b.load_in_order(at, 4, Bytes::Four, is_little_endian);
                 let fraction = b.compute(Operation::Multiply, fraction, u64::from(fraction_ns));
                 Some(b.compute(Operation::Add, seconds, fraction))
             }

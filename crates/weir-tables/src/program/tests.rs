@@ -858,12 +858,12 @@ fn questions_of_the_benchmarks_are_programs_of_a_reasonable_size() {
         |name, number| Predicate::Compare(column(name), Operator::Equal, Constant::Integer(number));
     let pcap = Framing::Capture(RecordFraming::Pcap {
         header_len: 16,
-        is_little: true,
-        captured_at: 8,
+        is_little_endian: true,
+        captured_len_at: 8,
         wire_len_at: 12,
         smaller_is_captured: false,
         fraction_ns: 1000,
-        captured_max: 262_144,
+        captured_len_max: 262_144,
     });
     let erf = Framing::Capture(RecordFraming::Erf);
     let has_ports = Predicate::Not(Box::new(Predicate::IsNull(column("port.src"))));
