@@ -56,7 +56,7 @@ pub(crate) fn matching(pattern: Option<&str>) -> Result<RecordBatch, Failure> {
             )),
             Some(Meaning::Column(column)) => Some(format!("{pattern} is another name of {column}")),
             Some(Meaning::Expression(text)) => Some(format!("{pattern} is {text}")),
-            Some(Meaning::Told(_)) | None => advice(pattern, &has),
+            Some(Meaning::Advice(_)) | None => advice(pattern, &has),
         };
         if let Some(hint) = hint {
             let message = format!("no column has '{pattern}' in its name, meaning or layer");

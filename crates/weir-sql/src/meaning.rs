@@ -87,7 +87,7 @@ impl Meant {
                     else_result: Some(Box::new(list)),
                 })
             }
-            Meaning::Told(_) => None,
+            Meaning::Advice(_) => None,
         }
     }
 }
@@ -486,7 +486,7 @@ impl Meanings<'_> {
         let prefix = format!("{}.", written.join(".").to_ascii_lowercase());
         let meant = Meant {
             table,
-            meaning: Meaning::Told(""),
+            meaning: Meaning::Advice(""),
         };
         let columns = self
             .scope

@@ -29,7 +29,7 @@ pub enum Meaning {
     /// The value of this SQL expression.
     Expression(&'static str),
     /// The name has no column: advice what to write, or why there is none.
-    Told(&'static str),
+    Advice(&'static str),
 }
 
 impl Name {
@@ -44,7 +44,7 @@ impl Name {
         let columns: &[&str] = match &self.meaning {
             Meaning::Sides(columns) => columns,
             Meaning::Column(column) => &[column],
-            Meaning::Expression(_) | Meaning::Told(_) => &[],
+            Meaning::Expression(_) | Meaning::Advice(_) => &[],
         };
         self.with.is_none_or(has) && columns.iter().all(|column| has(column))
     }
@@ -66,14 +66,14 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
         }
     }
     let lower = lower;
-    if let Some(told) = protocol(&lower, has) {
-        return Some(told);
+    if let Some(advice) = protocol(&lower, has) {
+        return Some(advice);
     }
-    if let Some(Meaning::Told(told)) = Name::meanings(&lower)
+    if let Some(Meaning::Advice(advice)) = Name::meanings(&lower)
         .find(|name| name.fits(has))
         .map(|name| name.meaning)
     {
-        return Some(told.to_owned());
+        return Some(advice.to_owned());
     }
     if let Some(column) = elsewhere(&lower) {
         return Some(column);
@@ -98,7 +98,7 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
                 None => format!("it is called {column} here, and this table does not have it"),
             },
             Meaning::Expression(text) => format!("it is {text}"),
-            Meaning::Told(told) => told.to_owned(),
+            Meaning::Advice(advice) => advice.to_owned(),
         });
     }
     let begins = |known: &&(&str, &str)| {
@@ -107,8 +107,8 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || rest.starts_with('_'))
     };
     let prefix = lower.split('.').next().unwrap_or(&lower);
-    if let Some((_, told)) = PREFIXES.iter().find(begins) {
-        return Some((*told).to_owned());
+    if let Some((_, advice)) = PREFIXES.iter().find(begins) {
+        return Some((*advice).to_owned());
     }
     // A protocol that has a table: this field is not among its columns.
     let with_prefix = EXTRACTIONS.iter().find(|extraction| {
@@ -266,10 +266,10 @@ const fn sides(name: &'static str, columns: &'static [&'static str]) -> Name {
     }
 }
 
-const fn told(name: &'static str, told: &'static str) -> Name {
+const fn advised(name: &'static str, advice: &'static str) -> Name {
     Name {
         name,
-        meaning: Meaning::Told(told),
+        meaning: Meaning::Advice(advice),
         of: "Wireshark",
         with: None,
     }
@@ -325,22 +325,22 @@ pub const NAMES: &[Name] = &[
     Name { name: "related.ip", meaning: Meaning::Sides(&["addr.src", "addr.dst"]), of: "ECS", with: None },
     // Wireshark's other names.
     Name { name: "frame.time_epoch", meaning: Meaning::Expression("extract(epoch FROM frame.time)"), of: "Wireshark", with: Some("frame.time") },
-    told("frame.time_delta_displayed", "it depends on the previous row: write frame.time - lag(frame.time) OVER (ORDER BY frame.number) in SELECT"),
-    told("frame.protocols", "write frame.layers: the protocols from the link to the transport, 'eth:ip:tcp'; flow.service of flows('trace.pcap') is the application protocol"),
+    advised("frame.time_delta_displayed", "it depends on the previous row: write frame.time - lag(frame.time) OVER (ORDER BY frame.number) in SELECT"),
+    advised("frame.protocols", "write frame.layers: the protocols from the link to the transport, 'eth:ip:tcp'; flow.service of flows('trace.pcap') is the application protocol"),
     column("Wireshark", "frame.encap_type", "frame.link_type"),
     column("Wireshark", "frame.time_utc", "frame.time"),
-    told("frame.coloring_rule.name", "colours exist only in Wireshark; frame.stopped says what is wrong with a packet"),
-    told("tcp.seq", "Wireshark shows it relative to the first of its direction; the number as sent is tcp.seq_raw, and the relative one is tcp.seq_raw - first_value(tcp.seq_raw) OVER (PARTITION BY flow.id, flow.from_originator ORDER BY frame.number) FROM flow_packets('trace.pcap')"),
-    told("tcp.ack", "Wireshark shows it relative to the first of the other direction; the number as sent is tcp.ack_raw"),
-    told("tcp.nxtseq", "write tcp.seq_raw + tcp.len"),
+    advised("frame.coloring_rule.name", "colours exist only in Wireshark; frame.stopped says what is wrong with a packet"),
+    advised("tcp.seq", "Wireshark shows it relative to the first of its direction; the number as sent is tcp.seq_raw, and the relative one is tcp.seq_raw - first_value(tcp.seq_raw) OVER (PARTITION BY flow.id, flow.from_originator ORDER BY frame.number) FROM flow_packets('trace.pcap')"),
+    advised("tcp.ack", "Wireshark shows it relative to the first of the other direction; the number as sent is tcp.ack_raw"),
+    advised("tcp.nxtseq", "write tcp.seq_raw + tcp.len"),
     of_flows("tcp.stream"),
-    told("tcp.stream", "flow.id numbers the connections, also of UDP: FROM flow_packets('trace.pcap') has it for each packet, FROM flows('trace.pcap') one row per connection"),
+    advised("tcp.stream", "flow.id numbers the connections, also of UDP: FROM flow_packets('trace.pcap') has it for each packet, FROM flows('trace.pcap') one row per connection"),
     of_flows("udp.stream"),
-    told("udp.stream", "flow.id numbers the conversations, also of TCP: FROM flow_packets('trace.pcap') has it for each packet, FROM flows('trace.pcap') one row per conversation"),
-    told("tcp.window_size", "write tcp.window_size_value, the value as sent; tcp.options.wscale.shift of the SYN is the window scale"),
-    told("tcp.window_size_scalefactor", "tcp.options.wscale.shift of the SYN is the window scale"),
-    told("tcp.time_relative", "flow.start of flows('trace.pcap') is the start of the connection; frame.time is the time of the packet"),
-    told("tcp.time_delta", "write frame.time - lag(frame.time) OVER (PARTITION BY flow.id ORDER BY frame.number) FROM flow_packets('trace.pcap')"),
+    advised("udp.stream", "flow.id numbers the conversations, also of TCP: FROM flow_packets('trace.pcap') has it for each packet, FROM flows('trace.pcap') one row per conversation"),
+    advised("tcp.window_size", "write tcp.window_size_value, the value as sent; tcp.options.wscale.shift of the SYN is the window scale"),
+    advised("tcp.window_size_scalefactor", "tcp.options.wscale.shift of the SYN is the window scale"),
+    advised("tcp.time_relative", "flow.start of flows('trace.pcap') is the start of the connection; frame.time is the time of the packet"),
+    advised("tcp.time_delta", "write frame.time - lag(frame.time) OVER (PARTITION BY flow.id ORDER BY frame.number) FROM flow_packets('trace.pcap')"),
     column("Wireshark", "tcp.flags.rst", "tcp.flags.reset"),
     column("Wireshark", "tcp.flags.psh", "tcp.flags.push"),
     column("Wireshark", "tcp.flags.ecn", "tcp.flags.ece"),
@@ -348,7 +348,7 @@ pub const NAMES: &[Name] = &[
     column("Wireshark", "tcp.options.mss", "tcp.options.mss_val"),
     column("Wireshark", "tcp.options.wscale", "tcp.options.wscale.shift"),
     column("Wireshark", "tcp.segment_data", "tcp.payload"),
-    told("tcp.reassembled.data", "tcp.payload has the data of each packet; http('trace.pcap') and the other tables of messages read the reassembled stream"),
+    advised("tcp.reassembled.data", "tcp.payload has the data of each packet; http('trace.pcap') and the other tables of messages read the reassembled stream"),
     column("Wireshark", "ip.tos", "ip.dsfield"),
     column("Wireshark", "ip.protocol", "ip.proto"),
     column("Wireshark", "ip.length", "ip.len"),
@@ -359,44 +359,44 @@ pub const NAMES: &[Name] = &[
     column("Wireshark", "x509sat.utf8string", "x509.subject"),
     column("Wireshark", "x509sat.printablestring", "x509.subject"),
     column("Wireshark", "ipv6.hop_limit", "ipv6.hlim"),
-    told("ip.host", "addresses are not resolved to names; write ip.addr"),
-    told("ip.src_host", "addresses are not resolved to names; write ip.src"),
-    told("ip.dst_host", "addresses are not resolved to names; write ip.dst"),
-    told("eth.src_resolved", "write eth.src; oui(eth.src) is the manufacturer"),
-    told("eth.dst_resolved", "write eth.dst; oui(eth.dst) is the manufacturer"),
-    told("eth.src.oui_resolved", "write oui(eth.src)"),
-    told("eth.dst.oui_resolved", "write oui(eth.dst)"),
-    told("eth.addr.oui_resolved", "write oui(eth.src)"),
-    told("ip.checksum.status", "write ip.checksum_ok, which is true or false; NULL where it cannot be computed"),
-    told("tcp.checksum.status", "write tcp.checksum_ok, which is true or false; NULL where a part of the segment is missing"),
-    told("udp.checksum.status", "write udp.checksum_ok, which is true or false; NULL where a part of the datagram is missing"),
-    told("tcp.completeness", "flow.state and flow.history of flows('trace.pcap') say how complete a connection is"),
-    told("ip.proto_name", "write proto"),
-    told("wlan.ssid", "of IEEE 802.11 management frames only the header is decoded: wlan.bssid identifies the network"),
-    told("wlan.sa_resolved", "write wlan.sa; oui(wlan.sa) is the manufacturer"),
-    told("ip.reassembled_in", "the tables of messages reassemble fragmented datagrams; frame.number and ip.id identify each fragment"),
+    advised("ip.host", "addresses are not resolved to names; write ip.addr"),
+    advised("ip.src_host", "addresses are not resolved to names; write ip.src"),
+    advised("ip.dst_host", "addresses are not resolved to names; write ip.dst"),
+    advised("eth.src_resolved", "write eth.src; oui(eth.src) is the manufacturer"),
+    advised("eth.dst_resolved", "write eth.dst; oui(eth.dst) is the manufacturer"),
+    advised("eth.src.oui_resolved", "write oui(eth.src)"),
+    advised("eth.dst.oui_resolved", "write oui(eth.dst)"),
+    advised("eth.addr.oui_resolved", "write oui(eth.src)"),
+    advised("ip.checksum.status", "write ip.checksum_ok, which is true or false; NULL where it cannot be computed"),
+    advised("tcp.checksum.status", "write tcp.checksum_ok, which is true or false; NULL where a part of the segment is missing"),
+    advised("udp.checksum.status", "write udp.checksum_ok, which is true or false; NULL where a part of the datagram is missing"),
+    advised("tcp.completeness", "flow.state and flow.history of flows('trace.pcap') say how complete a connection is"),
+    advised("ip.proto_name", "write proto"),
+    advised("wlan.ssid", "of IEEE 802.11 management frames only the header is decoded: wlan.bssid identifies the network"),
+    advised("wlan.sa_resolved", "write wlan.sa; oui(wlan.sa) is the manufacturer"),
+    advised("ip.reassembled_in", "the tables of messages reassemble fragmented datagrams; frame.number and ip.id identify each fragment"),
     column("Wireshark", "icmp.resp_to", "icmp.ident"),
-    told("data", "write tcp.payload or udp.payload"),
-    told("data.data", "write tcp.payload or udp.payload"),
-    told("data.text", "write tcp.payload or udp.payload"),
-    told("data.len", "write tcp.len, or octet_length(udp.payload)"),
-    told("_ws.malformed", "write frame.stopped IS NOT NULL: it says what is wrong with a packet"),
-    told("_ws.col.protocol", "write proto for the transport, frame.layers for all headers; flow.service of flows('trace.pcap') is the application protocol"),
-    told("_ws.col.info", "it is display text of Wireshark; the tables dns, tls, http, sip and others have its contents as columns: weir tables lists them"),
-    told("_ws.col.source", "write addr.src"),
-    told("_ws.col.destination", "write addr.dst"),
-    told("_ws.col.time", "write frame.time"),
-    told("_ws.col.length", "write frame.len"),
-    told("_ws.col.no.", "write frame.number"),
+    advised("data", "write tcp.payload or udp.payload"),
+    advised("data.data", "write tcp.payload or udp.payload"),
+    advised("data.text", "write tcp.payload or udp.payload"),
+    advised("data.len", "write tcp.len, or octet_length(udp.payload)"),
+    advised("_ws.malformed", "write frame.stopped IS NOT NULL: it says what is wrong with a packet"),
+    advised("_ws.col.protocol", "write proto for the transport, frame.layers for all headers; flow.service of flows('trace.pcap') is the application protocol"),
+    advised("_ws.col.info", "it is display text of Wireshark; the tables dns, tls, http, sip and others have its contents as columns: weir tables lists them"),
+    advised("_ws.col.source", "write addr.src"),
+    advised("_ws.col.destination", "write addr.dst"),
+    advised("_ws.col.time", "write frame.time"),
+    advised("_ws.col.length", "write frame.len"),
+    advised("_ws.col.no.", "write frame.number"),
     // Zeek.
     of_flow("Zeek", "id.orig_h", "addr.src"),
     of_flow("Zeek", "id.orig_p", "port.src"),
     of_flow("Zeek", "id.resp_h", "addr.dst"),
     of_flow("Zeek", "id.resp_p", "port.dst"),
-    told("id.orig_h", "the originator is known for a flow: FROM flows('trace.pcap') has it; for a packet write addr.src, its sender"),
-    told("id.orig_p", "the originator is known for a flow: FROM flows('trace.pcap') has it; for a packet write port.src"),
-    told("id.resp_h", "the responder is known for a flow: FROM flows('trace.pcap') has it; for a packet write addr.dst"),
-    told("id.resp_p", "the responder is known for a flow: FROM flows('trace.pcap') has it; for a packet write port.dst"),
+    advised("id.orig_h", "the originator is known for a flow: FROM flows('trace.pcap') has it; for a packet write addr.src, its sender"),
+    advised("id.orig_p", "the originator is known for a flow: FROM flows('trace.pcap') has it; for a packet write port.src"),
+    advised("id.resp_h", "the responder is known for a flow: FROM flows('trace.pcap') has it; for a packet write addr.dst"),
+    advised("id.resp_p", "the responder is known for a flow: FROM flows('trace.pcap') has it; for a packet write port.dst"),
     of_flow("Zeek", "conn_state", "flow.state"),
     of_flow("Zeek", "history", "flow.history"),
     of_flow("Zeek", "service", "flow.service"),
@@ -408,15 +408,15 @@ pub const NAMES: &[Name] = &[
     of_flow("Zeek", "resp_ip_bytes", "flow.ip_bytes_dst"),
     of_flow("Zeek", "missed_bytes", "flow.missed_bytes"),
     of_flow("Zeek", "community_id", "flow.community_id"),
-    told("conn_state", "FROM flows('trace.pcap') has it as flow.state"),
-    told("orig_bytes", "FROM flows('trace.pcap') has it as flow.payload_bytes_src"),
-    told("resp_bytes", "FROM flows('trace.pcap') has it as flow.payload_bytes_dst"),
-    told("community_id", "FROM flows('trace.pcap') has it as flow.community_id"),
-    told("uid", "flow.id numbers the flows of a capture, and flow.community_id is the same in every tool: FROM flows('trace.pcap')"),
+    advised("conn_state", "FROM flows('trace.pcap') has it as flow.state"),
+    advised("orig_bytes", "FROM flows('trace.pcap') has it as flow.payload_bytes_src"),
+    advised("resp_bytes", "FROM flows('trace.pcap') has it as flow.payload_bytes_dst"),
+    advised("community_id", "FROM flows('trace.pcap') has it as flow.community_id"),
+    advised("uid", "flow.id numbers the flows of a capture, and flow.community_id is the same in every tool: FROM flows('trace.pcap')"),
     column("Zeek", "ts", "frame.time"),
     of_flow("Zeek", "duration", "flow.duration"),
-    told("local_orig", "write cidr_match(addr.src, '10.0.0.0/8')"),
-    told("local_resp", "write cidr_match(addr.dst, '10.0.0.0/8')"),
+    advised("local_orig", "write cidr_match(addr.src, '10.0.0.0/8')"),
+    advised("local_resp", "write cidr_match(addr.dst, '10.0.0.0/8')"),
     column("Zeek", "referrer", "http.referer"),
     column("Zeek", "next_protocol", "tls.next_protocol"),
     // Suricata (EVE).
@@ -435,17 +435,17 @@ pub const NAMES: &[Name] = &[
     column("Suricata", "tls.ja3s.hash", "tls.handshake.ja3s"),
     column("Suricata", "tls.ja4", "tls.handshake.ja4"),
     column("Suricata", "tls.alpn", "tls.handshake.extensions_alpn_str"),
-    told("tls.subject", "write x509.subject, a column of tls('trace.pcap'): x509.subject[1] is that of the server's own certificate"),
-    told("tls.issuerdn", "write x509.issuer, a column of tls('trace.pcap'): x509.issuer[1] is that of the server's own certificate"),
-    told("tls.serial", "write x509.serial, a column of tls('trace.pcap'): x509.serial[1] is that of the server's own certificate"),
-    told("tls.fingerprint", "write x509.fingerprint_sha1, a column of tls('trace.pcap'): x509.fingerprint_sha1[1] is that of the server's own certificate"),
-    told("tls.notbefore", "write x509.not_valid_before, a column of tls('trace.pcap'): x509.not_valid_before[1] is that of the server's own certificate"),
-    told("tls.notafter", "write x509.not_valid_after, a column of tls('trace.pcap'): x509.not_valid_after[1] is that of the server's own certificate"),
+    advised("tls.subject", "write x509.subject, a column of tls('trace.pcap'): x509.subject[1] is that of the server's own certificate"),
+    advised("tls.issuerdn", "write x509.issuer, a column of tls('trace.pcap'): x509.issuer[1] is that of the server's own certificate"),
+    advised("tls.serial", "write x509.serial, a column of tls('trace.pcap'): x509.serial[1] is that of the server's own certificate"),
+    advised("tls.fingerprint", "write x509.fingerprint_sha1, a column of tls('trace.pcap'): x509.fingerprint_sha1[1] is that of the server's own certificate"),
+    advised("tls.notbefore", "write x509.not_valid_before, a column of tls('trace.pcap'): x509.not_valid_before[1] is that of the server's own certificate"),
+    advised("tls.notafter", "write x509.not_valid_after, a column of tls('trace.pcap'): x509.not_valid_after[1] is that of the server's own certificate"),
     column("Suricata", "dns.rrname", "dns.qry.name"),
     column("Suricata", "dns.rrtype", "dns.qry.type_name"),
     column("Suricata", "dns.rcode", "dns.rcode_name"),
     column("Suricata", "dns.ttl", "dns.resp.ttl"),
-    told("dns.rdata", "dns.a, dns.aaaa, dns.cname and others of dns('trace.pcap') have it by type; lookup.answers of lookups('trace.pcap') has all of it"),
+    advised("dns.rdata", "dns.a, dns.aaaa, dns.cname and others of dns('trace.pcap') have it by type; lookup.answers of lookups('trace.pcap') has all of it"),
     column("Suricata", "http.hostname", "http.host"),
     column("Suricata", "http.url", "http.request.uri"),
     column("Suricata", "http.http_method", "http.request.method"),
@@ -497,9 +497,9 @@ pub const NAMES: &[Name] = &[
     column("ECS", "http.response.body.bytes", "http.response.body_len"),
     column("ECS", "tls.client.ja4", "tls.handshake.ja4"),
     column("ECS", "dns.id_number", "dns.id"),
-    told("dns.answers", "dns.a, dns.aaaa, dns.cname and others of dns('trace.pcap') have them by type; lookup.answers of lookups('trace.pcap') has all of them"),
-    told("network.bytes", "for packets write sum(frame.len); for flows flow.bytes_src + flow.bytes_dst"),
-    told("network.packets", "for packets write count(*); for flows flow.packets_src + flow.packets_dst"),
+    advised("dns.answers", "dns.a, dns.aaaa, dns.cname and others of dns('trace.pcap') have them by type; lookup.answers of lookups('trace.pcap') has all of them"),
+    advised("network.bytes", "for packets write sum(frame.len); for flows flow.bytes_src + flow.bytes_dst"),
+    advised("network.packets", "for packets write count(*); for flows flow.packets_src + flow.packets_dst"),
     // IPFIX; flows has more of them.
     column("IPFIX", "sourceipv4address", "ip.src"),
     column("IPFIX", "destinationipv4address", "ip.dst"),
@@ -513,8 +513,8 @@ pub const NAMES: &[Name] = &[
     column("IPFIX", "ipttl", "ip.ttl"),
     column("IPFIX", "vlanid", "vlan.id"),
     column("IPFIX", "tcpcontrolbits", "tcp.flags"),
-    told("octetdeltacount", "FROM flows('trace.pcap') has it; for packets write sum(ip.len)"),
-    told("packetdeltacount", "FROM flows('trace.pcap') has it; for packets write count(*)"),
+    advised("octetdeltacount", "FROM flows('trace.pcap') has it; for packets write sum(ip.len)"),
+    advised("packetdeltacount", "FROM flows('trace.pcap') has it; for packets write count(*)"),
     // The names that users try first.
     column("tcpdump", "src_ip", "addr.src"),
     column("tcpdump", "dst_ip", "addr.dst"),
@@ -564,8 +564,8 @@ pub const NAMES: &[Name] = &[
     column("tcpdump", "http.status_code", "http.response.code"),
     column("tcpdump", "rtp.payload_type", "rtp.p_type"),
     column("tcpdump", "rtp.pt", "rtp.p_type"),
-    told("time", "write frame.time"),
-    told("info", "it is display text of Wireshark; the tables dns, tls, http, sip and others have its contents as columns: weir tables lists them"),
+    advised("time", "write frame.time"),
+    advised("info", "it is display text of Wireshark; the tables dns, tls, http, sip and others have its contents as columns: weir tables lists them"),
 ];
 
 /// Protocols that had another name, and the present beginning of their fields; and columns of weir that had another
@@ -703,7 +703,7 @@ mod tests {
             let columns: Vec<&str> = match name.meaning {
                 Meaning::Sides(columns) => columns.to_vec(),
                 Meaning::Column(column) => vec![column],
-                Meaning::Expression(_) | Meaning::Told(_) => Vec::new(),
+                Meaning::Expression(_) | Meaning::Advice(_) => Vec::new(),
             };
             for column in columns.into_iter().chain(name.with) {
                 assert!(known(column), "{}: {column}", name.name);
@@ -783,7 +783,7 @@ mod tests {
         );
         assert!(matches!(
             meaning("id.orig_h", &packets),
-            Some(Meaning::Told(_))
+            Some(Meaning::Advice(_))
         ));
         assert_eq!(
             meaning("ip.addr", &packets),

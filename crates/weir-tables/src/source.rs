@@ -453,9 +453,9 @@ pub enum Cause {
         reason: String,
     },
     /// An error of another machine, which read the source.
-    Told {
+    Remote {
         /// The problem, with its position.
-        said: String,
+        message: String,
         /// The hint; empty without one.
         hint: String,
     },
@@ -478,7 +478,7 @@ impl SourceError {
     pub fn hint(&self) -> Option<String> {
         match &self.cause {
             Cause::Capture(error) => error.hint().map(ToOwned::to_owned),
-            Cause::Told { hint, .. } => (!hint.is_empty()).then(|| hint.clone()),
+            Cause::Remote { hint, .. } => (!hint.is_empty()).then(|| hint.clone()),
             Cause::Io(_) | Cause::Record { .. } => None,
         }
     }
@@ -495,7 +495,7 @@ impl fmt::Display for SourceError {
                 offset,
                 reason,
             } => write!(f, "record {number} at byte {offset}: {reason}"),
-            Cause::Told { said, .. } => f.write_str(said),
+            Cause::Remote { message, .. } => f.write_str(message),
         }
     }
 }
@@ -505,7 +505,7 @@ impl std::error::Error for SourceError {
         match &self.cause {
             Cause::Io(error) => Some(error),
             Cause::Capture(error) => Some(error),
-            Cause::Record { .. } | Cause::Told { .. } => None,
+            Cause::Record { .. } | Cause::Remote { .. } => None,
         }
     }
 }

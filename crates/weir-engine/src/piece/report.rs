@@ -181,10 +181,11 @@ impl Reports {
         // A place that several came upon is damaged once.
         let mut told = BTreeSet::new();
         let errors = self.errors.into_values();
-        let errors = errors.filter(|(path, said, _)| told.insert((path.clone(), said.clone())));
-        let errors = errors.map(|(path, said, hint)| SourceError {
+        let errors =
+            errors.filter(|(path, message, _)| told.insert((path.clone(), message.clone())));
+        let errors = errors.map(|(path, message, hint)| SourceError {
             path,
-            cause: Cause::Told { said, hint },
+            cause: Cause::Remote { message, hint },
         });
         report.add_errors(errors.collect());
         let mut notes: Vec<String> = self.notes.into_keys().map(|(_, note)| note).collect();

@@ -154,7 +154,7 @@ fn lead(asked: &Arguments, words: &[String], folder: &Path) -> ExitCode {
                 if ended.success() {
                     break;
                 }
-                if ended.code() != Some(TOLD) {
+                if ended.code() != Some(EXIT_REPORTED) {
                     let _ =
                         sender.send(format!("found\t{at}\t{doing}\tthe process ended: {ended}"));
                 }
@@ -345,7 +345,7 @@ fn watch(names: &[String]) {
         };
         if QUESTION.load(Ordering::Relaxed) == question && CASE.load(Ordering::Relaxed) == case {
             say(&format!("found\t{case}\t{name}\t{what}"));
-            std::process::exit(TOLD);
+            std::process::exit(EXIT_REPORTED);
         }
     }
 }
@@ -390,4 +390,4 @@ const SECONDS_MAX: u64 = 5;
 /// The memory of the whole process in bytes.
 const RESIDENT_MAX: u64 = 512 << 20;
 /// The exit status of a process that has reported its finding.
-const TOLD: i32 = 3;
+const EXIT_REPORTED: i32 = 3;

@@ -568,7 +568,7 @@ impl<'t> FilterReader<'t> {
             Meaning::Expression(_) if name == "frame.time_epoch" => {
                 Some(vec![column("frame.time")?])
             }
-            Meaning::Expression(_) | Meaning::Told(_) => None,
+            Meaning::Expression(_) | Meaning::Advice(_) => None,
         }
     }
 

@@ -122,8 +122,8 @@ fn initial_rtt(said: &Conversed, analyzed: Analyzed) -> Option<Value<'static>> {
     seconds(analyzed.initial_rtt_ns?).filter(|_| has_more)
 }
 
-/// The prefix of fields for which connections are analysed as in Wireshark.
-const ANALYSIS: &str = "tcp.analysis.";
+/// The prefix of columns and fields for which connections are analysed as in Wireshark.
+pub(super) const ANALYSIS: &str = "tcp.analysis.";
 const GUIDE: &str = "Wireshark User's Guide, TCP Analysis";
 const WIRESHARK: &str = "Wireshark, display filter reference";
 

@@ -31,7 +31,7 @@ impl Protocol for Dhcp {
         Message::new(bytes, ports).is_some()
     }
 
-    const TELLS_CUT: bool = true;
+    const REPORTS_CUT: bool = true;
 
     fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
         ports.iter().any(|port| PORTS.contains(port))

@@ -165,7 +165,7 @@ impl<T: DnsTable> Protocol for T {
         is_understood(bytes)
     }
 
-    const TELLS_CUT: bool = true;
+    const REPORTS_CUT: bool = true;
 
     fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
         is_port(ports)

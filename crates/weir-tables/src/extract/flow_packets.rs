@@ -3,6 +3,7 @@
 use weir_flow::{Analyzed, Tracker};
 use weir_packet::{Kind, Needs, Value};
 
+use super::conversations::ANALYSIS;
 use super::value::{number, seconds};
 use super::{Extract, Extraction, Item, ItemField, columns, in_words};
 use crate::scan::Rows;
@@ -224,9 +225,6 @@ const OWN: &[ItemField<FlowPacketGetter>] = &[
         GUIDE,
     ),
 ];
-
-/// The prefix of columns for which connections are analysed as in Wireshark.
-const ANALYSIS: &str = "tcp.analysis.";
 
 const GUIDE: &str = "Wireshark User's Guide, TCP Analysis";
 

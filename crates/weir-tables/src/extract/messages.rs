@@ -214,7 +214,7 @@ pub(super) trait Protocol: Default + Send + 'static {
     }
 
     /// Whether a column marks truncated messages.
-    const TELLS_CUT: bool = false;
+    const REPORTS_CUT: bool = false;
 
     /// Returns the end of the message at the beginning of these bytes of a stream.
     fn length(_bytes: &[u8]) -> Length {
@@ -295,7 +295,7 @@ impl CutDatagrams {
             return;
         }
         let count = match is_read {
-            true if !P::TELLS_CUT => &mut self.in_part,
+            true if !P::REPORTS_CUT => &mut self.in_part,
             false if P::may_be_cut(bytes, way.ports()) => &mut self.left_out,
             _ => return,
         };

@@ -11,14 +11,14 @@ use crate::{Branch, Calculation, Column, Expression, Operator, Origin, Predicate
 #[derive(Default)]
 pub(super) struct ProgramPlan {
     /// Fields of headers.
-    pub(super) fields: Vec<AskedField>,
+    pub(super) fields: Vec<RequestedField>,
     pub(super) conditions: Vec<Condition>,
     /// The branches of the first aggregate, followed by those of the next.
-    pub(super) branches: Vec<AskedBranch>,
+    pub(super) branches: Vec<RequestedBranch>,
 }
 
 /// A field of a header.
-pub(super) struct AskedField {
+pub(super) struct RequestedField {
     name: &'static str,
     pub(super) locations: &'static [Location],
 }
@@ -53,7 +53,7 @@ impl Condition {
 }
 
 /// A branch of an aggregate.
-pub(super) struct AskedBranch {
+pub(super) struct RequestedBranch {
     /// The index of its aggregate.
     pub(super) aggregate: usize,
     /// The conditions that must be true.
@@ -115,7 +115,7 @@ impl ProgramPlan {
         aggregate: usize,
         branch: &Branch,
         layout: Option<&Layout>,
-    ) -> Option<AskedBranch> {
+    ) -> Option<RequestedBranch> {
         if branch.filters.iter().any(Option::is_some) {
             return None;
         }
@@ -129,7 +129,7 @@ impl ProgramPlan {
             None => Some(None),
             Some(argument) => self.value(argument, layout).map(Some),
         });
-        Some(AskedBranch {
+        Some(RequestedBranch {
             aggregate,
             conditions,
             keys,
@@ -272,7 +272,7 @@ impl ProgramPlan {
         }
         let known = self.fields.iter().position(|it| it.name == field.name);
         Some(From::Field(known.unwrap_or_else(|| {
-            self.fields.push(AskedField {
+            self.fields.push(RequestedField {
                 name: field.name,
                 locations: field.locations,
             });

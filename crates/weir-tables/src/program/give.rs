@@ -2,7 +2,7 @@
 
 use weir_compile::{Builder, Label, Operation, Register, Relation, SpaceId};
 
-use super::ask::AskedBranch;
+use super::ask::RequestedBranch;
 use super::lower::{Lowering, Path};
 use super::output::{Mode, Output, WaitingColumn};
 use crate::aggregate::ROWS;
@@ -29,7 +29,7 @@ impl Lowering<'_> {
         self.builder.jump(self.next);
     }
 
-    fn give_of(&mut self, branch: &AskedBranch, path: &Path) {
+    fn give_of(&mut self, branch: &RequestedBranch, path: &Path) {
         let output = &self.outputs[branch.aggregate];
         let arguments: Vec<Option<Register>> = branch
             .arguments
@@ -145,7 +145,7 @@ impl Lowering<'_> {
     }
 
     /// The words of the key of a record.
-    fn key(&mut self, branch: &AskedBranch, output: &Output, path: &Path) -> Vec<Register> {
+    fn key(&mut self, branch: &RequestedBranch, output: &Output, path: &Path) -> Vec<Register> {
         let mut words: Vec<Option<Register>> = vec![None; output.key_words];
         let mut constants = vec![0_u64; output.key_words];
         for (part, value) in branch.keys.iter().enumerate() {

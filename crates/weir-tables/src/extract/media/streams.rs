@@ -79,16 +79,16 @@ impl CallStreams {
     /// Reads a packet of RTP.
     pub(in crate::extract) fn rtp(&mut self, sight: &RtpSight<'_>) {
         let key = (sight.way.pair(), Some(sight.packet.ssrc()));
-        self.take(key, sight.announced.as_ref(), &mut |streams, tell| {
-            streams.rtp(sight, tell)
+        self.take(key, sight.announced.as_ref(), &mut |streams, on_end| {
+            streams.rtp(sight, on_end)
         });
     }
 
     /// Reads a datagram of T.38.
     pub(in crate::extract) fn fax(&mut self, sight: &FaxSight) {
         let key = (sight.way.pair(), None);
-        self.take(key, Some(&sight.announced), &mut |streams, tell| {
-            streams.fax(sight, tell)
+        self.take(key, Some(&sight.announced), &mut |streams, on_end| {
+            streams.fax(sight, on_end)
         });
     }
 
@@ -97,7 +97,7 @@ impl CallStreams {
         &mut self,
         key: Key,
         announced: Option<&Arc<Announcement>>,
-        take: &mut dyn FnMut(&mut Streams, &mut Tell<'_>) -> bool,
+        take: &mut dyn FnMut(&mut Streams, &mut OnStreamEnd<'_>) -> bool,
     ) {
         let Self {
             streams,
@@ -427,7 +427,7 @@ const SILENCE_NS: i64 = 300_000_000_000;
 const OF_SOURCE_MAX: usize = 8;
 
 /// The callback for streams that have ended.
-pub(in crate::extract) type Tell<'t> = dyn FnMut(Box<Stream>) + 't;
+pub(in crate::extract) type OnStreamEnd<'t> = dyn FnMut(Box<Stream>) + 't;
 
 impl Streams {
     /// The number of streams whose rows were made before their end, because there were too many.
@@ -436,16 +436,24 @@ impl Streams {
     }
 
     /// Reads a packet of RTP; returns true when it is the first of a stream.
-    pub(in crate::extract) fn rtp(&mut self, sight: &RtpSight<'_>, tell: &mut Tell<'_>) -> bool {
+    pub(in crate::extract) fn rtp(
+        &mut self,
+        sight: &RtpSight<'_>,
+        on_end: &mut OnStreamEnd<'_>,
+    ) -> bool {
         let (way, announced) = (&sight.way, sight.announced.as_ref());
         let ssrc = Some(sight.packet.ssrc());
-        self.take(way, ssrc, announced, &mut |it| it.take(sight), tell)
+        self.take(way, ssrc, announced, &mut |it| it.take(sight), on_end)
     }
 
     /// Reads a datagram of T.38; returns true when it is the first of a stream.
-    pub(in crate::extract) fn fax(&mut self, sight: &FaxSight, tell: &mut Tell<'_>) -> bool {
+    pub(in crate::extract) fn fax(
+        &mut self,
+        sight: &FaxSight,
+        on_end: &mut OnStreamEnd<'_>,
+    ) -> bool {
         let (way, announced) = (&sight.way, Some(&sight.announced));
-        self.take(way, None, announced, &mut |it| it.take_fax(sight), tell)
+        self.take(way, None, announced, &mut |it| it.take_fax(sight), on_end)
     }
 
     /// Finds the stream of a packet, or begins it, and passes it to `take`; returns true when it is new.
@@ -455,15 +463,15 @@ impl Streams {
         ssrc: Option<u32>,
         announced: Option<&Arc<Announcement>>,
         take: &mut dyn FnMut(&mut Stream),
-        tell: &mut Tell<'_>,
+        on_end: &mut OnStreamEnd<'_>,
     ) -> bool {
         let now_ns = way.passed_ns;
-        self.expire(now_ns, tell);
+        self.expire(now_ns, on_end);
         let key = (way.pair(), ssrc);
         let known = self.open.get(&key);
         let is_of_next_call = known.is_some_and(|it| it.is_before(way, announced));
         if is_of_next_call {
-            self.close(&key, tell);
+            self.close(&key, on_end);
         }
         let is_new = !self.open.contains_key(&key);
         if is_new {
@@ -471,7 +479,7 @@ impl Streams {
                 && let Some((oldest, _)) = self.order.pop_front()
             {
                 self.evicted = self.evicted.saturating_add(1);
-                self.close(&oldest, tell);
+                self.close(&oldest, on_end);
             }
             // A stream that was closed just now is still there.
             if !is_of_next_call {
@@ -538,7 +546,7 @@ impl Streams {
     }
 
     /// Reports the streams that are silent. Looks at two at most, so that it costs the same for each packet.
-    fn expire(&mut self, now_ns: i64, tell: &mut Tell<'_>) {
+    fn expire(&mut self, now_ns: i64, on_end: &mut OnStreamEnd<'_>) {
         for _ in 0..2 {
             let due = self
                 .order
@@ -553,12 +561,12 @@ impl Streams {
                 Some(heard_ns) if now_ns.saturating_sub(heard_ns) <= SILENCE_NS => {
                     self.order.push_back((key, heard_ns));
                 }
-                _ => self.close(&key, tell),
+                _ => self.close(&key, on_end),
             }
         }
     }
 
-    fn close(&mut self, key: &Key, tell: &mut Tell<'_>) {
+    fn close(&mut self, key: &Key, on_end: &mut OnStreamEnd<'_>) {
         if let Some(stream) = self.open.remove(key) {
             if let Some(ssrc) = key.1
                 && let Some(keys) = self.by_source.get_mut(&ssrc)
@@ -568,7 +576,7 @@ impl Streams {
                     self.by_source.remove(&ssrc);
                 }
             }
-            tell(stream);
+            on_end(stream);
         }
     }
 
