@@ -21,6 +21,7 @@
 //! This crate deliberately does not know how captures are read, what SQL means, or the command line: it hands texts
 //! to `weir-engine` and gives on what comes back.
 
+mod activity;
 mod catalog;
 mod columns;
 mod constant;
@@ -36,7 +37,6 @@ mod listener;
 mod load;
 mod options;
 mod pg;
-mod presence;
 mod retained;
 mod secret;
 mod server;

@@ -1,6 +1,6 @@
 //! The listener of a protocol: it accepts connections up to a limit, and refuses further ones with a message. A connection whose client
 //! has not been admitted yet gives its place to a new one, and behind those the one whose client has been waited for longest
-//! ([`Presence`]).
+//! ([`ConnectionActivity`]).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::Instant;
 
-use crate::presence::{Closes, Presence};
+use crate::activity::{CloseReason, ConnectionActivity};
 use crate::shared::{Counted, Metrics, Shared};
 
 /// A protocol of the server.
@@ -43,7 +43,7 @@ struct Connections {
     /// Those whose clients are not admitted yet, the oldest first.
     pending: VecDeque<Place>,
     /// The others.
-    admitted: BTreeMap<u64, Arc<Presence>>,
+    admitted: BTreeMap<u64, Arc<ConnectionActivity>>,
 }
 
 /// The place of a connection whose client is not admitted yet.
@@ -70,7 +70,7 @@ impl Places {
         let pending = Pending {
             places: self.clone(),
             number,
-            presence: Presence::new(),
+            activity: ConnectionActivity::new(),
         };
         (pending, closed)
     }
@@ -85,11 +85,11 @@ impl Places {
             return connections.pending.pop_front().is_some();
         }
         let waited = connections.admitted.values();
-        let waited = waited.filter_map(|presence| Some((presence.waits_for()?, presence)));
+        let waited = waited.filter_map(|activity| Some((activity.idle_for()?, activity)));
         let longest = waited
             .filter(|(waited, _)| *waited >= at_least)
             .max_by_key(|(waited, _)| *waited);
-        let closed = longest.map(|(_, presence)| presence.close(Closes::ForAnother));
+        let closed = longest.map(|(_, activity)| activity.close(CloseReason::ConnectionLimit));
         closed.is_some() || connections.pending.pop_front().is_some()
     }
 }
@@ -99,13 +99,13 @@ impl Places {
 pub(crate) struct Pending {
     places: Places,
     number: u64,
-    presence: Arc<Presence>,
+    activity: Arc<ConnectionActivity>,
 }
 
 impl Pending {
     /// The activity of the connection, by which it is closed, too, whether its client is admitted or not.
-    pub(crate) const fn presence(&self) -> &Arc<Presence> {
-        &self.presence
+    pub(crate) const fn activity(&self) -> &Arc<ConnectionActivity> {
+        &self.activity
     }
 
     /// The client has shown what it has to, and keeps its place while it does something with it.
@@ -117,9 +117,9 @@ impl Pending {
         {
             // The connection is no longer pending, and is not closed as such.
             if place.stays.send(()).is_ok() {
-                self.presence.touch();
-                let presence = Arc::clone(&self.presence);
-                connections.admitted.insert(place.number, presence);
+                self.activity.touch();
+                let activity = Arc::clone(&self.activity);
+                connections.admitted.insert(place.number, activity);
             }
         }
     }
@@ -137,7 +137,7 @@ impl Pending {
 async fn until_closed(
     served: impl Future<Output = ()>,
     closed: oneshot::Receiver<()>,
-    presence: &Presence,
+    activity: &ConnectionActivity,
 ) {
     let closed = async {
         if closed.await.is_ok() {
@@ -145,8 +145,8 @@ async fn until_closed(
         }
     };
     let makes_room = async {
-        let farewell = match presence.closed().await {
-            Closes::ForAnother => SHORT_FAREWELL_MAX,
+        let farewell = match activity.closed().await {
+            CloseReason::ConnectionLimit => SHORT_FAREWELL_MAX,
             _ => FAREWELL_MAX,
         };
         tokio::time::sleep(farewell).await;
@@ -201,7 +201,7 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
                 tokio::spawn(async move {
                     let ended = pending.clone();
                     let served = protocol.serve_connection(socket, pending);
-                    until_closed(served, closed, &ended.presence).await;
+                    until_closed(served, closed, &ended.activity).await;
                     ended.leave();
                     drop((counted, permit));
                 });
@@ -277,7 +277,7 @@ mod tests {
         let places = Places::default();
         let (first, _first) = places.add(1);
         first.admit();
-        let closes = |pending: &Pending| pending.presence().waits_for().is_none();
+        let closes = |pending: &Pending| pending.activity().idle_for().is_none();
         // No connection is that old: the one that is not admitted is closed.
         let (_second, mut second) = places.add(2);
         assert!(places.make_room(long));
@@ -291,7 +291,7 @@ mod tests {
         let (_fourth, mut fourth) = places.add(4);
         places.lock().pending.front_mut().unwrap().since = Instant::now() + long;
         let while_ago = Duration::from_millis(1);
-        while first.presence().waits_for().unwrap() < while_ago {
+        while first.activity().idle_for().unwrap() < while_ago {
             tokio::task::yield_now().await;
         }
         assert!(places.make_room(while_ago));

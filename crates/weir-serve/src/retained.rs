@@ -75,9 +75,9 @@ impl Retention {
             }
             fits
         };
-        let refused = |who: &str, most: usize| {
+        let refused = |holder: &str, most: usize| {
             let mib = most >> 20;
-            let message = format!("{} of {who} take {mib} MiB at most", self.what);
+            let message = format!("{} of {holder} take {mib} MiB at most", self.what);
             Err(Failure::new(FailureKind::Limit, message)
                 .with_hint("close those that are not used, or send the statement as it is"))
         };

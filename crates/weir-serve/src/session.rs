@@ -20,10 +20,10 @@ use tokio::task::JoinHandle;
 use weir_engine::{Described, Engine, Parameter, ScanReport, Statement};
 use weir_tables::Totals;
 
+use crate::activity::{ConnectionActivity, RunningStatement};
 use crate::catalog::{asks_catalog, is_relation};
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
-use crate::presence::{AtWork, Presence};
 use crate::retained::Retention;
 use crate::session_log::{Entry, Log};
 use crate::shared::{Counted, Metrics, Running, Shared};
@@ -40,7 +40,7 @@ pub(crate) struct Session {
     log: Mutex<Log>,
     heard: Arc<Heard>,
     /// The connection of its client.
-    connection: Option<Arc<Presence>>,
+    connection: Option<Arc<ConnectionActivity>>,
 }
 
 /// The place where statements run.
@@ -103,14 +103,14 @@ impl Session {
     }
 
     /// Names the connection of its client: it is closed where rows that the client does not take have to make room for others.
-    pub(crate) fn of_connection(mut self, connection: &Arc<Presence>) -> Self {
+    pub(crate) fn of_connection(mut self, connection: &Arc<ConnectionActivity>) -> Self {
         self.connection = Some(Arc::clone(connection));
         self
     }
 
     /// Says of the connection that a statement is at work, until what is given back is dropped.
-    fn at_work(&self) -> Option<AtWork> {
-        self.connection.as_ref().map(Presence::at_work)
+    fn running_statement(&self) -> Option<RunningStatement> {
+        self.connection.as_ref().map(ConnectionActivity::running)
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -154,7 +154,7 @@ impl Session {
     /// # Errors
     /// When the time of a statement is over before, the server ends, or too many wait already.
     pub(crate) async fn load(&self, sql: &str) -> Result<Option<OwnedSemaphorePermit>, Failure> {
-        let _at_work = self.at_work();
+        let _running_statement = self.running_statement();
         self.shared.room_for(sql.as_bytes()).await
     }
 
@@ -234,7 +234,7 @@ impl Session {
         priority: Option<Arc<Priority>>,
         is_constant: bool,
     ) -> Result<T, Failure> {
-        let _at_work = self.at_work();
+        let _running_statement = self.running_statement();
         let deadline = Deadline::new(&self.shared.options.limits, None);
         let turn = self.shared.turn(deadline, is_constant).await?;
         if let Some(priority) = &priority {
@@ -369,7 +369,7 @@ impl Session {
         let named = name
             .map(|name| Named::new(shared, name, &running))
             .transpose()?;
-        let _at_work = self.at_work();
+        let _running_statement = self.running_statement();
         // The limit applies while no rows are fetched, too.
         let deadline = Deadline::new(&shared.options.limits, None);
         let turn = shared.turn(deadline, is_constant).await?;

@@ -23,7 +23,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{AcquireError, Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 
-use crate::presence::{AtWork, Closes, Presence};
+use crate::activity::{CloseReason, ConnectionActivity, RunningStatement};
 
 /// The turns of a server.
 #[derive(Debug)]
@@ -125,19 +125,19 @@ pub(crate) struct Holder {
     /// There is no room for its next rows.
     wants_room: AtomicBool,
     /// The connection of its client.
-    connection: OnceLock<Arc<Presence>>,
+    connection: OnceLock<Arc<ConnectionActivity>>,
 }
 
 impl Holder {
     /// Sets the connection of its client, which is closed if the client takes nothing when the statement is ended.
-    pub(crate) fn set_connection(&self, connection: Arc<Presence>) {
+    pub(crate) fn set_connection(&self, connection: Arc<ConnectionActivity>) {
         // A statement has one client.
         let _ = self.connection.set(connection);
     }
 
-    /// The statement is at work for its client until what is given back is dropped.
-    fn at_work(&self) -> Option<AtWork> {
-        self.connection.get().map(Presence::at_work)
+    /// Counts the statement as running for its client until the returned guard is dropped.
+    fn running_statement(&self) -> Option<RunningStatement> {
+        self.connection.get().map(ConnectionActivity::running)
     }
 
     pub(crate) fn is_ended(&self) -> bool {
@@ -166,7 +166,7 @@ impl Holder {
         let closes = async move {
             tokio::time::sleep(CLOSED_AFTER).await;
             if holder.strong_count() > 0 {
-                connection.close(Closes::ForRows);
+                connection.close(CloseReason::UnreadRows);
             }
         };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
@@ -237,7 +237,7 @@ impl Turns {
             is_aside: AtomicBool::new(false),
             aside: Mutex::default(),
             holder: Arc::default(),
-            at_work: Mutex::default(),
+            running_statement: Mutex::default(),
         }
     }
 
@@ -429,8 +429,8 @@ pub(crate) struct Turn {
     /// The permit of a turn that has stepped aside and still computes.
     aside: Mutex<Option<OwnedSemaphorePermit>>,
     holder: Arc<Holder>,
-    /// Says of the connection that a statement is at work, while it does not wait for the client.
-    at_work: Mutex<Option<AtWork>>,
+    /// Counts as a running statement of the connection, while the statement does not wait for the client.
+    running_statement: Mutex<Option<RunningStatement>>,
 }
 
 /// Returns a turn when it is dropped, whatever the statement does: planning cannot be interrupted.
@@ -459,14 +459,17 @@ impl Turn {
         GiveBack(Arc::clone(&self.permit))
     }
 
-    /// Names the connection of the client that the statement is at work for.
-    pub(crate) fn set_connection(&self, connection: &Arc<Presence>) {
+    /// Names the connection of the client that the statement runs for.
+    pub(crate) fn set_connection(&self, connection: &Arc<ConnectionActivity>) {
         self.holder.set_connection(Arc::clone(connection));
-        self.set_at_work(self.holder.at_work());
+        self.set_running_statement(self.holder.running_statement());
     }
 
-    fn set_at_work(&self, at_work: Option<AtWork>) {
-        *self.at_work.lock().unwrap_or_else(PoisonError::into_inner) = at_work;
+    fn set_running_statement(&self, running_statement: Option<RunningStatement>) {
+        *self
+            .running_statement
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = running_statement;
     }
 
     /// The statement, for those that make it end.
@@ -504,13 +507,13 @@ impl Turn {
         };
         drop(release(&self.permit));
         let waiting = self.turns.wait(&self.holder);
-        self.set_at_work(None);
+        self.set_running_statement(None);
         let room = tokio::select! {
             room = to.reserve() => room.map_err(|_| Unsent::Gone)?,
             () = self.holder.ended() => return Err(Unsent::Displaced),
         };
         drop(waiting);
-        self.set_at_work(self.holder.at_work());
+        self.set_running_statement(self.holder.running_statement());
         room.send(item);
         if self.is_aside.load(Ordering::Relaxed) {
             return Ok(());
@@ -775,7 +778,7 @@ mod tests {
     async fn rows_that_are_kept_make_room_for_those_of_others() {
         let turns = Turns::keeping(1, 100, None, Duration::ZERO);
         let (first, second, third) = (Arc::default(), Arc::default(), Arc::default());
-        let connection = Presence::new();
+        let connection = ConnectionActivity::new();
         Holder::set_connection(&first, Arc::clone(&connection));
         let kept = turns.reserve(60, &first).await;
         let taken = turns.reserve(30, &second).await;
@@ -796,7 +799,7 @@ mod tests {
         });
         // The statement that has kept its rows longest is ended, and its connection closed, as its client takes nothing.
         first.ended().await;
-        assert_eq!(connection.closed().await, Closes::ForRows);
+        assert_eq!(connection.closed().await, CloseReason::UnreadRows);
         assert!(!waits.is_finished() && !second.is_ended());
         drop((kept, first));
         assert_eq!(waits.await.unwrap().bytes, 50);
@@ -806,7 +809,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_client_of_a_statement_that_was_ended_may_take_its_message() {
-        let connection = Presence::new();
+        let connection = ConnectionActivity::new();
         let holder = Arc::<Holder>::default();
         holder.set_connection(Arc::clone(&connection));
         holder.end();
@@ -815,7 +818,7 @@ mod tests {
         while Arc::strong_count(&connection) > 1 {
             tokio::task::yield_now().await;
         }
-        assert!(connection.waits_for().is_some());
+        assert!(connection.idle_for().is_some());
     }
 
     #[tokio::test]

@@ -56,7 +56,7 @@ macro_rules! row {
 }
 
 /// The relations that have rows; all others are empty, since nothing of their kind exists.
-pub(super) const FILLED: &[&str] = &[
+pub(super) const RELATIONS_WITH_ROWS: &[&str] = &[
     "pg_am",
     "pg_attribute",
     "pg_authid",
@@ -79,7 +79,7 @@ pub(super) const FILLED: &[&str] = &[
 ];
 
 /// Relations of the information schema that have rows.
-pub(super) const FILLED_INFORMATION: &[&str] = &[
+pub(super) const INFORMATION_RELATIONS_WITH_ROWS: &[&str] = &[
     "columns",
     "enabled_roles",
     "information_schema_catalog_name",
@@ -541,12 +541,12 @@ const TYPE_COLUMNS: &[&str] = &[
 ];
 
 fn types() -> Vec<Vec<Cell>> {
-    let sent = |receive: &str| {
+    let send_function = |receive: &str| {
         receive
             .strip_suffix("recv")
             .map_or("-".to_owned(), |name| format!("{name}send"))
     };
-    let put = |input: &str| {
+    let output_function = |input: &str| {
         input
             .strip_suffix("in")
             .map_or("-".to_owned(), |name| format!("{name}out"))
@@ -569,9 +569,9 @@ fn types() -> Vec<Vec<Cell>> {
             known.element_oid,
             known.array_oid,
             known.input,
-            put(known.input),
+            output_function(known.input),
             known.receive,
-            sent(known.receive),
+            send_function(known.receive),
             "-",
             "-",
             "-",
@@ -692,8 +692,8 @@ mod tests {
         let view = Entry::of(super::super::relation::relation(None, "pg_tables").unwrap());
         for relation in RELATIONS.iter() {
             let filled = match relation.schema {
-                "information_schema" => FILLED_INFORMATION,
-                _ => FILLED,
+                "information_schema" => INFORMATION_RELATIONS_WITH_ROWS,
+                _ => RELATIONS_WITH_ROWS,
             };
             let of_kinds = [listed(relation, &entry), listed(relation, &view)];
             let of_kinds = of_kinds.into_iter().flatten().filter(|_| lists(relation));

@@ -38,10 +38,10 @@ use super::parameter;
 use super::prepared::{Shelf, Values};
 use super::status::{refused, too_long};
 use super::ticket::{StatementTicket, What};
+use crate::activity::ConnectionActivity;
 use crate::columns::Columns;
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
-use crate::presence::Presence;
 use crate::retained::{Retained, Retention, of_statement, of_values};
 use crate::session::{Session, counted};
 use crate::shared::{Metrics, Shared};
@@ -60,7 +60,7 @@ pub(super) struct FlightConnection {
     /// Counts the statements in `kept`.
     retained: Mutex<Vec<Retained>>,
     /// The activity of the connection.
-    presence: Arc<Presence>,
+    activity: Arc<ConnectionActivity>,
 }
 
 /// The outcome of a text before it runs.
@@ -76,7 +76,7 @@ impl FlightConnection {
         shared: &Arc<Shared>,
         columns: &Arc<Columns>,
         bearer: String,
-        presence: &Arc<Presence>,
+        activity: &Arc<ConnectionActivity>,
     ) -> Self {
         Self {
             shared: Arc::clone(shared),
@@ -86,7 +86,7 @@ impl FlightConnection {
             shelf: Shelf::default(),
             retention: Retention::of_one(&shared.retention),
             retained: Mutex::default(),
-            presence: Arc::clone(presence),
+            activity: Arc::clone(activity),
         }
     }
 
@@ -100,7 +100,7 @@ impl FlightConnection {
 
     /// An engine that knows what the connection keeps.
     async fn session(&self) -> Result<Session, Failure> {
-        let session = Session::new(&self.shared)?.of_connection(&self.presence);
+        let session = Session::new(&self.shared)?.of_connection(&self.activity);
         let kept = self.kept().clone();
         session.take_up(kept).await?;
         Ok(session)

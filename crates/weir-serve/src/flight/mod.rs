@@ -76,8 +76,8 @@ impl FlightProtocol {
     ) {
         let limits = &self.shared.options.limits;
         let (most, grace) = (limits.text_bytes_max, limits.grace);
-        let (bearer, presence) = (self.bearer.clone(), pending.presence());
-        let connection = FlightConnection::new(&self.shared, &self.columns, bearer, presence);
+        let (bearer, activity) = (self.bearer.clone(), pending.activity());
+        let connection = FlightConnection::new(&self.shared, &self.columns, bearer, activity);
         let server = FlightServiceServer::new(connection)
             .max_decoding_message_size(most.saturating_add(SLACK));
         let server = TowerToHyperService::new(server);

@@ -160,7 +160,7 @@ pub(super) async fn upload(
         // A client that sends very little does not keep its place by it.
         if coming.bytes - looked_at >= PROGRESS_BYTES {
             looked_at = coming.bytes;
-            pending.presence().touch();
+            pending.activity().touch();
         }
         tokio::task::block_in_place(|| file.write_all(&piece)).map_err(|error| failed(&error))?;
     }

@@ -167,11 +167,11 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     // A request with a body waits for the body first.
     let has_body = request.method() == Method::POST;
     let pending = request.extensions().get::<Pending>();
-    let at_work = pending
+    let running_statement = pending
         .filter(|_| !has_body)
-        .map(|pending| pending.presence().at_work());
+        .map(|pending| pending.activity().running());
     let mut response = next.run(request).await;
-    drop(at_work);
+    drop(running_statement);
     let headers = response.headers_mut();
     for (name, value) in [
         ("content-security-policy", POLICY),

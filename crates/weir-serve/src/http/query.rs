@@ -128,7 +128,7 @@ pub(super) async fn ask(
 ) -> Result<Response, Refusal> {
     let most = shared.options.limits.text_bytes_max.saturating_add(SLACK);
     let arrived = arrived(body, most, &shared.arrivals).await?;
-    let at_work = pending.presence().at_work();
+    let running_statement = pending.activity().running();
     let body = &arrived.bytes;
     let header = |name| {
         headers
@@ -186,10 +186,10 @@ pub(super) async fn ask(
     };
     let wanted = asked.timeout_ms.map(Duration::from_millis);
     let deadline = Deadline::new(&shared.options.limits, wanted);
-    let session = Session::new(&shared)?.of_connection(pending.presence());
+    let session = Session::new(&shared)?.of_connection(pending.activity());
     let limit = asked.limit;
     let answer = deadline.within(begin(&session, asked)).await??;
-    drop((load, at_work));
+    drop((load, running_statement));
     match written {
         Written::Json => {
             let most = limit.unwrap_or(ROWS_DEFAULT).min(ROWS_MAX);

@@ -84,7 +84,7 @@ async fn sent(
         return ([(CONTENT_TYPE, kind)], text).into_response();
     }
     let holder = Arc::<Holder>::default();
-    holder.set_connection(Arc::clone(pending.presence()));
+    holder.set_connection(Arc::clone(pending.activity()));
     let counted = shared.turns.reserve(text.len(), &holder).await;
     let pieces = stream::unfold(
         (text, counted, holder),

@@ -29,11 +29,11 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::codec::{Framed, FramedParts};
 
+use crate::activity::CloseReason;
 use crate::error::{Failure, FailureKind};
 use crate::gone::{has_gone, twins};
 use crate::guard::{Guarded, Lengths};
 use crate::listener::{Pending, STARTUP_MAX};
-use crate::presence::Closes;
 use crate::retained::Retention;
 use crate::session::Session;
 use crate::shared::Shared;
@@ -104,7 +104,7 @@ impl PgProtocol {
         let Ok(session) = Session::new(&self.shared) else {
             return refuse(socket, "XX000", "an engine cannot be created").await;
         };
-        let session = session.of_connection(pending.presence());
+        let session = session.of_connection(pending.activity());
         let handler = Arc::new(PgConnection::new(Arc::new(session)));
         let startup = Arc::new(Startup::new(&self.welcome));
         let cancel = Arc::new(self.cancels());
@@ -122,9 +122,9 @@ impl PgProtocol {
                     };
                     return refuse(socket, code, message).await;
                 }
-                why = pending.presence().closed() => {
+                why = pending.activity().closed() => {
                     let (code, message) = match why {
-                        Closes::ForAnother => ("57P05", IDLE),
+                        CloseReason::ConnectionLimit => ("57P05", IDLE),
                         _ => ("54000", ROWS_WAIT),
                     };
                     return refuse(socket, code, message).await;
@@ -207,7 +207,7 @@ impl PgProtocol {
                 }
             }
             give_back(socket);
-            pending.presence().touch();
+            pending.activity().touch();
             if !is_begun && matches!(socket.state(), PgWireConnectionState::ReadyForQuery) {
                 is_begun = true;
                 pending.admit();

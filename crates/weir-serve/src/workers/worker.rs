@@ -47,7 +47,7 @@ pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
         thread.map_err(|error| Error::new(format!("cannot start threads: {error}")))
     };
     started("weir-requests", Box::new(move || take_requests(sender)))?;
-    let writer = started("weir-rows", Box::new(move || hand_out(frames)))?;
+    let writer = started("weir-rows", Box::new(move || write_frames(frames)))?;
     let worker = Worker {
         shared: Arc::new(shared),
         out,
@@ -108,7 +108,7 @@ fn end() -> ! {
 type Outgoing = (Frame, Option<OwnedSemaphorePermit>);
 
 /// Writes frames as they come.
-fn hand_out(mut frames: mpsc::Receiver<Outgoing>) {
+fn write_frames(mut frames: mpsc::Receiver<Outgoing>) {
     let mut output = io::stdout().lock();
     // The greeting is read before any frame; an output that is closed is noticed with the first.
     let _ = output.write_all(wire::GREETING.as_bytes());
@@ -131,11 +131,11 @@ struct Worker {
     out: mpsc::Sender<Outgoing>,
     /// The permits for rows that wait to be read by the server, one for each KiB.
     room: Arc<Semaphore>,
-    current: Option<Current>,
+    current: Option<CurrentSession>,
 }
 
 /// The session that the last task left.
-struct Current {
+struct CurrentSession {
     id: u64,
     memory_limit_bytes: Option<usize>,
     session: Arc<Session>,
@@ -145,7 +145,7 @@ impl Worker {
     async fn run(mut self, mut requests: mpsc::Receiver<(Request, Vec<u8>)>) {
         // Values that are created once, or read from the program's file, exist before the first statement.
         drop(Session::new(&self.shared));
-        if self.say(&Reply::Ready, Vec::new()).await.is_err() {
+        if self.send(&Reply::Ready, Vec::new()).await.is_err() {
             return;
         }
         while let Some((request, _)) = requests.recv().await {
@@ -166,19 +166,23 @@ impl Worker {
                 if is_change {
                     self.current = None;
                 }
-                if self.say(&Reply::Failed(failure), Vec::new()).await.is_err() {
+                if self
+                    .send(&Reply::Failed(failure), Vec::new())
+                    .await
+                    .is_err()
+                {
                     return;
                 }
             }
         }
     }
 
-    async fn say(&self, reply: &Reply, octets: Vec<u8>) -> Result<(), Failure> {
-        self.hand(reply, octets, None).await
+    async fn send(&self, reply: &Reply, octets: Vec<u8>) -> Result<(), Failure> {
+        self.send_with_permit(reply, octets, None).await
     }
 
     /// Sends a reply that holds a permit until it is written.
-    async fn hand(
+    async fn send_with_permit(
         &self,
         reply: &Reply,
         octets: Vec<u8>,
@@ -213,7 +217,7 @@ impl Worker {
 
     /// The session of a task, in the state in which the task begins.
     async fn session(&mut self, task: &Task) -> Result<Arc<Session>, Failure> {
-        let is_same = |current: &&Current| {
+        let is_same = |current: &&CurrentSession| {
             current.id == task.session.id
                 && current.memory_limit_bytes == task.memory_limit_bytes
                 && task.writes_below.is_none()
@@ -243,7 +247,7 @@ impl Worker {
         ));
         let session = Arc::new(session);
         if task.writes_below.is_none() {
-            self.current = Some(Current {
+            self.current = Some(CurrentSession {
                 id: task.session.id,
                 memory_limit_bytes: task.memory_limit_bytes,
                 session: Arc::clone(&session),
@@ -268,7 +272,7 @@ impl Worker {
             origins,
             schema_bytes,
         };
-        self.say(&reply, octets).await
+        self.send(&reply, octets).await
     }
 
     async fn rows(&self, mut answer: Answer, session: &Session) -> Result<(), Failure> {
@@ -277,15 +281,15 @@ impl Worker {
         let origins = std::mem::take(&mut answer.origins);
         let begun = schema_octets(&answer.schema)?;
         self.progress(&report, &before, &mut None).await?;
-        self.say(&Reply::Begun { origins }, begun).await?;
-        let mut said = None;
-        let mut looks = tokio::time::interval(LOOK_EVERY);
+        self.send(&Reply::Begun { origins }, begun).await?;
+        let mut last_sent = None;
+        let mut looks = tokio::time::interval(PROGRESS_INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let batch = tokio::select! {
                 batch = answer.next() => batch?,
                 _ = looks.tick() => {
-                    self.progress(&report, &before, &mut said).await?;
+                    self.progress(&report, &before, &mut last_sent).await?;
                     continue;
                 }
             };
@@ -301,20 +305,20 @@ impl Worker {
                 let room = room.await.ok();
                 let begun = Vec::with_capacity(bytes.saturating_add(HEADERS_BYTES));
                 let mut stream =
-                    StreamWriter::try_new(begun, &piece.schema()).map_err(unwritten)?;
-                stream.write(&piece).map_err(unwritten)?;
-                let octets = stream.into_inner().map_err(unwritten)?;
+                    StreamWriter::try_new(begun, &piece.schema()).map_err(encode_failure)?;
+                stream.write(&piece).map_err(encode_failure)?;
+                let octets = stream.into_inner().map_err(encode_failure)?;
                 drop(piece);
-                self.hand(&Reply::Rows, octets, room).await?;
+                self.send_with_permit(&Reply::Rows, octets, room).await?;
             }
         }
         drop(answer);
-        self.progress(&report, &before, &mut said).await?;
+        self.progress(&report, &before, &mut last_sent).await?;
         let mut damage = report.take_errors();
         damage.sort_by(|one, other| one.path.cmp(&other.path));
         let damage = damage.iter().map(ToString::to_string).collect();
         let notes = report.take_notes();
-        self.say(&Reply::End { notes, damage }, Vec::new()).await
+        self.send(&Reply::End { notes, damage }, Vec::new()).await
     }
 
     /// Sends the progress of a task when it differs from the last one that was sent.
@@ -322,7 +326,7 @@ impl Worker {
         &self,
         report: &ScanReport,
         before: &Totals,
-        said: &mut Option<Progress>,
+        last_sent: &mut Option<Progress>,
     ) -> Result<(), Failure> {
         let now = report.counters().totals().since(before);
         let progress = Progress {
@@ -335,22 +339,22 @@ impl Worker {
             late: now.late,
             planned_bytes: report.planned_bytes(),
         };
-        if *said == Some(progress) {
+        if *last_sent == Some(progress) {
             return Ok(());
         }
-        *said = Some(progress);
-        self.say(&Reply::Progress(progress), Vec::new()).await
+        *last_sent = Some(progress);
+        self.send(&Reply::Progress(progress), Vec::new()).await
     }
 }
 
-fn unwritten(error: arrow::error::ArrowError) -> Failure {
+fn encode_failure(error: arrow::error::ArrowError) -> Failure {
     Failure::new(crate::error::FailureKind::Run, error.to_string())
 }
 
 /// Columns, as an Arrow stream without rows.
 fn schema_octets(schema: &Schema) -> Result<Vec<u8>, Failure> {
-    let stream = StreamWriter::try_new(Vec::new(), schema).map_err(unwritten)?;
-    stream.into_inner().map_err(unwritten)
+    let stream = StreamWriter::try_new(Vec::new(), schema).map_err(encode_failure)?;
+    stream.into_inner().map_err(encode_failure)
 }
 
 /// Addresses beyond the memory limit and the stacks of threads that a process may ask the system for, used or not.
@@ -360,6 +364,6 @@ const ROOM_KIB: u32 = 16 << 10;
 /// Octets of a message of Arrow besides the values of its rows.
 const HEADERS_BYTES: usize = 4 << 10;
 /// The time between two reports of a statement's progress to the server.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 /// The time for running statements to remove their files when the server has gone.
 const GRACE: Duration = Duration::from_secs(2);

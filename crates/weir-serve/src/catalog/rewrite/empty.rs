@@ -19,7 +19,7 @@ use super::{
     title,
 };
 use crate::catalog::relation::RELATIONS;
-use crate::catalog::rows::{FILLED, FILLED_INFORMATION};
+use crate::catalog::rows::{INFORMATION_RELATIONS_WITH_ROWS, RELATIONS_WITH_ROWS};
 use crate::catalog::table::OWN;
 
 /// Puts queries without a table in the places of those that have no rows.
@@ -130,9 +130,9 @@ impl Empty {
                 name, args: None, ..
             } => relation_parts(name, &self.given).is_some_and(|(schema, name)| {
                 let filled = if schema == OWN {
-                    FILLED
+                    RELATIONS_WITH_ROWS
                 } else {
-                    FILLED_INFORMATION
+                    INFORMATION_RELATIONS_WITH_ROWS
                 };
                 crate::catalog::relation::relation(
                     Some(if schema == OWN {

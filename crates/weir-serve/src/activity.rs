@@ -11,38 +11,38 @@ use tokio::time::Instant;
 
 /// The activity of a connection. The request to close the connection comes through it, too.
 #[derive(Debug)]
-pub(crate) struct Presence {
+pub(crate) struct ConnectionActivity {
     state: Mutex<State>,
-    closes: watch::Sender<Closes>,
+    close_reason: watch::Sender<CloseReason>,
 }
 
 #[derive(Debug)]
 struct State {
     /// The number of running statements.
-    at_work: usize,
+    running: usize,
     /// The begin of the wait for the client, while no statement runs.
     since: Instant,
 }
 
 /// Why a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Closes {
+pub(crate) enum CloseReason {
     /// The connection stays.
-    Not,
+    None,
     /// The client does not take its rows, whose memory other connections need.
-    ForRows,
+    UnreadRows,
     /// All permitted connections are occupied, and a new client has come.
-    ForAnother,
+    ConnectionLimit,
 }
 
-impl Presence {
+impl ConnectionActivity {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
-                at_work: 0,
+                running: 0,
                 since: Instant::now(),
             }),
-            closes: watch::Sender::new(Closes::Not),
+            close_reason: watch::Sender::new(CloseReason::None),
         })
     }
 
@@ -51,9 +51,9 @@ impl Presence {
     }
 
     /// Counts a statement as running until the returned guard is dropped.
-    pub(crate) fn at_work(self: &Arc<Self>) -> AtWork {
-        self.state().at_work += 1;
-        AtWork(Arc::clone(self))
+    pub(crate) fn running(self: &Arc<Self>) -> RunningStatement {
+        self.state().running += 1;
+        RunningStatement(Arc::clone(self))
     }
 
     /// Restarts the wait for the client, which has just sent or taken bytes.
@@ -62,34 +62,36 @@ impl Presence {
     }
 
     /// The time for which the client has been waited for; `None` while a statement runs, or while the connection is being closed.
-    pub(crate) fn waits_for(&self) -> Option<Duration> {
+    pub(crate) fn idle_for(&self) -> Option<Duration> {
         let state = self.state();
-        let is_free = state.at_work == 0 && *self.closes.borrow() == Closes::Not;
+        let is_free = state.running == 0 && *self.close_reason.borrow() == CloseReason::None;
         is_free.then(|| state.since.elapsed())
     }
 
     /// Closes the connection.
-    pub(crate) fn close(&self, why: Closes) {
-        self.closes.send_replace(why);
+    pub(crate) fn close(&self, reason: CloseReason) {
+        self.close_reason.send_replace(reason);
     }
 
     /// Waits until the connection is to be closed.
-    pub(crate) async fn closed(&self) -> Closes {
-        let mut closes = self.closes.subscribe();
-        let why = closes.wait_for(|why| *why != Closes::Not).await;
+    pub(crate) async fn closed(&self) -> CloseReason {
+        let mut reasons = self.close_reason.subscribe();
+        let reason = reasons
+            .wait_for(|reason| *reason != CloseReason::None)
+            .await;
         // The sender lives as long as `self`, so that no error occurs.
-        why.map_or(Closes::ForRows, |why| *why)
+        reason.map_or(CloseReason::UnreadRows, |reason| *reason)
     }
 }
 
 /// A guard: its statement counts as running until it is dropped.
 #[derive(Debug)]
-pub(crate) struct AtWork(Arc<Presence>);
+pub(crate) struct RunningStatement(Arc<ConnectionActivity>);
 
-impl Drop for AtWork {
+impl Drop for RunningStatement {
     fn drop(&mut self) {
         let mut state = self.0.state();
-        state.at_work = state.at_work.saturating_sub(1);
+        state.running = state.running.saturating_sub(1);
         state.since = Instant::now();
     }
 }
@@ -101,22 +103,22 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_client_is_waited_for_while_no_statement_is_at_work() {
-        let presence = Presence::new();
-        let first = presence.state().since;
-        assert!(presence.waits_for().is_some());
-        let (one, other) = (presence.at_work(), presence.at_work());
+    async fn a_client_is_waited_for_while_no_statement_runs() {
+        let activity = ConnectionActivity::new();
+        let first = activity.state().since;
+        assert!(activity.idle_for().is_some());
+        let (one, other) = (activity.running(), activity.running());
         drop(one);
-        assert_eq!(presence.waits_for(), None);
+        assert_eq!(activity.idle_for(), None);
         drop(other);
-        assert!(presence.waits_for().is_some());
-        let second = presence.state().since;
-        presence.touch();
-        let third = presence.state().since;
+        assert!(activity.idle_for().is_some());
+        let second = activity.state().since;
+        activity.touch();
+        let third = activity.state().since;
         assert!(first < second && second < third);
-        assert!(presence.closed().now_or_never().is_none());
-        presence.close(Closes::ForAnother);
-        assert_eq!(presence.closed().await, Closes::ForAnother);
-        assert_eq!(presence.waits_for(), None);
+        assert!(activity.closed().now_or_never().is_none());
+        activity.close(CloseReason::ConnectionLimit);
+        assert_eq!(activity.closed().await, CloseReason::ConnectionLimit);
+        assert_eq!(activity.idle_for(), None);
     }
 }
