@@ -248,7 +248,7 @@ pub(super) fn read<T: for<'de> Deserialize<'de>>(
 pub(super) fn broken(message: &str) -> Failure {
     Failure::new(
         crate::error::FailureKind::Run,
-        format!("a process of the server sent an invalid message: {message}"),
+        format!("invalid message between the server and its worker process: {message}"),
     )
 }
 

@@ -235,7 +235,7 @@ impl Worker {
         }
         let session = Session::of(&self.shared, Arc::new(Engine::new(&options)?));
         let Some(statements) = &task.session.statements else {
-            return Err(broken("an unknown state of the session"));
+            return Err(broken("unknown session state"));
         };
         for written in statements {
             session.run(Written::statement(written)?).await?;
