@@ -126,14 +126,7 @@ pub(crate) fn carve(
         }
         (None, None) if !carve.flow.is_empty() => {
             let flows: Vec<String> = carve.flow.iter().map(ToString::to_string).collect();
-            let flows = flows.join(", ");
-            match is_fragmented(carve, &flows, global, messages)? {
-                true => weir_engine::packets_of_flows(&captures, &flows),
-                // This query reads the captures once, and no row waits for others.
-                false => {
-                    format!("SELECT * FROM flow_packets({captures}) WHERE flow.id IN ({flows})")
-                }
-            }
+            of_flows(carve, &flows.join(", "), global, messages)?
         }
         (None, None) => {
             return Err(Refusal::usage(
@@ -146,16 +139,34 @@ pub(crate) fn carve(
     copied(&select, &carve.output, global, messages)
 }
 
-/// Whether packets of the flows came in fragments. Standard input can be read only once, so that the answer for it is false.
+/// The query for the packets of flows, with all fragments.
+fn of_flows(
+    carve: &Carve,
+    flows: &str,
+    global: Global,
+    messages: Messages,
+) -> Result<String, Failure> {
+    let captures = list(&carve.captures);
+    // Standard input is read only once: what follows a fragment waits, within a limit, until the fragment's flow is known.
+    if carve.captures.iter().any(|path| path == "-") {
+        return Ok(format!(
+            "SELECT * FROM flow_packets({captures}, fragments => true) WHERE flow.id IN ({flows})"
+        ));
+    }
+    Ok(match is_fragmented(carve, flows, global, messages)? {
+        true => weir_engine::packets_of_flows(&captures, flows),
+        // This query reads the captures once, and no row waits for others.
+        false => format!("SELECT * FROM flow_packets({captures}) WHERE flow.id IN ({flows})"),
+    })
+}
+
+/// Whether packets of the flows came in fragments.
 fn is_fragmented(
     carve: &Carve,
     flows: &str,
     global: Global,
     messages: Messages,
 ) -> Result<bool, Failure> {
-    if carve.captures.iter().any(|path| path == "-") {
-        return Ok(false);
-    }
     let captures = list(&carve.captures);
     let sql = format!(
         "SELECT flow.id FROM flow_fragments({captures}) WHERE flow.id IN ({flows}) LIMIT 1"

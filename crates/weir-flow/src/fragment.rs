@@ -241,6 +241,8 @@ pub struct Defragmenter {
     bytes: usize,
     /// The parts of packets that were given up, if the owner takes them.
     incomplete: Option<VecDeque<Incomplete>>,
+    /// Numbers of the frames of packets that were dropped without such a part, if the owner takes them.
+    lost: Option<Vec<u64>>,
     next_serial: u64,
     clock: Clock,
     complete: Vec<u8>,
@@ -358,6 +360,7 @@ impl Defragmenter {
             order: VecDeque::new(),
             bytes: 0,
             incomplete: None,
+            lost: None,
             next_serial: 0,
             clock: Clock::new(),
             complete: Vec::new(),
@@ -382,6 +385,16 @@ impl Defragmenter {
         self.incomplete.as_mut()?.pop_front()
     }
 
+    /// Keeps the numbers of the frames of packets that are dropped, for [`Self::take_lost`].
+    pub(crate) fn keep_lost(&mut self) {
+        self.lost = Some(Vec::new());
+    }
+
+    /// The numbers of the frames of packets of which nothing will come, since the last call.
+    pub(crate) fn take_lost(&mut self) -> Vec<u64> {
+        self.lost.as_mut().map_or_else(Vec::new, std::mem::take)
+    }
+
     /// Gives up all incomplete packets at the end of the capture.
     pub(crate) fn finish(&mut self) {
         while let Some((key, serial)) = self.order.pop_front() {
@@ -399,11 +412,26 @@ impl Defragmenter {
 
     /// Forgets a packet whose fragments did not come, but for its first part.
     fn give_up(&mut self, key: &Key) {
-        let Some(waiting) = self.remove(key) else {
-            return;
-        };
-        if let Some(incomplete) = &mut self.incomplete {
-            incomplete.extend(waiting.into_incomplete());
+        if let Some(waiting) = self.remove(key) {
+            self.hand_on(waiting);
+        }
+    }
+
+    /// Hands on the first part of a packet, or the numbers of its frames where there is no such part.
+    fn hand_on(&mut self, waiting: IncompletePacket) {
+        match waiting.into_incomplete() {
+            Ok(part) => {
+                if let Some(incomplete) = &mut self.incomplete {
+                    incomplete.push_back(part);
+                }
+            }
+            Err(frames) => self.lose(frames),
+        }
+    }
+
+    fn lose(&mut self, mut frames: Vec<u64>) {
+        if let Some(lost) = &mut self.lost {
+            lost.append(&mut frames);
         }
     }
 
@@ -483,11 +511,12 @@ impl Defragmenter {
                     Bad::Overlap => self.counters.overlapping += 1,
                     Bad::Invalid => self.counters.invalid += 1,
                 }
-                let waiting = self.remove(&fragment.key);
-                if let (Bad::Invalid, Some(waiting), Some(incomplete)) =
-                    (bad, waiting, &mut self.incomplete)
-                {
-                    incomplete.extend(waiting.begun_with(fragment).into_incomplete());
+                if let Some(mut waiting) = self.remove(&fragment.key) {
+                    waiting.ends_with(packet.frame().number);
+                    match bad {
+                        Bad::Overlap => self.lose(waiting.frames),
+                        Bad::Invalid => self.hand_on(waiting.begun_with(fragment)),
+                    }
                 }
                 Fragmented::Waits
             }
@@ -588,6 +617,13 @@ impl IncompletePacket {
     /// Adds the number of the frame of a fragment, unless there are too many.
     fn came_in(&mut self, frame: u64, fragments_max: u16) {
         if self.frames.len() < usize::from(fragments_max) {
+            self.frames.push(frame);
+        }
+    }
+
+    /// Adds the number of the frame of the fragment for which the packet is dropped, which may be one too many.
+    fn ends_with(&mut self, frame: u64) {
+        if self.frames.last() != Some(&frame) {
             self.frames.push(frame);
         }
     }
@@ -725,11 +761,14 @@ impl IncompletePacket {
         }
     }
 
-    /// The packet from its beginning to the first gap; `None` when the beginning is missing.
-    fn into_incomplete(mut self) -> Option<Incomplete> {
+    /// The packet from its beginning to the first gap; the numbers of its frames when the beginning is missing.
+    fn into_incomplete(mut self) -> Result<Incomplete, Vec<u64>> {
         let end = match self.ranges.first() {
-            Some((0, end)) if !self.header.is_empty() => usize::try_from(*end).ok()?,
-            _ => return None,
+            Some((0, end)) if !self.header.is_empty() => usize::try_from(*end),
+            _ => return Err(self.frames),
+        };
+        let Ok(end) = end else {
+            return Err(self.frames);
         };
         self.payload.truncate(end);
         let (layer, number, time_ns) = (self.layer, self.number, self.time_ns);
@@ -738,7 +777,7 @@ impl IncompletePacket {
             ..self.origin
         };
         let (bytes, frames) = self.into_packet(layer);
-        Some(Incomplete {
+        Ok(Incomplete {
             bytes,
             layer,
             number,

@@ -36,6 +36,8 @@ pub struct FragmentOfFlow {
     pub frame: u64,
     /// Number of the flow, as [`Seen::number`].
     pub flow: u64,
+    /// The packet came from the originator, as far as was known then.
+    pub from_originator: bool,
 }
 
 /// Fragments whose flows are known, as [`Tracker::note_fragments`] wants.
@@ -43,20 +45,59 @@ pub struct FragmentOfFlow {
 struct FragmentsOfFlows {
     gathered: GatheredFrames,
     found: Vec<FragmentOfFlow>,
+    /// Numbers of the frames of fragments that are of no flow.
+    lost: Vec<u64>,
+    /// What the last packet is to its own packet of IP.
+    last: LastPacket,
+}
+
+/// The last packet, as a fragment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum LastPacket {
+    /// The packet is whole, or the last missing fragment.
+    #[default]
+    Whole,
+    /// The packet is a fragment whose others are missing.
+    Waits,
+    /// The packet is a fragment that was not captured whole.
+    Cut,
 }
 
 impl FragmentsOfFlows {
     /// Adds the fragments of a packet of this flow that was complete with the frame `last`, or began with it. The packet may have
     /// been whole unless it `is_known` to be a fragment.
-    fn found(&mut self, last: u64, others: &[u64], flow: u64, is_known: bool) {
+    fn found(&mut self, last: u64, others: &[u64], seen: Seen, is_known: bool) {
         let mut all = Vec::new();
         let gathered = self.gathered.of_all(last, others, &mut all);
         if gathered.is_empty() && !is_known {
             return;
         }
         let frames = gathered.iter().copied().chain([last]);
-        self.found
-            .extend(frames.map(|frame| FragmentOfFlow { frame, flow }));
+        self.found.extend(frames.map(|frame| FragmentOfFlow {
+            frame,
+            flow: seen.number,
+            from_originator: seen.from_originator,
+        }));
+    }
+
+    /// Adds the fragments of a packet that is of no flow.
+    fn lose(&mut self, frames: &[u64]) {
+        for frame in frames {
+            self.lost.extend_from_slice(self.gathered.of(*frame));
+            self.lost.push(*frame);
+        }
+    }
+
+    /// Adds what became known by a packet that was counted to a flow, or to none.
+    fn note(&mut self, number: u64, seen: Option<Seen>, lost: &[u64]) {
+        match (seen, self.last) {
+            (Some(seen), _) => self.found(number, &[], seen, false),
+            (None, LastPacket::Waits) => {}
+            (None, LastPacket::Cut) => self.lose(&[number]),
+            (None, LastPacket::Whole) if self.gathered.of(number).is_empty() => {}
+            (None, LastPacket::Whole) => self.lose(&[number]),
+        }
+        self.lose(lost);
     }
 }
 
@@ -108,6 +149,7 @@ impl Tracker {
     /// Notes from now on which fragments flows are made of: see [`Self::take_fragments`].
     pub fn note_fragments(&mut self) {
         self.fragments = Some(Box::default());
+        self.defragmenter.keep_lost();
     }
 
     /// The fragments whose flows have become known since the last time, each with its flow; one that others complete has
@@ -115,6 +157,28 @@ impl Tracker {
     pub fn take_fragments(&mut self) -> Vec<FragmentOfFlow> {
         let fragments = self.fragments.as_mut();
         fragments.map_or_else(Vec::new, |it| std::mem::take(&mut it.found))
+    }
+
+    /// Numbers of the frames of fragments that, since the last time, turned out to be of no flow: the first one of their packet is
+    /// missing, is cut before the ports, or others contradict it.
+    pub fn take_lost_fragments(&mut self) -> Vec<u64> {
+        let fragments = self.fragments.as_mut();
+        fragments.map_or_else(Vec::new, |it| std::mem::take(&mut it.lost))
+    }
+
+    /// Whether the last packet is a fragment that waits for others, so that its flow becomes known later, if
+    /// [fragments are noted](Self::note_fragments).
+    #[must_use]
+    pub fn waits_for_fragments(&self) -> bool {
+        let last = self.fragments.as_ref().map(|it| it.last);
+        last == Some(LastPacket::Waits)
+    }
+
+    /// Notes what the last packet is as a fragment.
+    fn note_last(&mut self, last: LastPacket) {
+        if let Some(fragments) = &mut self.fragments {
+            fragments.last = last;
+        }
     }
 
     /// Analyses TCP from now on: see [`Self::analyzed`].
@@ -161,9 +225,11 @@ impl Tracker {
     /// `ended`.
     #[inline]
     pub fn packet(&mut self, packet: &Packet<'_>, ended: impl FnMut(FlowRecord)) -> Option<Seen> {
+        self.note_last(LastPacket::Whole);
         let seen = self.counted(packet, ended);
-        if let (Some(fragments), Some(seen)) = (&mut self.fragments, seen) {
-            fragments.found(packet.frame().number, &[], seen.number, false);
+        if let Some(fragments) = &mut self.fragments {
+            let lost = self.defragmenter.take_lost();
+            fragments.note(packet.frame().number, seen, &lost);
         }
         seen
     }
@@ -193,9 +259,13 @@ impl Tracker {
                 if is_whole {
                     return seen;
                 }
+                self.note_last(LastPacket::Cut);
                 seen
             }
-            Fragmented::Waits => None,
+            Fragmented::Waits => {
+                self.note_last(LastPacket::Waits);
+                None
+            }
             Fragmented::Complete {
                 bytes,
                 layer,
@@ -242,11 +312,15 @@ impl Tracker {
                 Some(incomplete.origin),
                 &mut ended,
             );
-            if let (Some(fragments), Some(seen)) = (&mut self.fragments, seen) {
-                let first = incomplete.frame().number;
-                let mut others = incomplete.frames.clone();
-                others.retain(|frame| *frame != first);
-                fragments.found(first, &others, seen.number, true);
+            match (&mut self.fragments, seen) {
+                (Some(fragments), Some(seen)) => {
+                    let first = incomplete.frame().number;
+                    let mut others = incomplete.frames.clone();
+                    others.retain(|frame| *frame != first);
+                    fragments.found(first, &others, seen, true);
+                }
+                (Some(fragments), None) => fragments.lose(&incomplete.frames),
+                (None, _) => {}
             }
             self.nested.put(decoder);
         }
@@ -261,8 +335,10 @@ impl Tracker {
         ended: &mut dyn FnMut(FlowRecord),
     ) -> Option<Seen> {
         match self.defragmenter.packet_from(packet, origin) {
-            Fragmented::Whole | Fragmented::Cut => {}
+            Fragmented::Whole => {}
+            Fragmented::Cut => self.note_last(LastPacket::Cut),
             Fragmented::Waits => {
+                self.note_last(LastPacket::Waits);
                 self.count_incomplete(ended);
                 return None;
             }
@@ -317,6 +393,9 @@ impl Tracker {
     pub fn finish(&mut self, mut ended: impl FnMut(FlowRecord)) {
         self.defragmenter.finish();
         self.count_incomplete(&mut ended);
+        if let Some(fragments) = &mut self.fragments {
+            fragments.lose(&self.defragmenter.take_lost());
+        }
         self.table.finish(ended);
     }
 }

@@ -173,11 +173,19 @@ impl Rows {
     /// Adds a row; returns false when the predicate is false or the limit is reached.
     #[inline]
     pub(crate) fn push_row(&mut self, row: &Row<'_>) -> bool {
-        if let Some(predicate) = &self.predicate
-            && predicate.decide(row) != Some(true)
-        {
-            return false;
-        }
+        self.passes(row) && self.push_passed(row)
+    }
+
+    /// True of a row for which the predicate is true.
+    #[inline]
+    pub(crate) fn passes(&self, row: &Row<'_>) -> bool {
+        let predicate = self.predicate.as_ref();
+        predicate.is_none_or(|predicate| predicate.decide(row) == Some(true))
+    }
+
+    /// Adds a row that [passes](Self::passes); false when the limit is reached.
+    #[inline]
+    pub(crate) fn push_passed(&mut self, row: &Row<'_>) -> bool {
         // A packet may give several rows.
         let Some(left) = self.rows_left.checked_sub(1) else {
             return false;

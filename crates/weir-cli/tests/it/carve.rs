@@ -397,8 +397,27 @@ fn a_flow_is_carved_with_all_fragments() {
     let ended = run("weir carve in.pcap --flow 1 -o out.pcap", &folder);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let expected = [0, 2, 4, 6, 7, 8].map(|at: usize| packets[at].len());
-    let records = std::fs::read(folder.join("out.pcap")).unwrap()[24..].to_vec();
-    assert_eq!(records.len(), expected.iter().map(|it| it + 16).sum());
+    let written = std::fs::read(folder.join("out.pcap")).unwrap();
+    assert_eq!(written[24..].len(), expected.iter().map(|it| it + 16).sum());
+    let ended = run("weir carve - --flow 1 -o piped.pcap < in.pcap", &folder);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let piped = std::fs::read(folder.join("piped.pcap")).unwrap();
+    assert!(piped == written, "{} bytes", piped.len());
+    assert!(!ended.stderr.contains("fragments"), "{}", ended.stderr);
+    // Without the first fragment it is not known what the others are of.
+    let mut without = packets.clone();
+    without.remove(4);
+    std::fs::write(folder.join("without.pcap"), capture(&without)).unwrap();
+    let ended = run("weir carve - --flow 2 -o rest.pcap < without.pcap", &folder);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let rest = [6, 7, 8].map(|at: usize| packets[at].len() + 16);
+    let records = std::fs::read(folder.join("rest.pcap")).unwrap().len() - 24;
+    assert_eq!(records, rest.iter().sum());
+    assert!(
+        ended.stderr.contains("2 fragments are of no flow"),
+        "{}",
+        ended.stderr
+    );
     let asked = run(
         "weir query \"SELECT flow.id, frame.number FROM flow_fragments('in.pcap') ORDER BY 1, 2\" --format csv -q",
         &folder,

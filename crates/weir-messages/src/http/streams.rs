@@ -142,6 +142,12 @@ impl Streams {
         self.connection.held()
     }
 
+    /// How many of the last octets of a side are the header, or a part of it, of a frame whose data begin with the next octet.
+    #[must_use]
+    pub fn header_octets(&self, side: usize) -> usize {
+        self.connection.header_octets(side)
+    }
+
     /// The side that asks, 0 or 1.
     #[must_use]
     pub fn client_side(&self) -> usize {

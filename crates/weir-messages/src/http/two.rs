@@ -198,6 +198,28 @@ impl Http2Connection {
             .saturating_add(self.ahead.held())
     }
 
+    /// How many of the last octets of a side are the header, or a part of it, of a frame whose data begin with the next octet.
+    pub(super) fn header_octets(&self, side: usize) -> usize {
+        let side = self.sides.get(side);
+        match side.map(|side| (&side.state, side.begun.len())) {
+            Some((DirectionState::Frame, begun)) => begun,
+            Some((
+                DirectionState::Data {
+                    header,
+                    left,
+                    padding,
+                },
+                _,
+            )) => match header.length.saturating_sub(*left) {
+                0 => FRAME_HEADER,
+                // The length of the padding precedes the data.
+                1 if *padding > 0 => FRAME_HEADER + 1,
+                _ => 0,
+            },
+            _ => 0,
+        }
+    }
+
     /// Adds octets of a side.
     pub(super) fn take(
         &mut self,

@@ -70,8 +70,12 @@ impl Files {
     pub(super) fn place(&self, number: u64) -> (&str, u64) {
         let file = usize::try_from(number >> RECORD_BITS).ok();
         let name = file.and_then(|file| self.names.get(file));
-        let record = number & ((1 << RECORD_BITS) - 1);
-        (name.map_or("", String::as_str), record)
+        (name.map_or("", String::as_str), Self::record(number))
+    }
+
+    /// The number of the record in its file.
+    pub(super) const fn record(number: u64) -> u64 {
+        number & ((1 << RECORD_BITS) - 1)
     }
 }
 

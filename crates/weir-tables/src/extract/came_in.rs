@@ -17,26 +17,46 @@ pub(super) struct CameIn {
 const FRAMES_MAX: usize = 4_096;
 
 impl CameIn {
-    /// The frames of the octets before the payload that may belong to its message, and the other frames of the payload.
-    pub(super) fn before(&self, payload: &Payload<'_>) -> Vec<u64> {
+    /// The frames of the octets before a payload that may belong to its message, and the `others` of the payload.
+    pub(super) fn before(&self, others: &[u64]) -> Vec<u64> {
         let before = self.frames.iter().map(|(frame, _)| *frame);
-        before.chain(payload.others.iter().copied()).collect()
+        before.chain(others.iter().copied()).collect()
     }
 
     /// Adds the frames of a piece, after which the last `held` octets wait.
     pub(super) fn take(&mut self, payload: &Payload<'_>, content: Content<'_>, held: usize) {
+        match content {
+            Content::Bytes(bytes) => self.add(payload.frame, payload.others, bytes.len(), held),
+            _ => self.keep(held),
+        }
+    }
+
+    /// The same of a piece of so many octets, which came in these frames.
+    pub(super) fn add(&mut self, frame: u64, others: &[u64], octets: usize, held: usize) {
         // Nearly always a piece is made of whole messages.
+        if held > 0 {
+            self.octets = self.octets.saturating_add(octets);
+            match self.frames.back_mut() {
+                Some((last, more)) if *last == frame && others.is_empty() => {
+                    *more = more.saturating_add(octets);
+                }
+                _ => {
+                    let mut octets = octets;
+                    for frame in others.iter().chain([&frame]) {
+                        self.frames.push_back((*frame, std::mem::take(&mut octets)));
+                    }
+                }
+            }
+        }
+        self.keep(held);
+    }
+
+    /// Leaves the frames of the last `held` octets.
+    pub(super) fn keep(&mut self, held: usize) {
         if held == 0 {
             self.frames.clear();
             self.octets = 0;
             return;
-        }
-        if let Content::Bytes(bytes) = content {
-            let mut octets = bytes.len();
-            self.octets = self.octets.saturating_add(octets);
-            for frame in payload.others.iter().chain([&payload.frame]) {
-                self.frames.push_back((*frame, std::mem::take(&mut octets)));
-            }
         }
         while let Some((_, octets)) = self.frames.front()
             && (self.octets.saturating_sub(*octets) >= held || self.frames.len() > FRAMES_MAX)

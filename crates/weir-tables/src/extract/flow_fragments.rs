@@ -6,8 +6,9 @@ use weir_flow::{FragmentOfFlow, Tracker};
 use weir_packet::{Kind, Needs, Value};
 
 use super::call_packets::Files;
+use super::flow_packets::FRAGMENTS_LOST;
 use super::value::number;
-use super::{Extract, Extraction, Item, ItemField, columns, push_item};
+use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -24,6 +25,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
             tracker,
             files: Files::default(),
             last: None,
+            lost: 0,
         })
     },
     arguments: super::settings::FLOWS,
@@ -35,6 +37,8 @@ struct FlowFragments {
     files: Files,
     /// The fragments of packets that were not complete when the capture ended.
     last: Option<VecDeque<FragmentOfFlow>>,
+    /// Fragments whose flow is not known.
+    lost: u64,
 }
 
 /// A fragment with the number of its record.
@@ -44,6 +48,11 @@ struct FragmentRow {
 }
 
 impl FlowFragments {
+    fn count_lost(&mut self) {
+        let lost = self.tracker.take_lost_fragments().len();
+        self.lost = self.lost.saturating_add(lost as u64);
+    }
+
     fn push(&self, rows: &mut Rows, fragment: FragmentOfFlow) {
         let (file, record) = self.files.place(fragment.frame);
         let flow = fragment.flow;
@@ -56,6 +65,7 @@ impl Extract for FlowFragments {
         let number = self.files.number(row.file, row.packet.frame().number);
         let packet = row.packet.with_number(number);
         self.tracker.packet(&packet, |_| {});
+        self.count_lost();
         for fragment in self.tracker.take_fragments() {
             self.push(rows, fragment);
         }
@@ -75,7 +85,14 @@ impl Extract for FlowFragments {
         }
         let has_more = !last.is_empty();
         self.last = Some(last);
+        self.count_lost();
         has_more
+    }
+
+    fn notes(&self) -> Vec<String> {
+        in_words([(self.lost, FRAGMENTS_LOST)])
+            .map(|note| format!("flow_fragments: {note}"))
+            .collect()
     }
 }
 

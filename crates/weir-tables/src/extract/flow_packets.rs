@@ -1,8 +1,12 @@
 //! `flow_packets(path)`: one row a packet, with the flow that it belongs to.
 
-use weir_flow::{Analyzed, Tracker};
+mod waiting;
+
+use weir_flow::{Analyzed, FragmentOfFlow, Seen, Tracker};
 use weir_packet::{Kind, Needs, Value};
 
+use self::waiting::WaitingPackets;
+use super::call_packets::Files;
 use super::conversations::ANALYSIS;
 use super::value::{number, seconds};
 use super::{Extract, Extraction, Item, ItemField, columns, in_words};
@@ -15,8 +19,15 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per packet, as in packets, with the number of its flow",
     columns: own_and_packets,
     needs: &[Needs::Transport],
-    start: |settings| Box::new(FlowPackets(Tracker::new(settings.flows.clone()))),
-    arguments: super::settings::FLOWS,
+    start: |settings| {
+        let mut tracker = Tracker::new(settings.flows.clone());
+        let fragments = settings.fragments.then(|| {
+            tracker.note_fragments();
+            Fragments::default()
+        });
+        Box::new(FlowPackets { tracker, fragments })
+    },
+    arguments: super::settings::FLOW_PACKETS,
     aliases: &[],
 };
 
@@ -27,6 +38,8 @@ fn own_and_packets() -> Vec<Column> {
     all
 }
 
+/// The flow that a packet was counted to.
+#[derive(Clone, Copy)]
 /// The flow to which a packet was counted.
 struct Counted {
     id: Option<u64>,
@@ -35,6 +48,23 @@ struct Counted {
 }
 
 impl Counted {
+    fn new(seen: Option<Seen>, tcp: Option<Analyzed>) -> Self {
+        Self {
+            id: seen.map(|seen| seen.number),
+            from_originator: seen.map(|seen| seen.from_originator),
+            tcp,
+        }
+    }
+
+    /// The same of a fragment whose flow became known later.
+    const fn of_fragment(fragment: &FragmentOfFlow) -> Self {
+        Self {
+            id: Some(fragment.flow),
+            from_originator: Some(fragment.from_originator),
+            tcp: None,
+        }
+    }
+
     /// Whether any of `flags` applies; NULL for other protocols than TCP.
     fn is(&self, flags: u32) -> Option<Value<'_>> {
         self.tcp.map(|tcp| Value::Bool(tcp.is(flags)))
@@ -48,7 +78,7 @@ const OWN: &[ItemField<FlowPacketGetter>] = &[
         "flow.id",
         Kind::U64,
         |c| number(c.id?),
-        "Number of the packet's flow, as in flows; NULL without IP, and for fragments before the last one, which are in flow_fragments",
+        "Number of the packet's flow, as in flows; NULL without IP, and for fragments before the last one, unless fragments => true",
         "weir",
     ),
     ItemField::new(
@@ -180,14 +210,14 @@ const OWN: &[ItemField<FlowPacketGetter>] = &[
     ItemField::new(
         "tcp.analysis.duplicate_ack_frame",
         Kind::U64,
-        |c| number(c.tcp?.duplicate_ack?.1),
+        |c| record(c.tcp?.duplicate_ack?.1),
         "Number of the record with the first of these acknowledgments",
         GUIDE,
     ),
     ItemField::new(
         "tcp.analysis.acks_frame",
         Kind::U64,
-        |c| number(c.tcp?.acks?.0),
+        |c| record(c.tcp?.acks?.0),
         "Number of the record whose last octet is acknowledged",
         GUIDE,
     ),
@@ -220,7 +250,7 @@ const OWN: &[ItemField<FlowPacketGetter>] = &[
     ItemField::new(
         "tcp.analysis.rto_frame",
         Kind::U64,
-        |c| number(c.tcp?.timeout?.1),
+        |c| record(c.tcp?.timeout?.1),
         "Number of the oldest record that was not acknowledged",
         GUIDE,
     ),
@@ -234,8 +264,75 @@ impl Item for Counted {
     }
 }
 
+/// The number of a record, which counts those of all files where fragments are waited for.
+fn record(frame: u64) -> Option<Value<'static>> {
+    number(Files::record(frame))
+}
+
 /// Assigns packets to flows, and discards flows that are over.
-struct FlowPackets(Tracker);
+struct FlowPackets {
+    tracker: Tracker,
+    /// Fragments, where rows wait for their flows.
+    fragments: Option<Fragments>,
+}
+
+/// Rows that wait until the flows of fragments are known.
+#[derive(Default)]
+struct Fragments {
+    files: Files,
+    waiting: WaitingPackets,
+    /// Fragments whose flow will not be known.
+    lost: u64,
+    /// Whether the last packet was read.
+    is_over: bool,
+}
+
+impl Fragments {
+    fn packet(&mut self, tracker: &mut Tracker, row: &Row<'_>, rows: &mut Rows) {
+        let number = self.files.number(row.file, row.packet.frame().number);
+        let packet = row.packet.with_number(number);
+        let seen = tracker.packet(&packet, |_| {});
+        let counted = Counted::new(seen, tracker.analyzed());
+        self.waiting.give_out(&self.files, rows);
+        match tracker.waits_for_fragments() {
+            true => self.waiting.wait(row, number, counted),
+            false => self.waiting.follow(row, number, counted, rows),
+        }
+        self.settle(tracker, Some(number), rows);
+        self.waiting.give_out(&self.files, rows);
+    }
+
+    /// Takes over what became known with the packet of this number, or at the end.
+    fn settle(&mut self, tracker: &mut Tracker, now: Option<u64>, rows: &Rows) {
+        let Self {
+            files,
+            waiting,
+            lost,
+            ..
+        } = self;
+        for fragment in tracker.take_fragments() {
+            let counted = Counted::of_fragment(&fragment);
+            waiting.know(fragment.frame, Some(counted), files, rows);
+        }
+        for frame in tracker.take_lost_fragments() {
+            // One that was given up before was counted then.
+            let was_waiting = waiting.know(frame, None, files, rows);
+            *lost = lost.saturating_add((was_waiting || now == Some(frame)).into());
+        }
+        waiting.give_up_beyond_limit(files, rows);
+    }
+
+    fn finish(&mut self, tracker: &mut Tracker, rows: &mut Rows) -> bool {
+        if !std::mem::replace(&mut self.is_over, true) {
+            tracker.finish(|_| {});
+            self.settle(tracker, None, rows);
+            let rest = self.waiting.give_up_all(&self.files, rows);
+            self.lost = self.lost.saturating_add(rest);
+        }
+        self.waiting.give_out(&self.files, rows);
+        !self.waiting.is_empty()
+    }
+}
 
 impl Extract for FlowPackets {
     fn wants(&mut self, columns: &[Column]) {
@@ -243,28 +340,49 @@ impl Extract for FlowPackets {
             .iter()
             .any(|column| column.name.starts_with(ANALYSIS))
         {
-            self.0.analyze();
+            self.tracker.analyze();
         }
     }
 
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        let seen = self.0.packet(row.packet, |_| {});
-        let item = Counted {
-            id: seen.map(|seen| seen.number),
-            from_originator: seen.map(|seen| seen.from_originator),
-            tcp: self.0.analyzed(),
-        };
+        if let Some(fragments) = &mut self.fragments {
+            return fragments.packet(&mut self.tracker, row, rows);
+        }
+        let seen = self.tracker.packet(row.packet, |_| {});
+        let item = Counted::new(seen, self.tracker.analyzed());
         rows.push_row(&row.with_item(&item));
     }
 
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        let fragments = self.fragments.as_mut();
+        fragments.is_some_and(|fragments| fragments.finish(&mut self.tracker, rows))
+    }
+
     fn notes(&self) -> Vec<String> {
-        let analysis = self.0.analysis();
-        let counted = analysis.map_or([0, 0], |it| [it.forgotten(), it.unnoted()]);
-        let words = [
-            "idle TCP connections were dropped: their next segments are analysed as those of new connections",
-            "TCP segments were not matched with their acknowledgments because too many waited",
+        let analysis = self.tracker.analysis();
+        let [forgotten, unnoted] = analysis.map_or([0, 0], |it| [it.forgotten(), it.unnoted()]);
+        let fragments = self.fragments.as_ref();
+        let [lost, given_up] = fragments.map_or([0, 0], |it| [it.lost, it.waiting.given_up()]);
+        let counted = [
+            (
+                forgotten,
+                "idle TCP connections were dropped: their next segments are analysed as those of new connections",
+            ),
+            (
+                unnoted,
+                "TCP segments were not matched with their acknowledgments because too many waited",
+            ),
+            (lost, FRAGMENTS_LOST),
+            (
+                given_up,
+                "fragments are of no flow because more than 64 MiB of packets waited for the others of theirs",
+            ),
         ];
-        let notes = in_words(counted.into_iter().zip(words));
-        notes.map(|note| format!("flow_packets: {note}")).collect()
+        in_words(counted)
+            .map(|note| format!("flow_packets: {note}"))
+            .collect()
     }
 }
+
+/// The note on fragments of packets that were not put together.
+pub(super) const FRAGMENTS_LOST: &str = "fragments are of no flow because others of their packets are missing, are cut, or contradict them";

@@ -57,8 +57,10 @@ impl DnsTable for Lookups {
         if waits && may_be_early(&message) && !self.0.is_asked(way.conversation(), message.id()) {
             return None;
         }
-        // A row has the direction of the query, also where only the response was seen.
-        let from = match message.is_response() {
+        // A row has the direction of the query, also where only the response was seen. Responses to a group (RFC 6762, 6) go where
+        // queries go, which no group sends.
+        let is_back = message.is_response() && !way.dst.address.is_multicast();
+        let from = match is_back {
             true => way.back(),
             false => *way,
         };

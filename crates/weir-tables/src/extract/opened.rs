@@ -246,7 +246,7 @@ impl Relayed {
         let known = self.streams.get_mut(&chunk.connection)?.get_mut(side)?;
         self.held = self.held.saturating_sub(known.held());
         let mut known = std::mem::take(known);
-        let others = known.came_in.before(payload);
+        let others = known.came_in.before(payload.others);
         let mut of_message = *payload;
         of_message.others = &others;
         let mut under_way = known.begun;
@@ -384,7 +384,9 @@ impl Tls {
             came_in,
             was_opened: is_opened,
         } = &mut **sealed;
-        let before = came_in.get(side).map(|came_in| came_in.before(payload));
+        let before = came_in
+            .get(side)
+            .map(|came_in| came_in.before(payload.others));
         let others = before.unwrap_or_default();
         let mut of_record = *payload;
         of_record.others = &others;

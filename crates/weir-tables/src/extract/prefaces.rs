@@ -125,7 +125,7 @@ impl PrefaceSide {
         let offset = chunk.offset.saturating_sub(self.taken_off);
         let Content::Bytes(bytes) = chunk.content else {
             let held = std::mem::take(&mut self.held);
-            let others = self.came_in.before(payload);
+            let others = self.came_in.before(payload.others);
             let mut before = *payload;
             before.others = &others;
             let is_wanted = held.is_empty()
@@ -156,7 +156,7 @@ impl PrefaceSide {
             }
         }
         self.is_decided = true;
-        let others = std::mem::take(&mut self.came_in).before(payload);
+        let others = std::mem::take(&mut self.came_in).before(payload.others);
         let content = Content::Bytes(&all);
         let mut payload = *payload;
         payload.others = &others;

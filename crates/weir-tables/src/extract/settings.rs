@@ -17,6 +17,8 @@ use crate::{Location, Source};
 pub struct Settings {
     /// Limits and timeouts of `flows`.
     pub flows: Options,
+    /// Rows of `flow_packets` wait until it is known which flow their fragments are of.
+    pub fragments: bool,
     /// The name of the file with secrets of TLS connections. The caller opens it, with [`Self::open_keylog`].
     pub keylog_name: Option<String>,
     /// The secrets by which TLS connections are decrypted.
@@ -56,7 +58,13 @@ fn secrets_of(source: &Source) -> Option<Vec<u8>> {
 }
 
 /// The named arguments of `flows`, each with the kind of its value.
-pub(super) const FLOWS: &[(&str, &str)] = &[
+pub(super) const FLOWS: &[(&str, &str)] = match FLOW_PACKETS.split_last() {
+    Some((_, of_flows)) => of_flows,
+    None => &[],
+};
+
+/// The named arguments of `flow_packets`.
+pub(super) const FLOW_PACKETS: &[(&str, &str)] = &[
     ("tcp_idle", INTERVAL),
     ("tcp_attempt", INTERVAL),
     ("tcp_close", INTERVAL),
@@ -70,6 +78,7 @@ pub(super) const FLOWS: &[(&str, &str)] = &[
     ("vlan", FLAG),
     ("checksums", FLAG),
     ("tunnels", "'outer' or 'inner'"),
+    ("fragments", FLAG),
 ];
 
 /// The argument that names a file of secrets.
@@ -139,6 +148,10 @@ impl Settings {
         match (name, value) {
             (KEYLOG, Setting::Word(path)) => {
                 self.keylog_name = Some(path.to_owned());
+                true
+            }
+            ("fragments", Setting::Flag(fragments)) => {
+                self.fragments = fragments;
                 true
             }
             _ => self.set_flows(name, value),

@@ -2,6 +2,7 @@
 
 mod columns;
 mod connections;
+mod frames;
 mod socket;
 mod streams;
 

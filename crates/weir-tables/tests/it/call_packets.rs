@@ -11,6 +11,8 @@ use weir_testkit::packet::{
 use crate::sip::{column, read_with_notes};
 use crate::wire::{self, Connection};
 
+mod streams;
+
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 

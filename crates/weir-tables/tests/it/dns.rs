@@ -139,3 +139,24 @@ fn each_message_of_a_zone_answers_the_question() {
         ]
     );
 }
+
+/// Until 2026-11 the row of a response to a group had the group as the one that asks.
+#[test]
+fn a_response_to_a_group_is_from_its_sender() {
+    let group = Ipv4Addr::new(224, 0, 0, 251);
+    let record = b"\x03abc\x05local\0\0\x01\0\x01\0\0\0\x78\0\x04\x0a\0\0\x01";
+    let response = message(0x8400, [0, 1, 0, 0], record);
+    let sent = |to: Ipv4Addr| {
+        let datagram = udp(SERVER.into(), to.into(), 5353, 5353, &response);
+        Ipv4::new(SERVER, to, protocol::UDP).packet(&datagram)
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    wire::write(&[sent(group), sent(CLIENT)], &path);
+    let batch = read("lookups", &[&path], 100);
+    let [sources, destinations, answers] =
+        ["ip.src", "ip.dst", "lookup.answers"].map(|name| column(&batch, name));
+    assert_eq!(sources, ["10.0.0.2", "10.0.0.1"]);
+    assert_eq!(destinations, ["224.0.0.251", "10.0.0.2"]);
+    assert_eq!(answers[0], answers[1]);
+}

@@ -26,6 +26,7 @@ mod early;
 mod faxes;
 mod filters;
 mod floods;
+mod flow_packets;
 mod guesses;
 mod logs;
 mod oracle;

@@ -276,6 +276,14 @@ impl Connection {
         waiting.chain(decoders).chain(trial).sum()
     }
 
+    /// How many of the last bytes of a direction belong to a message that is [not whole yet](Decoder::under_way_bytes); `None` while
+    /// it is not known what the bytes are.
+    #[must_use]
+    pub fn under_way_bytes(&self, direction: Direction) -> Option<u64> {
+        let decoders = self.decoders.as_ref()?;
+        Some(decoders[direction.slot()].under_way_bytes())
+    }
+
     /// True once it is known that this is no WebSocket connection.
     #[must_use]
     pub fn is_other(&self) -> bool {

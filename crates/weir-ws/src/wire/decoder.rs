@@ -389,6 +389,16 @@ impl Decoder {
         self.payload.capacity() + self.inflated.capacity() + self.control.capacity() + window
     }
 
+    /// How many of the last bytes belong to a message or a frame that is not whole yet, and what lies between them; those that
+    /// were not captured, too.
+    #[must_use]
+    pub fn under_way_bytes(&self) -> u64 {
+        let message = self.message.map(|message| message.offset);
+        let begin = message.or(self.frame.map(|frame| frame.offset));
+        let frames = begin.map_or(0, |begin| self.offset.saturating_sub(begin));
+        frames.saturating_add(self.head.len() as u64)
+    }
+
     /// Ends the direction, and reports a frame or message that is not whole.
     pub fn finish(&mut self, each: &mut dyn FnMut(Event<'_>)) {
         let under_way = self.frame.is_some() || !self.head.is_empty() || self.message.is_some();

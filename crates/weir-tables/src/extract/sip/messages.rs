@@ -7,7 +7,7 @@ use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender};
 use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 use weir_sip::{Flow, Framer, FramerEvent, Limits, Message, looks_like_sip};
-use weir_ws::{ConnectionEvent, Event, Opcode};
+use weir_ws::{ConnectionEvent, Direction, Event, Opcode};
 
 use crate::extract::came_in::CameIn;
 use crate::extract::conversation::{Conversation, Cut, Piece};
@@ -116,7 +116,7 @@ impl Default for SipFinder {
 #[derive(Debug)]
 enum SipCarrier {
     Sip(Box<Conversation<Framer>>, [CameIn; 2]),
-    WebSocket([CameIn; 2]),
+    WebSocket,
 }
 
 /// The number of bytes of messages under way, of all streams.
@@ -255,7 +255,7 @@ impl SipFinder {
                 SipCarrier::Sip(conversation, came_in) => {
                     let frames = came_in_of(came_in, chunk.sender);
                     let way = way(payload, SipTransport::Tcp);
-                    let before = frames.before(payload);
+                    let before = frames.before(payload.others);
                     let mut others = &*before;
                     let held = conversation.chunk(chunk, lost_bytes, &mut |bytes, _| {
                         each(&SipMessage { bytes, way, others });
@@ -267,8 +267,13 @@ impl SipFinder {
                     let frames = came_in.iter().map(CameIn::held_bytes);
                     Some(held.saturating_add(frames.sum()))
                 }
-                SipCarrier::WebSocket(came_in) => {
-                    over_web_socket(came_in, web_sockets, (payload, chunk), each)
+                SipCarrier::WebSocket => {
+                    let interest = web_sockets.chunk(payload, chunk, &mut |sight| {
+                        if let Some(message) = message_in(sight, payload) {
+                            each(&message);
+                        }
+                    });
+                    (interest != Interest::Ignore).then_some(0)
                 }
             },
             SipCarrier::is_understood,
@@ -327,17 +332,36 @@ const fn came_in_of([low, high]: &mut [CameIn; 2], sender: Sender) -> &mut CameI
     }
 }
 
-/// The SIP message in a WebSocket message (RFC 7118, 5.2).
-fn message_in<'m>(sight: &WebSocketSight<'m>) -> Option<&'m [u8]> {
-    match sight.event {
-        ConnectionEvent::Wire(_, Event::Message(message))
-            if matches!(message.opcode, Opcode::Text | Opcode::Binary)
-                && looks_like_sip(message.payload) =>
-        {
-            Some(message.payload)
-        }
-        _ => None,
+/// The SIP message in a WebSocket message (RFC 7118, 5.2), and its way. The message may have come before the payload by
+/// which the connection is recognised as one of WebSocket.
+fn message_in<'m>(sight: &WebSocketSight<'m>, payload: &Payload<'_>) -> Option<SipMessage<'m>> {
+    let ConnectionEvent::Wire(direction, Event::Message(message)) = sight.event else {
+        return None;
+    };
+    if !matches!(message.opcode, Opcode::Text | Opcode::Binary) || !looks_like_sip(message.payload)
+    {
+        return None;
     }
+    let (client, server) = (sight.ends.client.into(), sight.ends.server.into());
+    let (src, dst) = match direction {
+        Direction::ToServer => (client, server),
+        Direction::ToClient => (server, client),
+    };
+    let of_payload = way(payload, SipTransport::WebSocket);
+    Some(SipMessage {
+        bytes: message.payload,
+        way: SipWay {
+            flow: Flow {
+                src,
+                dst,
+                ..of_payload.flow
+            },
+            time_ns: sight.time_ns,
+            frame: sight.frame,
+            ..of_payload
+        },
+        others: sight.others,
+    })
 }
 
 impl SipCarrier {
@@ -345,7 +369,7 @@ impl SipCarrier {
     const fn is_understood(&self) -> bool {
         match self {
             Self::Sip(conversation, _) => conversation.is_sure(),
-            Self::WebSocket(_) => true,
+            Self::WebSocket => true,
         }
     }
 
@@ -363,7 +387,7 @@ impl SipCarrier {
             return sip(is_known);
         }
         let is_before = match websocket::begins(bytes, place) {
-            Begin::With(_) => return Begin::With(Self::WebSocket(Default::default())),
+            Begin::With(_) => return Begin::With(Self::WebSocket),
             Begin::Unsure => return Begin::Unsure,
             Begin::Before => true,
             Begin::Other => false,

@@ -8,6 +8,7 @@ use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 use weir_ws::{ConnectionEvent, Handshake, Header, Opcode};
 
+use super::frames::Arrival;
 use super::socket::OneSocket;
 use super::streams::Streams;
 use crate::extract::followed::{Begin, Followed, Looks};
@@ -59,6 +60,8 @@ pub struct WebSocketSight<'a> {
     pub time_ns: Option<i64>,
     /// The number of that packet in its capture; 0 after the last one.
     pub frame: u64,
+    /// The numbers of the other frames that a message came in, possibly repeated. Of more than 4,096 the first are left out.
+    pub others: &'a [u64],
 }
 
 /// The connections by their numbers.
@@ -174,19 +177,20 @@ impl Connections {
                 Begin::Before => Begin::Before,
                 Begin::Other => Begin::Other,
             },
-            |known, _, chunk| {
+            |known, payload, chunk| {
+                let now = Arrival::of(payload, chunk);
                 if let Content::Gap(bytes) = chunk.content {
                     *gap_bytes = gap_bytes.saturating_add(bytes);
                 }
                 match known {
                     KnownConnection::One(socket) => {
-                        let goes_on = socket.chunk(chunk, each);
+                        let goes_on = socket.chunk(chunk, now, each);
                         let broke = socket.socket().is_mid_stream() && !goes_on;
                         *dropped = dropped.saturating_add(broke.into());
                         (goes_on && !chunk.is_last).then(|| socket.socket().held_bytes())
                     }
                     KnownConnection::Two(streams) => {
-                        streams.chunk(chunk, each);
+                        streams.chunk(chunk, now, each);
                         let counts = streams.take_counts();
                         *dropped = dropped.saturating_add(counts.dropped);
                         *refused = refused.saturating_add(counts.refused);

@@ -1,9 +1,12 @@
 //! One WebSocket connection, which reads octets of both directions and reports events.
 
 use weir_flow::{Chunk, Content, Endpoint, Sender};
-use weir_ws::{Connection, ConnectionEvent, DecoderOptions, Direction, Handshake, InflateOptions};
+use weir_ws::{
+    Connection, ConnectionEvent, DecoderOptions, Direction, Event, Handshake, InflateOptions,
+};
 
 use super::connections::{MESSAGE_BYTES_MAX, WebSocketEnds, WebSocketSight};
+use super::frames::{Arrival, MessageFrames, Occasion, WaitingPieces, slot};
 
 /// The status by which a server accepts the upgrade (RFC 6455, 4.2.2).
 const SWITCHING_PROTOCOLS: u16 = 101;
@@ -15,15 +18,10 @@ const STREAM_SHIFT: u32 = 32;
 pub(super) struct Socket {
     ends: WebSocketEnds,
     connection: Connection,
-    /// The packets of the pieces that wait until the connection is recognised.
-    waiting: Option<Vec<Occasion>>,
-}
-
-/// The packet that caused an event.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Occasion {
-    time_ns: Option<i64>,
-    frame: u64,
+    /// The origins of the pieces that wait until the connection is recognised.
+    waiting: Option<WaitingPieces>,
+    /// The frames of the messages under way.
+    frames: MessageFrames,
 }
 
 /// Both ends of a TCP connection, and which of them is the client.
@@ -41,15 +39,6 @@ pub(super) struct Route {
 pub(super) struct OneSocket {
     route: Route,
     socket: Socket,
-}
-
-impl Occasion {
-    pub(super) const fn of(chunk: &Chunk<'_>) -> Self {
-        Self {
-            time_ns: chunk.time_ns,
-            frame: chunk.frame,
-        }
-    }
 }
 
 impl Route {
@@ -115,10 +104,10 @@ impl OneSocket {
     pub(super) fn chunk(
         &mut self,
         chunk: &Chunk<'_>,
+        now: Arrival<'_>,
         each: &mut dyn FnMut(&WebSocketSight<'_>),
     ) -> bool {
         let direction = self.route.direction(chunk.sender);
-        let now = Occasion::of(chunk);
         self.socket.take(direction, chunk.content, now, each)
     }
 }
@@ -140,7 +129,8 @@ impl Socket {
         Self {
             ends: route.ends(stream),
             connection: connection(options),
-            waiting: Some(Vec::new()),
+            waiting: Some(WaitingPieces::default()),
+            frames: MessageFrames::default(),
         }
     }
 
@@ -154,9 +144,10 @@ impl Socket {
     }
 
     pub(super) fn held_bytes(&self) -> usize {
-        let waiting = self.waiting.as_ref().map_or(0, Vec::capacity);
-        let waiting = waiting.saturating_mul(size_of::<Occasion>());
-        self.connection.held_bytes().saturating_add(waiting)
+        let waiting = self.waiting.as_ref().map_or(0, WaitingPieces::held_bytes);
+        let frames = self.frames.held_bytes();
+        let held = self.connection.held_bytes();
+        held.saturating_add(waiting).saturating_add(frames)
     }
 
     /// Reads the next content of a direction; returns false when nothing more is needed.
@@ -164,27 +155,42 @@ impl Socket {
         &mut self,
         direction: Direction,
         content: Content<'_>,
-        now: Occasion,
+        now: Arrival<'_>,
         each: &mut dyn FnMut(&WebSocketSight<'_>),
     ) -> bool {
-        if let (Content::Bytes(_), Some(waiting)) = (content, &mut self.waiting) {
-            waiting.push(now);
+        let octets = match content {
+            Content::Bytes(bytes) => Some(bytes.len()),
+            _ => None,
+        };
+        let was_waiting = self.waiting.is_some();
+        if let (Some(octets), Some(waiting)) = (octets, &mut self.waiting) {
+            waiting.push(direction, octets, now);
         }
-        self.read(now, each, |connection, each| match content {
-            Content::Bytes(bytes) => connection.feed(direction, bytes, each),
-            Content::Gap(bytes) => connection.gap(direction, bytes, each),
-            Content::End(_) => connection.finish_direction(direction, each),
-        })
+        let goes_on = self.read(
+            Some(direction),
+            now,
+            each,
+            |connection, each| match content {
+                Content::Bytes(bytes) => connection.feed(direction, bytes, each),
+                Content::Gap(bytes) => connection.gap(direction, bytes, each),
+                Content::End(_) => connection.finish_direction(direction, each),
+            },
+        );
+        // Those of pieces that waited are known already.
+        if !was_waiting {
+            self.frames.take(direction, octets, now, &self.connection);
+        }
+        goes_on
     }
 
     /// Reads the handshake of an HTTP/2 stream; returns false when nothing more is needed.
     pub(super) fn agree(
         &mut self,
         handshake: &Handshake,
-        now: Occasion,
+        now: Arrival<'_>,
         each: &mut dyn FnMut(&WebSocketSight<'_>),
     ) -> bool {
-        self.read(now, each, |connection, each| {
+        self.read(None, now, each, |connection, each| {
             connection.agree(handshake, each);
         })
     }
@@ -192,7 +198,8 @@ impl Socket {
     /// Reports the events of a step.
     fn read(
         &mut self,
-        now: Occasion,
+        taken: Option<Direction>,
+        now: Arrival<'_>,
         each: &mut dyn FnMut(&WebSocketSight<'_>),
         step: impl FnOnce(&mut Connection, &mut dyn FnMut(ConnectionEvent<'_>)),
     ) -> bool {
@@ -200,24 +207,33 @@ impl Socket {
             ends,
             connection,
             waiting,
+            frames,
         } = self;
         let mut goes_on = true;
         let mut is_open = false;
-        let mut occasion = now;
+        let mut occasion = now.occasion;
+        let mut found = frames.before(taken, now);
+        // The offsets of the last control frames.
+        let mut controls = [None; 2];
         let mut hand_on = |event: ConnectionEvent<'_>| {
             match event {
                 ConnectionEvent::Handshake(handshake) => {
                     ends.agreed = handshake.agreed.map(|agreed| agreed.to_string());
                     ends.handshake = Some(handshake.clone());
                     is_open = true;
+                    if let Some(waiting) = waiting {
+                        found = waiting.all();
+                    }
                 }
                 ConnectionEvent::MidStream => {
                     ends.mid_stream = true;
                     is_open = true;
+                    found = [Vec::new(), Vec::new()];
                 }
                 ConnectionEvent::Replay(number) => {
-                    let waited = waiting.as_ref().and_then(|waiting| waiting.get(number));
-                    occasion = waited.copied().unwrap_or(now);
+                    if let Some(waiting) = waiting {
+                        occasion = waiting.replay(number).unwrap_or(now.occasion);
+                    }
                     return;
                 }
                 ConnectionEvent::NotWebSocket => {
@@ -226,17 +242,51 @@ impl Socket {
                 }
                 _ => {}
             }
-            each(&WebSocketSight {
-                ends,
-                event,
-                time_ns: occasion.time_ns,
-                frame: occasion.frame,
-            });
+            let ConnectionEvent::Wire(direction, Event::Message(message)) = event else {
+                return each(&sight(ends, event, occasion, &[]));
+            };
+            let others = &mut found[slot(direction)];
+            let control = &mut controls[slot(direction)];
+            let begin_anew = |others: &mut Vec<u64>| {
+                others.clear();
+                if taken == Some(direction) {
+                    others.extend_from_slice(now.others);
+                }
+            };
+            if control.is_some_and(|offset| offset < message.offset) {
+                begin_anew(others);
+            }
+            if let Some(waiting) = waiting
+                && waiting.is_replayed()
+            {
+                *others = waiting.frames_from(direction, message.offset);
+            }
+            each(&sight(ends, event, occasion, others));
+            // Control frames may stand between the frames of a message (RFC 6455, 5.4).
+            match message.opcode.is_control() {
+                true => *control = Some(message.offset),
+                false => begin_anew(others),
+            }
         };
         step(connection, &mut hand_on);
-        if is_open {
-            *waiting = None;
+        if is_open && let Some(waited) = waiting.take() {
+            *frames = waited.into_frames(connection);
         }
         goes_on
+    }
+}
+
+const fn sight<'a>(
+    ends: &'a WebSocketEnds,
+    event: ConnectionEvent<'a>,
+    occasion: Occasion,
+    others: &'a [u64],
+) -> WebSocketSight<'a> {
+    WebSocketSight {
+        ends,
+        event,
+        time_ns: occasion.time_ns,
+        frame: occasion.frame,
+        others,
     }
 }

@@ -8,7 +8,9 @@ use weir_messages::tls::Stamp;
 use weir_ws::{Connection, Direction, Handshake};
 
 use super::connections::WebSocketSight;
-use super::socket::{Occasion, Route, Socket};
+use super::frames::Arrival;
+use super::socket::{Route, Socket};
+use crate::extract::came_in::CameIn;
 
 /// The number of streams of a connection that are followed, at most.
 const STREAMS_MAX: usize = 1_024;
@@ -18,6 +20,8 @@ const STREAMS_MAX: usize = 1_024;
 pub(super) struct Streams {
     route: Route,
     http: http::Streams,
+    /// The frames of the capture in which a header came whose data have not begun, of each side.
+    headers: [CameIn; 2],
     sockets: Sockets,
 }
 
@@ -69,12 +73,15 @@ impl Streams {
                 true => http::Streams::new(client),
                 false => http::Streams::from_middle(client),
             },
+            headers: Default::default(),
             sockets: Sockets::default(),
         }
     }
 
     pub(super) fn held_bytes(&self) -> usize {
-        self.http.held().saturating_add(self.sockets.held)
+        let headers: usize = self.headers.iter().map(CameIn::held_bytes).sum();
+        let held = self.http.held().saturating_add(self.sockets.held);
+        held.saturating_add(headers)
     }
 
     /// The counters since the last call.
@@ -82,15 +89,34 @@ impl Streams {
         std::mem::take(&mut self.sockets.counts)
     }
 
-    pub(super) fn chunk(&mut self, chunk: &Chunk<'_>, each: &mut dyn FnMut(&WebSocketSight<'_>)) {
+    pub(super) fn chunk(
+        &mut self,
+        chunk: &Chunk<'_>,
+        now: Arrival<'_>,
+        each: &mut dyn FnMut(&WebSocketSight<'_>),
+    ) {
         let Self {
             route,
             http,
+            headers: [low, high],
             sockets,
         } = self;
-        let now = Occasion::of(chunk);
         let side = usize::from(chunk.sender == Sender::High);
+        let headers = match chunk.sender {
+            Sender::Low => low,
+            Sender::High => high,
+        };
+        // The header of the first data may have come before.
+        let mut others = Some(headers.before(now.others));
         let mut event = |event: StreamEvent<'_>| {
+            let of_data = match event {
+                StreamEvent::Data { .. } => others.take(),
+                _ => None,
+            };
+            let now = Arrival {
+                others: of_data.as_deref().unwrap_or(now.others),
+                ..now
+            };
             sockets.event(&event, (route, now), each);
         };
         match chunk.content {
@@ -100,8 +126,13 @@ impl Streams {
                     frame: chunk.frame,
                 };
                 http.take(side, bytes, stamp, &mut event);
+                let held = http.header_octets(side);
+                headers.add(now.occasion.frame, now.others, bytes.len(), held);
             }
-            Content::Gap(octets) => http.gap(side, octets, &mut event),
+            Content::Gap(octets) => {
+                http.gap(side, octets, &mut event);
+                headers.keep(http.header_octets(side));
+            }
             Content::End(end) => {
                 sockets.end_all(route.direction(chunk.sender), end, now, each);
             }
@@ -113,7 +144,7 @@ impl Sockets {
     fn event(
         &mut self,
         event: &StreamEvent<'_>,
-        (route, now): (&Route, Occasion),
+        (route, now): (&Route, Arrival<'_>),
         each: &mut dyn FnMut(&WebSocketSight<'_>),
     ) {
         let direction = |side: usize| match side == route.client_side() {
@@ -216,7 +247,7 @@ impl Sockets {
         &mut self,
         stream: u32,
         step: StreamStep<'_>,
-        now: Occasion,
+        now: Arrival<'_>,
         each: &mut dyn FnMut(&WebSocketSight<'_>),
     ) {
         let Some(place) = self.streams.get_mut(&stream) else {
@@ -262,7 +293,7 @@ impl Sockets {
         &mut self,
         direction: Direction,
         end: StreamEnd,
-        now: Occasion,
+        now: Arrival<'_>,
         each: &mut dyn FnMut(&WebSocketSight<'_>),
     ) {
         let streams: Vec<u32> = self.streams.keys().copied().collect();
