@@ -447,7 +447,7 @@ mod tests {
                 .clone()
                 .next_back()
                 .unwrap()
-                .ends_with("… and 20000 bytes more")
+                .ends_with("… and 20000 more bytes")
         );
     }
 
