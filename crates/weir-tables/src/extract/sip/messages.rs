@@ -281,50 +281,6 @@ impl SipFinder {
     }
 }
 
-/// Reads a chunk of a connection that may carry WebSocket, and reports the SIP messages in it. Returns the number of
-/// bytes that stay buffered besides those of the WebSocket connections; `None` when nothing more is needed.
-fn over_web_socket(
-    came_in: &mut [CameIn; 2],
-    web_sockets: &mut Connections,
-    (payload, chunk): (&Payload<'_>, &Chunk<'_>),
-    each: &mut dyn FnMut(&SipMessage<'_>),
-) -> Option<usize> {
-    let before = came_in_of(came_in, chunk.sender).before(payload);
-    let mut others = &*before;
-    let mut is_agreed = false;
-    let mut is_whole = false;
-    let interest = web_sockets.chunk(payload, chunk, &mut |sight| {
-        if let Some(bytes) = message_in(sight) {
-            each(&SipMessage {
-                bytes,
-                way: way(payload, SipTransport::WebSocket),
-                others,
-            });
-        }
-        is_agreed |= matches!(sight.event, ConnectionEvent::Handshake(_));
-        // Control frames may stand between the frames of a message (RFC 6455, 5.4).
-        if let ConnectionEvent::Wire(_, Event::Message(message)) = sight.event
-            && !message.opcode.is_control()
-        {
-            others = payload.others;
-            is_whole = true;
-        }
-    });
-    if interest == Interest::Ignore {
-        return None;
-    }
-    if is_agreed {
-        *came_in = Default::default();
-    }
-    let frames = came_in_of(came_in, chunk.sender);
-    if is_whole {
-        *frames = CameIn::default();
-    }
-    // The next message may begin in this piece, and it is not known here how much of it is there.
-    frames.take(payload, chunk.content, usize::MAX);
-    Some(came_in.iter().map(CameIn::held_bytes).sum())
-}
-
 const fn came_in_of([low, high]: &mut [CameIn; 2], sender: Sender) -> &mut CameIn {
     match sender {
         Sender::Low => low,
