@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use weir_testkit::Rng;
 use weir_testkit::packet::{Ipv4, protocol, udp};
 
-use crate::sip::{column, read};
+use crate::sip::{column, ipv4_column, read};
 use crate::wire::{self, Connection};
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -154,8 +154,8 @@ fn a_response_to_a_group_is_from_its_sender() {
     let path = folder.path().join("made.pcap");
     wire::write(&[sent(group), sent(CLIENT)], &path);
     let batch = read("lookups", &[&path], 100);
-    let [sources, destinations, answers] =
-        ["ip.src", "ip.dst", "lookup.answers"].map(|name| column(&batch, name));
+    let answers = column(&batch, "lookup.answers");
+    let [sources, destinations] = ["ip.src", "ip.dst"].map(|name| ipv4_column(&batch, name));
     assert_eq!(sources, ["10.0.0.2", "10.0.0.1"]);
     assert_eq!(destinations, ["224.0.0.251", "10.0.0.2"]);
     assert_eq!(answers[0], answers[1]);

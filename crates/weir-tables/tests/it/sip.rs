@@ -1,6 +1,6 @@
 //! The tables `sip` and `calls` are compared with tshark.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -68,6 +68,20 @@ pub(crate) fn column(batch: &RecordBatch, name: &str) -> Vec<String> {
     texts
         .iter()
         .map(|text| text.unwrap_or("").to_owned())
+        .collect()
+}
+
+/// A column of IPv4 addresses as text; NULL is empty.
+pub(crate) fn ipv4_column(batch: &RecordBatch, name: &str) -> Vec<String> {
+    let array = batch
+        .column_by_name(name)
+        .unwrap_or_else(|| panic!("{name}"));
+    let octets = array.as_binary_view().iter();
+    octets
+        .map(|octets| {
+            let address = octets.and_then(|octets| octets.first_chunk::<4>());
+            address.map_or_else(String::new, |octets| Ipv4Addr::from(*octets).to_string())
+        })
         .collect()
 }
 
