@@ -390,8 +390,10 @@ impl<C> Followed<C> {
             if begun.len() <= BEGUN_OCTETS_MAX {
                 let earlier = begun.len().saturating_sub(bytes.len()) as u64;
                 let answer = begin(begun, chunk.offset.saturating_sub(earlier));
-                if !matches!(answer, Begin::Before | Begin::Other) {
-                    return answer;
+                match answer {
+                    Begin::Before => undecided.is_before = true,
+                    Begin::Other => {}
+                    Begin::With(_) | Begin::Unsure => return answer,
                 }
             }
             undecided.drop_begun(chunk.sender, bytes.len());

@@ -24,11 +24,15 @@ pub(super) fn beginning(bytes: &[u8]) -> Beginning {
         [] => Beginning::Other,
         // A greeting with the methods of authentication, which its server answers first.
         [5] => Beginning::Unsure,
-        [5, count, ref methods @ ..] if count > 0 && methods.iter().all(is_method) => {
-            match methods.len().cmp(&usize::from(count)) {
-                std::cmp::Ordering::Less => Beginning::Unsure,
-                std::cmp::Ordering::Equal => Beginning::Request,
-                std::cmp::Ordering::Greater => Beginning::Other,
+        [5, count, ref rest @ ..] if count > 0 => {
+            let count = usize::from(count);
+            let methods = rest.get(..count).unwrap_or(rest);
+            match (methods.iter().all(is_method), rest.get(count)) {
+                (false, _) => Beginning::Other,
+                _ if methods.len() < count => Beginning::Unsure,
+                // The request itself, or the name and the password (RFC 1929).
+                (_, None | Some(5 | 1)) => Beginning::Request,
+                _ => Beginning::Other,
             }
         }
         [4] | [4, 1] => Beginning::Unsure,
@@ -67,13 +71,15 @@ mod tests {
             }
             assert_eq!(beginning(request), Beginning::Request, "{request:?}");
         }
+        let greeted = b"\x05\x01\x00\x05\x01\x00\x01\x0a";
+        assert_eq!(beginning(greeted), Beginning::Request);
         for other in [
             &b""[..],
             b"CONN /",
             b"GET /",
             b"\x05\x00",
             b"\x05\x01\x40",
-            b"\x05\x01\x00\x05",
+            b"\x05\x01\x00\x16\x03",
             b"\x04\x02",
             b"\x01\x00\x00\x1c",
         ] {
