@@ -280,11 +280,15 @@ fn messages_behind_a_proxy_are_found() {
         for tunnel in TUNNELS {
             let messages = [(true, &request[..]), (false, &response[..])];
             let (packets, _) = cut(&[tunnel, &messages].concat(), usize::MAX);
-            let rows = said(table, &packets, |frame| frame);
-            let numbers = &rows.iter().find(|it| it.0 == "frame.number").unwrap().1;
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("made.pcap");
+            wire::write(&packets, &path);
+            // Octets of the proxy may be counted as those of no message.
+            let (batch, _) = read_with_notes(table, &[&path], 100);
+            let numbers = column(&batch, "frame.number");
             let first = OPENING + tunnel.len() + 1;
             assert_eq!(
-                *numbers,
+                numbers,
                 [first.to_string(), (first + 1).to_string()],
                 "{table}"
             );
