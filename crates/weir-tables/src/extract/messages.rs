@@ -2,7 +2,9 @@
 //! them have.
 
 use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+use std::sync::LazyLock;
 
 use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload};
 use weir_packet::{Kind, Value};
@@ -67,13 +69,34 @@ impl Way {
         self.missing = next.missing;
     }
 
-    /// A number of both ends within their flow, the same in both directions: what a tunnel carries, and what a probe sent on by HEP,
-    /// belongs to one flow, whatever its ends are.
+    /// A number of both ends within their flow, the same in both directions: the contents of a tunnel, and messages that a
+    /// probe forwarded by HEP, belong to one flow, whatever their ends are. The number is keyed, so that no capture can be
+    /// made in which two conversations share one, and takes a few products, as it is computed for every message.
     pub(super) fn conversation(&self) -> u64 {
-        let ends = (self.src.min(self.dst), self.src.max(self.dst));
-        let mut hasher = DefaultHasher::new();
-        (self.flow, ends).hash(&mut hasher);
-        hasher.finish()
+        static KEYS: LazyLock<[u64; 2]> = LazyLock::new(|| {
+            let random = RandomState::new();
+            [random.hash_one(0), random.hash_one(1) | 1]
+        });
+        let [start, multiplier] = *KEYS;
+        let (low, high) = (self.src.min(self.dst), self.src.max(self.dst));
+        let mut number = start;
+        let mut mix = |word: u64| {
+            let product = u128::from(number ^ word) * u128::from(multiplier);
+            number = product as u64 ^ (product >> 64) as u64;
+        };
+        mix(self.flow);
+        mix(u64::from(low.port) << 16 | u64::from(high.port));
+        for end in [low, high] {
+            match end.address {
+                IpAddr::V4(address) => mix(u32::from(address).into()),
+                IpAddr::V6(address) => {
+                    let address = u128::from(address);
+                    mix(address as u64);
+                    mix((address >> 64) as u64);
+                }
+            }
+        }
+        number
     }
 
     /// The ports of both ends.

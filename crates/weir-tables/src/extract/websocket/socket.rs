@@ -212,7 +212,8 @@ impl Socket {
         let mut goes_on = true;
         let mut is_open = false;
         let mut occasion = now.occasion;
-        let mut found = frames.before(taken, now);
+        // The frames of messages are looked up once a message is whole, and not with each piece of a long one.
+        let mut found: Option<[Vec<u64>; 2]> = None;
         // The offsets of the last control frames.
         let mut controls = [None; 2];
         let mut hand_on = |event: ConnectionEvent<'_>| {
@@ -222,13 +223,13 @@ impl Socket {
                     ends.handshake = Some(handshake.clone());
                     is_open = true;
                     if let Some(waiting) = waiting {
-                        found = waiting.all();
+                        found = Some(waiting.all());
                     }
                 }
                 ConnectionEvent::MidStream => {
                     ends.mid_stream = true;
                     is_open = true;
-                    found = [Vec::new(), Vec::new()];
+                    found = Some(Default::default());
                 }
                 ConnectionEvent::Replay(number) => {
                     if let Some(waiting) = waiting {
@@ -245,6 +246,7 @@ impl Socket {
             let ConnectionEvent::Wire(direction, Event::Message(message)) = event else {
                 return each(&sight(ends, event, occasion, &[]));
             };
+            let found = found.get_or_insert_with(|| frames.before(taken, now));
             let others = &mut found[slot(direction)];
             let control = &mut controls[slot(direction)];
             let begin_anew = |others: &mut Vec<u64>| {
