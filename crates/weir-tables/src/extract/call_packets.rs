@@ -140,7 +140,7 @@ impl Extract for CallPackets {
     fn notes(&self) -> Vec<String> {
         let unnamed = (
             self.unnamed,
-            "messages are left out because they have no sound Call-ID",
+            "messages are left out because they have no valid Call-ID",
         );
         in_words(self.finder.counted().into_iter().chain([unnamed]))
             .map(|note| format!("call_packets: {note}"))

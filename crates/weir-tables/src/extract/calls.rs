@@ -160,7 +160,7 @@ fn notes(calls: &Calls, finder: &Finder, unnamed: u64) -> Vec<String> {
         ),
         (
             unnamed,
-            "messages belong to no call because they have no sound Call-ID and CSeq".to_owned(),
+            "messages belong to no call because they have no valid Call-ID and CSeq".to_owned(),
         ),
     ];
     in_words(counted)

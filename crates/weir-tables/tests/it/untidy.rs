@@ -1007,7 +1007,7 @@ fn messages_without_a_call_id_are_counted() {
         cut_between([5_060, 5_060], &datagrams, 20 + 8 + captured, &path);
         for table in ["calls", "call_packets"] {
             let (batch, notes) = read_with_notes(table, &[&path], 10);
-            let is_counted = notes.iter().any(|it| it.contains("have no sound Call-ID"));
+            let is_counted = notes.iter().any(|it| it.contains("have no valid Call-ID"));
             assert_eq!(
                 (batch.num_rows(), is_counted),
                 (rows, rows == 0),
