@@ -35,6 +35,7 @@ mod said;
 mod sealed;
 mod segments;
 mod sip;
+mod snap;
 mod tally;
 mod transports;
 mod tshark;
