@@ -10,11 +10,8 @@ use super::relation::{RELATIONS, Relation, TYPES};
 use super::setting::SETTINGS;
 use crate::files::{CATALOG, SCHEMA};
 
-/// Rows of a relation. Columns that are not in the list have their default values.
-pub(super) struct RelationRows {
-    columns: &'static [&'static str],
-    rows: Vec<Vec<Cell>>,
-}
+/// The values of a row with the names of their columns. Columns that are not named have their default values.
+pub(super) type Row = Vec<(&'static str, Cell)>;
 
 /// A relation as the row of a list of relations.
 pub(super) struct Entry {
@@ -50,9 +47,9 @@ impl Entry {
     }
 }
 
-/// A row of values of several types.
+/// A row of values of several types, each behind the name of its column.
 macro_rules! row {
-    ($($value:expr),* $(,)?) => { vec![$(Cell::from($value)),*] };
+    ($($column:ident = $value:expr),* $(,)?) => { vec![$((stringify!($column), Cell::from($value))),*] };
 }
 
 /// The relations that have rows; all others are empty, since nothing of their kind exists.
@@ -89,295 +86,223 @@ pub(super) const INFORMATION_RELATIONS_WITH_ROWS: &[&str] = &[
 ];
 
 /// The rows of a relation whose rows do not depend on the listed relations; `None` for other relations.
-pub(super) fn fixed(relation: &Relation) -> Option<RelationRows> {
-    let (columns, rows): (&'static [&'static str], Vec<Vec<Cell>>) = match relation.name {
-        "pg_am" => (
-            &["oid", "amname", "amhandler", "amtype"],
-            vec![row![HEAP, "heap", "heap_tableam_handler", "t"]],
-        ),
-        "pg_authid" | "pg_roles" => (
-            &[
-                "oid",
-                "rolname",
-                "rolinherit",
-                "rolcanlogin",
-                "rolconnlimit",
-                "rolsuper",
-                "rolcreaterole",
-                "rolcreatedb",
-                "rolreplication",
-                "rolbypassrls",
-            ],
-            vec![row![
-                OWNER, CATALOG, true, true, -1, false, false, false, false, false
-            ]],
-        ),
-        "pg_user" | "pg_shadow" => (
-            &[
-                "usename",
-                "usesysid",
-                "usesuper",
-                "usecreatedb",
-                "userepl",
-                "usebypassrls",
-            ],
-            vec![row![CATALOG, OWNER, false, false, false, false]],
-        ),
-        "pg_collation" => (
-            &[
-                "oid",
-                "collname",
-                "collnamespace",
-                "collowner",
-                "collprovider",
-                "collisdeterministic",
-                "collencoding",
-                "collcollate",
-                "collctype",
-            ],
-            vec![
-                row![
-                    100,
-                    "default",
-                    PG_CATALOG,
-                    OWNER,
-                    "d",
-                    true,
-                    -1,
-                    Cell::Null,
-                    Cell::Null
-                ],
-                row![950, "C", PG_CATALOG, OWNER, "c", true, -1, "C", "C"],
-                row![
-                    951, "POSIX", PG_CATALOG, OWNER, "c", true, -1, "POSIX", "POSIX"
-                ],
-            ],
-        ),
-        "pg_database" => (
-            &[
-                "oid",
-                "datname",
-                "datdba",
-                "encoding",
-                "datlocprovider",
-                "datallowconn",
-                "datconnlimit",
-                "dattablespace",
-                "datcollate",
-                "datctype",
-            ],
-            vec![row![
-                DATABASE,
-                CATALOG,
-                OWNER,
-                super::function::UTF8,
-                "c",
-                true,
-                -1,
-                1663,
-                "C",
-                "C"
-            ]],
-        ),
-        "pg_get_keywords" => (
-            &["word", "catcode", "barelabel", "catdesc", "baredesc"],
-            ALL_KEYWORDS
-                .iter()
-                .map(|word| {
-                    let word = word.to_ascii_lowercase();
-                    row![word, "U", true, "unreserved", "can be bare label"]
-                })
-                .collect(),
-        ),
-        "pg_namespace" => (
-            &["oid", "nspname", "nspowner"],
-            SCHEMAS
-                .iter()
-                .map(|(oid, name)| row![*oid, *name, OWNER])
-                .collect(),
-        ),
-        "schemata" => (
-            &["catalog_name", "schema_name", "schema_owner"],
-            SCHEMAS
-                .iter()
-                .map(|(_, name)| row![CATALOG, *name, CATALOG])
-                .collect(),
-        ),
-        "enabled_roles" => (&["role_name"], vec![row![CATALOG]]),
-        "information_schema_catalog_name" => (&["catalog_name"], vec![row![CATALOG]]),
-        "pg_range" => (&["rngtypid", "rngsubtype", "rngmultitypid"], ranges()),
-        "pg_settings" => (
-            &[
-                "name",
-                "setting",
-                "category",
-                "short_desc",
-                "context",
-                "vartype",
-                "source",
-                "boot_val",
-                "reset_val",
-                "pending_restart",
-            ],
-            SETTINGS
-                .iter()
-                .map(|(name, value, kind)| {
-                    row![
-                        *name,
-                        *value,
-                        "Preset Options",
-                        "",
-                        "internal",
-                        *kind,
-                        "default",
-                        *value,
-                        *value,
-                        false
-                    ]
-                })
-                .collect(),
-        ),
-        "pg_tablespace" => (
-            &["oid", "spcname", "spcowner"],
-            vec![
-                row![1663, "pg_default", OWNER],
-                row![1664, "pg_global", OWNER],
-            ],
-        ),
-        "pg_type" => (TYPE_COLUMNS, types()),
+pub(super) fn fixed(relation: &Relation) -> Option<Vec<Row>> {
+    Some(match relation.name {
+        "pg_am" => vec![row!(
+            oid = HEAP,
+            amname = "heap",
+            amhandler = "heap_tableam_handler",
+            amtype = "t",
+        )],
+        "pg_authid" | "pg_roles" => vec![role()],
+        "pg_user" | "pg_shadow" => vec![user()],
+        "pg_collation" => collations(),
+        "pg_database" => vec![database()],
+        "pg_get_keywords" => ALL_KEYWORDS.iter().map(|word| keyword(word)).collect(),
+        "pg_namespace" => namespaces(),
+        "schemata" => schemata(),
+        "enabled_roles" => vec![row!(role_name = CATALOG)],
+        "information_schema_catalog_name" => vec![row!(catalog_name = CATALOG)],
+        "pg_range" => ranges(),
+        "pg_settings" => settings(),
+        "pg_tablespace" => vec![
+            row!(oid = 1663, spcname = "pg_default", spcowner = OWNER),
+            row!(oid = 1664, spcname = "pg_global", spcowner = OWNER),
+        ],
+        "pg_type" => types(),
         _ => return None,
+    })
+}
+
+fn role() -> Row {
+    row!(
+        oid = OWNER,
+        rolname = CATALOG,
+        rolinherit = true,
+        rolcanlogin = true,
+        rolconnlimit = -1,
+        rolsuper = false,
+        rolcreaterole = false,
+        rolcreatedb = false,
+        rolreplication = false,
+        rolbypassrls = false,
+    )
+}
+
+fn user() -> Row {
+    row!(
+        usename = CATALOG,
+        usesysid = OWNER,
+        usesuper = false,
+        usecreatedb = false,
+        userepl = false,
+        usebypassrls = false,
+    )
+}
+
+fn collations() -> Vec<Row> {
+    let collation = |oid: i64, name: &str, provider: &str, locale: Option<&str>| -> Row {
+        row!(
+            oid = oid,
+            collname = name,
+            collnamespace = PG_CATALOG,
+            collowner = OWNER,
+            collprovider = provider,
+            collisdeterministic = true,
+            collencoding = -1,
+            collcollate = locale,
+            collctype = locale,
+        )
     };
-    Some(RelationRows { columns, rows })
+    vec![
+        collation(100, "default", "d", None),
+        collation(950, "C", "c", Some("C")),
+        collation(951, "POSIX", "c", Some("POSIX")),
+    ]
+}
+
+fn database() -> Row {
+    row!(
+        oid = DATABASE,
+        datname = CATALOG,
+        datdba = OWNER,
+        encoding = super::function::UTF8,
+        datlocprovider = "c",
+        datallowconn = true,
+        datconnlimit = -1,
+        dattablespace = 1663,
+        datcollate = "C",
+        datctype = "C",
+    )
+}
+
+fn keyword(word: &str) -> Row {
+    row!(
+        word = word.to_ascii_lowercase(),
+        catcode = "U",
+        barelabel = true,
+        catdesc = "unreserved",
+        baredesc = "can be bare label",
+    )
+}
+
+fn namespaces() -> Vec<Row> {
+    let namespaces = SCHEMAS
+        .iter()
+        .map(|(oid, name)| row!(oid = *oid, nspname = *name, nspowner = OWNER));
+    namespaces.collect()
+}
+
+fn schemata() -> Vec<Row> {
+    let schemata = SCHEMAS.iter().map(|(_, name)| {
+        row!(
+            catalog_name = CATALOG,
+            schema_name = *name,
+            schema_owner = CATALOG,
+        )
+    });
+    schemata.collect()
+}
+
+fn settings() -> Vec<Row> {
+    let settings = SETTINGS.iter().map(|(name, value, kind)| {
+        row!(
+            name = *name,
+            setting = *value,
+            category = "Preset Options",
+            short_desc = "",
+            context = "internal",
+            vartype = *kind,
+            source = "default",
+            boot_val = *value,
+            reset_val = *value,
+            pending_restart = false,
+        )
+    });
+    settings.collect()
 }
 
 /// The rows that a relation has about a listed relation; `None` when it has none about relations of this kind.
-pub(super) fn listed(relation: &Relation, entry: &Entry) -> Option<RelationRows> {
+pub(super) fn listed(relation: &Relation, entry: &Entry) -> Option<Vec<Row>> {
     let (schema, name) = (entry.schema, entry.name.as_str());
     let is_view = entry.kind == "v";
-    let (columns, rows): (&'static [&'static str], Vec<Vec<Cell>>) = match relation.name {
-        "pg_class" => {
-            let natts = i64::try_from(entry.columns.len()).unwrap_or(i64::MAX);
-            (
-                &[
-                    "oid",
-                    "relname",
-                    "relnamespace",
-                    "relowner",
-                    "relam",
-                    "reltuples",
-                    "relpersistence",
-                    "relkind",
-                    "relnatts",
-                    "relispopulated",
-                    "relreplident",
-                    "relhasrules",
-                ],
-                vec![row![
-                    entry.oid,
-                    name,
-                    schema_oid(schema),
-                    OWNER,
-                    if is_view { 0 } else { HEAP },
-                    -1,
-                    "p",
-                    entry.kind,
-                    natts,
-                    true,
-                    "n",
-                    is_view
-                ]],
-            )
-        }
-        "pg_attribute" => (
-            &[
-                "attrelid",
-                "attname",
-                "atttypid",
-                "attlen",
-                "attnum",
-                "attcacheoff",
-                "atttypmod",
-                "attbyval",
-                "attalign",
-                "attstorage",
-                "attnotnull",
-                "attislocal",
-                "attstattarget",
-                "attcollation",
-            ],
-            (1..)
-                .zip(&entry.columns)
-                .map(|(number, column)| attribute(entry.oid, number, column))
-                .collect(),
-        ),
-        "columns" => (
-            INFORMATION_COLUMNS,
-            (1..)
-                .zip(&entry.columns)
-                .map(|(number, column): (i64, _)| information_column(entry, number, column))
-                .collect(),
-        ),
-        "pg_tables" if !is_view => (
-            &[
-                "schemaname",
-                "tablename",
-                "tableowner",
-                "hasindexes",
-                "hasrules",
-                "hastriggers",
-                "rowsecurity",
-            ],
-            vec![row![schema, name, CATALOG, false, false, false, false]],
-        ),
-        "pg_views" if is_view => (
-            &["schemaname", "viewname", "viewowner"],
-            vec![row![schema, name, CATALOG]],
-        ),
-        "pg_stat_all_tables" if !is_view => (
-            &["relid", "schemaname", "relname"],
-            vec![row![entry.oid, schema, name]],
-        ),
-        "pg_stat_user_tables" if schema == SCHEMA => (
-            &["relid", "schemaname", "relname"],
-            vec![row![entry.oid, schema, name]],
-        ),
-        "tables" => (
-            &[
-                "table_catalog",
-                "table_schema",
-                "table_name",
-                "table_type",
-                "is_insertable_into",
-                "is_typed",
-            ],
-            vec![row![
-                CATALOG,
-                schema,
-                name,
-                if is_view { "VIEW" } else { "BASE TABLE" },
-                "NO",
-                "NO"
-            ]],
-        ),
-        "views" if is_view => (
-            &[
-                "table_catalog",
-                "table_schema",
-                "table_name",
-                "check_option",
-                "is_updatable",
-                "is_insertable_into",
-                "is_trigger_updatable",
-                "is_trigger_deletable",
-                "is_trigger_insertable_into",
-            ],
-            vec![row![
-                CATALOG, schema, name, "NONE", "NO", "NO", "NO", "NO", "NO"
-            ]],
-        ),
+    Some(match relation.name {
+        "pg_class" => vec![class(entry)],
+        "pg_attribute" => (1..)
+            .zip(&entry.columns)
+            .map(|(number, column)| attribute(entry.oid, number, column))
+            .collect(),
+        "columns" => (1..)
+            .zip(&entry.columns)
+            .map(|(number, column)| information_column(entry, number, column))
+            .collect(),
+        "pg_tables" if !is_view => vec![row!(
+            schemaname = schema,
+            tablename = name,
+            tableowner = CATALOG,
+            hasindexes = false,
+            hasrules = false,
+            hastriggers = false,
+            rowsecurity = false,
+        )],
+        "pg_views" if is_view => vec![row!(
+            schemaname = schema,
+            viewname = name,
+            viewowner = CATALOG,
+        )],
+        "pg_stat_all_tables" if !is_view => vec![table_statistics(entry)],
+        "pg_stat_user_tables" if schema == SCHEMA => vec![table_statistics(entry)],
+        "tables" => vec![row!(
+            table_catalog = CATALOG,
+            table_schema = schema,
+            table_name = name,
+            table_type = if is_view { "VIEW" } else { "BASE TABLE" },
+            is_insertable_into = "NO",
+            is_typed = "NO",
+        )],
+        "views" if is_view => vec![information_view(entry)],
         _ => return None,
-    };
-    Some(RelationRows { columns, rows })
+    })
+}
+
+fn class(entry: &Entry) -> Row {
+    let is_view = entry.kind == "v";
+    row!(
+        oid = entry.oid,
+        relname = entry.name.as_str(),
+        relnamespace = schema_oid(entry.schema),
+        relowner = OWNER,
+        relam = if is_view { 0 } else { HEAP },
+        reltuples = -1,
+        relpersistence = "p",
+        relkind = entry.kind,
+        relnatts = i64::try_from(entry.columns.len()).unwrap_or(i64::MAX),
+        relispopulated = true,
+        relreplident = "n",
+        relhasrules = is_view,
+    )
+}
+
+fn table_statistics(entry: &Entry) -> Row {
+    row!(
+        relid = entry.oid,
+        schemaname = entry.schema,
+        relname = entry.name.as_str(),
+    )
+}
+
+fn information_view(entry: &Entry) -> Row {
+    row!(
+        table_catalog = CATALOG,
+        table_schema = entry.schema,
+        table_name = entry.name.as_str(),
+        check_option = "NONE",
+        is_updatable = "NO",
+        is_insertable_into = "NO",
+        is_trigger_updatable = "NO",
+        is_trigger_deletable = "NO",
+        is_trigger_insertable_into = "NO",
+    )
 }
 
 /// Whether a relation lists relations.
@@ -403,7 +328,7 @@ pub(super) fn own() -> impl Iterator<Item = Entry> {
     own.map(Entry::of)
 }
 
-fn attribute(oid: i64, number: i64, column: &EntryColumn) -> Vec<Cell> {
+fn attribute(oid: i64, number: i64, column: &EntryColumn) -> Row {
     let known = TYPES.iter().find(|known| known.oid == column.type_oid);
     // A list is of any length, as text is.
     let (len, by_value, align, storage) = known.map_or((-1, false, "i", "x"), |known| {
@@ -412,48 +337,25 @@ fn attribute(oid: i64, number: i64, column: &EntryColumn) -> Vec<Cell> {
     let collation = known
         .filter(|known| known.category == "S")
         .map_or(0, |_| 100);
-    row![
-        oid,
-        column.name.as_str(),
-        column.type_oid,
-        len,
-        number,
-        -1,
-        -1,
-        by_value,
-        align,
-        storage,
-        column.is_not_null,
-        true,
-        -1,
-        collation,
-    ]
+    row!(
+        attrelid = oid,
+        attname = column.name.as_str(),
+        atttypid = column.type_oid,
+        attlen = len,
+        attnum = number,
+        attcacheoff = -1,
+        atttypmod = -1,
+        attbyval = by_value,
+        attalign = align,
+        attstorage = storage,
+        attnotnull = column.is_not_null,
+        attislocal = true,
+        attstattarget = -1,
+        attcollation = collation,
+    )
 }
 
-const INFORMATION_COLUMNS: &[&str] = &[
-    "table_catalog",
-    "table_schema",
-    "table_name",
-    "column_name",
-    "ordinal_position",
-    "is_nullable",
-    "data_type",
-    "udt_catalog",
-    "udt_schema",
-    "udt_name",
-    "dtd_identifier",
-    "is_self_referencing",
-    "is_identity",
-    "identity_cycle",
-    "is_generated",
-    "is_updatable",
-    "numeric_precision",
-    "numeric_precision_radix",
-    "numeric_scale",
-    "datetime_precision",
-];
-
-fn information_column(entry: &Entry, number: i64, column: &EntryColumn) -> Vec<Cell> {
+fn information_column(entry: &Entry, number: i64, column: &EntryColumn) -> Row {
     let is_array = TYPES.iter().any(|known| known.array_oid == column.type_oid);
     let data_type = match is_array {
         true => "ARRAY".to_owned(),
@@ -475,28 +377,28 @@ fn information_column(entry: &Entry, number: i64, column: &EntryColumn) -> Vec<C
         text if text.starts_with("time") || text == "interval" => Some(6),
         _ => None,
     };
-    row![
-        CATALOG,
-        entry.schema,
-        entry.name.as_str(),
-        column.name.as_str(),
-        number,
-        if column.is_not_null { "NO" } else { "YES" },
-        data_type,
-        CATALOG,
-        "pg_catalog",
-        type_name(column.type_oid),
-        number.to_string(),
-        "NO",
-        "NO",
-        "NO",
-        "NEVER",
-        "NO",
-        precision,
-        radix,
-        scale,
-        fraction,
-    ]
+    row!(
+        table_catalog = CATALOG,
+        table_schema = entry.schema,
+        table_name = entry.name.as_str(),
+        column_name = column.name.as_str(),
+        ordinal_position = number,
+        is_nullable = if column.is_not_null { "NO" } else { "YES" },
+        data_type = data_type,
+        udt_catalog = CATALOG,
+        udt_schema = "pg_catalog",
+        udt_name = type_name(column.type_oid),
+        dtd_identifier = number.to_string(),
+        is_self_referencing = "NO",
+        is_identity = "NO",
+        identity_cycle = "NO",
+        is_generated = "NEVER",
+        is_updatable = "NO",
+        numeric_precision = precision,
+        numeric_precision_radix = radix,
+        numeric_scale = scale,
+        datetime_precision = fraction,
+    )
 }
 
 /// The name of a type in `pg_type`.
@@ -512,35 +414,7 @@ fn type_name(oid: i64) -> String {
     String::new()
 }
 
-const TYPE_COLUMNS: &[&str] = &[
-    "oid",
-    "typname",
-    "typnamespace",
-    "typowner",
-    "typlen",
-    "typbyval",
-    "typtype",
-    "typcategory",
-    "typispreferred",
-    "typisdefined",
-    "typdelim",
-    "typsubscript",
-    "typelem",
-    "typarray",
-    "typinput",
-    "typoutput",
-    "typreceive",
-    "typsend",
-    "typmodin",
-    "typmodout",
-    "typanalyze",
-    "typalign",
-    "typstorage",
-    "typtypmod",
-    "typcollation",
-];
-
-fn types() -> Vec<Vec<Cell>> {
+fn types() -> Vec<Row> {
     let send_function = |receive: &str| {
         receive
             .strip_suffix("recv")
@@ -553,33 +427,33 @@ fn types() -> Vec<Vec<Cell>> {
     };
     let own = TYPES.iter().map(|known| {
         let collation = if known.category == "S" { 100 } else { 0 };
-        row![
-            known.oid,
-            known.name,
-            PG_CATALOG,
-            OWNER,
-            known.len,
-            known.is_by_value,
-            known.kind,
-            known.category,
-            known.is_preferred,
-            true,
-            ",",
-            "-",
-            known.element_oid,
-            known.array_oid,
-            known.input,
-            output_function(known.input),
-            known.receive,
-            send_function(known.receive),
-            "-",
-            "-",
-            "-",
-            known.align,
-            known.storage,
-            -1,
-            collation,
-        ]
+        row!(
+            oid = known.oid,
+            typname = known.name,
+            typnamespace = PG_CATALOG,
+            typowner = OWNER,
+            typlen = known.len,
+            typbyval = known.is_by_value,
+            typtype = known.kind,
+            typcategory = known.category,
+            typispreferred = known.is_preferred,
+            typisdefined = true,
+            typdelim = ",",
+            typsubscript = "-",
+            typelem = known.element_oid,
+            typarray = known.array_oid,
+            typinput = known.input,
+            typoutput = output_function(known.input),
+            typreceive = known.receive,
+            typsend = send_function(known.receive),
+            typmodin = "-",
+            typmodout = "-",
+            typanalyze = "-",
+            typalign = known.align,
+            typstorage = known.storage,
+            typtypmod = -1,
+            typcollation = collation,
+        )
     });
     let arrays = TYPES
         .iter()
@@ -587,38 +461,38 @@ fn types() -> Vec<Vec<Cell>> {
         .map(|known| {
             let align = if known.align == "d" { "d" } else { "i" };
             let collation = if known.category == "S" { 100 } else { 0 };
-            row![
-                known.array_oid,
-                format!("_{}", known.name),
-                PG_CATALOG,
-                OWNER,
-                -1,
-                false,
-                "b",
-                "A",
-                false,
-                true,
-                ",",
-                "array_subscript_handler",
-                known.oid,
-                0,
-                "array_in",
-                "array_out",
-                "array_recv",
-                "array_send",
-                "-",
-                "-",
-                "array_typanalyze",
-                align,
-                "x",
-                -1,
-                collation,
-            ]
+            row!(
+                oid = known.array_oid,
+                typname = format!("_{}", known.name),
+                typnamespace = PG_CATALOG,
+                typowner = OWNER,
+                typlen = -1,
+                typbyval = false,
+                typtype = "b",
+                typcategory = "A",
+                typispreferred = false,
+                typisdefined = true,
+                typdelim = ",",
+                typsubscript = "array_subscript_handler",
+                typelem = known.oid,
+                typarray = 0,
+                typinput = "array_in",
+                typoutput = "array_out",
+                typreceive = "array_recv",
+                typsend = "array_send",
+                typmodin = "-",
+                typmodout = "-",
+                typanalyze = "array_typanalyze",
+                typalign = align,
+                typstorage = "x",
+                typtypmod = -1,
+                typcollation = collation,
+            )
         });
     own.chain(arrays).collect()
 }
 
-fn ranges() -> Vec<Vec<Cell>> {
+fn ranges() -> Vec<Row> {
     let ranges = TYPES.iter().filter_map(|known| {
         let kind = u32::try_from(known.oid).ok().and_then(Type::from_oid)?;
         let Kind::Range(of) = kind.kind() else {
@@ -626,7 +500,11 @@ fn ranges() -> Vec<Vec<Cell>> {
         };
         let several = known.name.replace("range", "multirange");
         let several = TYPES.iter().find(|known| known.name == several)?;
-        Some(row![known.oid, i64::from(of.oid()), several.oid])
+        Some(row!(
+            rngtypid = known.oid,
+            rngsubtype = i64::from(of.oid()),
+            rngmultitypid = several.oid,
+        ))
     });
     ranges.collect()
 }
@@ -634,22 +512,24 @@ fn ranges() -> Vec<Vec<Cell>> {
 /// A batch of rows with these columns of a relation.
 pub(super) fn batch(
     relation: &Relation,
-    rows: &RelationRows,
+    rows: &[Row],
     projection: &[usize],
 ) -> Result<RecordBatch, ArrowError> {
     let schema = std::sync::Arc::new(relation.arrow.project(projection)?);
     let columns = schema.fields().iter().map(|field| {
-        let place = rows.columns.iter().position(|name| name == field.name());
+        // All rows of a relation name the same columns.
+        let place = rows
+            .first()
+            .and_then(|row| row.iter().position(|(name, _)| name == field.name()));
         let default = cell::default(field.data_type(), field.is_nullable());
-        let cells = rows.rows.iter().map(|row| {
-            let cell = place.and_then(|place| row.get(place));
-            cell.unwrap_or(&default).clone()
+        let cells = rows.iter().map(|row| {
+            let named = place.and_then(|place| row.get(place));
+            named.map_or(&default, |(_, cell)| cell).clone()
         });
         cell::array(field.data_type(), &cells.collect::<Vec<_>>())
     });
     let columns = columns.collect();
-    let options =
-        arrow::record_batch::RecordBatchOptions::new().with_row_count(Some(rows.rows.len()));
+    let options = arrow::record_batch::RecordBatchOptions::new().with_row_count(Some(rows.len()));
     RecordBatch::try_new_with_options(schema, columns, &options)
 }
 
@@ -677,7 +557,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_has_a_value_for_each_column_and_the_relation_has_the_columns() {
+    fn all_rows_of_a_relation_name_the_same_columns_and_the_relation_has_them() {
         let entry = Entry {
             oid: 1,
             schema: SCHEMA,
@@ -697,7 +577,7 @@ mod tests {
             };
             let of_kinds = [listed(relation, &entry), listed(relation, &view)];
             let of_kinds = of_kinds.into_iter().flatten().filter(|_| lists(relation));
-            let all: Vec<RelationRows> = fixed(relation).into_iter().chain(of_kinds).collect();
+            let all: Vec<Vec<Row>> = fixed(relation).into_iter().chain(of_kinds).collect();
             assert_eq!(
                 !all.is_empty(),
                 filled.contains(&relation.name),
@@ -705,18 +585,20 @@ mod tests {
                 relation.name
             );
             for rows in all {
-                for name in rows.columns {
+                let columns = |row: &Row| row.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+                let named = columns(&rows[0]);
+                for name in &named {
                     let has = relation.columns.iter().any(|column| column.name == *name);
                     assert!(has, "{}.{name}", relation.name);
                 }
                 assert!(
-                    rows.rows.iter().all(|row| row.len() == rows.columns.len()),
+                    rows.iter().all(|row| columns(row) == named),
                     "{}",
                     relation.name
                 );
                 let projection: Vec<usize> = (0..relation.columns.len()).collect();
                 let batch = batch(relation, &rows, &projection).unwrap();
-                assert_eq!(batch.num_rows(), rows.rows.len(), "{}", relation.name);
+                assert_eq!(batch.num_rows(), rows.len(), "{}", relation.name);
             }
         }
     }
