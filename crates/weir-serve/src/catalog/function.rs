@@ -21,42 +21,87 @@ use crate::files::{CATALOG, SCHEMA};
 /// The body of a function: the value for a row of arguments, each as text.
 type Body = fn(&Catalog, &[Option<&str>]) -> Result<Cell>;
 
+/// A function of the catalog: its name, the type of its values and its body.
+struct Definition {
+    name: &'static str,
+    kind: DataType,
+    body: Body,
+}
+
+fn define(name: &'static str, kind: DataType, body: Body) -> Definition {
+    Definition { name, kind, body }
+}
+
 /// The functions, by their names, with the types of their values.
 pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
-    let names = || DataType::new_list(DataType::Utf8, true);
-    let one = |name: &str, kind: DataType, body: Body| function(catalog, name, kind, body);
+    let groups = [
+        session(),
+        formatting(),
+        sizes(),
+        lookups(),
+        casts_to_numbers(),
+        casts_to_names(),
+        privileges(),
+        constants(),
+    ];
+    let functions = groups.into_iter().flatten();
+    let functions = functions.map(|one| function(catalog, one.name, one.kind, one.body));
+    functions.chain([json::build_object()]).collect()
+}
+
+fn text_list() -> DataType {
+    DataType::new_list(DataType::Utf8, true)
+}
+
+/// Functions of the session and of the server.
+fn session() -> Vec<Definition> {
     let mut all = vec![
-        one(
+        define(
             "current_database",
             DataType::Utf8,
             |_, _| Ok(CATALOG.into()),
         ),
-        one("current_role", DataType::Utf8, |_, _| Ok(CATALOG.into())),
-        one("current_schema", DataType::Utf8, |_, _| Ok(SCHEMA.into())),
-        one("current_schemas", names(), |_, arguments| {
+        define("current_role", DataType::Utf8, |_, _| Ok(CATALOG.into())),
+        define("current_schema", DataType::Utf8, |_, _| Ok(SCHEMA.into())),
+        define("current_schemas", text_list(), |_, arguments| {
             let with_own = arguments.first() == Some(&Some("true"));
             let own = with_own.then(|| "pg_catalog".to_owned());
             Ok(Cell::Texts(
                 own.into_iter().chain([SCHEMA.to_owned()]).collect(),
             ))
         }),
-        one("current_setting", DataType::Utf8, |_, arguments| {
+        define("current_setting", DataType::Utf8, |_, arguments| {
             // The setting jit is off, which asyncpg reads, and so is any unknown one.
             Ok(text(arguments, 0)
                 .map(|name| setting(name).unwrap_or("off"))
                 .into())
         }),
         // A setting that a client has asked for may be set again, which has no effect.
-        one("set_config", DataType::Utf8, |_, arguments| {
+        define("set_config", DataType::Utf8, |_, arguments| {
             Ok(text(arguments, 1).into())
         }),
-        one("format_type", DataType::Utf8, |_, arguments| {
+        define("pg_backend_pid", DataType::Int32, |_, _| {
+            Ok(i64::from(std::process::id()).into())
+        }),
+        define("version", DataType::Utf8, |_, _| {
+            Ok(format!("PostgreSQL {VERSION}").into())
+        }),
+    ];
+    let users = ["current_user", "session_user", "user"];
+    all.extend(users.map(|name| define(name, DataType::Utf8, |_, _| Ok(CATALOG.into()))));
+    all
+}
+
+/// Functions that read or write values as text.
+fn formatting() -> Vec<Definition> {
+    vec![
+        define("format_type", DataType::Utf8, |_, arguments| {
             let modifier = number(arguments, 1).unwrap_or(-1);
             Ok(number(arguments, 0)
                 .map(|oid| format_type(oid, modifier))
                 .into())
         }),
-        one("parse_ident", names(), |_, arguments| {
+        define("parse_ident", text_list(), |_, arguments| {
             let Some(name) = text(arguments, 0) else {
                 return Ok(Cell::Null);
             };
@@ -65,21 +110,57 @@ pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
                 .ok_or_else(|| plan(format!("string is not a valid identifier: \"{name}\"")))?;
             Ok(Cell::Texts(parts))
         }),
-        one("pg_backend_pid", DataType::Int32, |_, _| {
-            Ok(i64::from(std::process::id()).into())
-        }),
-        one("pg_char_to_encoding", DataType::Int32, |_, _| {
+        define("pg_char_to_encoding", DataType::Int32, |_, _| {
             Ok(UTF8.into())
         }),
-        one("pg_database_size", DataType::Int64, |catalog, _| {
-            Ok(catalog.bytes().into())
-        }),
-        one("pg_encoding_to_char", DataType::Utf8, |_, arguments| {
+        define("pg_encoding_to_char", DataType::Utf8, |_, arguments| {
             Ok(number(arguments, 0)
                 .map(|number| if number == UTF8 { "UTF8" } else { "" })
                 .into())
         }),
-        one("pg_get_userbyid", DataType::Utf8, |_, arguments| {
+        define("pg_size_pretty", DataType::Utf8, |_, arguments| {
+            Ok(number(arguments, 0).map(size_pretty).into())
+        }),
+        define("quote_ident", DataType::Utf8, |_, arguments| {
+            Ok(text(arguments, 0).map(quote_ident).into())
+        }),
+        define("quote_literal", DataType::Utf8, |_, arguments| {
+            Ok(text(arguments, 0).map(weir_engine::quote_literal).into())
+        }),
+        // The function that replaces a pattern with another escape character than the backslash.
+        define("like_pattern", DataType::Utf8, |_, arguments| {
+            match (text(arguments, 0), text(arguments, 1)) {
+                (Some(pattern), Some(escape)) => Ok(like_pattern(pattern, escape)?.into()),
+                _ => Ok(Cell::Null),
+            }
+        }),
+    ]
+}
+
+/// The sizes of captures in bytes.
+fn sizes() -> Vec<Definition> {
+    let mut all = vec![define("pg_database_size", DataType::Int64, |catalog, _| {
+        Ok(catalog.bytes().into())
+    })];
+    let relations = [
+        "pg_relation_size",
+        "pg_table_size",
+        "pg_total_relation_size",
+    ];
+    all.extend(relations.map(|name| {
+        define(name, DataType::Int64, |catalog, arguments| {
+            Ok(text(arguments, 0)
+                .and_then(|relation| catalog.bytes_of(relation))
+                .into())
+        })
+    }));
+    all
+}
+
+/// The names and numbers of objects; NULL for an object that does not exist.
+fn lookups() -> Vec<Definition> {
+    vec![
+        define("pg_get_userbyid", DataType::Utf8, |_, arguments| {
             Ok(number(arguments, 0)
                 .map(|oid| match oid {
                     OWNER => CATALOG.to_owned(),
@@ -87,34 +168,44 @@ pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
                 })
                 .into())
         }),
-        one("pg_size_pretty", DataType::Utf8, |_, arguments| {
-            Ok(number(arguments, 0).map(size_pretty).into())
-        }),
-        one("quote_ident", DataType::Utf8, |_, arguments| {
-            Ok(text(arguments, 0).map(quote_ident).into())
-        }),
-        one("quote_literal", DataType::Utf8, |_, arguments| {
-            Ok(text(arguments, 0).map(weir_engine::quote_literal).into())
-        }),
-        one("to_regclass", DataType::Int64, |catalog, arguments| {
+        define("to_regclass", DataType::Int64, |catalog, arguments| {
             Ok(text(arguments, 0)
                 .and_then(|name| catalog.oid_of(name))
                 .into())
         }),
-        one("to_regtype", DataType::Int64, |_, arguments| {
+        define("to_regtype", DataType::Int64, |_, arguments| {
             Ok(text(arguments, 0).and_then(type_oid).into())
         }),
-        one("to_regnamespace", DataType::Int64, |_, arguments| {
+        define("to_regnamespace", DataType::Int64, |_, arguments| {
             Ok(text(arguments, 0).and_then(schema_oid).into())
         }),
-        one("version", DataType::Utf8, |_, _| {
-            Ok(format!("PostgreSQL {VERSION}").into())
-        }),
-        // The functions that replace casts such as `x::regclass`.
-        one("regclass_oid", DataType::Int64, |catalog, arguments| {
+    ]
+}
+
+/// The functions that replace casts such as `x::regclass` to a number.
+fn casts_to_numbers() -> Vec<Definition> {
+    vec![
+        define("regclass_oid", DataType::Int64, |catalog, arguments| {
             named(text(arguments, 0), "relation", |name| catalog.oid_of(name))
         }),
-        one("regclass_name", DataType::Utf8, |catalog, arguments| {
+        define("regtype_oid", DataType::Int64, |_, arguments| {
+            named(text(arguments, 0), "type", type_oid)
+        }),
+        define("regnamespace_oid", DataType::Int64, |_, arguments| {
+            named(text(arguments, 0), "schema", schema_oid)
+        }),
+        define("regrole_oid", DataType::Int64, |_, arguments| {
+            named(text(arguments, 0), "role", |name| {
+                name.parse().ok().or((name == CATALOG).then_some(OWNER))
+            })
+        }),
+    ]
+}
+
+/// The functions that replace casts such as `x::regclass` to a name.
+fn casts_to_names() -> Vec<Definition> {
+    vec![
+        define("regclass_name", DataType::Utf8, |catalog, arguments| {
             Ok(number(arguments, 0)
                 .map(|oid| match catalog.relation_of(oid) {
                     Some((_, name)) => quote_ident(&name),
@@ -122,16 +213,10 @@ pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
                 })
                 .into())
         }),
-        one("regtype_oid", DataType::Int64, |_, arguments| {
-            named(text(arguments, 0), "type", type_oid)
-        }),
-        one("regtype_name", DataType::Utf8, |_, arguments| {
+        define("regtype_name", DataType::Utf8, |_, arguments| {
             Ok(number(arguments, 0).map(|oid| format_type(oid, -1)).into())
         }),
-        one("regnamespace_oid", DataType::Int64, |_, arguments| {
-            named(text(arguments, 0), "schema", schema_oid)
-        }),
-        one("regnamespace_name", DataType::Utf8, |_, arguments| {
+        define("regnamespace_name", DataType::Utf8, |_, arguments| {
             Ok(number(arguments, 0)
                 .map(|oid| {
                     let known = SCHEMAS.iter().find(|(known, _)| *known == oid);
@@ -139,12 +224,7 @@ pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
                 })
                 .into())
         }),
-        one("regrole_oid", DataType::Int64, |_, arguments| {
-            named(text(arguments, 0), "role", |name| {
-                name.parse().ok().or((name == CATALOG).then_some(OWNER))
-            })
-        }),
-        one("regrole_name", DataType::Utf8, |_, arguments| {
+        define("regrole_name", DataType::Utf8, |_, arguments| {
             Ok(number(arguments, 0)
                 .map(|oid| {
                     if oid == OWNER {
@@ -155,49 +235,36 @@ pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
                 })
                 .into())
         }),
-        // The function that replaces a pattern with another escape character than the backslash.
-        one("like_pattern", DataType::Utf8, |_, arguments| {
-            match (text(arguments, 0), text(arguments, 1)) {
-                (Some(pattern), Some(escape)) => Ok(like_pattern(pattern, escape)?.into()),
-                _ => Ok(Cell::Null),
-            }
-        }),
         // A function has its name here, and no number.
-        one("regproc_name", DataType::Utf8, |_, arguments| {
+        define("regproc_name", DataType::Utf8, |_, arguments| {
             Ok(text(arguments, 0)
                 .map(|name| name.strip_prefix("pg_catalog.").unwrap_or(name))
                 .into())
         }),
-    ];
-    all.push(json::build_object());
-    for name in ["current_user", "session_user", "user"] {
-        all.push(one(name, DataType::Utf8, |_, _| Ok(CATALOG.into())));
-    }
-    for name in [
-        "pg_relation_size",
-        "pg_table_size",
-        "pg_total_relation_size",
-    ] {
-        all.push(one(name, DataType::Int64, |catalog, arguments| {
-            Ok(text(arguments, 0)
-                .and_then(|relation| catalog.bytes_of(relation))
-                .into())
-        }));
-    }
-    // The privileges stand last: what is there may be read.
-    for name in PRIVILEGES {
-        all.push(one(name, DataType::Boolean, |_, arguments| {
-            let Some(Some(asked)) = arguments.last() else {
+    ]
+}
+
+/// The privileges, which are the last argument of these functions: existing objects may be read.
+fn privileges() -> Vec<Definition> {
+    let privileges = PRIVILEGES.iter().map(|name| {
+        define(name, DataType::Boolean, |_, arguments| {
+            let Some(Some(privileges)) = arguments.last() else {
                 return Ok(Cell::Null);
             };
-            let of_readers = |asked: &str| {
-                let asked = asked.trim().to_ascii_uppercase();
-                ["SELECT", "USAGE", "CONNECT", "EXECUTE", "MEMBER", "SET"].contains(&asked.as_str())
+            let is_of_readers = |privilege: &str| {
+                let privilege = privilege.trim().to_ascii_uppercase();
+                ["SELECT", "USAGE", "CONNECT", "EXECUTE", "MEMBER", "SET"]
+                    .contains(&privilege.as_str())
             };
-            Ok(asked.split(',').any(of_readers).into())
-        }));
-    }
-    let kinds: [(&[&str], DataType, Body); 6] = [
+            Ok(privileges.split(',').any(is_of_readers).into())
+        })
+    });
+    privileges.collect()
+}
+
+/// The functions that have one value for all arguments.
+fn constants() -> Vec<Definition> {
+    let kinds: [(&[&'static str], DataType, Body); 6] = [
         (TRUE, DataType::Boolean, |_, _| Ok(true.into())),
         (FALSE, DataType::Boolean, |_, _| Ok(false.into())),
         (UNKNOWN, DataType::Utf8, |_, _| Ok(Cell::Null)),
@@ -205,8 +272,9 @@ pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
         (ZERO, DataType::Int64, |_, _| Ok(0.into())),
         (ENCODING, DataType::Utf8, |_, _| Ok("UTF8".into())),
     ];
+    let mut all = Vec::new();
     for (names, kind, body) in kinds {
-        all.extend(names.iter().map(|name| one(name, kind.clone(), body)));
+        all.extend(names.iter().map(|name| define(name, kind.clone(), body)));
     }
     all
 }
