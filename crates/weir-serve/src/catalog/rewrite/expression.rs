@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    Array, ArrayElemTypeDef, BinaryOperator, CaseWhen, CastKind, DataType, Expr, FunctionArg,
-    FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName, Query, Value,
-    VisitorMut,
+    Array, ArrayElemTypeDef, BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function,
+    FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName,
+    Query, Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -109,61 +109,68 @@ fn instead(expr: &mut Expr) -> Option<Expr> {
         Expr::Cast {
             expr, data_type, ..
         } => of_cast(expr, data_type),
-        Expr::Function(function) => {
-            let mut parts = plain_parts(&function.name)?;
-            let name = parts.pop()?;
-            if let FunctionArguments::List(list) = &mut function.args {
-                list.args.iter_mut().for_each(|argument| {
-                    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument {
-                        by_number(expr);
-                    }
-                });
-            }
-            match name.as_str() {
-                "array_lower" | "array_upper" => {
-                    let FunctionArguments::List(list) = &function.args else {
-                        return None;
-                    };
-                    let FunctionArg::Unnamed(list) = list.args.first()? else {
-                        return None;
-                    };
-                    let upper = length(list.clone());
-                    return Some(match name.as_str() {
-                        "array_upper" => upper,
-                        // Lists begin with 1, and those without elements nowhere.
-                        _ => Expr::Case {
-                            case_token: AttachedToken::empty(),
-                            end_token: AttachedToken::empty(),
-                            operand: None,
-                            conditions: vec![CaseWhen {
-                                condition: Expr::BinaryOp {
-                                    left: Box::new(upper),
-                                    op: BinaryOperator::Gt,
-                                    right: Box::new(number(0)),
-                                },
-                                result: number(1),
-                            }],
-                            else_result: None,
-                        },
-                    });
-                }
-                "current_catalog" => return Some(call("current_database", Vec::new())),
-                _ => {}
-            }
-            if parts.last().is_some_and(|schema| is_schema(schema)) {
-                function.name = ObjectName::from(vec![Ident::new(name.as_str())]);
-            }
-            if function.args == FunctionArguments::None && function::is_known(&name) {
-                function.args = FunctionArguments::List(FunctionArgumentList {
-                    duplicate_treatment: None,
-                    args: Vec::new(),
-                    clauses: Vec::new(),
-                });
-            }
-            None
-        }
+        Expr::Function(function) => of_function(function),
         _ => None,
     }
+}
+
+/// A call without the schema of the catalog, with arguments where PostgreSQL needs none, or what stands for a function that
+/// DataFusion does not have.
+fn of_function(function: &mut Function) -> Option<Expr> {
+    let mut parts = plain_parts(&function.name)?;
+    let name = parts.pop()?;
+    if let FunctionArguments::List(list) = &mut function.args {
+        list.args.iter_mut().for_each(|argument| {
+            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument {
+                by_number(expr);
+            }
+        });
+    }
+    match name.as_str() {
+        "array_lower" | "array_upper" => return array_bound(&name, &function.args),
+        "current_catalog" => return Some(call("current_database", Vec::new())),
+        _ => {}
+    }
+    if parts.last().is_some_and(|schema| is_schema(schema)) {
+        function.name = ObjectName::from(vec![Ident::new(name.as_str())]);
+    }
+    if function.args == FunctionArguments::None && function::is_known(&name) {
+        function.args = FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: Vec::new(),
+            clauses: Vec::new(),
+        });
+    }
+    None
+}
+
+/// The first or the last index of a list.
+fn array_bound(name: &str, arguments: &FunctionArguments) -> Option<Expr> {
+    let FunctionArguments::List(list) = arguments else {
+        return None;
+    };
+    let FunctionArg::Unnamed(list) = list.args.first()? else {
+        return None;
+    };
+    let upper = length(list.clone());
+    Some(match name {
+        "array_upper" => upper,
+        // Lists begin with 1, and those without elements nowhere.
+        _ => Expr::Case {
+            case_token: AttachedToken::empty(),
+            end_token: AttachedToken::empty(),
+            operand: None,
+            conditions: vec![CaseWhen {
+                condition: Expr::BinaryOp {
+                    left: Box::new(upper),
+                    op: BinaryOperator::Gt,
+                    right: Box::new(number(0)),
+                },
+                result: number(1),
+            }],
+            else_result: None,
+        },
+    })
 }
 
 /// The value of a system column of a row of PostgreSQL.
