@@ -138,7 +138,7 @@ impl PgConnection {
                         let mut notices = notices.lock().unwrap_or_else(PoisonError::into_inner);
                         notices.extend(report.damage);
                         notices.extend(report.notes);
-                        notices.extend(encoder.told());
+                        notices.extend(encoder.truncation_notice());
                         None
                     }
                     Err(failure) => Some((stream::iter(vec![Err(refused(&failure))]), None)),
