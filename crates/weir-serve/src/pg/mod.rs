@@ -12,6 +12,7 @@ mod route;
 mod setting;
 mod startup;
 
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use bytes::BytesMut;
 use futures::{FutureExt, SinkExt, StreamExt};
 use pgwire::api::cancel::{CancelHandler, DefaultCancelHandler};
 use pgwire::api::{ClientInfo, NoopHandler, PgWireConnectionState};
-use pgwire::error::{ErrorInfo, PgWireError};
+use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 use pgwire::tokio::server::{
     MaybeTls, PgWireMessageServerCodec, negotiate_tls, process_error, process_message,
@@ -105,48 +106,25 @@ impl PgProtocol {
             return refuse(socket, "XX000", "an engine cannot be created").await;
         };
         let session = session.of_connection(pending.activity());
-        let handler = Arc::new(PgConnection::new(Arc::new(session)));
-        let startup = Arc::new(Startup::new(&self.welcome));
-        let cancel = Arc::new(self.cancels());
-        let mut ending = self.shared.ending.clone();
+        let handlers = Handlers {
+            connection: Arc::new(PgConnection::new(Arc::new(session))),
+            startup: Arc::new(Startup::new(&self.welcome)),
+            cancel: Arc::new(self.cancels()),
+        };
         let deadline = tokio::time::Instant::now() + STARTUP_MAX;
         let mut is_begun = false;
         loop {
-            let message = tokio::select! {
-                message = socket.next() => message,
-                () = tokio::time::sleep_until(deadline), if !is_begun => return Ok(()),
-                () = ending.wait_for(|ending| *ending).map(drop) => {
-                    let (code, message) = match is_begun {
-                        true => ("57P01", Failure::ENDING),
-                        false => ("57P03", "the database system is shutting down"),
-                    };
-                    return refuse(socket, code, message).await;
-                }
-                why = pending.activity().closed() => {
-                    let (code, message) = match why {
-                        CloseReason::ConnectionLimit => ("57P05", IDLE),
-                        _ => ("54000", ROWS_WAIT),
-                    };
-                    return refuse(socket, code, message).await;
-                }
-            };
-            let message = match message {
-                Some(Ok(message)) => message,
-                Some(Err(PgWireError::IoError(_))) | None => return Ok(()),
-                Some(Err(error)) => {
-                    let message = format!("invalid message format: {error}");
-                    return refuse(socket, "08P01", &message).await;
-                }
-            };
-            match message {
-                PgWireFrontendMessage::Terminate(_) => return Ok(()),
+            let deadline = (!is_begun).then_some(deadline);
+            let message = match self.next_message(socket, pending, deadline).await {
+                Ok(Some(PgWireFrontendMessage::Terminate(_)) | None) => return Ok(()),
                 // Clients cancel without TLS and without a password: the key is what they know.
-                PgWireFrontendMessage::CancelRequest(request) => {
-                    cancel.on_cancel_request(request).await;
+                Ok(Some(PgWireFrontendMessage::CancelRequest(request))) => {
+                    handlers.cancel.on_cancel_request(request).await;
                     return Ok(());
                 }
-                _ => {}
-            }
+                Ok(Some(message)) => message,
+                Err((code, message)) => return refuse(socket, code, &message).await,
+            };
             if self.tls.is_some() && !socket.is_secure() {
                 let message = "this server requires TLS: sslmode=require";
                 return refuse(socket, "28000", message).await;
@@ -156,54 +134,18 @@ impl PgProtocol {
                 give_back(socket);
                 socket.get_mut().release();
             }
-            let done = {
-                let processed = process_message(
-                    message,
-                    socket,
-                    Arc::clone(&startup),
-                    Arc::clone(&handler),
-                    Arc::clone(&handler),
-                    Arc::new(NoopHandler),
-                    Arc::clone(&cancel),
-                );
-                let grace = self.shared.options.limits.grace;
-                let mut ending = self.shared.ending.clone();
-                let over = async {
-                    let _ = ending.wait_for(|ending| *ending).await;
-                    tokio::time::sleep(grace).await;
-                };
-                // A panic of pgwire on a malformed message ends this connection only.
-                let processed = AssertUnwindSafe(processed).catch_unwind();
-                let processed = processed.map(|done| {
-                    done.unwrap_or_else(|_| {
-                        let failure = Failure::new(FailureKind::Run, "invalid message format");
-                        Err(handler::refusal("FATAL", &failure, None))
-                    })
-                });
-                tokio::select! {
-                    done = processed => done,
-                    () = has_gone(watched) => return Ok(()),
-                    () = over => Err(handler::refusal(
-                        "FATAL",
-                        &Failure::new(FailureKind::Ending, Failure::ENDING),
-                        None,
-                    )),
-                }
-            };
-            if let Err(error) = done {
-                if let PgWireError::IoError(error) = error {
-                    return Err(error);
-                }
-                let info: ErrorInfo = error.into();
-                let is_fatal = info.is_fatal() || !is_begun;
-                process_error(
-                    socket,
-                    PgWireError::UserError(Box::new(info)),
-                    waits_for_sync,
-                )
-                .await?;
-                if is_fatal {
-                    return socket.close().await.map_err(std::io::Error::other);
+            match self.process(message, socket, watched, &handlers).await {
+                None => return Ok(()),
+                Some(Ok(())) => {}
+                Some(Err(PgWireError::IoError(error))) => return Err(error),
+                Some(Err(error)) => {
+                    let info: ErrorInfo = error.into();
+                    let is_fatal = info.is_fatal() || !is_begun;
+                    let error = PgWireError::UserError(Box::new(info));
+                    process_error(socket, error, waits_for_sync).await?;
+                    if is_fatal {
+                        return socket.close().await.map_err(std::io::Error::other);
+                    }
                 }
             }
             give_back(socket);
@@ -214,6 +156,97 @@ impl PgProtocol {
             }
         }
     }
+
+    /// The next message; `None` when the client is gone, or has not started a session by the deadline.
+    ///
+    /// # Errors
+    /// The SQLSTATE and the message with which the server ends the connection.
+    async fn next_message(
+        &self,
+        socket: &mut Socket,
+        pending: &Pending,
+        startup_deadline: Option<tokio::time::Instant>,
+    ) -> Result<Option<PgWireFrontendMessage>, (&'static str, Cow<'static, str>)> {
+        let mut ending = self.shared.ending.clone();
+        let startup_is_over = async {
+            match startup_deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        let message = tokio::select! {
+            message = socket.next() => message,
+            () = startup_is_over => return Ok(None),
+            () = ending.wait_for(|ending| *ending).map(drop) => {
+                let (code, message) = match startup_deadline {
+                    None => ("57P01", Failure::ENDING),
+                    Some(_) => ("57P03", "the database system is shutting down"),
+                };
+                return Err((code, message.into()));
+            }
+            reason = pending.activity().closed() => {
+                let (code, message) = match reason {
+                    CloseReason::ConnectionLimit => ("57P05", IDLE),
+                    _ => ("54000", ROWS_WAIT),
+                };
+                return Err((code, message.into()));
+            }
+        };
+        match message {
+            Some(Ok(message)) => Ok(Some(message)),
+            Some(Err(PgWireError::IoError(_))) | None => Ok(None),
+            Some(Err(error)) => Err(("08P01", format!("invalid message format: {error}").into())),
+        }
+    }
+
+    /// Processes a message; `None` when the client is gone.
+    async fn process(
+        &self,
+        message: PgWireFrontendMessage,
+        socket: &mut Socket,
+        watched: &TcpStream,
+        handlers: &Handlers,
+    ) -> Option<PgWireResult<()>> {
+        let processed = process_message(
+            message,
+            socket,
+            Arc::clone(&handlers.startup),
+            Arc::clone(&handlers.connection),
+            Arc::clone(&handlers.connection),
+            Arc::new(NoopHandler),
+            Arc::clone(&handlers.cancel),
+        );
+        let grace = self.shared.options.limits.grace;
+        let mut ending = self.shared.ending.clone();
+        let over = async {
+            let _ = ending.wait_for(|ending| *ending).await;
+            tokio::time::sleep(grace).await;
+        };
+        // A panic of pgwire on a malformed message ends this connection only.
+        let processed = AssertUnwindSafe(processed).catch_unwind();
+        let processed = processed.map(|done| {
+            done.unwrap_or_else(|_| {
+                let failure = Failure::new(FailureKind::Run, "invalid message format");
+                Err(handler::refusal("FATAL", &failure, None))
+            })
+        });
+        tokio::select! {
+            done = processed => Some(done),
+            () = has_gone(watched) => None,
+            () = over => Some(Err(handler::refusal(
+                "FATAL",
+                &Failure::new(FailureKind::Ending, Failure::ENDING),
+                None,
+            ))),
+        }
+    }
+}
+
+/// The handlers of the messages of a connection.
+struct Handlers {
+    connection: Arc<PgConnection>,
+    startup: Arc<Startup>,
+    cancel: Arc<DefaultCancelHandler>,
 }
 
 impl crate::listener::Protocol for PgProtocol {
