@@ -312,93 +312,8 @@ impl Metrics {
     pub(crate) fn text(&self, pool: Option<&Arc<Pool>>) -> String {
         use std::fmt::Write as _;
         let mut text = String::new();
-        let processes = AtomicU64::new(pool.map_or(0, |pool| pool.processes() as u64));
-        let none = AtomicU64::new(0);
-        let lost = pool.map_or(&none, |pool| &pool.lost);
-        let here = self.panics.load(Ordering::Relaxed);
-        let in_processes = pool.map_or(0, |pool| pool.panics.load(Ordering::Relaxed));
-        let panics = AtomicU64::new(here + in_processes);
-        for (name, kind, help, counter) in [
-            (
-                "connections_total",
-                "counter",
-                "Connections that were opened",
-                &self.connections,
-            ),
-            (
-                "connections_open",
-                "gauge",
-                "Connections that are open",
-                &self.connections_open,
-            ),
-            (
-                "connections_refused_total",
-                "counter",
-                "Connections beyond the limit",
-                &self.connections_refused,
-            ),
-            (
-                "queries_total",
-                "counter",
-                "Statements that were started",
-                &self.queries,
-            ),
-            (
-                "queries_running",
-                "gauge",
-                "Statements that are running",
-                &self.queries_running,
-            ),
-            (
-                "queries_failed_total",
-                "counter",
-                "Statements that failed",
-                &self.queries_failed,
-            ),
-            (
-                "queries_cancelled_total",
-                "counter",
-                "Statements that were cancelled, or whose clients left",
-                &self.queries_cancelled,
-            ),
-            (
-                "panics_total",
-                "counter",
-                "Statements that an internal error ended",
-                &panics,
-            ),
-            (
-                "processes",
-                "gauge",
-                "Processes that run statements or wait for some",
-                &processes,
-            ),
-            (
-                "processes_lost_total",
-                "counter",
-                "Processes that ended, or were killed, before their statements",
-                lost,
-            ),
-            (
-                "rows_total",
-                "counter",
-                "Rows that were returned",
-                &self.rows,
-            ),
-            (
-                "records_total",
-                "counter",
-                "Records of captures that were read",
-                &self.records,
-            ),
-            (
-                "bytes_total",
-                "counter",
-                "Bytes of captures that were read",
-                &self.bytes,
-            ),
-        ] {
-            let value = counter.load(Ordering::Relaxed);
+        for (name, kind, help, value) in EXPOSED {
+            let value = value(self, pool);
             // Writing into a String does not fail.
             let _ = write!(
                 text,
@@ -407,6 +322,95 @@ impl Metrics {
         }
         text
     }
+}
+
+/// The value of a metric of the server and its worker processes.
+type MetricValue = fn(&Metrics, Option<&Arc<Pool>>) -> u64;
+
+/// The metrics of Prometheus: the name of each behind `weir_`, its type, its help text and its value.
+const EXPOSED: &[(&str, &str, &str, MetricValue)] = &[
+    (
+        "connections_total",
+        "counter",
+        "Connections that were opened",
+        |metrics, _| load(&metrics.connections),
+    ),
+    (
+        "connections_open",
+        "gauge",
+        "Connections that are open",
+        |metrics, _| load(&metrics.connections_open),
+    ),
+    (
+        "connections_refused_total",
+        "counter",
+        "Connections beyond the limit",
+        |metrics, _| load(&metrics.connections_refused),
+    ),
+    (
+        "queries_total",
+        "counter",
+        "Statements that were started",
+        |metrics, _| load(&metrics.queries),
+    ),
+    (
+        "queries_running",
+        "gauge",
+        "Statements that are running",
+        |metrics, _| load(&metrics.queries_running),
+    ),
+    (
+        "queries_failed_total",
+        "counter",
+        "Statements that failed",
+        |metrics, _| load(&metrics.queries_failed),
+    ),
+    (
+        "queries_cancelled_total",
+        "counter",
+        "Statements that were cancelled, or whose clients left",
+        |metrics, _| load(&metrics.queries_cancelled),
+    ),
+    (
+        "panics_total",
+        "counter",
+        "Statements that an internal error ended",
+        |metrics, pool| load(&metrics.panics) + pool.map_or(0, |pool| load(&pool.panics)),
+    ),
+    (
+        "processes",
+        "gauge",
+        "Processes that run statements or wait for some",
+        |_, pool| pool.map_or(0, |pool| pool.processes() as u64),
+    ),
+    (
+        "processes_lost_total",
+        "counter",
+        "Processes that ended, or were killed, before their statements",
+        |_, pool| pool.map_or(0, |pool| load(&pool.lost)),
+    ),
+    (
+        "rows_total",
+        "counter",
+        "Rows that were returned",
+        |metrics, _| load(&metrics.rows),
+    ),
+    (
+        "records_total",
+        "counter",
+        "Records of captures that were read",
+        |metrics, _| load(&metrics.records),
+    ),
+    (
+        "bytes_total",
+        "counter",
+        "Bytes of captures that were read",
+        |metrics, _| load(&metrics.bytes),
+    ),
+];
+
+fn load(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
 }
 
 /// One more, until it is dropped.
