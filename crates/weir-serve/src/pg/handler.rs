@@ -1,39 +1,40 @@
 //! Statements of one connection, simple and prepared.
 
+mod copy;
+mod cursors;
+
 use std::fmt::Debug;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::{BufMut, BytesMut};
 use futures::sink::{Sink, SinkExt};
 use futures::{StreamExt, stream};
 use pgwire::api::portal::{Format, Portal, PortalExecutionState};
 use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler, send_ready_for_query};
 use pgwire::api::results::{FieldInfo, QueryResponse, Response, Tag};
-use pgwire::api::stmt::{QueryParser, StoredStatement};
+use pgwire::api::stmt::StoredStatement;
 use pgwire::api::store::{Entry, PortalStore};
 use pgwire::api::{
     ClientInfo, ClientPortalStore, ConnectionHandle, DEFAULT_NAME, PgWireConnectionState, Type,
 };
-use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
+use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
-use pgwire::messages::copy::{CopyData, CopyDone, CopyOutResponse};
 use pgwire::messages::data::{DataRow, FieldDescription, RowDescription};
 use pgwire::messages::extendedquery::{Bind, BindComplete, Execute, PortalSuspended};
-use pgwire::messages::response::{
-    CommandComplete, EmptyQueryResponse, NoticeResponse, TransactionStatus,
-};
+use pgwire::messages::response::{CommandComplete, EmptyQueryResponse, NoticeResponse};
 use pgwire::messages::simplequery::Query;
 use tokio::sync::OwnedSemaphorePermit;
 use weir_engine::Statement;
 
-use super::cursor::{self, Cursor, CursorStatement, Cursors, Declared, Fetched};
+use self::cursors::ahead;
+use super::cursor::{self, Cursors};
 use super::encode::{self, Encoder};
+use super::error::{may_run, refusal, refused};
 use super::parameter::parameter;
-use super::prepare::{Doing, Prepared, Preparer, copied, formatted, no_cursor};
-use super::route::{CopyFormat, CopyOut, RoutedStatement, Setting, counted, parts};
+use super::prepare::{Doing, Prepared, Preparer, copied, no_cursor};
+use super::route::{RoutedStatement, Setting, counted, parts};
 use super::setting;
 use crate::error::{Failure, FailureKind};
 use crate::retained::of_values;
@@ -56,30 +57,6 @@ pub(super) struct PgConnection {
     /// Notices that are sent before the statement at work is complete.
     notices: Arc<Mutex<Vec<String>>>,
     cursors: Cursors,
-}
-
-pub(super) fn refused(failure: &Failure) -> PgWireError {
-    refusal("ERROR", failure, None)
-}
-
-/// A failure as the protocol has it, with its place in the text where that is known.
-pub(super) fn refusal(severity: &str, failure: &Failure, sql: Option<&str>) -> PgWireError {
-    let mut info = ErrorInfo::new(
-        severity.to_owned(),
-        failure.sqlstate().to_owned(),
-        failure.message.clone(),
-    );
-    info.hint.clone_from(&failure.hint);
-    info.severity_nonlocalized = Some(severity.to_owned());
-    if let (Some((line, column)), Some(sql)) = (failure.position, sql) {
-        let before: usize = sql
-            .split_inclusive('\n')
-            .take(usize::try_from(line.saturating_sub(1)).unwrap_or_default())
-            .map(|line| line.chars().count())
-            .sum();
-        info.position = Some((before as u64).saturating_add(column).to_string());
-    }
-    PgWireError::UserError(Box::new(info))
 }
 
 /// Describes columns, with the sizes of their types, which some clients go by.
@@ -360,126 +337,6 @@ impl PgConnection {
         Ok(())
     }
 
-    /// Does what a simple query asks of cursors.
-    async fn simple_cursor<C: Client>(
-        &self,
-        client: &mut C,
-        asked: CursorStatement,
-    ) -> PgWireResult<()>
-    where
-        C::PortalStore: PortalStore,
-        C::Error: Debug,
-        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
-    {
-        match asked {
-            CursorStatement::Declare(declared) => {
-                let query = declared.query.as_str();
-                let parsed = self.query_parser().parse_sql(&*client, query, &[]).await?;
-                let prepared = parsed.ok_or_else(|| refused(&no_cursor()))?;
-                let portal = ahead(&declared.name, prepared, &[]);
-                self.declare(client, &declared, portal?).await
-            }
-            CursorStatement::Fetch(fetched) => {
-                self.fetch(client, &fetched, &Format::UnifiedText, true)
-                    .await
-            }
-            CursorStatement::Close(name) => self.close(client, name.as_deref()).await,
-        }
-    }
-
-    /// Makes a cursor.
-    async fn declare<C: Client>(
-        &self,
-        client: &mut C,
-        declared: &Declared,
-        portal: Portal<Prepared>,
-    ) -> PgWireResult<()>
-    where
-        C::Error: Debug,
-        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
-    {
-        let prepared = &portal.statement.statement;
-        if !prepared.is_query() {
-            return Err(refused(&no_cursor()));
-        }
-        if portal.parameter_len() != prepared.parameters.len() {
-            let message = "the query of a cursor has parameters, and no values are given";
-            return Err(refused(&Failure::new(FailureKind::Plan, message)));
-        }
-        let cursor = Cursor {
-            is_binary: declared.is_binary,
-            is_held: declared.is_held,
-            rows: cursor::CursorRows::Ahead,
-            portal,
-        };
-        self.cursors.add(&declared.name, cursor)?;
-        self.complete(client, Tag::new("DECLARE CURSOR")).await
-    }
-
-    /// Sends the next rows of a cursor, or passes over them.
-    async fn fetch<C: Client>(
-        &self,
-        client: &mut C,
-        fetched: &Fetched,
-        format: &Format,
-        is_described: bool,
-    ) -> PgWireResult<()>
-    where
-        C::PortalStore: PortalStore,
-        C::Error: Debug,
-        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
-    {
-        let mut cursor = self.cursors.take(&fetched.name)?;
-        let known = cursor.set_format(format);
-        known.map_err(|failure| refused(&failure))?;
-        let shown = formatted(&cursor.fields(), &cursor.portal.result_column_format);
-        if is_described && !fetched.is_move {
-            let described = described(&shown);
-            client
-                .feed(PgWireBackendMessage::RowDescription(described))
-                .await?;
-        }
-        let mut rows = match std::mem::replace(&mut cursor.rows, cursor::CursorRows::Over) {
-            cursor::CursorRows::Ahead => self.begin(client, &cursor.portal).await?,
-            cursor::CursorRows::Begun(rows) => Some(rows),
-            cursor::CursorRows::Over => None,
-        };
-        let mut count = 0;
-        while let Some(known) = &mut rows
-            && fetched.count.is_none_or(|most| count < most)
-        {
-            let Some(row) = known.data_rows.next().await else {
-                rows = None;
-                self.tell(client).await?;
-                break;
-            };
-            let row = row?;
-            if !fetched.is_move {
-                send_row(client, row).await?;
-            }
-            count += 1;
-        }
-        if let Some(rows) = rows {
-            cursor.rows = cursor::CursorRows::Begun(rows);
-        }
-        self.cursors.put_back(&fetched.name, cursor);
-        let tag = Tag::new(if fetched.is_move { "MOVE" } else { "FETCH" });
-        self.complete(client, tag.with_rows(count)).await
-    }
-
-    async fn close<C: Client>(&self, client: &mut C, name: Option<&str>) -> PgWireResult<()>
-    where
-        C::Error: Debug,
-        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
-    {
-        self.cursors.close(name)?;
-        let tag = match name {
-            Some(_) => "CLOSE CURSOR",
-            None => "CLOSE CURSOR ALL",
-        };
-        self.complete(client, Tag::new(tag)).await
-    }
-
     /// Does a statement that says how many rows it has written.
     async fn count(&self, statement: Statement, tag: Tag) -> PgWireResult<Tag> {
         let count = self.session.count(statement).await;
@@ -522,88 +379,6 @@ impl PgConnection {
         let fields = encode::fields(&answer.schema, &answer.origins, &Format::UnifiedText);
         let rows = self.rows(answer, &Arc::new(fields));
         self.send_rows(client, rows).await
-    }
-
-    /// Sends the rows of a query as `COPY … TO STDOUT` does.
-    async fn copy<C: Client>(
-        &self,
-        client: &mut C,
-        copy: &CopyOut,
-        load: Option<OwnedSemaphorePermit>,
-    ) -> PgWireResult<()>
-    where
-        C::Error: Debug,
-        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
-    {
-        let failed = |failure: Failure| refused(&failure);
-        let mut statements = self.session.parse(&copy.query).map_err(failed)?;
-        let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
-            return Err(refused(&Failure::new(
-                FailureKind::Plan,
-                "COPY takes one query",
-            )));
-        };
-        if !statement.is_query() {
-            return Err(refused(&Failure::new(
-                FailureKind::Plan,
-                "COPY takes a query: COPY (SELECT …) TO STDOUT",
-            )));
-        }
-        let answer = self.session.start(statement).await.map_err(failed)?;
-        drop(load);
-        let is_binary = copy.format == CopyFormat::Binary;
-        let format = match is_binary {
-            true => Format::UnifiedBinary,
-            false => Format::UnifiedText,
-        };
-        let fields = Arc::new(encode::fields(&answer.schema, &answer.origins, &format));
-        let columns = i16::try_from(fields.len()).unwrap_or(i16::MAX);
-        let code = i16::from(is_binary);
-        let response = CopyOutResponse::new(i8::from(is_binary), columns, vec![code; fields.len()]);
-        client
-            .feed(PgWireBackendMessage::CopyOutResponse(response))
-            .await?;
-        let mut out = BytesMut::new();
-        match copy.format {
-            CopyFormat::Binary => out.put_slice(b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0"),
-            _ if copy.header => {
-                let names = fields.iter().map(|field| Some(field.name().as_bytes()));
-                line(copy, names, &mut out);
-            }
-            _ => {}
-        }
-        let mut rows = self.rows(answer, &fields);
-        let mut count = 0;
-        while let Some(row) = rows.data_rows.next().await {
-            let row = row?;
-            count += 1;
-            match copy.format {
-                CopyFormat::Binary => {
-                    out.put_i16(row.field_count);
-                    out.put_slice(&row.data);
-                }
-                _ => line(copy, encode::values(&row), &mut out),
-            }
-            let is_long = out.len() > LONG_ROW_BYTES;
-            let data = CopyData::new(out.split().freeze());
-            client.feed(PgWireBackendMessage::CopyData(data)).await?;
-            if is_long {
-                client.flush().await?;
-            }
-        }
-        if copy.format == CopyFormat::Binary {
-            out.put_i16(-1);
-        }
-        if !out.is_empty() {
-            let data = CopyData::new(out.split().freeze());
-            client.feed(PgWireBackendMessage::CopyData(data)).await?;
-        }
-        client
-            .feed(PgWireBackendMessage::CopyDone(CopyDone::new()))
-            .await?;
-        self.tell(client).await?;
-        self.complete(client, Tag::new("COPY").with_rows(count))
-            .await
     }
 
     /// Starts a portal: what is to be sent at once is sent, and what has rows waits to be fetched.
@@ -770,29 +545,6 @@ fn other_count(given: usize, wanted: usize) -> Failure {
     Failure::new(FailureKind::Plan, message)
 }
 
-/// A query that a cursor goes over, with the values of its parameters.
-fn ahead(
-    name: &str,
-    prepared: Prepared,
-    values: &[Option<bytes::Bytes>],
-) -> PgWireResult<Portal<Prepared>> {
-    let types = prepared.parameters.iter().cloned().map(Some).collect();
-    let statement = StoredStatement::new(name.to_owned(), prepared, types);
-    let name = Some(name.to_owned());
-    let bind = Bind::new(name, None, Vec::new(), values.to_vec(), Vec::new());
-    Portal::try_new(&bind, Arc::new(statement))
-}
-
-/// Checks that the transaction has not failed.
-pub(super) fn may_run<C: ClientInfo>(client: &C) -> PgWireResult<()> {
-    if client.transaction_status() != TransactionStatus::Error {
-        return Ok(());
-    }
-    let message = "current transaction is aborted, commands ignored until end of transaction block";
-    let info = ErrorInfo::new("ERROR".to_owned(), "25P02".to_owned(), message.to_owned());
-    Err(PgWireError::UserError(Box::new(info)))
-}
-
 /// The tag of a statement without rows.
 fn tag(statement: &Statement) -> Tag {
     let sql = statement.parsed().to_string().to_ascii_uppercase();
@@ -814,52 +566,6 @@ fn tag(statement: &Statement) -> Tag {
         false => "CREATE VIEW",
     };
     Tag::new(first.unwrap_or(&made))
-}
-
-/// A line of text or CSV.
-fn line<'v>(copy: &CopyOut, values: impl Iterator<Item = Option<&'v [u8]>>, out: &mut BytesMut) {
-    let is_csv = copy.format == CopyFormat::Csv;
-    let null = copy
-        .null
-        .as_deref()
-        .unwrap_or(if is_csv { "" } else { "\\N" });
-    for (index, value) in values.enumerate() {
-        if index > 0 {
-            out.put_u8(copy.delimiter);
-        }
-        let Some(value) = value else {
-            out.put_slice(null.as_bytes());
-            continue;
-        };
-        if is_csv {
-            let quotes =
-                |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == copy.delimiter;
-            if value == null.as_bytes() || value.iter().any(quotes) {
-                out.put_u8(b'"');
-                for byte in value {
-                    if *byte == b'"' {
-                        out.put_u8(b'"');
-                    }
-                    out.put_u8(*byte);
-                }
-                out.put_u8(b'"');
-            } else {
-                out.put_slice(value);
-            }
-            continue;
-        }
-        for byte in value {
-            match byte {
-                b'\\' => out.put_slice(b"\\\\"),
-                b'\n' => out.put_slice(b"\\n"),
-                b'\r' => out.put_slice(b"\\r"),
-                b'\t' => out.put_slice(b"\\t"),
-                byte if *byte == copy.delimiter => out.put_slice(&[b'\\', *byte]),
-                byte => out.put_u8(*byte),
-            }
-        }
-    }
-    out.put_u8(b'\n');
 }
 
 #[async_trait]

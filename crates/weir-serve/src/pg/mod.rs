@@ -5,6 +5,7 @@
 
 mod cursor;
 mod encode;
+mod error;
 mod handler;
 mod parameter;
 mod prepare;
@@ -227,13 +228,13 @@ impl PgProtocol {
         let processed = processed.map(|done| {
             done.unwrap_or_else(|_| {
                 let failure = Failure::new(FailureKind::Run, "invalid message format");
-                Err(handler::refusal("FATAL", &failure, None))
+                Err(error::refusal("FATAL", &failure, None))
             })
         });
         tokio::select! {
             done = processed => Some(done),
             () = has_gone(watched) => None,
-            () = over => Some(Err(handler::refusal(
+            () = over => Some(Err(error::refusal(
                 "FATAL",
                 &Failure::new(FailureKind::Ending, Failure::ENDING),
                 None,

@@ -12,7 +12,7 @@ use weir_engine::Statement;
 
 use super::cursor::{self, CursorStatement, Cursors, Declared, Fetched};
 use super::encode;
-use super::handler::{refusal, refused};
+use super::error::{refusal, refused};
 use super::parameter::{array_of, type_of_parameter};
 use super::route::{
     CopyOut, RoutedStatement, Setting, cast_parameters, copies_in, copy_out, counted,

@@ -13,7 +13,8 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::TransactionStatus;
 use pgwire::messages::startup::ParameterStatus;
 
-use super::handler::{Client, may_run, refused};
+use super::error::{may_run, refused};
+use super::handler::Client;
 use crate::catalog::setting;
 use crate::error::{Failure, FailureKind};
 
