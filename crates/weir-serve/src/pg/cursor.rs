@@ -45,7 +45,7 @@ pub(super) struct Fetched {
 }
 
 /// Reads a statement about cursors; `None` when the text is another statement.
-pub(super) fn asked(sql: &str) -> Option<Result<CursorStatement, Failure>> {
+pub(super) fn parsed(sql: &str) -> Option<Result<CursorStatement, Failure>> {
     let first = sql.trim_start().get(..7).unwrap_or(sql.trim_start());
     let first = first.to_ascii_lowercase();
     // Most texts are other statements, and need not be taken apart. A comment may stand in front.
@@ -65,7 +65,7 @@ pub(super) fn asked(sql: &str) -> Option<Result<CursorStatement, Failure>> {
 }
 
 /// Whether some statement of a text may be about cursors.
-pub(super) fn may_ask(sql: &str) -> bool {
+pub(super) fn may_be_of_cursors(sql: &str) -> bool {
     let sql = sql.to_ascii_lowercase();
     ABOUT.iter().any(|word| sql.contains(word))
 }
@@ -251,10 +251,10 @@ pub(super) struct Cursor {
 
 /// The state of a cursor.
 pub(super) enum CursorRows {
-    Ahead,
+    NotStarted,
     /// The first FETCH has determined the format of its rows.
-    Begun(QueryResponse),
-    Over,
+    Started(QueryResponse),
+    Finished,
 }
 
 impl Cursor {
@@ -272,7 +272,7 @@ impl Cursor {
             true => Format::UnifiedBinary,
             false => wanted.clone(),
         };
-        if let CursorRows::Begun(rows) = &self.rows {
+        if let CursorRows::Started(rows) = &self.rows {
             let columns = rows.row_schema.iter().enumerate();
             let mut columns = columns.map(|(index, field)| (field.format(), index));
             return match columns.all(|(format, index)| format == wanted.format_for(index)) {
@@ -416,7 +416,7 @@ mod tests {
             ("CLOSE c", CursorStatement::Close(Some("c".to_owned()))),
             ("CLOSE ALL", CursorStatement::Close(None)),
         ] {
-            assert_eq!(asked(sql).unwrap().unwrap(), expected, "{sql}");
+            assert_eq!(parsed(sql).unwrap().unwrap(), expected, "{sql}");
         }
         for wrong in [
             "DECLARE c SCROLL CURSOR FOR SELECT 1",
@@ -432,10 +432,10 @@ mod tests {
             "FETCH 1 FROM c d",
             "CLOSE",
         ] {
-            assert!(asked(wrong).unwrap().is_err(), "{wrong}");
+            assert!(parsed(wrong).unwrap().is_err(), "{wrong}");
         }
         for other in ["SELECT 1", "", "-- declare\nSELECT 1", "closed", "é"] {
-            assert!(asked(other).is_none(), "{other}");
+            assert!(parsed(other).is_none(), "{other}");
         }
     }
 }

@@ -7,12 +7,12 @@ use pgwire::messages::response::TransactionStatus;
 use crate::error::Failure;
 
 /// A failure as an ErrorResponse without a position.
-pub(super) fn refused(failure: &Failure) -> PgWireError {
-    refusal("ERROR", failure, None)
+pub(super) fn pg_error(failure: &Failure) -> PgWireError {
+    error_response("ERROR", failure, None)
 }
 
 /// A failure as the protocol has it, with its place in the text where that is known.
-pub(super) fn refusal(severity: &str, failure: &Failure, sql: Option<&str>) -> PgWireError {
+pub(super) fn error_response(severity: &str, failure: &Failure, sql: Option<&str>) -> PgWireError {
     let mut info = ErrorInfo::new(
         severity.to_owned(),
         failure.sqlstate().to_owned(),

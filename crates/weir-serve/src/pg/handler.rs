@@ -31,9 +31,9 @@ use weir_engine::Statement;
 use self::cursors::ahead;
 use super::cursor::{self, Cursors};
 use super::encode::{self, Encoder};
-use super::error::{may_run, refusal, refused};
+use super::error::{error_response, may_run, pg_error};
 use super::parameter::parameter;
-use super::prepare::{Doing, Prepared, Preparer, copied, no_cursor};
+use super::prepare::{Prepared, PreparedAction, Preparer, copied, no_cursor};
 use super::route::{RoutedStatement, Setting, counted, parts};
 use super::setting;
 use crate::error::{Failure, FailureKind};
@@ -108,7 +108,7 @@ impl PgConnection {
                                 rows.into_iter().map(Ok).collect();
                             Some((stream::iter(rows), Some((answer, encoder))))
                         }
-                        Err(failure) => Some((stream::iter(vec![Err(refused(&failure))]), None)),
+                        Err(failure) => Some((stream::iter(vec![Err(pg_error(&failure))]), None)),
                     },
                     Ok(None) => {
                         let report = answer.report();
@@ -118,7 +118,7 @@ impl PgConnection {
                         notices.extend(encoder.truncation_notice());
                         None
                     }
-                    Err(failure) => Some((stream::iter(vec![Err(refused(&failure))]), None)),
+                    Err(failure) => Some((stream::iter(vec![Err(pg_error(&failure))]), None)),
                 }
             }
         });
@@ -126,7 +126,7 @@ impl PgConnection {
     }
 
     /// Says what was found damaged, and what else is to be known of the rows that were sent.
-    async fn tell<C: Client>(&self, client: &mut C) -> PgWireResult<()>
+    async fn send_notices<C: Client>(&self, client: &mut C) -> PgWireResult<()>
     where
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
@@ -181,11 +181,11 @@ impl PgConnection {
         };
         tokio::select! {
             biased;
-            () = cancelled => Err(refused(&Failure::cancelled())),
+            () = cancelled => Err(pg_error(&Failure::cancelled())),
             () = over => {
                 let limit = limit.unwrap_or_default();
                 let message = format!("canceling statement due to statement timeout: {} ms", limit.as_millis());
-                Err(refused(&Failure::new(FailureKind::Timeout, message)))
+                Err(pg_error(&Failure::new(FailureKind::Timeout, message)))
             }
             done = work => done,
         }
@@ -220,7 +220,7 @@ impl PgConnection {
             send_row(client, row?).await?;
             count += 1;
         }
-        self.tell(client).await?;
+        self.send_notices(client).await?;
         let tag = Tag::new("SELECT").with_rows(count);
         self.complete(client, tag).await
     }
@@ -249,23 +249,23 @@ impl PgConnection {
     }
 
     /// Does what is the connection's own; the value of a setting is given back.
-    async fn keep<C: Client>(
+    async fn apply_setting<C: Client>(
         &self,
         client: &mut C,
-        asked: &Setting,
+        setting: &Setting,
     ) -> PgWireResult<Option<QueryResponse>>
     where
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
-        let tag = match asked {
+        let tag = match setting {
             Setting::Show(name) => return Ok(Some(setting::show(client, name)?.rows())),
             Setting::Set(name, value) => setting::set(client, name, value).await?,
             Setting::Begin => setting::begin(client)?,
             Setting::RollbackTo => setting::go_on(client),
             Setting::Commit | Setting::Rollback => {
                 self.cursors.end_transaction();
-                setting::end(client, *asked == Setting::Commit)
+                setting::end(client, *setting == Setting::Commit)
             }
         };
         self.complete(client, tag).await?;
@@ -280,18 +280,18 @@ impl PgConnection {
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         let loaded = self.session.load(sql).await;
-        let mut load = loaded.map_err(|failure| refused(&failure))?;
-        if cursor::may_ask(sql) {
-            if let Some(asked) = cursor::asked(sql) {
+        let mut load = loaded.map_err(|failure| pg_error(&failure))?;
+        if cursor::may_be_of_cursors(sql) {
+            if let Some(parsed) = cursor::parsed(sql) {
                 may_run(client)?;
                 // The query of a cursor waits for its own.
                 drop(load);
-                let asked = asked.map_err(|failure| refused(&failure))?;
-                return self.simple_cursor(client, asked).await;
+                let parsed = parsed.map_err(|failure| pg_error(&failure))?;
+                return self.simple_cursor(client, parsed).await;
             }
             let (parts, _) = weir_engine::statements(sql);
             let parts: Vec<&str> = parts.into_iter().filter_map(|part| sql.get(part)).collect();
-            if parts.len() > 1 && parts.iter().any(|part| cursor::asked(part).is_some()) {
+            if parts.len() > 1 && parts.iter().any(|part| cursor::parsed(part).is_some()) {
                 drop(load);
                 for part in parts {
                     Box::pin(self.simple(client, part)).await?;
@@ -304,7 +304,7 @@ impl PgConnection {
             return self.copy(client, &copy, load).await;
         }
         let parts = parts(&self.session, sql);
-        let parts = parts.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
+        let parts = parts.map_err(|failure| error_response("ERROR", &failure, Some(sql)))?;
         if parts.is_empty() {
             return self.empty(client).await;
         }
@@ -317,8 +317,8 @@ impl PgConnection {
             };
             match part {
                 RoutedStatement::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
-                RoutedStatement::Connection(asked) => {
-                    if let Some(rows) = self.keep(client, &asked).await? {
+                RoutedStatement::Connection(setting) => {
+                    if let Some(rows) = self.apply_setting(client, &setting).await? {
                         self.send_rows(client, rows).await?;
                     }
                 }
@@ -340,14 +340,14 @@ impl PgConnection {
     /// Does a statement that says how many rows it has written.
     async fn count(&self, statement: Statement, tag: Tag) -> PgWireResult<Tag> {
         let count = self.session.count(statement).await;
-        let count = count.map_err(|failure| refused(&failure))?;
+        let count = count.map_err(|failure| pg_error(&failure))?;
         Ok(tag.with_rows(usize::try_from(count).unwrap_or(usize::MAX)))
     }
 
     /// Runs a statement and discards its rows.
     async fn run(&self, statement: Statement) -> PgWireResult<()> {
         let run = self.session.run(statement).await;
-        run.map_err(|failure| refused(&failure))
+        run.map_err(|failure| pg_error(&failure))
     }
 
     /// Sends the rows of a statement, or its tag.
@@ -374,7 +374,7 @@ impl PgConnection {
             .session
             .start(statement)
             .await
-            .map_err(|failure| refused(&failure))?;
+            .map_err(|failure| pg_error(&failure))?;
         drop(load);
         let fields = encode::fields(&answer.schema, &answer.origins, &Format::UnifiedText);
         let rows = self.rows(answer, &Arc::new(fields));
@@ -393,34 +393,34 @@ impl PgConnection {
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         let prepared = &portal.statement.statement;
-        match &*prepared.doing {
-            Doing::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
-            Doing::Copy(copy) => {
+        match &*prepared.action {
+            PreparedAction::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
+            PreparedAction::Copy(copy) => {
                 may_run(client)?;
                 let load = self.session.load(&copy.query).await;
-                let load = load.map_err(|failure| refused(&failure))?;
+                let load = load.map_err(|failure| pg_error(&failure))?;
                 self.copy(client, copy, load).await?;
             }
-            Doing::TimeZone(statement, zone) => {
+            PreparedAction::TimeZone(statement, zone) => {
                 may_run(client)?;
                 self.run(statement.clone()).await?;
                 let tag = setting::set(client, "timezone", zone).await?;
                 self.complete(client, tag).await?;
             }
-            Doing::Setting(asked) => return self.keep(client, asked).await,
-            Doing::Declare(declared, of) => {
+            PreparedAction::Setting(setting) => return self.apply_setting(client, setting).await,
+            PreparedAction::Declare(declared, of) => {
                 may_run(client)?;
                 let mut ahead = ahead(&declared.name, of.clone(), &portal.parameters)?;
                 ahead.parameter_format = portal.parameter_format.clone();
                 self.declare(client, declared, ahead).await?;
             }
             // `execute` fetches: what is begun here is what a cursor goes over.
-            Doing::Fetch(_) => return Err(refused(&no_cursor())),
-            Doing::Close(name) => {
+            PreparedAction::Fetch(_) => return Err(pg_error(&no_cursor())),
+            PreparedAction::Close(name) => {
                 may_run(client)?;
                 self.close(client, name.as_deref()).await?;
             }
-            Doing::Engine(statement) => {
+            PreparedAction::Engine(statement) => {
                 may_run(client)?;
                 let statement = bound(statement, portal)?;
                 if !statement.gives_rows() {
@@ -435,7 +435,7 @@ impl PgConnection {
                     return Ok(None);
                 }
                 let answer = self.session.start(statement).await;
-                let answer = answer.map_err(|failure| refused(&failure))?;
+                let answer = answer.map_err(|failure| pg_error(&failure))?;
                 let fields = encode::fields(
                     &answer.schema,
                     &answer.origins,
@@ -449,7 +449,7 @@ impl PgConnection {
                     || !fields.iter().zip(prepared.fields.iter()).all(same)
                 {
                     let message = "cached plan must not change result type";
-                    return Err(refused(
+                    return Err(pg_error(
                         &Failure::new(FailureKind::Plan, message).with_hint(
                             "prepare it again, or give the parameters types: $1::bigint",
                         ),
@@ -473,7 +473,7 @@ impl PgConnection {
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
-        if let Doing::Fetch(fetched) = &*portal.statement.statement.doing {
+        if let PreparedAction::Fetch(fetched) = &*portal.statement.statement.action {
             may_run(client)?;
             let format = &portal.result_column_format;
             return self.fetch(client, fetched, format, false).await;
@@ -493,7 +493,7 @@ impl PgConnection {
         let mut count = 0;
         while rows_max == 0 || count < rows_max {
             let Some(row) = rows.data_rows.next().await else {
-                self.tell(client).await?;
+                self.send_notices(client).await?;
                 return self
                     .complete(client, Tag::new("SELECT").with_rows(count))
                     .await;
@@ -527,17 +527,17 @@ fn bound(statement: &Statement, portal: &Portal<Prepared>) -> PgWireResult<State
     let prepared = &portal.statement.statement;
     let wanted = prepared.parameters.len();
     if portal.parameter_len() != wanted {
-        return Err(refused(&other_count(portal.parameter_len(), wanted)));
+        return Err(pg_error(&other_count(portal.parameter_len(), wanted)));
     }
     let mut values = Vec::with_capacity(wanted);
     for (index, kind) in prepared.parameters.iter().enumerate() {
         let bytes = portal.parameters.get(index).and_then(Option::as_deref);
         let is_binary = portal.parameter_format.is_binary(index);
-        let value = parameter(bytes, kind, is_binary).map_err(|failure| refused(&failure))?;
+        let value = parameter(bytes, kind, is_binary).map_err(|failure| pg_error(&failure))?;
         values.push(((index + 1).to_string(), value));
     }
     let bound = statement.clone().bind(&values);
-    bound.map_err(|error| refused(&Failure::from(error)))
+    bound.map_err(|error| pg_error(&Failure::from(error)))
 }
 
 fn other_count(given: usize, wanted: usize) -> Failure {
@@ -631,7 +631,7 @@ impl ExtendedQueryHandler for PgConnection {
                 let bytes = values.map(bytes::Bytes::len).sum();
                 let bytes = of_values(message.parameters.len(), bytes);
                 let retained = self.session.retention.add(bytes);
-                let retained = retained.map_err(|failure| refused(&failure))?;
+                let retained = retained.map_err(|failure| pg_error(&failure))?;
                 let mut prepared = stored.statement.clone();
                 prepared.retained.push(Arc::new(retained));
                 let types = stored.parameter_types.clone();
@@ -641,7 +641,7 @@ impl ExtendedQueryHandler for PgConnection {
             }
             Some(Entry::Empty) => {
                 if !message.parameters.is_empty() {
-                    return Err(refused(&other_count(message.parameters.len(), 0)));
+                    return Err(pg_error(&other_count(message.parameters.len(), 0)));
                 }
                 let portal = message.portal_name.as_deref().unwrap_or(DEFAULT_NAME);
                 client.portal_store().put_empty_portal(portal);
@@ -670,7 +670,7 @@ impl ExtendedQueryHandler for PgConnection {
                 let work = self.execute(client, &portal, rows_max);
                 Self::until_cancelled(handle, limit, work).await?;
                 // A cursor is described like a portal: psycopg asks for its columns that way.
-                if let Doing::Declare(declared, of) = &*portal.statement.statement.doing {
+                if let PreparedAction::Declare(declared, of) = &*portal.statement.statement.action {
                     let shown = ahead(&declared.name, of.clone(), &portal.parameters)?;
                     client.portal_store().put_portal(Arc::new(shown));
                 }

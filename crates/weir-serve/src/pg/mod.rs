@@ -228,13 +228,13 @@ impl PgProtocol {
         let processed = processed.map(|done| {
             done.unwrap_or_else(|_| {
                 let failure = Failure::new(FailureKind::Run, "invalid message format");
-                Err(error::refusal("FATAL", &failure, None))
+                Err(error::error_response("FATAL", &failure, None))
             })
         });
         tokio::select! {
             done = processed => Some(done),
             () = has_gone(watched) => None,
-            () = over => Some(Err(error::refusal(
+            () = over => Some(Err(error::error_response(
                 "FATAL",
                 &Failure::new(FailureKind::Ending, Failure::ENDING),
                 None,

@@ -12,7 +12,7 @@ use weir_engine::Statement;
 
 use super::cursor::{self, CursorStatement, Cursors, Declared, Fetched};
 use super::encode;
-use super::error::{refusal, refused};
+use super::error::{error_response, pg_error};
 use super::parameter::{array_of, type_of_parameter};
 use super::route::{
     CopyOut, RoutedStatement, Setting, cast_parameters, copies_in, copy_out, counted,
@@ -26,7 +26,7 @@ use crate::session::Session;
 /// A prepared statement.
 #[derive(Clone)]
 pub(super) struct Prepared {
-    pub(super) doing: Arc<Doing>,
+    pub(super) action: Arc<PreparedAction>,
     pub(super) parameters: Vec<Type>,
     /// Columns of the answer, with the format open.
     pub(super) fields: Arc<Vec<FieldInfo>>,
@@ -35,7 +35,7 @@ pub(super) struct Prepared {
 }
 
 /// The part of the server that runs a statement.
-pub(super) enum Doing {
+pub(super) enum PreparedAction {
     Engine(Statement),
     Copy(CopyOut),
     Nothing(&'static str),
@@ -55,8 +55,8 @@ impl Prepared {
 
     /// True for what a cursor goes over.
     pub(super) fn is_query(&self) -> bool {
-        match &*self.doing {
-            Doing::Engine(statement) => statement.is_query() && statement.gives_rows(),
+        match &*self.action {
+            PreparedAction::Engine(statement) => statement.is_query() && statement.gives_rows(),
             _ => false,
         }
     }
@@ -86,7 +86,7 @@ impl QueryParser for Preparer {
         };
         let bytes = of_statement(sql, prepared.fields.len());
         let retained = self.session.retention.add(bytes);
-        let retained = retained.map_err(|failure| refused(&failure))?;
+        let retained = retained.map_err(|failure| pg_error(&failure))?;
         prepared.retained.push(Arc::new(retained));
         Ok(Some(prepared))
     }
@@ -118,24 +118,24 @@ impl Preparer {
     where
         C: ClientInfo + Unpin + Send + Sync,
     {
-        let plain = |doing, fields| Prepared {
-            doing: Arc::new(doing),
+        let plain = |action, fields| Prepared {
+            action: Arc::new(action),
             parameters: Vec::new(),
             fields: Arc::new(fields),
             retained: Vec::new(),
         };
         let loaded = self.session.load(sql).await;
-        let load = loaded.map_err(|failure| refused(&failure))?;
-        if let Some(asked) = cursor::asked(sql) {
+        let load = loaded.map_err(|failure| pg_error(&failure))?;
+        if let Some(parsed) = cursor::parsed(sql) {
             // The query of a cursor waits for its own.
             drop(load);
-            let asked = asked.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
-            return self.cursor(client, asked, types).await.map(Some);
+            let parsed = parsed.map_err(|failure| error_response("ERROR", &failure, Some(sql)))?;
+            return self.cursor(client, parsed, types).await.map(Some);
         }
         if let Some(copy) = copied(sql)? {
-            return Ok(Some(plain(Doing::Copy(copy), Vec::new())));
+            return Ok(Some(plain(PreparedAction::Copy(copy), Vec::new())));
         }
-        let failed = |failure: Failure| refusal("ERROR", &failure, Some(sql));
+        let failed = |failure: Failure| error_response("ERROR", &failure, Some(sql));
         let mut parts = parts(&self.session, sql).map_err(failed)?;
         let Some(part) = parts.pop() else {
             return Ok(None);
@@ -144,38 +144,48 @@ impl Preparer {
             let message = "cannot insert multiple commands into a prepared statement";
             return Err(failed(Failure::new(FailureKind::Syntax, message)));
         }
-        let statement = match part {
-            RoutedStatement::Engine(statement) => statement,
+        match part {
+            RoutedStatement::Engine(statement) => self
+                .statement(statement, types)
+                .await
+                .map(Some)
+                .map_err(failed),
             RoutedStatement::Nothing(tag) => {
-                return Ok(Some(plain(Doing::Nothing(tag), Vec::new())));
+                Ok(Some(plain(PreparedAction::Nothing(tag), Vec::new())))
             }
-            RoutedStatement::TimeZone(statement, zone) => {
-                return Ok(Some(plain(Doing::TimeZone(statement, zone), Vec::new())));
-            }
-            RoutedStatement::Connection(asked) => {
-                let fields = match &asked {
+            RoutedStatement::TimeZone(statement, zone) => Ok(Some(plain(
+                PreparedAction::TimeZone(statement, zone),
+                Vec::new(),
+            ))),
+            RoutedStatement::Connection(setting) => {
+                let fields = match &setting {
                     Setting::Show(name) => {
                         setting::Shown::new(setting::shown_as(name), "").fields()
                     }
                     _ => Vec::new(),
                 };
-                return Ok(Some(plain(Doing::Setting(asked), fields)));
+                Ok(Some(plain(PreparedAction::Setting(setting), fields)))
             }
-        };
+        }
+    }
+
+    /// Prepares a statement of the engine: its parameters have the types that the client names, those of casts, or the
+    /// inferred ones.
+    async fn statement(
+        &self,
+        statement: Statement,
+        types: &[Option<Type>],
+    ) -> Result<Prepared, Failure> {
         let count = statement.parameters();
         if count > usize::from(u16::MAX) {
-            return Err(failed(Failure::new(
+            return Err(Failure::new(
                 FailureKind::Limit,
                 "a statement has 65,535 parameters at most",
-            )));
+            ));
         }
         let (fields, inferred) = match statement.gives_rows() {
             true => {
-                let described = self
-                    .session
-                    .describe(statement.clone())
-                    .await
-                    .map_err(failed)?;
+                let described = self.session.describe(statement.clone()).await?;
                 let origins = &described.address_origins;
                 let fields = match counted(&statement) {
                     // The rows that were written are counted, and not returned.
@@ -200,42 +210,48 @@ impl Preparer {
                 }
             })
         });
-        Ok(Some(Prepared {
+        Ok(Prepared {
             parameters: parameters.collect(),
-            doing: Arc::new(Doing::Engine(statement)),
+            action: Arc::new(PreparedAction::Engine(statement)),
             fields: Arc::new(fields),
             retained: Vec::new(),
-        }))
+        })
     }
 
     /// Prepares a statement about cursors.
     async fn cursor<C>(
         &self,
         client: &C,
-        asked: CursorStatement,
+        statement: CursorStatement,
         types: &[Option<Type>],
     ) -> PgWireResult<Prepared>
     where
         C: ClientInfo + Unpin + Send + Sync,
     {
-        let (doing, parameters, fields) = match asked {
+        let (action, parameters, fields) = match statement {
             CursorStatement::Declare(declared) => {
                 let of = Box::pin(self.parse_sql(client, &declared.query, types)).await?;
-                let of = of.ok_or_else(|| refused(&no_cursor()))?;
+                let of = of.ok_or_else(|| pg_error(&no_cursor()))?;
                 let parameters = of.parameters.clone();
-                (Doing::Declare(declared, of), parameters, Arc::default())
+                (
+                    PreparedAction::Declare(declared, of),
+                    parameters,
+                    Arc::default(),
+                )
             }
             CursorStatement::Fetch(fetched) => {
                 let fields = match fetched.is_move {
                     true => Arc::default(),
                     false => self.cursors.fields(&fetched.name)?,
                 };
-                (Doing::Fetch(fetched), Vec::new(), fields)
+                (PreparedAction::Fetch(fetched), Vec::new(), fields)
             }
-            CursorStatement::Close(name) => (Doing::Close(name), Vec::new(), Arc::default()),
+            CursorStatement::Close(name) => {
+                (PreparedAction::Close(name), Vec::new(), Arc::default())
+            }
         };
         Ok(Prepared {
-            doing: Arc::new(doing),
+            action: Arc::new(action),
             parameters,
             fields,
             retained: Vec::new(),
@@ -264,11 +280,11 @@ pub(super) fn copied(sql: &str) -> PgWireResult<Option<CopyOut>> {
     if copies_in(sql) {
         let message = "COPY … FROM is refused: this server imports no data";
         let hint = "put the file below a root, or POST it to /upload";
-        return Err(refused(
+        return Err(pg_error(
             &Failure::new(FailureKind::Refused, message).with_hint(hint),
         ));
     }
-    copy_out(sql).map_err(|message| refused(&Failure::new(FailureKind::Syntax, message)))
+    copy_out(sql).map_err(|message| pg_error(&Failure::new(FailureKind::Syntax, message)))
 }
 
 pub(super) fn no_cursor() -> Failure {

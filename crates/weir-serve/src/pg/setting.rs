@@ -13,7 +13,7 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::TransactionStatus;
 use pgwire::messages::startup::ParameterStatus;
 
-use super::error::{may_run, refused};
+use super::error::{may_run, pg_error};
 use super::handler::Client;
 use crate::catalog::setting;
 use crate::error::{Failure, FailureKind};
@@ -63,10 +63,10 @@ where
     may_run(client)?;
     if value.len() > VALUE_BYTES_MAX {
         let message = format!("the value of {name} has {VALUE_BYTES_MAX} bytes at most");
-        return Err(refused(&Failure::new(FailureKind::Limit, message)));
+        return Err(pg_error(&Failure::new(FailureKind::Limit, message)));
     }
     if name == "statement_timeout" {
-        let limit = timeout(value).map_err(|failure| refused(&failure))?;
+        let limit = timeout(value).map_err(|failure| pg_error(&failure))?;
         let settings = client.metadata_mut();
         match limit {
             Some(limit) => {

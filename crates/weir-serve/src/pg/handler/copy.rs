@@ -16,7 +16,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::{Client, LONG_ROW_BYTES, PgConnection};
 use crate::error::{Failure, FailureKind};
 use crate::pg::encode;
-use crate::pg::error::refused;
+use crate::pg::error::pg_error;
 use crate::pg::route::{CopyFormat, CopyOut};
 
 impl PgConnection {
@@ -31,16 +31,16 @@ impl PgConnection {
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
-        let failed = |failure: Failure| refused(&failure);
+        let failed = |failure: Failure| pg_error(&failure);
         let mut statements = self.session.parse(&copy.query).map_err(failed)?;
         let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
-            return Err(refused(&Failure::new(
+            return Err(pg_error(&Failure::new(
                 FailureKind::Plan,
                 "COPY takes one query",
             )));
         };
         if !statement.is_query() {
-            return Err(refused(&Failure::new(
+            return Err(pg_error(&Failure::new(
                 FailureKind::Plan,
                 "COPY takes a query: COPY (SELECT …) TO STDOUT",
             )));
@@ -97,7 +97,7 @@ impl PgConnection {
         client
             .feed(PgWireBackendMessage::CopyDone(CopyDone::new()))
             .await?;
-        self.tell(client).await?;
+        self.send_notices(client).await?;
         self.complete(client, Tag::new("COPY").with_rows(count))
             .await
     }

@@ -17,7 +17,7 @@ use pgwire::messages::extendedquery::Bind;
 use super::{Client, PgConnection, described, send_row};
 use crate::error::{Failure, FailureKind};
 use crate::pg::cursor::{self, Cursor, CursorStatement, Declared, Fetched};
-use crate::pg::error::refused;
+use crate::pg::error::pg_error;
 use crate::pg::prepare::{Prepared, formatted, no_cursor};
 
 impl PgConnection {
@@ -25,18 +25,18 @@ impl PgConnection {
     pub(super) async fn simple_cursor<C: Client>(
         &self,
         client: &mut C,
-        asked: CursorStatement,
+        statement: CursorStatement,
     ) -> PgWireResult<()>
     where
         C::PortalStore: PortalStore,
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
-        match asked {
+        match statement {
             CursorStatement::Declare(declared) => {
                 let query = declared.query.as_str();
                 let parsed = self.query_parser().parse_sql(&*client, query, &[]).await?;
-                let prepared = parsed.ok_or_else(|| refused(&no_cursor()))?;
+                let prepared = parsed.ok_or_else(|| pg_error(&no_cursor()))?;
                 let portal = ahead(&declared.name, prepared, &[]);
                 self.declare(client, &declared, portal?).await
             }
@@ -61,16 +61,16 @@ impl PgConnection {
     {
         let prepared = &portal.statement.statement;
         if !prepared.is_query() {
-            return Err(refused(&no_cursor()));
+            return Err(pg_error(&no_cursor()));
         }
         if portal.parameter_len() != prepared.parameters.len() {
             let message = "the query of a cursor has parameters, and no values are given";
-            return Err(refused(&Failure::new(FailureKind::Plan, message)));
+            return Err(pg_error(&Failure::new(FailureKind::Plan, message)));
         }
         let cursor = Cursor {
             is_binary: declared.is_binary,
             is_held: declared.is_held,
-            rows: cursor::CursorRows::Ahead,
+            rows: cursor::CursorRows::NotStarted,
             portal,
         };
         self.cursors.add(&declared.name, cursor)?;
@@ -92,7 +92,7 @@ impl PgConnection {
     {
         let mut cursor = self.cursors.take(&fetched.name)?;
         let known = cursor.set_format(format);
-        known.map_err(|failure| refused(&failure))?;
+        known.map_err(|failure| pg_error(&failure))?;
         let shown = formatted(&cursor.fields(), &cursor.portal.result_column_format);
         if is_described && !fetched.is_move {
             let described = described(&shown);
@@ -100,10 +100,10 @@ impl PgConnection {
                 .feed(PgWireBackendMessage::RowDescription(described))
                 .await?;
         }
-        let mut rows = match std::mem::replace(&mut cursor.rows, cursor::CursorRows::Over) {
-            cursor::CursorRows::Ahead => self.begin(client, &cursor.portal).await?,
-            cursor::CursorRows::Begun(rows) => Some(rows),
-            cursor::CursorRows::Over => None,
+        let mut rows = match std::mem::replace(&mut cursor.rows, cursor::CursorRows::Finished) {
+            cursor::CursorRows::NotStarted => self.begin(client, &cursor.portal).await?,
+            cursor::CursorRows::Started(rows) => Some(rows),
+            cursor::CursorRows::Finished => None,
         };
         let mut count = 0;
         while let Some(known) = &mut rows
@@ -111,7 +111,7 @@ impl PgConnection {
         {
             let Some(row) = known.data_rows.next().await else {
                 rows = None;
-                self.tell(client).await?;
+                self.send_notices(client).await?;
                 break;
             };
             let row = row?;
@@ -121,7 +121,7 @@ impl PgConnection {
             count += 1;
         }
         if let Some(rows) = rows {
-            cursor.rows = cursor::CursorRows::Begun(rows);
+            cursor.rows = cursor::CursorRows::Started(rows);
         }
         self.cursors.put_back(&fetched.name, cursor);
         let tag = Tag::new(if fetched.is_move { "MOVE" } else { "FETCH" });
