@@ -123,29 +123,9 @@ fn values(array: &ArrayRef) -> Result<Vec<Parameter>, Failure> {
             let is_zoned = zone.is_some();
             let instants = to(&DataType::Timestamp(TimeUnit::Nanosecond, zone.clone()))?;
             let instants = instants.as_primitive::<TimestampNanosecondType>();
-            each(instants, &|row| {
-                let instant = DateTime::from_timestamp_nanos(instants.value(row));
-                let text = instant.to_rfc3339_opts(SecondsFormat::Nanos, true);
-                Parameter::Time(match is_zoned {
-                    true => text,
-                    false => text.trim_end_matches('Z').to_owned(),
-                })
-            })
+            each(instants, &|row| time(instants.value(row), is_zoned))
         }
-        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
-            let lists = to(&plain_type(array.data_type()))?;
-            let Some(lists) = lists.as_list_opt::<i32>() else {
-                return Err(unknown(array.data_type()));
-            };
-            let mut all = Vec::with_capacity(count);
-            for row in 0..count {
-                all.push(match lists.is_null(row) {
-                    true => Parameter::Null,
-                    false => Parameter::List(values(&lists.value(row))?),
-                });
-            }
-            all
-        }
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => lists(array)?,
         DataType::Dictionary(_, kind) => values(&to(kind)?)?,
         DataType::Decimal32(..)
         | DataType::Decimal64(..)
@@ -160,6 +140,32 @@ fn values(array: &ArrayRef) -> Result<Vec<Parameter>, Failure> {
         }
         other => return Err(unknown(other)),
     })
+}
+
+/// A time in nanoseconds since 1970, which is written without a zone when its column has none.
+fn time(nanoseconds: i64, is_zoned: bool) -> Parameter {
+    let instant = DateTime::from_timestamp_nanos(nanoseconds);
+    let text = instant.to_rfc3339_opts(SecondsFormat::Nanos, true);
+    Parameter::Time(match is_zoned {
+        true => text,
+        false => text.trim_end_matches('Z').to_owned(),
+    })
+}
+
+fn lists(array: &ArrayRef) -> Result<Vec<Parameter>, Failure> {
+    let lists = cast(array, &plain_type(array.data_type()))
+        .map_err(|error| Failure::new(FailureKind::Plan, error.to_string()))?;
+    let Some(lists) = lists.as_list_opt::<i32>() else {
+        return Err(unknown(array.data_type()));
+    };
+    let mut all = Vec::with_capacity(array.len());
+    for row in 0..array.len() {
+        all.push(match lists.is_null(row) {
+            true => Parameter::Null,
+            false => Parameter::List(values(&lists.value(row))?),
+        });
+    }
+    Ok(all)
 }
 
 /// The values as texts.

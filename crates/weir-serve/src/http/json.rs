@@ -1,6 +1,6 @@
 //! Values as the page takes them: numbers that JavaScript holds exactly are numbers, all others text.
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, ListArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -72,11 +72,7 @@ fn values(array: &ArrayRef, count: usize) -> Result<Vec<Value>, Failure> {
             let wide = wide.as_primitive::<Int64Type>();
             each(&|row| {
                 let value = wide.value(row);
-                if value.unsigned_abs() < EXACT_MAX {
-                    json!(value)
-                } else {
-                    json!(value.to_string())
-                }
+                exact(value, value.unsigned_abs() < EXACT_MAX)
             })
         }
         kind if kind.is_unsigned_integer() => {
@@ -84,11 +80,7 @@ fn values(array: &ArrayRef, count: usize) -> Result<Vec<Value>, Failure> {
             let wide = wide.as_primitive::<UInt64Type>();
             each(&|row| {
                 let value = wide.value(row);
-                if value < EXACT_MAX {
-                    json!(value)
-                } else {
-                    json!(value.to_string())
-                }
+                exact(value, value < EXACT_MAX)
             })
         }
         kind if kind.is_floating() => {
@@ -97,44 +89,54 @@ fn values(array: &ArrayRef, count: usize) -> Result<Vec<Value>, Failure> {
             each(&|row| {
                 let value = wide.value(row);
                 // JSON has no infinity.
-                if value.is_finite() {
-                    json!(value)
-                } else {
-                    json!(value.to_string())
-                }
+                exact(value, value.is_finite())
             })
         }
-        DataType::List(_) => {
-            let lists = array.as_list::<i32>();
-            let mut all = Vec::with_capacity(count);
-            for row in 0..count {
-                all.push(match lists.is_null(row) {
-                    true => Value::Null,
-                    false => {
-                        let items = lists.value(row);
-                        Value::Array(values(&items, items.len())?)
-                    }
-                });
-            }
-            all
-        }
-        _ => {
-            // All nine digits, so that times of a column are as long as each other and sort as texts.
-            let zoned = zoned_format(array.data_type());
-            let options = FormatOptions::default()
-                .with_timestamp_format(Some("%Y-%m-%dT%H:%M:%S%.9f"))
-                .with_timestamp_tz_format(Some(zoned));
-            let formatter = ArrayFormatter::try_new(array, &options).map_err(failed)?;
-            let mut all = Vec::with_capacity(count);
-            for row in 0..count {
-                all.push(match array.is_null(row) {
-                    true => Value::Null,
-                    false => json!(formatter.value(row).try_to_string().map_err(failed)?),
-                });
-            }
-            all
-        }
+        DataType::List(_) => lists(array.as_list::<i32>(), count)?,
+        _ => displayed(array, count)?,
     })
+}
+
+/// A number as it is, or as text where JavaScript does not hold it exactly.
+fn exact<T: Into<Value> + ToString>(value: T, is_exact: bool) -> Value {
+    match is_exact {
+        true => value.into(),
+        false => Value::String(value.to_string()),
+    }
+}
+
+fn lists(lists: &ListArray, count: usize) -> Result<Vec<Value>, Failure> {
+    let mut all = Vec::with_capacity(count);
+    for row in 0..count {
+        all.push(match lists.is_null(row) {
+            true => Value::Null,
+            false => {
+                let items = lists.value(row);
+                Value::Array(values(&items, items.len())?)
+            }
+        });
+    }
+    Ok(all)
+}
+
+/// The values as Arrow displays them.
+fn displayed(array: &ArrayRef, count: usize) -> Result<Vec<Value>, Failure> {
+    let failed =
+        |error: arrow::error::ArrowError| Failure::new(FailureKind::Run, error.to_string());
+    // All nine digits, so that times of a column are as long as each other and sort as texts.
+    let zoned = zoned_format(array.data_type());
+    let options = FormatOptions::default()
+        .with_timestamp_format(Some("%Y-%m-%dT%H:%M:%S%.9f"))
+        .with_timestamp_tz_format(Some(zoned));
+    let formatter = ArrayFormatter::try_new(array, &options).map_err(failed)?;
+    let mut all = Vec::with_capacity(count);
+    for row in 0..count {
+        all.push(match array.is_null(row) {
+            true => Value::Null,
+            false => json!(formatter.value(row).try_to_string().map_err(failed)?),
+        });
+    }
+    Ok(all)
 }
 
 /// The format of times with this zone.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use futures::stream;
@@ -130,60 +130,11 @@ pub(super) async fn ask(
     let arrived = arrived(body, most, &shared.arrivals).await?;
     let running_statement = pending.activity().running();
     let body = &arrived.bytes;
-    let header = |name| {
-        headers
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default()
-    };
-    let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, "request", message);
     // Values of parameters take as much as words of a text.
     let load = shared.room_for(body).await?;
-    let kind = header(CONTENT_TYPE)
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim();
-    let asked = match kind {
-        "application/json" => {
-            serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?
-        }
-        "text/plain" | "application/sql" => QueryRequest {
-            sql: std::str::from_utf8(body)
-                .map_err(|error| bad(error.to_string()))?
-                .to_owned(),
-            format: beside.format,
-            limit: beside.limit,
-            timeout_ms: beside.timeout_ms,
-            id: beside.id,
-            params: Params::default(),
-        },
-        // Content types that a form of another site can send are refused.
-        _ => {
-            return Err(Refusal::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "request",
-                "the body is application/json, text/plain or application/sql",
-            ));
-        }
-    };
+    let asked = request(body, &headers, beside)?;
     drop(arrived);
-    let written = match &asked.format {
-        Some(word) => Written::of(word).ok_or_else(|| {
-            bad(format!(
-                "unknown format {word}: expected json, ndjson, csv, parquet or arrow"
-            ))
-        })?,
-        None => {
-            let accepted = header(ACCEPT)
-                .split(',')
-                .map(|one| one.split(';').next().unwrap_or_default().trim());
-            accepted
-                .filter_map(Written::of)
-                .next()
-                .unwrap_or(Written::Json)
-        }
-    };
+    let written = written(asked.format.as_deref(), &headers)?;
     let wanted = asked.timeout_ms.map(Duration::from_millis);
     let deadline = Deadline::new(&shared.options.limits, wanted);
     let session = Session::new(&shared)?.of_connection(pending.activity());
@@ -201,6 +152,61 @@ pub(super) async fn ask(
             Ok(([(CONTENT_TYPE, kind)], body).into_response())
         }
     }
+}
+
+/// The query in a body of one of the accepted content types.
+fn request(body: &[u8], headers: &HeaderMap, beside: Beside) -> Result<QueryRequest, Refusal> {
+    let kind = header(headers, CONTENT_TYPE)
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim();
+    match kind {
+        "application/json" => {
+            serde_json::from_slice(body).map_err(|error| malformed(error.to_string()))
+        }
+        "text/plain" | "application/sql" => Ok(QueryRequest {
+            sql: std::str::from_utf8(body)
+                .map_err(|error| malformed(error.to_string()))?
+                .to_owned(),
+            format: beside.format,
+            limit: beside.limit,
+            timeout_ms: beside.timeout_ms,
+            id: beside.id,
+            params: Params::default(),
+        }),
+        // Content types that a form of another site can send are refused.
+        _ => Err(Refusal::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "request",
+            "the body is application/json, text/plain or application/sql",
+        )),
+    }
+}
+
+/// The format that the request names, or the first known one that the client accepts.
+fn written(format: Option<&str>, headers: &HeaderMap) -> Result<Written, Refusal> {
+    if let Some(word) = format {
+        return Written::of(word).ok_or_else(|| {
+            malformed(format!(
+                "unknown format {word}: expected json, ndjson, csv, parquet or arrow"
+            ))
+        });
+    }
+    let accepted = header(headers, ACCEPT)
+        .split(',')
+        .map(|one| one.split(';').next().unwrap_or_default().trim());
+    let known = accepted.filter_map(Written::of).next();
+    Ok(known.unwrap_or(Written::Json))
+}
+
+fn header(headers: &HeaderMap, name: HeaderName) -> &str {
+    let value = headers.get(name).and_then(|value| value.to_str().ok());
+    value.unwrap_or_default()
+}
+
+fn malformed(message: String) -> Refusal {
+    Refusal::new(StatusCode::BAD_REQUEST, "request", message)
 }
 
 /// Does the statements before the last that has rows, and starts that one.
