@@ -38,32 +38,7 @@ pub(super) fn sql_info(options: &Options) -> Result<SqlInfoData, FlightError> {
     let timeout = limits.time_max.map_or(0, |limit| limit.as_millis());
     let timeout = i32::try_from(timeout).unwrap_or(i32::MAX);
     info.append(SqlInfo::FlightSqlServerStatementTimeout, timeout);
-    for name in [
-        SqlInfo::SqlDdlCatalog,
-        SqlInfo::SqlDdlSchema,
-        SqlInfo::SqlDdlTable,
-        SqlInfo::SqlSupportsIntegrityEnhancementFacility,
-        SqlInfo::SqlSelectForUpdateSupported,
-        SqlInfo::SqlStoredProceduresSupported,
-        SqlInfo::SqlTransactionsSupported,
-        SqlInfo::SqlDataDefinitionCausesTransactionCommit,
-    ] {
-        info.append(name, false);
-    }
-    for name in [
-        SqlInfo::SqlAllTablesAreSelectable,
-        SqlInfo::SqlSupportsColumnAliasing,
-        SqlInfo::SqlNullPlusNullIsNull,
-        SqlInfo::SqlSupportsTableCorrelationNames,
-        SqlInfo::SqlSupportsExpressionsInOrderBy,
-        SqlInfo::SqlSupportsOrderByUnrelated,
-        SqlInfo::SqlSupportsLikeEscapeClause,
-        SqlInfo::SqlSupportsNonNullableColumns,
-        SqlInfo::SqlCatalogAtStart,
-        SqlInfo::SqlCorrelatedSubqueriesSupported,
-    ] {
-        info.append(name, true);
-    }
+    append_flags(&mut info);
     info.append(SqlInfo::SqlSupportsDifferentTableCorrelationNames, false);
     let lower = SqlSupportedCaseSensitivity::SqlCaseSensitivityLowercase as i32;
     info.append(SqlInfo::SqlIdentifierCase, lower);
@@ -101,6 +76,36 @@ pub(super) fn sql_info(options: &Options) -> Result<SqlInfoData, FlightError> {
     let most = number(limits.connections_max);
     info.append(SqlInfo::SqlMaxConnections, most);
     info.build()
+}
+
+/// The capabilities that a server has or not.
+fn append_flags(info: &mut SqlInfoDataBuilder) {
+    for name in [
+        SqlInfo::SqlDdlCatalog,
+        SqlInfo::SqlDdlSchema,
+        SqlInfo::SqlDdlTable,
+        SqlInfo::SqlSupportsIntegrityEnhancementFacility,
+        SqlInfo::SqlSelectForUpdateSupported,
+        SqlInfo::SqlStoredProceduresSupported,
+        SqlInfo::SqlTransactionsSupported,
+        SqlInfo::SqlDataDefinitionCausesTransactionCommit,
+    ] {
+        info.append(name, false);
+    }
+    for name in [
+        SqlInfo::SqlAllTablesAreSelectable,
+        SqlInfo::SqlSupportsColumnAliasing,
+        SqlInfo::SqlNullPlusNullIsNull,
+        SqlInfo::SqlSupportsTableCorrelationNames,
+        SqlInfo::SqlSupportsExpressionsInOrderBy,
+        SqlInfo::SqlSupportsOrderByUnrelated,
+        SqlInfo::SqlSupportsLikeEscapeClause,
+        SqlInfo::SqlSupportsNonNullableColumns,
+        SqlInfo::SqlCatalogAtStart,
+        SqlInfo::SqlCorrelatedSubqueriesSupported,
+    ] {
+        info.append(name, true);
+    }
 }
 
 pub(super) fn catalogs(query: CommandGetCatalogs) -> GetCatalogsBuilder {
