@@ -1,0 +1,391 @@
+//! A TCP connection whose streams are followed: its state, its two directions and what they miss.
+
+use super::StreamLimits;
+use super::chunk::{Chunk, ChunkOrigin, ChunkSink, Content, Interest, StreamEnd};
+use crate::flow::{Details, Flow, Side};
+use crate::fragment::Overlap;
+use crate::key::Sender;
+use crate::sighting::Sighting;
+use crate::slab::NONE;
+use crate::stream::{Carrier, Part, Reassembler};
+use crate::tcp::{self, ACK, FIN, RST, SYN, Segment, beyond};
+
+#[derive(Debug)]
+pub(super) struct FollowedConnection {
+    pub(super) number: u64,
+    pub(super) flow: u64,
+    pub(super) originator: Sender,
+    pub(super) last_ns: i64,
+    /// Queued when it was last looked at.
+    pub(super) queued_ns: i64,
+    pub(super) ignored: bool,
+    pub(super) is_queued_as_closed: bool,
+    /// The state of the connection, followed as the flow table does.
+    pub(super) track: Flow,
+    /// A connection of the same ends that may live yet, where this is an attempt to open another one.
+    pub(super) older: Option<Box<FollowedConnection>>,
+    /// A SYN of either end was seen.
+    pub(super) saw_start: bool,
+    pub(super) directions: [Direction; 2],
+}
+
+#[derive(Debug)]
+pub(super) struct Direction {
+    pub(super) stream: Reassembler,
+    pub(super) ended: bool,
+    /// The acknowledgment number of the receiver before any segment of the direction.
+    pub(super) acknowledged: Option<u32>,
+    /// The bytes that are acknowledged and missing.
+    pub(super) missing: Option<Missing>,
+}
+
+/// Something that the receiver acknowledged and that was not seen, in front of what was seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Missing {
+    pub(super) since_ns: i64,
+    /// The highest number that was acknowledged.
+    pub(super) ack: u32,
+}
+
+impl FollowedConnection {
+    fn direction_mut(&mut self, sender: Sender) -> &mut Direction {
+        &mut self.directions[usize::from(sender == Sender::High)]
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.directions.iter().map(|one| one.stream.held()).sum()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.directions.iter().all(|one| one.ended)
+    }
+
+    /// The memory of this connection and of the one beside it.
+    pub(super) fn held_by_both(&self) -> usize {
+        let older = self.older.as_deref();
+        self.held().saturating_add(older.map_or(0, Self::held))
+    }
+
+    /// Whether the flow table has begun another flow with a segment, after a silence or an attempt that was not answered in time.
+    /// Copies of segments of a closed connection do not begin one here.
+    pub(super) fn is_of_another_flow(
+        &self,
+        sighting: &Sighting,
+        segment: &Segment,
+        origin: ChunkOrigin,
+    ) -> bool {
+        if !origin.is_own_flow || origin.flow == self.flow {
+            return false;
+        }
+        let end = &self.track.sides[self.track.side_of(sighting.sender)];
+        let is_new = segment.len > 0 && beyond(segment.seq.wrapping_add(segment.len), end.last) > 0;
+        is_new || !self.track.is(Flow::CLOSED)
+    }
+
+    /// Updates the state of the connection by a segment. True for a reset that ends it.
+    pub(super) fn follow(
+        &mut self,
+        sighting: &Sighting,
+        segment: &Segment,
+        details: &mut Details,
+        now_ns: i64,
+    ) -> bool {
+        let flow = &mut self.track;
+        let side = flow.side_of(sighting.sender);
+        if flow.go_on(side, segment, now_ns) {
+            return false;
+        }
+        flow.sides[side].flags |= Side::SEEN;
+        let counts = tcp::Connection { flow, details }.segment(side, segment, now_ns);
+        counts && segment.flags & RST != 0
+    }
+
+    /// Begins the streams at the numbers of the handshake, unless data were reported already.
+    #[cold]
+    pub(super) fn begin_streams<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        details: &mut Details,
+        out: &mut ChunkSink<'_, F>,
+    ) {
+        for sender in [Sender::Low, Sender::High] {
+            let flow = &mut self.track;
+            let side = flow.side_of(sender);
+            let first = tcp::Connection { flow, details }.first_number(side);
+            if let Some(first) = first {
+                let stream = &mut self.direction_mut(sender).stream;
+                stream.restart(first, |offset, part, carrier| {
+                    out.part(sender, offset, part, carrier);
+                });
+            }
+        }
+    }
+
+    pub(super) fn ignore(&mut self) {
+        self.ignored = true;
+        for direction in &mut self.directions {
+            direction.stream = Reassembler::new(Overlap::First);
+        }
+    }
+
+    /// Notes where the streams begin. True when the handshake may say it otherwise than what was known.
+    pub(super) fn take_in(&mut self, sender: Sender, segment: &Segment, bytes: &[u8]) -> bool {
+        // A reset begins nothing, whatever other flags it has.
+        if segment.flags & (SYN | RST) != SYN {
+            return self.track.detail != NONE;
+        }
+        self.saw_start = true;
+        let first = segment.seq.wrapping_add(1);
+        self.direction_mut(sender).stream.begin(first);
+        if segment.flags & ACK != 0 && bytes.is_empty() {
+            // The segment answers a SYN that was not captured, or that follows in the capture.
+            self.direction_mut(other(sender)).stream.begin(segment.ack);
+        }
+        true
+    }
+
+    /// Hands on what a segment makes ready in its own direction, and what its acknowledgment gives up
+    /// in the other one.
+    pub(super) fn deliver<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        sender: Sender,
+        segment: &Segment,
+        bytes: &[u8],
+        limits: &StreamLimits,
+        now_ns: i64,
+        out: &mut ChunkSink<'_, F>,
+    ) {
+        let is_reset = segment.flags & RST != 0;
+        let acknowledged = if segment.flags & ACK != 0 && !is_reset {
+            self.acknowledge(sender, segment.ack, limits, now_ns, out)
+        } else {
+            None
+        };
+        let first = segment.seq.wrapping_add((segment.flags & SYN != 0).into());
+        let direction = self.direction_mut(sender);
+        let is_late = |missing: Missing| missing.is_late(limits, now_ns);
+        if direction.missing.is_some_and(is_late)
+            && direction.stream.offset_of(first) > Some(direction.stream.offset())
+        {
+            self.skip_hole(sender, out);
+            self.hold_back(out);
+        }
+        let direction = self.direction_mut(sender);
+        let has_missing = direction.missing.is_some();
+        if has_missing {
+            direction.stream.hold_back(true);
+        }
+        if segment.len > 0 && !is_reset && !direction.ended {
+            if let Some(ack) = direction.acknowledged.take() {
+                direction.stream.begin_behind(ack, first);
+            }
+            let carrier = Carrier {
+                acknowledged,
+                ..out.origin.carrier()
+            };
+            let each = |offset, part: Part<'_>, carrier| out.part(sender, offset, part, carrier);
+            direction
+                .stream
+                .data(first, bytes, segment.len, carrier, each);
+        }
+        if segment.flags & FIN != 0 {
+            direction.stream.finish(first.wrapping_add(segment.len));
+        }
+        if has_missing {
+            direction.look_again();
+            self.hold_back(out);
+        }
+    }
+
+    /// Reads the acknowledgment of the other direction, and gives up bytes that are missing there for too long. Returns the
+    /// number of acknowledged bytes of that direction, if it is known.
+    #[inline]
+    fn acknowledge<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        sender: Sender,
+        ack: u32,
+        limits: &StreamLimits,
+        now_ns: i64,
+        out: &mut ChunkSink<'_, F>,
+    ) -> Option<u64> {
+        let sender = other(sender);
+        let direction = self.direction_mut(sender);
+        if !direction.stream.began() {
+            direction.acknowledged = Some(earlier(direction.acknowledged, ack));
+            return None;
+        }
+        let acknowledged = direction.stream.offset_of(ack);
+        if direction.stream.has_hole() && !direction.stream.is_before(ack) {
+            let missing = direction.missing.get_or_insert(Missing {
+                since_ns: now_ns,
+                ack,
+            });
+            if beyond(ack, missing.ack) > 0 {
+                missing.ack = ack;
+            }
+            if missing.is_late(limits, now_ns) {
+                self.skip_hole(sender, out);
+            }
+            self.hold_back(out);
+        } else if direction.missing.take().is_some() {
+            self.hold_back(out);
+        }
+        acknowledged.filter(|_| self.direction_mut(sender).stream.is_start_known())
+    }
+
+    /// Gives up the bytes that are missing before the first waiting piece of a direction, and reports that piece. False when no
+    /// piece waits.
+    fn skip_hole<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        sender: Sender,
+        out: &mut ChunkSink<'_, F>,
+    ) -> bool {
+        let direction = self.direction_mut(sender);
+        direction.missing = None;
+        direction
+            .stream
+            .give_first(|offset, part, carrier| out.part(sender, offset, part, carrier))
+    }
+
+    /// Lets each direction wait for what is missing of the other one, as what it sends may answer that; gives out what
+    /// waits no longer.
+    fn hold_back<F: FnMut(&Chunk<'_>) -> Interest>(&mut self, out: &mut ChunkSink<'_, F>) {
+        for sender in [Sender::Low, Sender::High] {
+            let waits = self.direction_mut(other(sender)).missing.is_some();
+            self.direction_mut(sender).stream.hold_back(waits);
+        }
+        let is_next = |stream: &Reassembler| !stream.is_held_back() && !stream.has_hole();
+        while let Some(sender) = self.next_of_both(is_next) {
+            let stream = &mut self.direction_mut(sender).stream;
+            stream.give_first(|offset, part, carrier| out.part(sender, offset, part, carrier));
+        }
+    }
+
+    /// The direction with what comes next, of those that something waits in and that `is_next` lets through: what had all
+    /// that it acknowledges before it, else what was captured first.
+    fn next_of_both(&self, is_next: impl Fn(&Reassembler) -> bool) -> Option<Sender> {
+        let [low, high] = &self.directions;
+        let both = [
+            (Sender::Low, &low.stream, &high.stream),
+            (Sender::High, &high.stream, &low.stream),
+        ];
+        let waiting = both.into_iter().filter_map(|(sender, own, other)| {
+            let carrier = own.waits().filter(|_| is_next(own))?;
+            let had_all = carrier.acknowledged <= Some(other.offset());
+            Some((!had_all, carrier.frame, sender))
+        });
+        let first = waiting.min_by_key(|(lacks_some, frame, _)| (*lacks_some, *frame));
+        first.map(|(.., sender)| sender)
+    }
+
+    /// Gives up missing bytes while the waiting pieces exceed their limit; other connections hold `others` bytes.
+    pub(super) fn keep_to_limits<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        sender: Sender,
+        limits: &StreamLimits,
+        others: usize,
+        out: &mut ChunkSink<'_, F>,
+    ) {
+        let (bytes_max, direction_max) = (limits.bytes_max, limits.direction_bytes_max);
+        loop {
+            let stream = &self.direction_mut(sender).stream;
+            let (held, has_hole) = (stream.held(), stream.has_hole());
+            if held <= direction_max && held.saturating_add(others) <= bytes_max {
+                return;
+            }
+            // A direction without a gap waits for the other one.
+            let late = if has_hole { sender } else { other(sender) };
+            let was_waiting = self.skip_hole(late, out);
+            self.hold_back(out);
+            if !was_waiting {
+                return;
+            }
+            out.counters.overflows += 1;
+        }
+    }
+
+    /// Ends the directions that a FIN or RST ends.
+    pub(super) fn end_directions<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        is_reset: bool,
+        out: &mut ChunkSink<'_, F>,
+    ) {
+        if is_reset {
+            self.end_both(StreamEnd::Reset, out);
+            return;
+        }
+        for sender in [Sender::Low, Sender::High] {
+            if self.direction_mut(sender).stream.is_over() {
+                self.end(sender, StreamEnd::Finished, out);
+            }
+        }
+    }
+
+    /// Reports the waiting data of both directions, in the order of capture, and their ends.
+    pub(super) fn end_both<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        end: StreamEnd,
+        out: &mut ChunkSink<'_, F>,
+    ) {
+        while let Some(sender) = self.next_of_both(|_| true) {
+            let stream = &mut self.direction_mut(sender).stream;
+            stream.give_first(|offset, part, carrier| out.part(sender, offset, part, carrier));
+        }
+        for sender in [Sender::Low, Sender::High] {
+            self.end(sender, end, out);
+        }
+    }
+
+    /// Reports the waiting data of a direction, and its end.
+    fn end<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        sender: Sender,
+        end: StreamEnd,
+        out: &mut ChunkSink<'_, F>,
+    ) {
+        let last = out.origin.carrier();
+        let direction = self.direction_mut(sender);
+        if direction.ended {
+            return;
+        }
+        direction.ended = true;
+        direction.missing = None;
+        direction.stream.give_up(last, |offset, part, carrier| {
+            out.part(sender, offset, part, carrier);
+        });
+        let offset = direction.stream.offset();
+        out.is_last = self.is_over();
+        out.hand_on(sender, offset, last, Content::End(end));
+    }
+}
+
+impl Missing {
+    /// Whether the bytes were missing for as long as the limits allow.
+    fn is_late(self, limits: &StreamLimits, now_ns: i64) -> bool {
+        let patience_ns = i64::try_from(limits.patience_ns).unwrap_or(i64::MAX);
+        now_ns.saturating_sub(self.since_ns) >= patience_ns
+    }
+}
+
+impl Direction {
+    /// Forgets that something is missing once it came.
+    fn look_again(&mut self) {
+        let stream = &self.stream;
+        let is_missing = |missing: &Missing| stream.has_hole() && !stream.is_before(missing.ack);
+        self.missing = self.missing.filter(is_missing);
+    }
+}
+
+/// The earlier one of what a receiver acknowledged before anything of the other direction was seen: what it had received in
+/// between may have been captured behind its acknowledgments.
+pub(super) fn earlier(known: Option<u32>, ack: u32) -> u32 {
+    known
+        .filter(|known| beyond(ack, *known) >= 0)
+        .unwrap_or(ack)
+}
+
+pub(super) const fn other(sender: Sender) -> Sender {
+    match sender {
+        Sender::Low => Sender::High,
+        Sender::High => Sender::Low,
+    }
+}
