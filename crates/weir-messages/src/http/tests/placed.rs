@@ -33,13 +33,13 @@ fn placed(sent: &[Sent]) -> Vec<(String, u16, Option<Fault>)> {
         offsets[side] += len;
     }
     connection.finish(&mut each);
-    let told = found.iter().map(|it| {
+    let rows = found.iter().map(|it| {
         let target = it.request.as_ref().map(|it| it.head.line.target.clone());
         let code = it.response.as_ref().map(|it| it.head.line.code);
         let (target, code) = (target.unwrap_or_default(), code.unwrap_or_default());
         (target, code, it.fault)
     });
-    told.collect()
+    rows.collect()
 }
 
 /// Requests and responses, each request after the response to the one before, of which these are lost: those of the client, then
@@ -75,7 +75,7 @@ fn one_by_one(count: u16, lost: [&[u16]; 2]) -> Vec<Sent> {
 fn what_the_client_had_before_it_asked_is_not_what_it_asked_for() {
     let request = |n: u16| format!("GET /{n} HTTP/1.1\r\n\r\n");
     let response = |n: u16| format!("HTTP/1.1 {} A\r\nContent-Length: 0\r\n\r\n", 210 + n);
-    let [asked, told] = [request(0).len() as u64, response(0).len() as u64];
+    let [request_octets, response_octets] = [request(0).len() as u64, response(0).len() as u64];
     let sent = |side, n, received, is_lost| Sent {
         side,
         text: if side == 0 { request(n) } else { response(n) },
@@ -84,15 +84,15 @@ fn what_the_client_had_before_it_asked_is_not_what_it_asked_for() {
     };
     let all = [
         sent(0, 0, 0, false),
-        sent(1, 0, asked, false),
-        sent(0, 1, told, true),
-        sent(0, 2, told, true),
-        sent(1, 1, 3 * asked, false),
-        sent(1, 2, 3 * asked, true),
-        sent(0, 3, 3 * told, false),
-        sent(0, 4, 3 * told, false),
-        sent(1, 3, 5 * asked, false),
-        sent(1, 4, 5 * asked, false),
+        sent(1, 0, request_octets, false),
+        sent(0, 1, response_octets, true),
+        sent(0, 2, response_octets, true),
+        sent(1, 1, 3 * request_octets, false),
+        sent(1, 2, 3 * request_octets, true),
+        sent(0, 3, 3 * response_octets, false),
+        sent(0, 4, 3 * response_octets, false),
+        sent(1, 3, 5 * request_octets, false),
+        sent(1, 4, 5 * request_octets, false),
     ];
     let found = placed(&all);
     let row = |target: &str, code| (target.to_owned(), code);
@@ -219,8 +219,8 @@ fn captured(sent: &[Sent], order: &[usize]) -> Vec<(String, u16, Option<Fault>)>
     let mut each = |it: Exchange| {
         let target = it.request.as_ref().map(|it| it.head.line.target.clone());
         let code = it.response.as_ref().map(|it| it.head.line.code);
-        let told = (target.unwrap_or_default(), code.unwrap_or_default());
-        found.push((told.0, told.1, it.fault));
+        let rows = (target.unwrap_or_default(), code.unwrap_or_default());
+        found.push((rows.0, rows.1, it.fault));
     };
     let mut offsets = [0; 2];
     let mut next = [0, 1].map(|side| sent.iter().filter(move |it| it.side == side));
@@ -253,14 +253,14 @@ fn in_any_order_of_both_sides_responses_are_those_of_their_requests() {
         for message in &mut at_once {
             message.received = if message.side == 0 { 0 } else { asked };
         }
-        let told: Vec<_> = (0..count)
+        let expected: Vec<_> = (0..count)
             .map(|n| (format!("/{n}"), 210 + n, None))
             .collect();
         for order in orders(count.into()) {
             for sent in [&waiting, &at_once] {
                 let mut found = captured(sent, &order);
                 found.sort_by(|one, two| one.0.cmp(&two.0));
-                assert_eq!(found, told, "{order:?}");
+                assert_eq!(found, expected, "{order:?}");
             }
         }
     }
@@ -277,13 +277,13 @@ fn sent(side: usize, text: &str, received: u64) -> Sent {
 }
 
 #[track_caller]
-fn are_captured(sent: &[Sent], order: &[usize], told: &[(&str, u16, Option<Fault>)]) {
+fn are_captured(sent: &[Sent], order: &[usize], expected: &[(&str, u16, Option<Fault>)]) {
     let found = captured(sent, order);
     let found: Vec<_> = found
         .iter()
         .map(|(target, code, fault)| (target.as_str(), *code, *fault))
         .collect();
-    assert_eq!(found, told);
+    assert_eq!(found, expected);
 }
 
 /// A server that closes an idle connection sends an unsolicited response, while the next request may be on its way (RFC 9110,
@@ -300,18 +300,18 @@ fn a_response_that_no_request_asked_for_is_that_of_none() {
         sent(0, &get(2), answers),
         sent(1, &none(202), 2 * asks),
     ];
-    let told = [("/1", 201, None), ("", 408, None), ("/2", 202, None)];
-    are_captured(&messages, &[0, 1, 1, 0, 1], &told);
-    are_captured(&messages, &[0, 1, 0, 1, 1], &told);
+    let expected = [("/1", 201, None), ("", 408, None), ("/2", 202, None)];
+    are_captured(&messages, &[0, 1, 1, 0, 1], &expected);
+    are_captured(&messages, &[0, 1, 0, 1, 1], &expected);
     // A server that begins with one.
     let messages = [
         sent(1, &none(408), 0),
         sent(0, &get(1), 0),
         sent(1, &none(201), asks),
     ];
-    let told = [("", 408, None), ("/1", 201, None)];
-    are_captured(&messages, &[1, 0, 1], &told);
-    are_captured(&messages, &[0, 1, 1], &told);
+    let expected = [("", 408, None), ("/1", 201, None)];
+    are_captured(&messages, &[1, 0, 1], &expected);
+    are_captured(&messages, &[0, 1, 1], &expected);
 }
 
 /// A response to HEAD has no body, whether the request was captured or not.
@@ -331,9 +331,9 @@ fn a_lost_request_for_a_head_does_not_take_the_next_response() {
         }
         let found = placed(&all);
         let row = |target: &str, code: u16| (target.to_owned(), code);
-        let told: Vec<_> = found.iter().map(|it| (it.0.clone(), it.1)).collect();
+        let rows: Vec<_> = found.iter().map(|it| (it.0.clone(), it.1)).collect();
         assert_eq!(
-            told,
+            rows,
             [row("", 210), row("/1", 211), row("/2", 212)],
             "{found:?}"
         );
@@ -348,9 +348,9 @@ fn after_a_response_that_is_not_understood_the_rest_is_not_shifted() {
     *text = "?".repeat(text.len() - 4) + "\r\n\r\n";
     let found = placed(&all);
     let row = |target: &str, code: u16| (target.to_owned(), code);
-    let told: Vec<_> = found.iter().map(|it| (it.0.clone(), it.1)).collect();
+    let rows: Vec<_> = found.iter().map(|it| (it.0.clone(), it.1)).collect();
     let pairs = [row("/0", 210), row("/1", 0), row("/2", 212), row("/3", 213)];
-    assert_eq!(told, pairs, "{found:?}");
+    assert_eq!(rows, pairs, "{found:?}");
     assert_eq!(found[1].2, Some(Fault::Head));
 }
 
@@ -366,12 +366,12 @@ fn read_at(sent: &[(usize, String, Option<u64>)]) -> Vec<(String, u16, Option<Fa
         offsets[*side] += text.len() as u64;
     }
     connection.finish(&mut each);
-    let told = found.iter().map(|it: &Exchange| {
+    let rows = found.iter().map(|it: &Exchange| {
         let target = it.request.as_ref().map(|it| it.head.line.target.clone());
         let code = it.response.as_ref().map_or(0, |it| it.head.line.code);
         (target.unwrap_or_default(), code, it.fault)
     });
-    told.collect()
+    rows.collect()
 }
 
 /// A capture that begins within a connection, and lacks the response to its first request.
@@ -449,9 +449,9 @@ fn a_request_behind_its_response_says_how_that_ends() {
             sent(0, get, answers),
             sent(1, "HTTP/1.1 202 A\r\nContent-Length: 2\r\n\r\nab", both),
         ];
-        let told = [("/1", 201, None), ("/2", 202, None)];
+        let expected = [("/1", 201, None), ("/2", 202, None)];
         for order in [[0, 1, 0, 1], [1, 0, 0, 1], [1, 0, 1, 0]] {
-            are_captured(&messages, &order, &told);
+            are_captured(&messages, &order, &expected);
         }
     }
     let connect = "CONNECT a:80 HTTP/1.1\r\n\r\n";
@@ -467,9 +467,9 @@ fn a_request_behind_its_response_says_how_that_ends() {
             asks + get.len() as u64,
         ),
     ];
-    let told = [("a:80", 200, None), ("/2", 202, None)];
-    are_captured(&messages, &[0, 1, 0, 1], &told);
-    are_captured(&messages, &[1, 0, 0, 1], &told);
+    let expected = [("a:80", 200, None), ("/2", 202, None)];
+    are_captured(&messages, &[0, 1, 0, 1], &expected);
+    are_captured(&messages, &[1, 0, 0, 1], &expected);
     let upgrade = "GET /1 HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
     let switched = "HTTP/1.1 101 A\r\nUpgrade: websocket\r\n\r\n";
     let messages = [
@@ -505,10 +505,10 @@ fn a_server_alone_has_rows_of_its_responses() {
             offset += text.len() as u64;
         }
         connection.finish(&mut each);
-        let told: Vec<_> = (0..count)
+        let expected: Vec<_> = (0..count)
             .map(|n| (201 + n, Some(u64::from(n) + 1), None))
             .collect();
-        assert_eq!(found, told);
+        assert_eq!(found, expected);
     }
 }
 
@@ -539,13 +539,13 @@ fn a_response_that_may_be_that_of_another_request_says_so() {
     }
     let found = placed(&sent);
     let uncertain = Some(Fault::Uncertain);
-    let told: Vec<_> = found
+    let rows: Vec<_> = found
         .iter()
         .map(|(target, code, fault)| (target.as_str(), *code, *fault))
         .collect();
     // The number of lost responses to concurrent requests is unknown: one is assumed.
     assert_eq!(
-        told,
+        rows,
         [
             ("/0", 0, MISSING),
             ("/1", 202, uncertain),
@@ -584,7 +584,7 @@ fn a_response_of_http_2_before_its_request_is_that_of_it() {
                 connection.take(side, piece, Stamp::default(), &mut |it| found.push(it));
             }
         }
-        let told: Vec<_> = found
+        let rows: Vec<_> = found
             .iter()
             .map(|it| {
                 let method = it.request.as_ref().map(|it| &*it.head.line.method);
@@ -597,7 +597,7 @@ fn a_response_of_http_2_before_its_request_is_that_of_it() {
             (1, "GET", 404, None),
             (3, "POST", 200, None),
         ];
-        assert_eq!(told, expected, "{size}");
+        assert_eq!(rows, expected, "{size}");
     }
 }
 

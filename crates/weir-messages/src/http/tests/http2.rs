@@ -1,0 +1,328 @@
+//! HTTP/2: streams, resets, upgrades, losses and limits.
+
+use super::*;
+
+/// A frame of HTTP/2.
+pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = (payload.len() as u32).to_be_bytes()[1..].to_vec();
+    bytes.extend([kind, flags]);
+    bytes.extend(stream.to_be_bytes());
+    bytes.extend(payload);
+    bytes
+}
+
+/// A client that asks twice, the second time with padding, priority and a head in three frames; a server that answers in
+/// the other order, and promises.
+pub(super) fn two() -> (Vec<u8>, Vec<u8>) {
+    let settings = frame(4, 0, 0, &[0, 1, 0, 0, 0x10, 0]);
+    let get = b"\x82\x86\x84\x41\x01a";
+    let post = [
+        b"\x03\0\0\0\0\x10\x83\x86\x04\x02/b".as_slice(),
+        b"\x40\x03x-y\x01z",
+        &[0; 3],
+    ]
+    .concat();
+    let client = [
+        two::PREFACE.to_vec(),
+        settings.clone(),
+        frame(1, 0x05, 1, get),
+        frame(1, 0x28, 3, &post),
+        frame(9, 0, 3, b"\xbe"),
+        frame(9, 4, 3, b""),
+        frame(6, 0, 0, &[7; 8]),
+        frame(0, 0x09, 3, b"\x02hello\0\0"),
+    ];
+    let server = [
+        settings,
+        frame(1, 4, 3, b"\x48\x03100"),
+        frame(1, 4, 3, b"\x88"),
+        frame(5, 4, 3, b"\0\0\0\x02\x82\x84"),
+        frame(0, 0, 3, b"thanks"),
+        frame(0, 1, 3, b""),
+        frame(1, 5, 1, b"\x8d"),
+        frame(1, 4, 2, b"\x88"),
+        frame(3, 0, 2, &[0; 4]),
+    ];
+    (client.concat(), server.concat())
+}
+
+#[test]
+fn streams_of_http_2_find_their_responses_in_pieces_of_any_size() {
+    let (client, server) = two();
+    for size in 1..=client.len().max(server.len()) {
+        let (found, connection) = read(&client, &server, size);
+        let rows: Vec<_> = found
+            .iter()
+            .map(|it| {
+                let (request, response) =
+                    (it.request.as_ref().unwrap(), it.response.as_ref().unwrap());
+                (
+                    it.stream.unwrap(),
+                    &*request.head.line.method,
+                    response.head.line.code,
+                    it.fault,
+                )
+            })
+            .collect();
+        let reset = Some(Fault::Reset);
+        assert_eq!(
+            rows,
+            [
+                (3, "POST", 200, None),
+                (1, "GET", 404, None),
+                (2, "GET", 200, reset)
+            ],
+            "{size}"
+        );
+        let post = found[0].request.as_ref().unwrap();
+        assert_eq!((post.body.as_slice(), post.is_whole), (&b"hello"[..], true));
+        assert_eq!(post.head.all("x-y").collect::<Vec<_>>(), ["z", "z"]);
+        assert_eq!(found[0].interim.as_ref().unwrap().code, 100);
+        assert_eq!(found[0].response.as_ref().unwrap().body, b"thanks");
+        assert_eq!(
+            found[1].request.as_ref().unwrap().head.field(":authority"),
+            Some("a")
+        );
+        assert_eq!(connection.client_side(), Some(0));
+    }
+}
+
+/// RFC 9113, 5.4.2: what the server sent before it knew that its client gave a stream up comes behind.
+#[test]
+fn a_stream_that_is_reset_has_one_row() {
+    let ask = |stream: u32| frame(1, 5, stream, b"\x82\x84");
+    let answer = |stream: u32| frame(1, 4, stream, b"\x88");
+    let reset = |stream: u32| frame(3, 0, stream, &[0, 0, 0, 8]);
+    let read = |pieces: &[(usize, Vec<u8>)]| {
+        let mut connection = Connection::default();
+        let mut found = Vec::new();
+        let mut each = |it: Exchange| {
+            let code = it.response.as_ref().map(|it| it.head.line.code);
+            found.push((it.stream.unwrap(), code, it.fault));
+        };
+        let stamp = Stamp::default();
+        connection.take(0, two::PREFACE, stamp, &mut each);
+        for (side, bytes) in pieces {
+            connection.take(*side, bytes, stamp, &mut each);
+        }
+        connection.finish(&mut each);
+        found
+    };
+    let was_reset = Some(Fault::Reset);
+    let of_client = [(0, ask(1)), (0, reset(1)), (1, answer(1))];
+    assert_eq!(read(&of_client), [(1, Some(200), was_reset)]);
+    let mut and_end = of_client.to_vec();
+    and_end.push((1, frame(0, 1, 1, b"body")));
+    and_end.push((1, reset(1)));
+    assert_eq!(read(&and_end), [(1, Some(200), was_reset)]);
+    let of_server = [(0, ask(1)), (1, reset(1)), (0, reset(1)), (1, answer(1))];
+    assert_eq!(read(&of_server), [(1, None, was_reset)]);
+    // The oldest of many reset streams do not wait, and begin nothing.
+    let many = (0..20).map(|n| 2 * n + 1);
+    let pieces = many.clone().flat_map(|n| [(0, ask(n)), (0, reset(n))]);
+    let all: Vec<_> = pieces.chain(many.map(|n| (1, answer(n)))).collect();
+    let found = read(&all);
+    assert_eq!(found.len(), 20);
+    assert_eq!(found.iter().filter(|it| it.1 == Some(200)).count(), 16);
+}
+
+#[test]
+fn a_server_of_http_2_may_begin() {
+    let (client, server) = two();
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    for (side, bytes) in [(1, &server[..15]), (0, &client[..]), (1, &server[15..])] {
+        connection.take(side, bytes, Stamp::default(), &mut |it| found.push(it));
+    }
+    assert_eq!(found.len(), 3);
+}
+
+#[test]
+fn an_upgraded_request_has_its_response_on_the_first_stream() {
+    let request = b"GET /up HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: \r\n\r\n";
+    let (client, _) = two();
+    let client = [request, &client[..]].concat();
+    let server = [
+        b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n".to_vec(),
+        frame(4, 0, 0, b""),
+        frame(1, 5, 1, b"\x88"),
+    ]
+    .concat();
+    // The client continues when the server has permitted it.
+    for size in 1..=server.len() {
+        let mut connection = Connection::default();
+        let mut found = Vec::new();
+        connection.take(0, &client[..request.len()], Stamp::default(), &mut |it| {
+            found.push(it);
+        });
+        for piece in server.chunks(size) {
+            connection.take(1, piece, Stamp::default(), &mut |it| found.push(it));
+        }
+        connection.take(0, &client[request.len()..], Stamp::default(), &mut |it| {
+            found.push(it);
+        });
+        let exchange = &found[0];
+        assert_eq!(exchange.request.as_ref().unwrap().head.line.target, "/up");
+        assert_eq!(exchange.response.as_ref().unwrap().head.line.code, 200);
+        assert_eq!(exchange.interim.as_ref().unwrap().code, 101);
+        connection.finish(&mut |it| found.push(it));
+        assert_eq!(found.len(), 3);
+    }
+}
+
+/// RFC 9110, 7.8: what a client sends behind a request to upgrade is of the other protocol where the response, which was
+/// captured behind it, agrees, and no HTTP where it does not.
+#[test]
+fn what_precedes_the_response_to_an_upgrade_is_what_that_makes_it() {
+    const UPGRADE: Seen<'_> =
+        Seen::Client("GET /1 HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    const AGREED: Seen<'_> = Seen::Server(
+        "HTTP/1.1 101 A\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x01\x02hi",
+    );
+    // Masked frames, one with the end of a line in it.
+    let frame = || Seen::Client("\x01\u{02}abcd\t\x08");
+    let other = || Seen::Client("\x02\x03\n\r\n\r\x08\x09\x0a");
+    let switched = [("/1", 101, None)];
+    assert_pairs(&[UPGRADE, AGREED, frame()], &switched);
+    assert_pairs(&[UPGRADE, frame(), AGREED], &switched);
+    assert_pairs(&[UPGRADE, frame(), other(), AGREED, frame()], &switched);
+    assert_pairs(
+        &[UPGRADE, other(), Seen::ClientGap(9), frame(), AGREED],
+        &switched,
+    );
+    let many = "\x02\x03\n".repeat(HEAD_OCTETS_MAX);
+    assert_pairs(&[UPGRADE, Seen::Client(&many), AGREED], &switched);
+    // A server that does not agree continues in HTTP, and its client should have.
+    let not = [("/1", 201, Some(Fault::Head))];
+    assert_pairs(&[UPGRADE, frame(), OK_1], &not);
+    assert_pairs(&[UPGRADE, Seen::Client(&many), OK_1], &not);
+    assert_pairs(&[UPGRADE, OK_1, other()], &[("/1", 201, None)]);
+    // A later request is one, whatever the response is, and however it is cut.
+    let expected = [("/1", 201, None), ("/2", 202, None)];
+    assert_pairs(&[UPGRADE, GET_2, OK_1, OK_2], &expected);
+    let pieces = || [Seen::Client("GE"), Seen::Client("T /2 HTTP/1.1\r\n\r\n")];
+    let [first, second] = pieces();
+    assert_pairs(&[UPGRADE, first, second, OK_1, OK_2], &expected);
+    let [first, second] = pieces();
+    assert_pairs(&[UPGRADE, first, OK_1, second, OK_2], &expected);
+    // The protocol is unknown without a response.
+    assert_pairs(&[UPGRADE, frame()], &[("/1", 0, None)]);
+}
+
+#[test]
+fn a_preface_may_precede_the_response_that_upgrades_to_http_2() {
+    let request = b"GET /up HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: \r\n\r\n";
+    let (client, _) = two();
+    let server = [
+        b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n".to_vec(),
+        frame(4, 0, 0, b""),
+        frame(1, 5, 1, b"\x88"),
+    ]
+    .concat();
+    for size in [5, 17, 1_000] {
+        let mut connection = Connection::default();
+        let mut found = Vec::new();
+        let stamp = Stamp::default();
+        for piece in [&request[..]].into_iter().chain(client.chunks(size)) {
+            connection.take(0, piece, stamp, &mut |it| found.push(it));
+        }
+        connection.take(1, &server, stamp, &mut |it| found.push(it));
+        connection.finish(&mut |it| found.push(it));
+        let rows: Vec<_> = found
+            .iter()
+            .map(|it| (it.stream, it.response.as_ref().map(|it| it.head.line.code)))
+            .collect();
+        assert_eq!(rows, [(Some(1), Some(200)), (Some(3), None)], "{size}");
+    }
+}
+
+#[test]
+fn every_prefix_of_http_2_is_read_as_far_as_it_goes() {
+    let (client, server) = two();
+    for end in 0..server.len() {
+        let (found, mut connection) = read(&client, &server[..end], 7);
+        let mut all = found.len();
+        connection.finish(&mut |_| all += 1);
+        assert!((2..=3).contains(&all), "{end}");
+    }
+    for end in 0..client.len() {
+        let (found, _) = read(&client[..end], b"", 5);
+        assert!(found.is_empty());
+    }
+}
+
+#[test]
+fn what_is_missing_of_data_is_counted_and_what_is_missing_of_fields_ends_the_direction() {
+    let (client, server) = two();
+    let data = server
+        .windows(6)
+        .position(|window| window == b"thanks")
+        .unwrap();
+    let mut connection = Connection::default();
+    let mut found = Vec::new();
+    connection.take(0, &client, Stamp::default(), &mut |it| found.push(it));
+    connection.take(1, &server[..data + 2], Stamp::default(), &mut |it| {
+        found.push(it);
+    });
+    connection.gap(1, 3, &mut |it| found.push(it));
+    connection.take(1, &server[data + 5..], Stamp::default(), &mut |it| {
+        found.push(it);
+    });
+    let response = found[0].response.as_ref().unwrap();
+    assert_eq!(
+        (response.missing, response.body_len, found.len()),
+        (3, 3, 3)
+    );
+
+    let mut connection = Connection::default();
+    let mut found = Vec::new();
+    connection.take(0, &client, Stamp::default(), &mut |it| found.push(it));
+    connection.gap(1, 3, &mut |it| found.push(it));
+    connection.take(1, &server, Stamp::default(), &mut |it| found.push(it));
+    assert!(found.is_empty());
+    connection.finish(&mut |it| found.push(it));
+    assert!(found.iter().all(|it| it.fault == Some(Fault::Missing)));
+    assert_eq!(found.len(), 2);
+}
+
+#[test]
+fn bombs_of_http_2_stay_within_their_limits() {
+    let begin = two::PREFACE;
+    let feed = |client: &[u8]| {
+        let (mut found, mut connection) = read(client, b"", 10_000);
+        assert!(connection.held() <= 4 << 20, "{}", connection.held());
+        connection.finish(&mut |it| found.push(it));
+        (found, connection.dropped())
+    };
+    // The head is continued without end.
+    let mut flood = [begin, &frame(1, 0, 1, b"\x82")].concat();
+    for _ in 0..2_000 {
+        flood.extend(frame(9, 0, 1, &[0x82; 1_000]));
+    }
+    assert!(feed(&flood).0.is_empty());
+    // The same flood without octets: nothing is kept.
+    let mut flood = [begin, &frame(1, 0, 1, b"\x82")].concat();
+    for _ in 0..100_000 {
+        flood.extend(frame(9, 0, 1, b""));
+    }
+    assert!(feed(&flood).0.is_empty());
+    // A long field that is named again and again by one octet each.
+    let mut bomb = b"\x82\x84\x40\x01x\x7f\x81\x1c".to_vec();
+    bomb.extend(vec![b'y'; 3_712]);
+    bomb.extend(vec![0xbe; 60_000]);
+    let flood: Vec<u8> = (0..20)
+        .flat_map(|number| frame(1, 5, 2 * number + 1, &bomb))
+        .collect();
+    let (found, _) = feed(&[begin, &flood].concat());
+    assert_eq!(found.len(), 20);
+    for exchange in &found {
+        assert_eq!(exchange.fault, Some(Fault::Fields));
+        assert!(exchange.request.as_ref().unwrap().head.octets() <= FIELD_OCTETS_MAX + 256 * 48);
+    }
+    // Streams without responses.
+    let flood: Vec<u8> = (0..3_000)
+        .flat_map(|number| frame(1, 5, 2 * number + 1, b"\x82\x84"))
+        .collect();
+    let (found, dropped) = feed(&[begin, &flood].concat());
+    assert_eq!((found.len(), dropped), (3_000, 3_000 - STREAMS_MAX as u64));
+}

@@ -1,0 +1,244 @@
+//! Which request a response answers: in any order of the capture, behind losses, and early.
+
+use super::*;
+
+/// RFC 9112, 9.3.2: responses come in the order of their requests, whichever was captured first.
+#[test]
+fn a_response_before_its_request_is_that_of_it() {
+    let expected = [("/1", 201, None), ("/2", 202, None), ("/3", 203, None)];
+    assert_pairs(&[GET_1, OK_1, OK_2, GET_2, GET_3, OK_3], &expected);
+    assert_pairs(&[GET_1, OK_1, OK_2, OK_3, GET_2, GET_3], &expected);
+    // One whose request is not there at all.
+    assert_pairs(&[OK_1, GET_2, OK_2], &[("", 201, None), ("/2", 202, None)]);
+    // A server alone has no requests to wait for.
+    assert_pairs(
+        &[GET_1, OK_1, OK_2, OK_3],
+        &[("/1", 201, None), ("", 202, None), ("", 203, None)],
+    );
+}
+
+#[test]
+fn after_a_lost_message_the_rest_is_not_shifted() {
+    // A response.
+    let expected = [("/1", 0, MISSING), ("/2", 202, None), ("/3", 203, None)];
+    assert_pairs(
+        &[GET_1, GET_2, Seen::ServerGap(38), OK_2, GET_3, OK_3],
+        &expected,
+    );
+    assert_pairs(
+        &[GET_1, GET_2, GET_3, Seen::ServerGap(38), OK_2, OK_3],
+        &expected,
+    );
+    assert_pairs(
+        &[GET_1, Seen::ServerGap(38), GET_2, OK_2, GET_3, OK_3],
+        &expected,
+    );
+    // The response before it may be lost, too.
+    assert_pairs(&[GET_1, Seen::ServerGap(25), OK_1], &[("/1", 201, MISSING)]);
+    // A request, of which its response is known.
+    let expected = [("/1", 201, None), ("", 202, MISSING), ("/3", 203, None)];
+    assert_pairs(
+        &[GET_1, OK_1, Seen::ClientGap(19), GET_3, OK_2, OK_3],
+        &expected,
+    );
+    assert_pairs(
+        &[GET_1, OK_1, OK_2, Seen::ClientGap(19), GET_3, OK_3],
+        &expected,
+    );
+}
+
+#[test]
+fn after_a_loss_in_a_body_the_rest_is_not_shifted() {
+    let chunked = Seen::Server("HTTP/1.1 201 A\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nabc");
+    let expected = [("/1", 201, MISSING), ("/2", 202, None)];
+    assert_pairs(
+        &[
+            GET_1,
+            chunked,
+            Seen::ServerGap(100),
+            Seen::Server("rest"),
+            GET_2,
+            OK_2,
+        ],
+        &expected,
+    );
+    // The gap ends with a body of known length, or is longer.
+    let begun = || Seen::Server("HTTP/1.1 201 A\r\nContent-Length: 10\r\n\r\nabc");
+    let expected = [("/1", 201, None), ("/2", 202, None)];
+    assert_pairs(
+        &[GET_1, begun(), Seen::ServerGap(7), GET_2, OK_2],
+        &expected,
+    );
+    let expected = [("/1", 201, None), ("/2", 0, MISSING), ("/3", 203, None)];
+    assert_pairs(
+        &[GET_1, begun(), GET_2, Seen::ServerGap(45), GET_3, OK_3],
+        &expected,
+    );
+    // A request's.
+    let post = Seen::Client("POST /1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nabc");
+    let expected = [("/1", 201, MISSING), ("/2", 202, None)];
+    assert_pairs(&[post, Seen::ClientGap(100), OK_1, GET_2, OK_2], &expected);
+}
+
+#[test]
+fn a_body_where_none_is_to_be_is_passed_over() {
+    let head = || Seen::Client("HEAD /1 HTTP/1.1\r\n\r\n");
+    let expected = [("/1", 201, None), ("/2", 202, None)];
+    for body in [
+        "xxxxxxxxxxxxxxxxxxxx",
+        "x\r\ny\r\n\r\nz",
+        "x",
+        "hello",
+        "HTTP",
+        "a b c",
+        "<html>HTTP/1.1 is a protocol</html>",
+    ] {
+        let response = format!("HTTP/1.1 201 A\r\nContent-Length: {}\r\n\r\n", body.len());
+        let whole = format!("{response}{body}");
+        assert_pairs(&[head(), Seen::Server(&whole), GET_2, OK_2], &expected);
+        assert_pairs(
+            &[
+                head(),
+                Seen::Server(&response),
+                Seen::Server(body),
+                GET_2,
+                OK_2,
+            ],
+            &expected,
+        );
+        // The next response is in the same segment.
+        let both = format!("{whole}HTTP/1.1 202 A\r\nContent-Length: 2\r\n\r\nab");
+        assert_pairs(&[head(), GET_2, Seen::Server(&both)], &expected);
+        assert_pairs(
+            &[
+                head(),
+                GET_2,
+                Seen::Server(&response),
+                Seen::Server(&both[response.len()..]),
+            ],
+            &expected,
+        );
+    }
+    // The status says that there is none (RFC 9110, 15.3.5 and 15.4.5).
+    let expected = [("/1", 304, None), ("/2", 202, None), ("/3", 203, None)];
+    for end in ["", "\r\n", "tail"] {
+        let response = format!("HTTP/1.1 304 A\r\nContent-Length: 5\r\n\r\nhello{end}");
+        assert_pairs(
+            &[GET_1, Seen::Server(&response), GET_2, OK_2, GET_3, OK_3],
+            &expected,
+        );
+    }
+}
+
+/// The next message after a loss is found within a segment, too.
+#[test]
+fn behind_a_loss_messages_are_found_within_a_segment() {
+    let rest = "rest of a chunk\r\n0\r\n\r\nHTTP/1.1 202 A\r\nContent-Length: 2\r\n\r\nab";
+    let begun = Seen::Server("HTTP/1.1 201 A\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhead");
+    let expected = [("/1", 201, MISSING), ("/2", 202, None)];
+    let seen = [
+        GET_1,
+        GET_2,
+        begun,
+        Seen::ServerGap(300),
+        Seen::Server(rest),
+    ];
+    assert_pairs(&seen, &expected);
+    // A text that mentions a version is no message.
+    let rest = "about HTTP/1.1 and HTTP/1.0 200s\r\nGET / HTTP/1.1 is one";
+    let begun = Seen::Server("HTTP/1.1 201 A\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhead");
+    let seen = [
+        GET_1,
+        begun,
+        Seen::ServerGap(300),
+        Seen::Server(rest),
+        GET_2,
+        OK_2,
+    ];
+    assert_pairs(&seen, &expected);
+    let post = Seen::Client("POST /1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nabc");
+    let rest = Seen::Client("c\r\n0\r\n\r\nGET /2 HTTP/1.1\r\n\r\n");
+    assert_pairs(&[post, Seen::ClientGap(100), rest, OK_1, OK_2], &expected);
+}
+
+/// A server that answers in something else does so with a word.
+#[test]
+fn an_answer_that_is_none_is_a_fault() {
+    let head = Some(Fault::Head);
+    for answer in [
+        "HELLO there\r\n\r\n",
+        "\u{1}\u{2}\u{3}",
+        "<html>hello</html>",
+    ] {
+        assert_pairs(&[GET_1, Seen::Server(answer)], &[("/1", 0, head)]);
+        let seen = [GET_1, Seen::Server(answer), OK_1];
+        assert_pairs(&seen, &[("/1", 201, None)]);
+    }
+    let malformed = Some(Fault::Malformed);
+    for version in [
+        "HTTP/+1.1",
+        " HTTP/1.1",
+        "HTTP/ 1.1",
+        "\tHTTP/1.1",
+        "HTTP/-1.1",
+        "HTTP/1.1\u{b}",
+    ] {
+        let answer = format!("{version} 201 A\r\nContent-Length: 2\r\n\r\nab");
+        let code = if version == "HTTP/ 1.1" { 0 } else { 201 };
+        let seen = [GET_1, Seen::Server(&answer), GET_2, OK_2];
+        assert_pairs(&seen, &[("/1", code, malformed), ("/2", 202, None)]);
+        // The segments have any size; a single space is skipped.
+        let least = if version.starts_with('H') { 1 } else { 2 };
+        for size in least..answer.len() {
+            let mut seen = vec![GET_1];
+            let pieces: Vec<&str> = (0..answer.len())
+                .step_by(size)
+                .map(|at| &answer[at..answer.len().min(at + size)])
+                .collect();
+            seen.extend(pieces.into_iter().map(Seen::Server));
+            assert_pairs(&seen, &[("/1", code, malformed)]);
+        }
+    }
+    // Nothing behind the first line came.
+    assert_pairs(
+        &[GET_1, Seen::Server("HTTP/1.1 201 Created")],
+        &[("/1", 201, malformed)],
+    );
+    assert_pairs(&[GET_1, Seen::Server("HTTP/1.1 20")], &[("/1", 0, None)]);
+}
+
+#[test]
+fn a_request_that_is_answered_early_keeps_its_body() {
+    let mut connection = Connection::default();
+    let mut found = Vec::new();
+    let mut each = |it| found.push(it);
+    let stamp = Stamp::default();
+    let refused = b"HTTP/1.1 413 A\r\nContent-Length: 0\r\n\r\n";
+    connection.take(
+        0,
+        b"POST /1 HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc",
+        stamp,
+        &mut each,
+    );
+    connection.take(1, refused, stamp, &mut each);
+    connection.take(0, b"defghiGET /2 HTTP/1.1\r\n\r\n", stamp, &mut each);
+    connection.take(1, b"HTTP/1.1 204 A\r\n\r\n", stamp, &mut each);
+    let rows: Vec<_> = found
+        .iter()
+        .map(|it| {
+            (
+                it.request.as_ref().unwrap().body_len,
+                it.response.as_ref().unwrap().head.line.code,
+            )
+        })
+        .collect();
+    assert_eq!(rows, [(9, 413), (0, 204)]);
+    // RFC 9110, 10.1.1: a client that waited for 100 does not send it.
+    let expecting =
+        Seen::Client("POST /1 HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n");
+    let refused = Seen::Server("HTTP/1.1 413 A\r\nContent-Length: 0\r\n\r\n");
+    assert_pairs(
+        &[expecting, refused, GET_2, OK_2],
+        &[("/1", 413, None), ("/2", 202, None)],
+    );
+}
