@@ -2,9 +2,15 @@
 //!
 //! One run of tshark applies all filters to a capture: a listener of Lua for each.
 
+mod conversation_differences;
+mod differences;
+mod message_differences;
+mod preliminary;
+mod protocol;
+mod quoted;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,10 +19,11 @@ use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
 use weir_packet::Options;
 use weir_tables::{DisplayFilter, Predicate, Scan, ScanOptions, Source, Table};
-use weir_testkit::http2;
-use weir_testkit::packet::{Ipv4, Ipv6, Tcp, icmp, icmp_echo, icmpv6, protocol, tcp_flags, udp};
 use weir_testkit::peer::Question;
 
+use self::conversation_differences::CONVERSATION_DIFFERENCES;
+use self::differences::DIFFERENCES;
+use self::message_differences::MESSAGE_DIFFERENCES;
 use crate::captures::{self, Capture};
 use crate::tshark;
 
@@ -35,13 +42,6 @@ enum Right {
     /// Both results can be meant.
     Unsettled,
 }
-
-include!("filters/differences.rs");
-include!("filters/message_differences.rs");
-include!("filters/conversation_differences.rs");
-include!("filters/quoted.rs");
-include!("filters/preliminary.rs");
-include!("filters/protocol.rs");
 
 /// A set of filters, and the settings of tshark.
 struct Filters {
@@ -211,6 +211,29 @@ fn agree(asked: &Filters) {
             idle.len() <= asked.idle_max,
             "filters that select nothing: {idle:?}"
         );
+    }
+}
+
+/// Checks which packets of raw IP these filters select, and that tshark selects the same.
+fn are_selected(packets: &[Vec<u8>], expected: &[(&str, &[u64])], preferences: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("quotes.pcap");
+    crate::wire::write(packets, &path);
+    for (filter, expected) in expected {
+        let selected: Vec<u64> = by_weir(filter, &path).into_iter().collect();
+        assert_eq!(selected, *expected, "{filter}");
+    }
+    if !tshark::is_installed() {
+        weir_testkit::missing("tshark", "nothing judges filters over what is quoted");
+        return;
+    }
+    let filters: Vec<&str> = expected.iter().map(|(filter, _)| *filter).collect();
+    let script = folder.path().join("filters.lua");
+    std::fs::write(&script, lua(&filters)).unwrap();
+    let selected = by_tshark(&script, preferences, &path, filters.len()).unwrap();
+    for ((filter, expected), selected) in expected.iter().zip(selected) {
+        let selected: Vec<u64> = selected.into_iter().collect();
+        assert_eq!(selected, *expected, "tshark: {filter}");
     }
 }
 

@@ -1,5 +1,9 @@
-/// The [`DIFFERENCES`] of filters over conversations, records of TLS and functions.
-const CONVERSATION_DIFFERENCES: &[Difference] = &[
+//! Filters over conversations for which tshark selects other records.
+
+use super::{Difference, Right};
+
+/// The differences of filters over conversations, records of TLS and functions.
+pub(super) const CONVERSATION_DIFFERENCES: &[Difference] = &[
     Difference {
         capture: "found/cisco-fabric-path.pcap",
         filters: &[
@@ -36,9 +40,7 @@ const CONVERSATION_DIFFERENCES: &[Difference] = &[
     },
     Difference {
         capture: "ndpi/tests__cfgs__default__pcap__alexa-app.pcapng",
-        filters: &[
-            "tcp.seq > 1000",
-        ],
+        filters: &["tcp.seq > 1000"],
         right: Right::Tshark,
         reason: "Of a segment that a redirect of ICMP quotes tshark has the number as it was sent in tcp.seq, too, and we in tcp.seq_raw alone.",
     },
@@ -70,11 +72,7 @@ const CONVERSATION_DIFFERENCES: &[Difference] = &[
     },
     Difference {
         capture: "ndpi/tests__cfgs__default__pcap__quic-forcing-vn-with-data.pcapng",
-        filters: &[
-            "tls",
-            "tls.handshake",
-            "tls.handshake.type == 1",
-        ],
+        filters: &["tls", "tls.handshake", "tls.handshake.type == 1"],
         right: Right::Weir,
         reason: "The client's second hello comes with the version that the server asked for; tshark does not decrypt it.",
     },
@@ -105,10 +103,7 @@ const CONVERSATION_DIFFERENCES: &[Difference] = &[
     },
     Difference {
         capture: "ndpi/tests__cfgs__default__pcap__waze.pcap",
-        filters: &[
-            "not tls and tcp.port == 443",
-            "tls",
-        ],
+        filters: &["not tls and tcp.port == 443", "tls"],
         right: Right::Tshark,
         reason: "Segments out of order, missing or sent again: tshark looks for records in what comes, and we in the stream once it is in order again; what comes behind a gap on port 443 is TLS for tshark by its port.",
     },
@@ -137,26 +132,19 @@ const CONVERSATION_DIFFERENCES: &[Difference] = &[
     },
     Difference {
         capture: "tcpdump/tests__nfs-write-verf-cookie.pcapng",
-        filters: &[
-            "tls",
-        ],
+        filters: &["tls"],
         right: Right::Tshark,
         reason: "tshark takes what begins as no record for TLS by its port.",
     },
     Difference {
         capture: "zeek/testing__btest__Traces__http__entity_gap.pcap",
-        filters: &[
-            "tcp.analysis.initial_rtt > 0.01",
-        ],
+        filters: &["tcp.analysis.initial_rtt > 0.01"],
         right: Right::Unsettled,
         reason: "Octets that were acknowledged before they came: tshark has the round trip only beside octets under way.",
     },
     Difference {
         capture: "zeek/testing__btest__Traces__quic__quic-39264-rand.pcap",
-        filters: &[
-            "tls",
-            "tls.handshake",
-        ],
+        filters: &["tls", "tls.handshake"],
         right: Right::Tshark,
         reason: "The frame has a message of the handshake that is no hello, or a part of one; of QUIC the hellos are looked for.",
     },
@@ -177,18 +165,13 @@ const CONVERSATION_DIFFERENCES: &[Difference] = &[
     },
     Difference {
         capture: "zeek/testing__btest__Traces__ssl-and-ssh-using-sslh.pcap",
-        filters: &[
-            "not tls and tcp.port == 443",
-            "tls",
-        ],
+        filters: &["not tls and tcp.port == 443", "tls"],
         right: Right::Tshark,
         reason: "tshark takes what begins as no record for TLS by its port.",
     },
     Difference {
         capture: "zeek/testing__btest__Traces__trunc__ipv4-internally-truncated-header.pcap",
-        filters: &[
-            "ip.host contains \"192.\"",
-        ],
+        filters: &["ip.host contains \"192.\""],
         right: Right::Weir,
         reason: "Each field whose bytes are there has its value; tshark stops at a header that is cut.",
     },

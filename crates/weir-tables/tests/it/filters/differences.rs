@@ -1,5 +1,9 @@
+//! Filters over headers for which tshark selects other records.
+
+use super::{Difference, Right};
+
 /// The differences of filters over headers.
-const DIFFERENCES: &[Difference] = &[
+pub(super) const DIFFERENCES: &[Difference] = &[
     Difference {
         capture: "ndpi/tests__cfgs__default__pcap__reasm_crash_anon.pcapng",
         filters: &["count(tcp.option_kind) > 3"],
@@ -110,26 +114,19 @@ const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         capture: "zeek/testing__btest__Traces__tunnels__mpls-6in6-6in6-4in6-invalid-version-4.pcap",
-        filters: &[
-            "ip[8] < 10",
-        ],
+        filters: &["ip[8] < 10"],
         right: Right::Unsettled,
         reason: "What says that it is IP of another version is no header of IP here.",
     },
     Difference {
         capture: "tcpdump/tests__scps_invalid.pcap",
-        filters: &[
-            "frame[-1] == 00",
-            "frame[-4:] == 00:00:00:00",
-        ],
+        filters: &["frame[-1] == 00", "frame[-4:] == 00:00:00:00"],
         right: Right::Weir,
         reason: "The frame is raw IP with bytes behind its packet; tshark 4.0 cuts such a frame itself to the packet.",
     },
     Difference {
         capture: "tcpdump/tests__lwapp-data.pcap",
-        filters: &[
-            "wlan.fc.type == 0",
-        ],
+        filters: &["wlan.fc.type == 0"],
         right: Right::Tshark,
         reason: "LWAPP, and the 802.11 in it, is not decoded.",
     },

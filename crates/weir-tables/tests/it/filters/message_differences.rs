@@ -1,5 +1,9 @@
-/// The [`DIFFERENCES`] of filters over messages.
-const MESSAGE_DIFFERENCES: &[Difference] = &[
+//! Filters over messages for which tshark selects other records.
+
+use super::{Difference, Right};
+
+/// The differences of filters over messages.
+pub(super) const MESSAGE_DIFFERENCES: &[Difference] = &[
     Difference {
         capture: "ndpi/tests__cfgs__default__pcap__anyconnect-vpn.pcap",
         filters: &[

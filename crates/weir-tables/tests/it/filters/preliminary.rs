@@ -1,3 +1,9 @@
+//! Filters over preliminary responses of HTTP.
+
+use weir_testkit::http2;
+
+use super::are_selected;
+
 /// Filters over preliminary responses, with the packets of [`preliminary`] that they select.
 const OF_PRELIMINARY: &[(&str, &[u64])] = &[
     ("http.response", &[5, 7, 10, 12, 17]),
@@ -14,12 +20,15 @@ const OF_PRELIMINARY: &[(&str, &[u64])] = &[
 ];
 
 /// Requests with preliminary responses: of HTTP/1.1, of an upgrade, and of HTTP/2 after that.
-fn preliminary() -> Vec<Vec<u8>> {
+pub(super) fn preliminary() -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     let ends = [([10, 0, 0, 1], 40_000), ([10, 0, 0, 2], 80)];
     let [client, server] = ends.map(|(address, port)| (address.into(), port));
     let sent: [(bool, &[u8]); 9] = [
-        (true, b"POST /a HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"),
+        (
+            true,
+            b"POST /a HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n",
+        ),
         (false, b"HTTP/1.1 100 Continue\r\n\r\n"),
         (true, b"ok"),
         (false, b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"),
@@ -41,7 +50,10 @@ fn preliminary() -> Vec<Vec<u8>> {
     let sent: [(bool, &[u8]); 6] = [
         (true, request),
         (false, agreed),
-        (true, &[preface, http2::frame(1, 5, 3, b"\x82\x86\x84")].concat()),
+        (
+            true,
+            &[preface, http2::frame(1, 5, 3, b"\x82\x86\x84")].concat(),
+        ),
         (false, &http2::settings(&[])),
         (false, &hints),
         (false, &http2::frame(1, 5, 3, b"\x88")),

@@ -1,3 +1,8 @@
+//! Filters on the name of a protocol alone.
+
+use super::preliminary::preliminary;
+use super::{are_selected, by_weir};
+
 /// Connections: each has its port and the octets sent on it in turn, by the client (true) or the server.
 type Talk<'t> = (u16, &'t [(bool, &'t [u8])]);
 
@@ -17,21 +22,36 @@ fn talks(talks: &[Talk<'_>]) -> Vec<Vec<u8>> {
 
 const PAGE: &[(bool, &[u8])] = &[
     (true, b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n"),
-    (false, b"HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n0123456789"),
+    (
+        false,
+        b"HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n0123456789",
+    ),
     (false, b"0123456789"),
     (false, b"0123456789"),
-    (true, b"POST /y HTTP/1.1\r\nHost: h\r\nContent-Length: 20\r\n\r\n"),
+    (
+        true,
+        b"POST /y HTTP/1.1\r\nHost: h\r\nContent-Length: 20\r\n\r\n",
+    ),
     (true, b"qqqqqqqqqq"),
     (true, b"qqqqqqqqqq"),
-    (false, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n"),
+    (
+        false,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n",
+    ),
     (false, b"3\r\nxyz\r\n"),
     (false, b"0\r\n\r\n"),
 ];
 const TWO: &[(bool, &[u8])] = &[
-    (true, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"),
+    (
+        true,
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+    ),
     (false, b"\0\0\0\x04\0\0\0\0\0"),
     (true, b"\0\0\x03\x01\x05\0\0\0\x01\x82\x86\x84"),
-    (false, b"\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x02\0\x01\0\0\0\x01hi"),
+    (
+        false,
+        b"\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x02\0\x01\0\0\0\x01hi",
+    ),
 ];
 const SHELL: &[(bool, &[u8])] = &[
     (false, b"SSH-2.0-OpenSSH_9.2\r\n"),
@@ -45,8 +65,14 @@ const TUNNEL: &[(bool, &[u8])] = &[
     (false, b"\x06\x07\x08\x09\x0a"),
 ];
 const SOCKET: &[(bool, &[u8])] = &[
-    (true, b"GET / HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"),
-    (false, b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"),
+    (
+        true,
+        b"GET / HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+    ),
+    (
+        false,
+        b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+    ),
     (false, b"\x81\x02hi"),
     (true, b"\x81\x82\0\0\0\0hi"),
 ];

@@ -1,10 +1,24 @@
+//! Filters over the packets that ICMP errors quote.
+
+use std::net::IpAddr;
+
+use weir_testkit::packet::{Ipv4, Ipv6, Tcp, icmp, icmp_echo, icmpv6, protocol, tcp_flags, udp};
+
+use super::are_selected;
+
 /// Filters over messages that ICMP errors quote, with the numbers of the packets of [`quotes`] that they select, from
 /// 1.
 const OF_QUOTES: &[(&str, &[u64])] = &[
     ("dns.qry.name", &[1, 2, 3, 6, 8, 9, 14, 15]),
-    ("dns.qry.name == \"www.example.org\"", &[1, 2, 3, 6, 8, 9, 14, 15]),
+    (
+        "dns.qry.name == \"www.example.org\"",
+        &[1, 2, 3, 6, 8, 9, 14, 15],
+    ),
     ("not dns.qry.name", &[4, 5, 7, 10, 11, 12, 13]),
-    ("dns.qry.name == \"www.example.org\" && icmp", &[2, 3, 8, 9, 14, 15]),
+    (
+        "dns.qry.name == \"www.example.org\" && icmp",
+        &[2, 3, 8, 9, 14, 15],
+    ),
     ("dns.qry.name == \"www.example.org\" && icmpv6", &[6]),
     ("dns.flags.response == 1", &[8, 9]),
     ("dns.a == 192.0.2.80", &[8, 9]),
@@ -28,7 +42,8 @@ fn quotes() -> Vec<Vec<u8>> {
     let error = |kind: u8, code: u8, quote: &[u8]| {
         Ipv4::new(server, desk, protocol::ICMP).packet(&icmp(kind, code, [0; 4], quote))
     };
-    let mut question = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\x01\x03www\x07example\x03org\0\0\x01\0\x01".to_vec();
+    let mut question =
+        b"\x12\x34\x01\0\0\x01\0\0\0\0\0\x01\x03www\x07example\x03org\0\0\x01\0\x01".to_vec();
     let mut answer = question.clone();
     (answer[2], answer[7], answer[11]) = (0x81, 1, 0);
     answer.extend(b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\xc0\0\x02\x50");
@@ -67,7 +82,11 @@ fn quotes() -> Vec<Vec<u8>> {
         error(5, 1, &asked),
         error(3, 13, &datagram((40_003, 9), &question)),
         // A packet of a tunnel is quoted with the datagram in it.
-        error(11, 0, &Ipv4::new(desk, server, protocol::GRE).packet(&[&[0, 0, 8, 0][..], &asked].concat())),
+        error(
+            11,
+            0,
+            &Ipv4::new(desk, server, protocol::GRE).packet(&[&[0, 0, 8, 0][..], &asked].concat()),
+        ),
     ]
 }
 
@@ -143,29 +162,6 @@ fn hello() -> Vec<u8> {
         if let Some(hello @ [0x16, 3, ..]) = record.data.get(40..) {
             return hello.to_vec();
         }
-    }
-}
-
-/// Checks which packets of raw IP these filters select, and that tshark selects the same.
-fn are_selected(packets: &[Vec<u8>], expected: &[(&str, &[u64])], preferences: &[&str]) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("quotes.pcap");
-    crate::wire::write(packets, &path);
-    for (filter, expected) in expected {
-        let selected: Vec<u64> = by_weir(filter, &path).into_iter().collect();
-        assert_eq!(selected, *expected, "{filter}");
-    }
-    if !tshark::is_installed() {
-        weir_testkit::missing("tshark", "nothing judges filters over what is quoted");
-        return;
-    }
-    let filters: Vec<&str> = expected.iter().map(|(filter, _)| *filter).collect();
-    let script = folder.path().join("filters.lua");
-    std::fs::write(&script, lua(&filters)).unwrap();
-    let selected = by_tshark(&script, preferences, &path, filters.len()).unwrap();
-    for ((filter, expected), selected) in expected.iter().zip(selected) {
-        let selected: Vec<u64> = selected.into_iter().collect();
-        assert_eq!(selected, *expected, "tshark: {filter}");
     }
 }
 
