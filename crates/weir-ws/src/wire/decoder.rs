@@ -346,24 +346,44 @@ impl Decoder {
         }
     }
 
+    /// Reports what is wrong with a header by itself, whatever frames came before it.
+    fn check(&self, header: &Header, wrong: &mut impl FnMut(ViolationKind)) {
+        let control = header.opcode.is_control();
+        if header.rsv2 || header.rsv3 || (header.rsv1 && self.inflater.is_none()) {
+            wrong(ViolationKind::ReservedBit);
+        }
+        if header.rsv1 && (control || header.opcode == Opcode::Continuation) {
+            wrong(ViolationKind::CompressedBit);
+        }
+        if matches!(header.opcode, Opcode::Reserved(_)) {
+            wrong(ViolationKind::ReservedOpcode);
+        }
+        if control && !header.fin {
+            wrong(ViolationKind::FragmentedControl);
+        }
+        if control && header.payload_len > 125 {
+            wrong(ViolationKind::LongControl);
+        }
+        if header.header_len > header.shortest_len() || header.payload_len >> 63 != 0 {
+            wrong(ViolationKind::Length);
+        }
+        match self.options.sender {
+            Some(Sender::Client) if header.mask.is_none() => wrong(ViolationKind::Masking),
+            Some(Sender::Server) if header.mask.is_some() => wrong(ViolationKind::Masking),
+            _ => {}
+        }
+    }
+
     /// Whether the bytes consist of whole frames that the sender may write behind a message or a control frame.
     fn are_frames(&self, bytes: &[u8]) -> bool {
-        let Some(sender) = self.options.sender else {
+        if self.options.sender.is_none() {
             return false;
-        };
+        }
         let mut rest = bytes;
         while let Some(header) = Header::parse(rest) {
-            let control = header.opcode.is_control();
-            let continues = header.opcode == Opcode::Continuation;
             let is_first = rest.len() == bytes.len();
-            let is_plausible = !header.rsv2
-                && !header.rsv3
-                && !(header.rsv1 && (control || continues || self.inflater.is_none()))
-                && !matches!(header.opcode, Opcode::Reserved(_))
-                && header.mask.is_some() == (sender == Sender::Client)
-                && header.header_len == header.shortest_len()
-                && !(control && (!header.fin || header.payload_len > 125))
-                && !(is_first && continues);
+            let mut is_plausible = !(is_first && header.opcode == Opcode::Continuation);
+            self.check(&header, &mut |_| is_plausible = false);
             let begin = usize::from(header.header_len);
             let end = usize::try_from(header.payload_len)
                 .ok()
@@ -417,29 +437,7 @@ impl Decoder {
         self.head.clear();
         let mut wrong = |kind| violate(each, kind, offset);
         let control = header.opcode.is_control();
-        if header.rsv2 || header.rsv3 || (header.rsv1 && self.inflater.is_none()) {
-            wrong(ViolationKind::ReservedBit);
-        }
-        if header.rsv1 && (control || header.opcode == Opcode::Continuation) {
-            wrong(ViolationKind::CompressedBit);
-        }
-        if matches!(header.opcode, Opcode::Reserved(_)) {
-            wrong(ViolationKind::ReservedOpcode);
-        }
-        if control && !header.fin {
-            wrong(ViolationKind::FragmentedControl);
-        }
-        if control && header.payload_len > 125 {
-            wrong(ViolationKind::LongControl);
-        }
-        if header.header_len > header.shortest_len() || header.payload_len >> 63 != 0 {
-            wrong(ViolationKind::Length);
-        }
-        match self.options.sender {
-            Some(Sender::Client) if header.mask.is_none() => wrong(ViolationKind::Masking),
-            Some(Sender::Server) if header.mask.is_some() => wrong(ViolationKind::Masking),
-            _ => {}
-        }
+        self.check(&header, &mut wrong);
         if control {
             self.control.clear();
         } else {
