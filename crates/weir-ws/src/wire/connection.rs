@@ -1,6 +1,7 @@
 //! A whole connection: the handshake, what it negotiates, then the messages of both directions.
 
-use super::decoder::{Decoder, DecoderOptions, Event, Sender};
+use super::decoder::{Decoder, DecoderOptions, Event};
+use super::frame::Sender;
 use super::trial::{Trial, Verdict};
 use crate::deflate::{Agreed, InflateOptions, Offer, parse_offers, parse_response};
 

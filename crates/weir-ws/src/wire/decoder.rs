@@ -1,16 +1,8 @@
 //! Messages out of the bytes of one direction.
 
-use super::frame::{Header, Opcode, mask};
+use super::frame::{Header, Opcode, Sender, mask};
+use super::violation::{Violation, ViolationKind};
 use crate::deflate::{InflateError, InflateErrorKind, InflateOptions, Inflated, Inflater};
-
-/// The endpoint that sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sender {
-    /// The client, which masks every frame (RFC 6455 section 5.1).
-    Client,
-    /// The server, which masks no frame.
-    Server,
-}
 
 /// The options of a [`Decoder`].
 #[derive(Clone, Copy, Debug)]
@@ -58,111 +50,6 @@ pub struct Message<'a> {
     /// The payload is all that was sent, inflated where it was compressed. Otherwise it is the part that could be
     /// read, and the violations before the message give the reason.
     pub whole: bool,
-}
-
-/// Something that the standards forbid, or a limit that was reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// The kind.
-    pub kind: ViolationKind,
-    /// Offset in the direction's bytes of the frame.
-    pub offset: u64,
-}
-
-/// The kinds of [`Violation`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ViolationKind {
-    /// RSV2 or RSV3 is set, or RSV1 without an extension (RFC 6455 section 5.2).
-    ReservedBit,
-    /// RSV1 in a frame that does not begin a data message (RFC 7692 section 6.1).
-    CompressedBit,
-    /// A reserved opcode.
-    ReservedOpcode,
-    /// A control frame in fragments.
-    FragmentedControl,
-    /// A control frame of more than 125 bytes.
-    LongControl,
-    /// A length in more bytes than need be, or with its highest bit set.
-    Length,
-    /// The client did not mask a frame, or the server did.
-    Masking,
-    /// A continuation without a beginning.
-    ContinuationAlone,
-    /// A new message before the last was finished.
-    Unfinished,
-    /// A data frame after a close frame.
-    AfterClose,
-    /// A text that is not UTF-8.
-    Utf8,
-    /// A close frame of one byte, or with a status code that may not be sent (RFC 6455 section 7.4).
-    CloseCode,
-    /// A message beyond [`DecoderOptions::message_bytes_max`]: only its beginning is given.
-    TooLong,
-    /// A message that inflates beyond [`InflateOptions::message_bytes_max`].
-    Bomb,
-    /// A message that cannot be inflated.
-    Inflate(InflateErrorKind),
-    /// Distances beyond the negotiated window (RFC 7692 section 7.1.2).
-    Window,
-    /// References to messages before, although the sender is not to keep its window.
-    Takeover,
-    /// The direction ends in the middle of a frame or message, or could not be read to its end.
-    Cut,
-    /// Bytes that were not captured, which is no fault of the sender. Decoding continues where the begin of the next
-    /// frame is known.
-    Gap,
-}
-
-impl ViolationKind {
-    /// The name in a few words, such as `reserved opcode`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ReservedBit => "reserved bit set",
-            Self::CompressedBit => "RSV1 in a frame that begins no message",
-            Self::ReservedOpcode => "reserved opcode",
-            Self::FragmentedControl => "control frame in fragments",
-            Self::LongControl => "control frame beyond 125 bytes",
-            Self::Length => "length in more bytes than need be",
-            Self::Masking => "masked by the server or not masked by the client",
-            Self::ContinuationAlone => "continuation without a beginning",
-            Self::Unfinished => "new message before the last was finished",
-            Self::AfterClose => "data after a close frame",
-            Self::Utf8 => "text is not UTF-8",
-            Self::CloseCode => "close frame without a valid status",
-            Self::TooLong => "message beyond the limit",
-            Self::Bomb => "message inflates beyond the limit",
-            Self::Inflate(InflateErrorKind::WindowLost) => {
-                "refers to messages that were not captured"
-            }
-            Self::Inflate(_) => "message cannot be inflated",
-            Self::Window => "distance beyond the negotiated window",
-            Self::Takeover => "refers to messages before, without context takeover",
-            Self::Cut => "not read to its end",
-            Self::Gap => "bytes were not captured",
-        }
-    }
-
-    /// Whether the sender broke RFC 6455 or RFC 7692; false for bytes that the capture lacks, and for limits.
-    #[must_use]
-    pub fn is_fault(self) -> bool {
-        !matches!(
-            self,
-            Self::Cut
-                | Self::Gap
-                | Self::TooLong
-                | Self::Bomb
-                | Self::Inflate(InflateErrorKind::WindowLost)
-        )
-    }
-}
-
-impl ViolationKind {
-    /// Whether earlier bytes are missing from the capture, which is no fault of this message.
-    pub(super) const fn is_of_capture(self) -> bool {
-        matches!(self, Self::Inflate(InflateErrorKind::WindowLost))
-    }
 }
 
 /// An event of a [`Decoder`].
@@ -346,32 +233,8 @@ impl Decoder {
         }
     }
 
-    /// Reports what is wrong with a header by itself, whatever frames came before it.
-    fn check(&self, header: &Header, wrong: &mut impl FnMut(ViolationKind)) {
-        let control = header.opcode.is_control();
-        if header.rsv2 || header.rsv3 || (header.rsv1 && self.inflater.is_none()) {
-            wrong(ViolationKind::ReservedBit);
-        }
-        if header.rsv1 && (control || header.opcode == Opcode::Continuation) {
-            wrong(ViolationKind::CompressedBit);
-        }
-        if matches!(header.opcode, Opcode::Reserved(_)) {
-            wrong(ViolationKind::ReservedOpcode);
-        }
-        if control && !header.fin {
-            wrong(ViolationKind::FragmentedControl);
-        }
-        if control && header.payload_len > 125 {
-            wrong(ViolationKind::LongControl);
-        }
-        if header.header_len > header.shortest_len() || header.payload_len >> 63 != 0 {
-            wrong(ViolationKind::Length);
-        }
-        match self.options.sender {
-            Some(Sender::Client) if header.mask.is_none() => wrong(ViolationKind::Masking),
-            Some(Sender::Server) if header.mask.is_some() => wrong(ViolationKind::Masking),
-            _ => {}
-        }
+    fn check(&self, header: &Header, each: &mut impl FnMut(ViolationKind)) {
+        header.check(self.options.sender, self.inflater.is_some(), each);
     }
 
     /// Whether the bytes consist of whole frames that the sender may write behind a message or a control frame.
@@ -391,7 +254,7 @@ impl Decoder {
             let Some((frame, behind)) = end.and_then(|end| rest.split_at_checked(end)) else {
                 return false;
             };
-            if !is_plausible || !is_utf8_if_text(&header, frame.get(begin..).unwrap_or_default()) {
+            if !is_plausible || !header.is_valid_text(frame.get(begin..).unwrap_or_default()) {
                 return false;
             }
             if behind.is_empty() {
@@ -620,16 +483,6 @@ fn close_is_valid(payload: &[u8]) -> bool {
             known && std::str::from_utf8(reason).is_ok()
         }
     }
-}
-
-/// False for the payload of an uncompressed text message of one frame that is not UTF-8.
-fn is_utf8_if_text(header: &Header, payload: &[u8]) -> bool {
-    if header.opcode != Opcode::Text || !header.fin || header.rsv1 {
-        return true;
-    }
-    let mut text = payload.to_vec();
-    mask(header.mask.unwrap_or_default(), 0, &mut text);
-    std::str::from_utf8(&text).is_ok()
 }
 
 #[cfg(test)]

@@ -1,5 +1,14 @@
 //! One frame's header, and masking (RFC 6455 section 5.2 and 5.3).
 
+/// The endpoint that sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sender {
+    /// The client, which masks every frame (RFC 6455 section 5.1).
+    Client,
+    /// The server, which masks no frame.
+    Server,
+}
+
 /// The opcode of a frame (RFC 6455 section 5.2 and 11.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Opcode {

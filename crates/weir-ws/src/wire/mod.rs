@@ -4,7 +4,9 @@ mod connection;
 mod decoder;
 mod frame;
 mod trial;
+mod violation;
 
 pub use connection::{Connection, ConnectionEvent, Direction, Handshake};
-pub use decoder::{Decoder, DecoderOptions, Event, Message, Sender, Violation, ViolationKind};
-pub use frame::{Header, Opcode, framed_bytes, mask};
+pub use decoder::{Decoder, DecoderOptions, Event, Message};
+pub use frame::{Header, Opcode, Sender, framed_bytes, mask};
+pub use violation::{Violation, ViolationKind};

@@ -1,7 +1,8 @@
 //! Decides whether the bytes of a connection without its handshake are those of WebSocket.
 
 use super::connection::Direction;
-use super::decoder::{Decoder, DecoderOptions, Event, Sender};
+use super::decoder::{Decoder, DecoderOptions, Event};
+use super::frame::Sender;
 
 /// Bytes of a connection that are on trial. They are kept until it is known what they are.
 ///

@@ -6,7 +6,7 @@ use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload};
 use weir_messages::http::{self, StreamsBegin};
 use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
-use weir_ws::{ConnectionEvent, Handshake, Header, Opcode};
+use weir_ws::{ConnectionEvent, Handshake, Header, Opcode, Sender};
 
 use super::frames::Arrival;
 use super::socket::OneSocket;
@@ -316,21 +316,19 @@ fn first_bytes(bytes: &[u8], is_start: bool) -> Begin<bool> {
 /// Returns whether there is a chain of frames from here on, the first of which is whole or a control frame or the
 /// beginning of a message.
 fn are_frames(bytes: &[u8], masked: bool) -> bool {
+    let sender = match masked {
+        true => Sender::Client,
+        false => Sender::Server,
+    };
     let mut rest = bytes;
     let mut first = true;
     while !rest.is_empty() {
         let Some(header) = Header::parse(rest) else {
             return !first;
         };
-        let control = header.opcode.is_control();
-        let plausible = !header.rsv2
-            && !header.rsv3
-            && !matches!(header.opcode, Opcode::Reserved(_))
-            && header.mask.is_some() == masked
-            && header.header_len == header.shortest_len()
-            && !(control && (!header.fin || header.rsv1 || header.payload_len > 125))
-            && !(first && header.opcode == Opcode::Continuation && !header.fin);
-        if !plausible {
+        let mut is_plausible = !(first && header.opcode == Opcode::Continuation && !header.fin);
+        header.check(Some(sender), true, &mut |_| is_plausible = false);
+        if !is_plausible {
             return false;
         }
         let after = rest
@@ -343,12 +341,8 @@ fn are_frames(bytes: &[u8], masked: bool) -> bool {
             // The frame continues in the next segment.
             return header.payload_len <= MESSAGE_BYTES_MAX as u64;
         };
-        if header.opcode == Opcode::Text && header.fin && !header.rsv1 {
-            let mut text = payload.to_vec();
-            weir_ws::mask(header.mask.unwrap_or_default(), 0, &mut text);
-            if std::str::from_utf8(&text).is_err() {
-                return false;
-            }
+        if !header.is_valid_text(payload) {
+            return false;
         }
         rest = after.get(payload.len()..).unwrap_or_default();
         first = false;
