@@ -11,7 +11,7 @@ use weir_testkit::capture::{
     Endian, ErfRecord, ErfWriter, Interface, PcapVariant, PcapWriter, PcapngWriter,
 };
 
-use crate::capture::{self, OwnedRecord, Outcome};
+use crate::capture::{self, Outcome, OwnedRecord};
 use crate::dribble::Dribble;
 
 /// A capture, and what is to be done to it.
@@ -104,7 +104,7 @@ struct Erf {
 
 /// A capture in bytes with its expected records, and where each ends.
 #[derive(Default)]
-struct Made {
+struct BuiltCapture {
     bytes: Vec<u8>,
     records: Vec<OwnedRecord>,
     ends: Vec<usize>,
@@ -157,7 +157,7 @@ pub fn run(bytes: &[u8]) {
 }
 
 /// Merged with itself, each record comes twice, and the order within each file stays.
-fn merged(made: &Made, options: &weir_capture::Options) {
+fn merged(made: &BuiltCapture, options: &weir_capture::Options) {
     let readers = [&made.bytes, &made.bytes].map(|bytes| Reader::with_options(&bytes[..], options));
     let mut merge = Merge::new(readers.into_iter().flatten().collect());
     let mut seen = [0, 0];
@@ -173,7 +173,7 @@ fn merged(made: &Made, options: &weir_capture::Options) {
     assert_eq!(seen, [made.records.len(); 2]);
 }
 
-fn pcap(big: bool, variant: u8, link_type: u16, packets: &[Packet]) -> Made {
+fn pcap(big: bool, variant: u8, link_type: u16, packets: &[Packet]) -> BuiltCapture {
     let variant = match variant % 3 {
         0 => PcapVariant::Micro,
         1 => PcapVariant::Nano,
@@ -184,7 +184,7 @@ fn pcap(big: bool, variant: u8, link_type: u16, packets: &[Packet]) -> Made {
     } else {
         16
     };
-    let mut made = Made::default();
+    let mut made = BuiltCapture::default();
     let mut writer =
         PcapWriter::new(Vec::new(), link_type, 65_535, variant, endian(big)).expect("a Vec");
     let mut end = 24;
@@ -220,8 +220,8 @@ struct Described {
     name: Option<String>,
 }
 
-fn pcapng(big: bool, parts: &[Part]) -> Made {
-    let mut made = Made::default();
+fn pcapng(big: bool, parts: &[Part]) -> BuiltCapture {
+    let mut made = BuiltCapture::default();
     let mut bytes = Vec::new();
     let mut writer = PcapngWriter::new(&mut bytes, endian(big), &[]).expect("a Vec");
     let mut order = endian(big);
@@ -388,8 +388,8 @@ fn packet_blocks(bytes: &[u8]) -> Vec<(usize, usize)> {
     found
 }
 
-fn erf(records: &[Erf]) -> Made {
-    let mut made = Made::default();
+fn erf(records: &[Erf]) -> BuiltCapture {
+    let mut made = BuiltCapture::default();
     let mut ports: Vec<u8> = Vec::new();
     let mut port_of = |flags: u8| match ports.iter().position(|port| *port == flags & 3) {
         Some(index) => index as u32,
@@ -477,7 +477,7 @@ impl Described {
         (!name.is_empty()).then(|| name.to_owned())
     }
 
-    fn kept(&self, made: &Made, packet: &Packet) -> OwnedRecord {
+    fn kept(&self, made: &BuiltCapture, packet: &Packet) -> OwnedRecord {
         let mut kept = kept(made, 0, self.cut(&packet.data));
         kept.time_ns = Some(self.round(packet.time_ns()));
         kept.wire_len = packet.wire_len();
@@ -506,7 +506,7 @@ impl Described {
     }
 }
 
-fn kept(made: &Made, offset: usize, data: &[u8]) -> OwnedRecord {
+fn kept(made: &BuiltCapture, offset: usize, data: &[u8]) -> OwnedRecord {
     let mut hasher = DefaultHasher::new();
     data.hash(&mut hasher);
     OwnedRecord {

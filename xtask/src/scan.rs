@@ -11,7 +11,7 @@ use crate::measure::{Cost, Subject, alternate, median};
 use crate::{cargo, installed, root, run as run_command, target_dir, trace};
 
 /// A query, for weir and for the C program that computes only this query.
-struct Question {
+struct ScanQuery {
     name: &'static str,
     program: &'static str,
     sql: &'static str,
@@ -20,8 +20,8 @@ struct Question {
     published: &'static [(&'static str, f64)],
 }
 
-const QUESTIONS: &[Question] = &[
-    Question {
+const QUESTIONS: &[ScanQuery] = &[
+    ScanQuery {
         name: "count",
         program: "scan_count",
         sql: "SELECT count(*), sum(frame.len) FROM '{}'",
@@ -31,13 +31,13 @@ const QUESTIONS: &[Question] = &[
             ("tshark -T fields", 1500.0),
         ],
     },
-    Question {
+    ScanQuery {
         name: "filter",
         program: "scan_filter",
         sql: "SELECT count(*), sum(frame.len) FROM '{}' WHERE udp.dstport = 53",
         published: &[("pcapsql", 60.0)],
     },
-    Question {
+    ScanQuery {
         name: "group",
         program: "scan_group",
         sql: "SELECT port.src, port.dst, count(*), sum(frame.len) FROM '{}' \
@@ -91,7 +91,7 @@ struct Race {
 }
 
 impl Race {
-    fn ask(&self, question: &Question, marginal: &mut Marginal) -> Result<Vec<Comparison>> {
+    fn ask(&self, question: &ScanQuery, marginal: &mut Marginal) -> Result<Vec<Comparison>> {
         let capture = &self.capture;
         println!(
             "\n{}: {}",
@@ -146,7 +146,7 @@ impl Race {
         Ok(rows)
     }
 
-    fn subjects(&self, question: &Question, trace: &str) -> Result<[Subject; 4]> {
+    fn subjects(&self, question: &ScanQuery, trace: &str) -> Result<[Subject; 4]> {
         let sql = &question.sql.replace("{}", trace);
         let program = text(&self.peers.join(question.program))?;
         Ok([
@@ -167,7 +167,7 @@ impl Race {
 }
 
 /// Beside what others measured: in multiples of `dd` over the same file, which takes the machine out.
-fn published(question: &Question, weir: &[Cost], dd: &[Cost]) -> Vec<Comparison> {
+fn published(question: &ScanQuery, weir: &[Cost], dd: &[Cost]) -> Vec<Comparison> {
     let ours = median(weir, |cost| cost.cpu) / median(dd, |cost| cost.cpu);
     let rows = question.published.iter().map(|(peer, multiple)| {
         println!(

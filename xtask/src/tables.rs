@@ -19,7 +19,7 @@ use crate::measure::{Subject, alternate, median};
 use crate::scan::program;
 
 /// A query of a table, and tshark's for the same.
-struct Question {
+struct TableQuery {
     table: &'static str,
     columns: &'static str,
     /// tshark's filter and fields for it.
@@ -28,8 +28,8 @@ struct Question {
     make: fn(&mut Trace, &mut Rng, u32) -> Result<()>,
 }
 
-const QUESTIONS: &[Question] = &[
-    Question {
+const QUESTIONS: &[TableQuery] = &[
+    TableQuery {
         table: "dns",
         columns: "dns.id, dns.qry.name, dns.flags.rcode, dns.a, dns.time",
         filter: "dns",
@@ -42,7 +42,7 @@ const QUESTIONS: &[Question] = &[
         ],
         make: dns,
     },
-    Question {
+    TableQuery {
         table: "tls",
         columns: "tls.handshake.extensions_server_name, tls.version, tls.cipher",
         filter: "tls.handshake",
@@ -53,7 +53,7 @@ const QUESTIONS: &[Question] = &[
         ],
         make: tls,
     },
-    Question {
+    TableQuery {
         table: "http",
         columns: "http.request.method, http.host, http.request.uri, http.response.code, http.time",
         filter: "http",
@@ -66,7 +66,7 @@ const QUESTIONS: &[Question] = &[
         ],
         make: http,
     },
-    Question {
+    TableQuery {
         table: "rtp",
         columns: "rtp.ssrc, rtp.seq, rtp.timestamp, rtp.p_type",
         filter: "rtp",
@@ -105,7 +105,7 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
     Ok(comparisons)
 }
 
-fn compare(question: &Question, weir: &str, path: &Path) -> Result<Comparison> {
+fn compare(question: &TableQuery, weir: &str, path: &Path) -> Result<Comparison> {
     let capture = path.to_str().context("the path of a trace is UTF-8")?;
     let sql = format!(
         "SELECT {} FROM {}('{capture}')",

@@ -21,7 +21,7 @@ use crate::message::ColorChoice;
 use crate::refusal::Refusal;
 
 pub(crate) use live::Live;
-pub(crate) use output::{OutputArgs, Rows, parse_rows};
+pub(crate) use output::{OutputArgs, RowLimit, parse_rows};
 pub(crate) use query::{Hdlc, Query};
 use refused::refuse;
 pub(crate) use resources::{Databases, Resources, Zone};
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn the_definitions_hold_together() {
         Cli::command().debug_assert();
-        assert_eq!(Rows::default(), query("query x").output.rows);
+        assert_eq!(RowLimit::default(), query("query x").output.rows);
     }
 
     #[test]
@@ -422,7 +422,7 @@ mod tests {
         assert_eq!(full.output.format, Some(Format::Ndjson));
         assert_eq!(full.resources.threads.map(NonZeroUsize::get), Some(4));
         assert_eq!(full.resources.memory_limit, Some(3 << 29));
-        assert_eq!(full.output.rows, Rows(None));
+        assert_eq!(full.output.rows, RowLimit(None));
         assert_eq!(full.hdlc, Hdlc::FrameRelay);
         assert!(full.merge && full.stats && full.no_progress && full.output.all_columns);
     }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::args::{Global, Resources, Rows, Zone, parse_rows};
+use crate::args::{Global, Resources, RowLimit, Zone, parse_rows};
 use crate::encoder::FileEncoder;
 use crate::message::Messages;
 use crate::session::{Failure, Session};
@@ -54,7 +54,7 @@ pub(crate) struct Shell {
     pub(crate) format: Option<Format>,
     /// Maximum rows of a table on a terminal, or 'all' [default: 40, or all with a pager]
     #[arg(long, value_name = "N", value_parser = parse_rows, help_heading = "Output")]
-    pub(crate) rows: Option<Rows>,
+    pub(crate) rows: Option<RowLimit>,
     #[command(flatten)]
     pub(crate) zone: Zone,
     /// The limits and databases of a query.

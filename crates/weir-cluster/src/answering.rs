@@ -84,7 +84,7 @@ impl Answers {
     }
 
     /// Waits until there is room for another answer.
-    pub(crate) async fn enter(&self, connection: usize) -> Place {
+    pub(crate) async fn enter(&self, connection: usize) -> AnswerSlot {
         loop {
             let freed = self.0.freed.notified();
             tokio::pin!(freed);
@@ -111,7 +111,7 @@ impl Answers {
         busy.map(|answer| answer.connection).collect()
     }
 
-    fn try_enter(&self, connection: usize) -> Option<Place> {
+    fn try_enter(&self, connection: usize) -> Option<AnswerSlot> {
         let mut open = lock(&self.0.open);
         if open.answers.len() >= self.0.most {
             return None;
@@ -128,7 +128,7 @@ impl Answers {
             }),
         });
         open.answers.insert(number, Arc::clone(&answer));
-        Some(Place {
+        Some(AnswerSlot {
             answers: self.clone(),
             number,
             answer,
@@ -164,23 +164,23 @@ impl Answers {
 }
 
 /// The place of an answer, until it is dropped.
-pub(crate) struct Place {
+pub(crate) struct AnswerSlot {
     answers: Answers,
     number: u64,
     answer: Arc<OpenAnswer>,
 }
 
-impl Drop for Place {
+impl Drop for AnswerSlot {
     fn drop(&mut self) {
         lock(&self.answers.0.open).answers.remove(&self.number);
         self.answers.0.freed.notify_waiters();
     }
 }
 
-impl Place {
+impl AnswerSlot {
     /// The body of the request, for which the place is let go where it does not come.
     fn await_request(&self, body: Body) -> Body {
-        Body::new(Sent {
+        Body::new(RequestBody {
             body: self
                 .answers
                 .0
@@ -204,12 +204,12 @@ impl Place {
 }
 
 /// The body of a request, as its client sends it.
-struct Sent {
+struct RequestBody {
     body: Arriving,
     answer: Arc<OpenAnswer>,
 }
 
-impl HttpBody for Sent {
+impl HttpBody for RequestBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -242,7 +242,7 @@ impl HttpBody for Sent {
     }
 }
 
-impl Drop for Sent {
+impl Drop for RequestBody {
     fn drop(&mut self) {
         let mut state = lock(&self.answer.state);
         // The server is at work from the end of the request to the start of the answer.
@@ -253,7 +253,7 @@ impl Drop for Sent {
 }
 
 /// The body of an answer, as its client takes it.
-struct Taken(Place);
+struct Taken(AnswerSlot);
 
 impl HttpBody for Taken {
     type Data = Bytes;

@@ -16,16 +16,16 @@ use crate::client::MESSAGE_BYTES_MAX;
 
 /// The bytes of requests that have come in part.
 #[derive(Clone, Default)]
-pub(crate) struct Arrivals(Arc<Mutex<Held>>);
+pub(crate) struct Arrivals(Arc<Mutex<ReceivedBytes>>);
 
 #[derive(Default)]
-struct Held {
+struct ReceivedBytes {
     bytes: usize,
     of_connections: HashMap<usize, usize>,
 }
 
 impl Arrivals {
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, ReceivedBytes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -256,7 +256,7 @@ impl PhysicalExtensionCodec for WeirCodec {
 }
 
 /// A serialized node of weir, before a plan is made of it.
-pub(crate) enum Sent {
+pub(crate) enum SerializedNode {
     /// A scan with its filters.
     Scan { filters: Vec<Vec<u8>> },
     /// A piece node: the embedded plan that runs for each piece, or the schema of the embedded statement.
@@ -267,7 +267,7 @@ pub(crate) enum Sent {
 }
 
 /// Decodes the envelope of a node; `None` when the node is not one of weir.
-pub(crate) fn sent_node(bytes: &[u8]) -> std::result::Result<Option<Sent>, Refused> {
+pub(crate) fn sent_node(bytes: &[u8]) -> std::result::Result<Option<SerializedNode>, Refused> {
     let Some(bytes) = bytes.strip_prefix(MAGIC) else {
         return Ok(None);
     };
@@ -275,13 +275,15 @@ pub(crate) fn sent_node(bytes: &[u8]) -> std::result::Result<Option<Sent>, Refus
         Refused::malformed(format!("the plan node of weir cannot be decoded: {error}"))
     })?;
     match (node.scan, node.piece) {
-        (Some(Scan { filters, .. }), None) => Ok(Some(Sent::Scan { filters })),
+        (Some(Scan { filters, .. }), None) => Ok(Some(SerializedNode::Scan { filters })),
         (None, Some(piece)) => match (piece.scan, piece.aggregate, piece.query) {
-            (Some(plan), None, None) | (None, Some(plan), None) => Ok(Some(Sent::Piece {
-                template: Some(plan),
-                answer: None,
-            })),
-            (None, None, Some(query)) => Ok(Some(Sent::Piece {
+            (Some(plan), None, None) | (None, Some(plan), None) => {
+                Ok(Some(SerializedNode::Piece {
+                    template: Some(plan),
+                    answer: None,
+                }))
+            }
+            (None, None, Some(query)) => Ok(Some(SerializedNode::Piece {
                 template: None,
                 answer: query.schema,
             })),

@@ -54,7 +54,7 @@ use crate::check::{self, Checked, Refused, Sender, check_plan};
 use crate::client::MESSAGE_BYTES_MAX;
 use crate::error::Error;
 use crate::plans::Plans;
-use crate::rows::Rows;
+use crate::rows::RowService;
 use crate::silence::{Connections, accept};
 use crate::trust::{Trust, admitted};
 use crate::worker::{Worker, now_ms};
@@ -521,8 +521,8 @@ impl SchedulerGrpc for SchedulerDoor {
 }
 
 /// The Flight service for the rows in a directory.
-fn rows_of(work_dir: String) -> FlightServiceServer<Rows> {
-    FlightServiceServer::new(Rows::new(work_dir))
+fn rows_of(work_dir: String) -> FlightServiceServer<RowService> {
+    FlightServiceServer::new(RowService::new(work_dir))
         .max_encoding_message_size(MESSAGE_BYTES_MAX)
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
 }

@@ -15,11 +15,11 @@ use tonic::{Request, Response, Status, Streaming};
 use crate::check::check_ticket;
 
 /// Serves `DoGet` and nothing else of Arrow Flight: the actions of Ballista read byte ranges of files that the caller chooses.
-pub(crate) struct Rows {
+pub(crate) struct RowService {
     service: BallistaFlightService,
 }
 
-impl Rows {
+impl RowService {
     /// The service for a work directory.
     pub(crate) fn new(work_dir: String) -> Self {
         Self {
@@ -32,7 +32,7 @@ type Items<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send + 'static>>;
 type FlightResponse<T> = Result<Response<T>, Status>;
 
 #[tonic::async_trait]
-impl FlightService for Rows {
+impl FlightService for RowService {
     type HandshakeStream = Items<HandshakeResponse>;
     type ListFlightsStream = Items<FlightInfo>;
     type DoGetStream = Items<FlightData>;

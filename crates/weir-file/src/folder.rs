@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::new::{finish, renamed};
-use crate::place::{Place, folder_of, sync_folder, temporary_name};
+use crate::place::{TargetKind, folder_of, sync_folder, temporary_name};
 use crate::unfinished::Unfinished;
 
 /// A hidden folder beside a target, in which the caller makes the file or the folder that is to have the
@@ -49,9 +49,11 @@ impl NewFolder {
         if metadata.is_dir() {
             return self.keep_folder();
         }
-        match Place::of(&self.target)? {
-            Place::Direct(mut to) => io::copy(&mut File::open(&self.staged)?, &mut to).map(|_| ()),
-            Place::Regular(path, old) => {
+        match TargetKind::of(&self.target)? {
+            TargetKind::Direct(mut to) => {
+                io::copy(&mut File::open(&self.staged)?, &mut to).map(|_| ())
+            }
+            TargetKind::Regular(path, old) => {
                 finish(&File::open(&self.staged)?, old.as_ref())?;
                 // If a link leads to another file system, the file has to be copied there first.
                 let near = folder_of(&path) == folder_of(self.root.path());

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::new::{finish, renamed};
-use crate::place::{Place, temporary_name};
+use crate::place::{TargetKind, temporary_name};
 use crate::unfinished::Unfinished;
 
 /// A file of what comes once: packets of an interface, rows of a question that has no end.
@@ -37,9 +37,9 @@ impl GrowingFile {
     /// # Errors
     /// As [`crate::NewFile::create`].
     pub fn create(path: &Path) -> io::Result<Self> {
-        let (path, old) = match Place::of(path)? {
-            Place::Direct(file) => return Ok(Self::named(file, None, None)),
-            Place::Regular(path, old) => (path, old),
+        let (path, old) = match TargetKind::of(path)? {
+            TargetKind::Direct(file) => return Ok(Self::named(file, None, None)),
+            TargetKind::Regular(path, old) => (path, old),
         };
         if old.is_none() {
             let file = File::options().write(true).create_new(true).open(&path)?;

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::place::{Place, folder_of, sync_folder, take_over, temporary_name};
+use crate::place::{TargetKind, folder_of, sync_folder, take_over, temporary_name};
 use crate::unfinished::Unfinished;
 
 /// A file that gets its name when it is whole ([`Self::keep`]); until then, and when this is dropped before, the file that has the
@@ -35,12 +35,12 @@ impl NewFile {
     /// When the folder is missing or does not let files be made, when `path` is a folder, or a file
     /// that may not be written to.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let (path, old) = match Place::of(path)? {
-            Place::Direct(file) => {
+        let (path, old) = match TargetKind::of(path)? {
+            TargetKind::Direct(file) => {
                 let end = End::Direct;
                 return Ok(Self { file, end });
             }
-            Place::Regular(path, old) => (path, old),
+            TargetKind::Regular(path, old) => (path, old),
         };
         if let Some(file) = anonymous(folder_of(&path)) {
             let end = End::Anonymous(path, old);

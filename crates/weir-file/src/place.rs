@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The kind of a target.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum TargetKind {
     /// A device, a pipe or an open file: it is written to directly.
     Direct(File),
     /// A regular file that is there, or that is to be, under its last name.
     Regular(PathBuf, Option<Metadata>),
 }
 
-impl Place {
+impl TargetKind {
     /// Finds out, and whether it may be written to.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let mut path = path.to_owned();

@@ -538,12 +538,12 @@ mod tests {
     const SERVER: bool = false;
     const MS: i64 = 1_000_000;
 
-    struct Run {
+    struct TestConnection {
         analysis: Analysis,
         number: u64,
     }
 
-    impl Run {
+    impl TestConnection {
         fn new() -> Self {
             Self {
                 analysis: Analysis::new(100),
@@ -623,7 +623,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_again_is_late_or_repeated_by_its_time() {
-        let mut run = Run::open();
+        let mut run = TestConnection::open();
         assert_eq!(
             run.one(CLIENT, 40, 250, 1000, 50).flags,
             Analyzed::LOST_SEGMENT
@@ -642,7 +642,7 @@ mod tests {
 
     #[test]
     fn the_third_same_acknowledgment_asks_for_a_fast_retransmission() {
-        let mut run = Run::open();
+        let mut run = TestConnection::open();
         run.one(SERVER, 50, 1000, 150, 0);
         run.one(CLIENT, 51, 200, 1000, 50);
         for (at_ms, count) in [(52, 1), (53, 2)] {
@@ -658,7 +658,7 @@ mod tests {
 
     #[test]
     fn a_window_of_zero_is_probed_and_opened_again() {
-        let mut run = Run::open();
+        let mut run = TestConnection::open();
         let closed = Segment {
             window: 0,
             ..plain(1000, 150, 0)
@@ -688,7 +688,7 @@ mod tests {
 
     #[test]
     fn a_keep_alive_and_its_answer_are_no_retransmission_after_hours() {
-        let mut run = Run::open();
+        let mut run = TestConnection::open();
         run.one(SERVER, 50, 1000, 150, 0);
         assert_eq!(
             run.one(CLIENT, 10_000_000, 149, 1000, 1).flags,
@@ -702,7 +702,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgment_of_what_was_not_seen_is_said_once() {
-        let mut run = Run::open();
+        let mut run = TestConnection::open();
         assert_eq!(
             run.one(SERVER, 50, 1000, 400, 0).flags,
             Analyzed::ACK_LOST_SEGMENT
@@ -716,7 +716,7 @@ mod tests {
 
     #[test]
     fn a_new_syn_begins_the_connection_anew() {
-        let mut run = Run::open();
+        let mut run = TestConnection::open();
         let syn = Segment {
             flags: SYN,
             ..plain(77_777, 0, 0)
@@ -730,7 +730,7 @@ mod tests {
 
     #[test]
     fn connections_and_waiting_segments_stay_within_their_limits() {
-        let mut run = Run::new();
+        let mut run = TestConnection::new();
         run.analysis.waiting_max = 300;
         for port in 0..5_000_u16 {
             for at in 0..3 {
@@ -743,7 +743,7 @@ mod tests {
             );
         }
         assert!(run.analysis.forgotten() >= 4_900);
-        let mut run = Run::new();
+        let mut run = TestConnection::new();
         for at in 0..10_010 {
             run.of(1, CLIENT, 1, plain(at * 10 + 1, 1, 10));
         }

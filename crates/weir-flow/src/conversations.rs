@@ -458,9 +458,9 @@ mod tests {
         bytes
     }
 
-    struct Run(Conversations, Decoder);
+    struct TestConversations(Conversations, Decoder);
 
-    impl Run {
+    impl TestConversations {
         fn new() -> Self {
             Self(Conversations::new(), Decoder::default())
         }
@@ -476,7 +476,7 @@ mod tests {
 
     #[test]
     fn a_syn_with_another_number_begins_another_conversation() {
-        let mut run = Run::new();
+        let mut run = TestConversations::new();
         assert_eq!(run.numbers(&tcp(1, false, 100, SYN)), [0]);
         assert_eq!(run.numbers(&tcp(2, false, 100, SYN)), [1]);
         assert_eq!(run.numbers(&tcp(1, true, 500, SYN | ACK)), [0]);
@@ -488,7 +488,7 @@ mod tests {
 
     #[test]
     fn more_conversations_than_are_told_apart_have_no_number() {
-        let mut run = Run::new();
+        let mut run = TestConversations::new();
         run.0.known_max = 100;
         for port in 0..5_000 {
             let wanted: &[u64] = match port {
@@ -503,7 +503,7 @@ mod tests {
 
     #[test]
     fn numbers_are_counted_from_where_a_conversation_began() {
-        let mut run = Run::new();
+        let mut run = TestConversations::new();
         let mut seen = Vec::new();
         for bytes in [
             tcp(1, false, u32::MAX, SYN),

@@ -8,9 +8,9 @@ use crate::flow::{Flow, Side, SideDetail, State};
 use crate::history::Event;
 use crate::ranges::{Ranges, Removed};
 use crate::slab::NONE;
-use crate::tcp::{Connection, LATE_MAX, RST, SYN, Segment, beyond};
+use crate::tcp::{LATE_MAX, RST, SYN, Segment, TcpUpdate, beyond};
 
-impl Connection<'_> {
+impl TcpUpdate<'_> {
     /// Counts what `side`'s peer acknowledged from `from` to `to` and was not seen, or not captured.
     pub(crate) fn find_gaps(&mut self, side: usize, from: u32, to: u32) {
         let Self { flow, details } = self;

@@ -15,7 +15,7 @@ use crate::options::{Counters, Options};
 use crate::record::{ConnState, End, FlowRecord, Totals};
 use crate::sighting::Sighting;
 use crate::slab::{NONE, Slab};
-use crate::tcp::{self, Connection};
+use crate::tcp::{self, TcpUpdate};
 use crate::wheel::Wheel;
 
 /// Keeps flows, and gives out each one when it is over.
@@ -656,12 +656,12 @@ fn deadline(flow: &Flow, details: &Details, options: &Options) -> i64 {
 /// Counts a packet to `side` of its flow.
 #[inline]
 fn note(flow: &mut Flow, details: &mut Details, side: usize, sighting: &Sighting, now_ns: i64) {
-    let mut connection = Connection { flow, details };
+    let mut connection = TcpUpdate { flow, details };
     if sighting.bad_checksum {
         connection.count(side, Event::Checksum, |detail| &mut detail.bad_checksums);
         return;
     }
-    let Connection { flow, .. } = &mut connection;
+    let TcpUpdate { flow, .. } = &mut connection;
     let end = &mut flow.sides[side];
     if !end.is(Side::SEEN) {
         end.flags |= Side::SEEN;
@@ -675,7 +675,7 @@ fn note(flow: &mut Flow, details: &mut Details, side: usize, sighting: &Sighting
     end.flags |= Side::ACTIVE;
     flow.last_ns = flow.last_ns.max(now_ns);
     if matches!(flow.key.protocol(), UDP | UDP_LITE) {
-        let Connection { flow, details } = connection;
+        let TcpUpdate { flow, details } = connection;
         flow.note_once(Event::Data, side, details);
     }
 }

@@ -83,12 +83,12 @@ pub(crate) const fn beyond(a: u32, b: u32) -> i32 {
 }
 
 /// A flow and the facts of others, while a segment changes them.
-pub(crate) struct Connection<'t> {
+pub(crate) struct TcpUpdate<'t> {
     pub(crate) flow: &'t mut Flow,
     pub(crate) details: &'t mut Details,
 }
 
-impl Connection<'_> {
+impl TcpUpdate<'_> {
     /// Processes a segment of `side` at `now_ns`. False for a reset that is ignored.
     #[inline]
     pub(crate) fn segment(&mut self, side: usize, segment: &Segment, now_ns: i64) -> bool {

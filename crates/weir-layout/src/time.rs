@@ -7,13 +7,13 @@ use super::number::Number;
 /// Reads one time at a byte offset.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Time {
-    form: Form,
+    form: TimeForm,
     /// Added to the result: where the recorder's clock starts.
     epoch_ns: i64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Form {
+enum TimeForm {
     /// A count of units of this many nanoseconds.
     Count(Number, i64),
     /// Two 32-bit numbers: seconds, then units of this many nanoseconds.
@@ -36,15 +36,15 @@ pub(super) const NAMES: &[(&str, u8)] = &[
 impl Time {
     /// The time of the type `name`, made of `bytes` bytes.
     pub(super) fn named(name: &str, bytes: u8, little: bool, epoch_s: i64) -> Option<Self> {
-        let count = |unit| Form::Count(Number::whole(bytes, little), unit);
+        let count = |unit| TimeForm::Count(Number::whole(bytes, little), unit);
         let form = match name {
             "time_s" => count(NS_PER_S),
             "time_ms" => count(1_000_000),
             "time_us" => count(1_000),
             "time_ns" => count(1),
-            "time_s_us" => Form::Pair(Number::whole(4, little), 1_000),
-            "time_s_ns" => Form::Pair(Number::whole(4, little), 1),
-            "time_32_32" => Form::Fixed(Number::whole(8, little)),
+            "time_s_us" => TimeForm::Pair(Number::whole(4, little), 1_000),
+            "time_s_ns" => TimeForm::Pair(Number::whole(4, little), 1),
+            "time_32_32" => TimeForm::Fixed(Number::whole(8, little)),
             _ => return None,
         };
         let epoch_ns = epoch_s.checked_mul(NS_PER_S)?;
@@ -55,7 +55,7 @@ impl Time {
     #[inline]
     pub(super) fn read(&self, bytes: &[u8], at: usize) -> Option<i64> {
         let ns = match &self.form {
-            Form::Count(number, unit) => {
+            TimeForm::Count(number, unit) => {
                 // Eight bytes may hold a time before the epoch; fewer are used for the longer reach.
                 let count = match number.width() {
                     64 => number.read_signed(bytes, at)?,
@@ -63,12 +63,12 @@ impl Time {
                 };
                 count.checked_mul(*unit)?
             }
-            Form::Pair(half, unit) => {
+            TimeForm::Pair(half, unit) => {
                 let seconds = half.read(bytes, at)?.cast_signed();
                 let part = half.read(bytes, at.checked_add(4)?)?.cast_signed();
                 joined(seconds, part, *unit)?
             }
-            Form::Fixed(number) => {
+            TimeForm::Fixed(number) => {
                 let word = number.read(bytes, at)?;
                 // Rounded to the nearest nanosecond, as Wireshark rounds ERF's timestamps.
                 let fraction = ((word & 0xffff_ffff) * 1_000_000_000 + 0x8000_0000) >> 32;

@@ -163,8 +163,8 @@ impl<'m> Message<'m> {
         Entries {
             walk: Walk::new(*self),
             take: |entry| match entry {
-                Entry::Question(question) => Some(question),
-                Entry::Record(_) => None,
+                SectionEntry::Question(question) => Some(question),
+                SectionEntry::Record(_) => None,
             },
         }
     }
@@ -175,8 +175,8 @@ impl<'m> Message<'m> {
         Entries {
             walk: Walk::new(*self),
             take: |entry| match entry {
-                Entry::Question(_) => None,
-                Entry::Record(record) => Some(record),
+                SectionEntry::Question(_) => None,
+                SectionEntry::Record(record) => Some(record),
             },
         }
     }
@@ -187,8 +187,8 @@ impl<'m> Message<'m> {
         let mut walk = Walk::new(*self);
         while let Some(entry) = walk.step() {
             let fault = match entry {
-                Entry::Question(question) => question.name.fault(),
-                Entry::Record(record) => record.fault(),
+                SectionEntry::Question(question) => question.name.fault(),
+                SectionEntry::Record(record) => record.fault(),
             };
             if fault.is_some() {
                 return fault;
@@ -315,7 +315,7 @@ impl<'m> Record<'m> {
 #[derive(Clone, Debug)]
 pub struct Entries<'m, E> {
     walk: Walk<'m>,
-    take: fn(Entry<'m>) -> Option<E>,
+    take: fn(SectionEntry<'m>) -> Option<E>,
 }
 
 impl<E> Iterator for Entries<'_, E> {
@@ -331,7 +331,7 @@ impl<E> Iterator for Entries<'_, E> {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Entry<'m> {
+enum SectionEntry<'m> {
     Question(Question<'m>),
     Record(Record<'m>),
 }
@@ -360,7 +360,7 @@ impl<'m> Walk<'m> {
         }
     }
 
-    fn step(&mut self) -> Option<Entry<'m>> {
+    fn step(&mut self) -> Option<SectionEntry<'m>> {
         if self.is_over {
             return None;
         }
@@ -387,7 +387,7 @@ impl<'m> Walk<'m> {
         self.is_over = true;
     }
 
-    fn entry(&mut self) -> Option<Entry<'m>> {
+    fn entry(&mut self) -> Option<SectionEntry<'m>> {
         let bytes = self.message.bytes;
         let name = Name::new(bytes, self.offset);
         let at = name.end()?;
@@ -406,7 +406,7 @@ impl<'m> Walk<'m> {
         };
         if self.section == Section::Question {
             self.offset = at + 4;
-            return Some(Entry::Question(Question {
+            return Some(SectionEntry::Question(Question {
                 name,
                 kind,
                 class,
@@ -421,7 +421,7 @@ impl<'m> Walk<'m> {
             // The record is given with the data that is there; no entry follows it.
             self.stop(Fault::Short);
         }
-        Some(Entry::Record(Record {
+        Some(SectionEntry::Record(Record {
             section: self.section,
             name,
             kind,
@@ -544,8 +544,8 @@ fn begins_in_stream(bytes: &[u8]) -> bool {
     while let Some(entry) = walk.step() {
         entries += 1;
         let (name, kind, class) = match entry {
-            Entry::Question(question) => (question.name, question.kind, question.class),
-            Entry::Record(record) => (record.name, record.kind, record.class),
+            SectionEntry::Question(question) => (question.name, question.kind, question.class),
+            SectionEntry::Record(record) => (record.name, record.kind, record.class),
         };
         let is_class = matches!(class, 1..=4 | 254 | 255) || kind == data::OPT;
         is_text &= name.is_plausible() && is_class && kind != 0;

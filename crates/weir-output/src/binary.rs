@@ -66,11 +66,11 @@ impl Encoder for Parquet {
 /// Writes the Arrow IPC file format, or the stream format, flushed after every batch.
 pub(super) struct Arrow {
     schema: SchemaRef,
-    form: Form,
+    form: ArrowForm,
 }
 
 /// The two forms: a file has an index at its end, which a stream does without.
-enum Form {
+enum ArrowForm {
     /// Nothing has been written yet.
     FileToBe(Option<Pipe>),
     StreamToBe(Option<Pipe>),
@@ -82,26 +82,26 @@ impl Arrow {
     pub(super) fn file(schema: &Schema, pipe: Pipe) -> Self {
         Self {
             schema: renamed(schema, false),
-            form: Form::FileToBe(Some(pipe)),
+            form: ArrowForm::FileToBe(Some(pipe)),
         }
     }
 
     pub(super) fn stream(schema: &Schema, pipe: Pipe) -> Self {
         Self {
             schema: renamed(schema, false),
-            form: Form::StreamToBe(Some(pipe)),
+            form: ArrowForm::StreamToBe(Some(pipe)),
         }
     }
 
     fn begin(&mut self) -> Result<(), Error> {
         let begun = match &mut self.form {
-            Form::FileToBe(pipe) => pipe.take().map(|pipe| {
-                FileWriter::try_new(BufWriter::new(pipe), &self.schema).map(Form::File)
+            ArrowForm::FileToBe(pipe) => pipe.take().map(|pipe| {
+                FileWriter::try_new(BufWriter::new(pipe), &self.schema).map(ArrowForm::File)
             }),
-            Form::StreamToBe(pipe) => pipe.take().map(|pipe| {
-                StreamWriter::try_new(BufWriter::new(pipe), &self.schema).map(Form::Stream)
+            ArrowForm::StreamToBe(pipe) => pipe.take().map(|pipe| {
+                StreamWriter::try_new(BufWriter::new(pipe), &self.schema).map(ArrowForm::Stream)
             }),
-            Form::File(_) | Form::Stream(_) => return Ok(()),
+            ArrowForm::File(_) | ArrowForm::Stream(_) => return Ok(()),
         };
         match begun {
             Some(form) => self.form = form.map_err(arrow_error)?,
@@ -112,9 +112,9 @@ impl Arrow {
 
     fn flush(&mut self) -> Result<(), Error> {
         match &mut self.form {
-            Form::File(writer) => writer.get_mut().flush()?,
-            Form::Stream(writer) => writer.get_mut().flush()?,
-            Form::FileToBe(_) | Form::StreamToBe(_) => {}
+            ArrowForm::File(writer) => writer.get_mut().flush()?,
+            ArrowForm::Stream(writer) => writer.get_mut().flush()?,
+            ArrowForm::FileToBe(_) | ArrowForm::StreamToBe(_) => {}
         }
         Ok(())
     }
@@ -125,9 +125,9 @@ impl Encoder for Arrow {
         let batch = recast(batch, &self.schema).map_err(arrow_error)?;
         self.begin()?;
         match &mut self.form {
-            Form::File(writer) => writer.write(&batch).map_err(arrow_error)?,
-            Form::Stream(writer) => writer.write(&batch).map_err(arrow_error)?,
-            Form::FileToBe(_) | Form::StreamToBe(_) => {}
+            ArrowForm::File(writer) => writer.write(&batch).map_err(arrow_error)?,
+            ArrowForm::Stream(writer) => writer.write(&batch).map_err(arrow_error)?,
+            ArrowForm::FileToBe(_) | ArrowForm::StreamToBe(_) => {}
         }
         self.flush()
     }
@@ -135,9 +135,9 @@ impl Encoder for Arrow {
     fn finish(&mut self) -> Result<Summary, Error> {
         self.begin()?;
         match &mut self.form {
-            Form::File(writer) => writer.finish().map_err(arrow_error)?,
-            Form::Stream(writer) => writer.finish().map_err(arrow_error)?,
-            Form::FileToBe(_) | Form::StreamToBe(_) => {}
+            ArrowForm::File(writer) => writer.finish().map_err(arrow_error)?,
+            ArrowForm::Stream(writer) => writer.finish().map_err(arrow_error)?,
+            ArrowForm::FileToBe(_) | ArrowForm::StreamToBe(_) => {}
         }
         self.flush()?;
         Ok(Summary::default())

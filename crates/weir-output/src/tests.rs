@@ -23,15 +23,15 @@ mod terminal;
 
 /// An output that the test can look into after the writer is gone.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Shared {
+impl SharedBuffer {
     fn bytes(&self) -> Vec<u8> {
         self.0.lock().unwrap().clone()
     }
 }
 
-impl Write for Shared {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
     }
@@ -80,7 +80,7 @@ fn on_terminal(format: Format, width: u16) -> Options {
 }
 
 fn bytes_of(options: &Options, schema: SchemaRef, batches: &[RecordBatch]) -> (Vec<u8>, Summary) {
-    let out = Shared::default();
+    let out = SharedBuffer::default();
     let mut writer = Writer::new(options, schema, Box::new(out.clone())).unwrap();
     for batch in batches {
         assert_eq!(writer.write(batch).unwrap(), Flow::Open);
@@ -589,7 +589,11 @@ fn a_name_that_comes_twice_is_told_apart_where_it_must() {
 fn binary_formats_are_refused_on_a_terminal() {
     for format in [Format::Parquet, Format::Arrow, Format::Arrows] {
         let options = on_terminal(format, 80);
-        let result = Writer::new(&options, flows().schema(), Box::new(Shared::default()));
+        let result = Writer::new(
+            &options,
+            flows().schema(),
+            Box::new(SharedBuffer::default()),
+        );
         let error = result.err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(
@@ -653,7 +657,7 @@ fn a_full_disk_is_an_error() {
 #[test]
 fn nothing_is_written_before_the_first_batch() {
     for format in FORMATS {
-        let out = Shared::default();
+        let out = SharedBuffer::default();
         let options = Options::plain(format);
         let writer = Writer::new(&options, flows().schema(), Box::new(out.clone())).unwrap();
         drop(writer);
@@ -666,7 +670,7 @@ fn a_piped_table_streams_after_its_first_rows_and_stays_exact() {
     let numbers = |range: std::ops::Range<i64>| {
         batch(vec![("n", Arc::new(Int64Array::from_iter_values(range)))])
     };
-    let out = Shared::default();
+    let out = SharedBuffer::default();
     let options = Options::plain(Format::Table);
     let mut writer = Writer::new(&options, numbers(0..1).schema(), Box::new(out.clone())).unwrap();
     assert_eq!(writer.write(&numbers(0..9_000)).unwrap(), Flow::Open);

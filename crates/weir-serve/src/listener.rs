@@ -41,13 +41,13 @@ struct Places(Arc<Mutex<Connections>>);
 #[derive(Default)]
 struct Connections {
     /// Those whose clients are not admitted yet, the oldest first.
-    pending: VecDeque<Place>,
+    pending: VecDeque<PendingSlot>,
     /// The others.
     admitted: BTreeMap<u64, Arc<ConnectionActivity>>,
 }
 
 /// The place of a connection whose client is not admitted yet.
-struct Place {
+struct PendingSlot {
     number: u64,
     since: Instant,
     /// Closes the connection when it is dropped.
@@ -62,7 +62,7 @@ impl Places {
     /// Adds a connection of this number; what is given back beside it is ready when it is to be closed.
     fn add(&self, number: u64) -> (Pending, oneshot::Receiver<()>) {
         let (stays, closed) = oneshot::channel();
-        self.lock().pending.push_back(Place {
+        self.lock().pending.push_back(PendingSlot {
             number,
             since: Instant::now(),
             stays,

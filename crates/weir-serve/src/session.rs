@@ -25,7 +25,7 @@ use crate::catalog::{asks_catalog, is_relation};
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
 use crate::retained::Retention;
-use crate::session_log::{Entry, Log};
+use crate::session_log::{Log, SessionStatement};
 use crate::shared::{Counted, Metrics, Running, Shared};
 use crate::turn::{Counted as CountedRows, GiveBack, Holder, Turn, Unsent};
 use crate::workers::{Heard, Order, Pool, Priority, Remote};
@@ -123,8 +123,8 @@ impl Session {
     }
 
     /// The entry of a statement in the session log, whose memory is counted from now on; `None` for one that changes nothing.
-    fn entry(&self, statement: &Statement) -> Result<Option<Entry>, Failure> {
-        let entry = Entry::of(statement, &self.retention)?;
+    fn entry(&self, statement: &Statement) -> Result<Option<SessionStatement>, Failure> {
+        let entry = SessionStatement::of(statement, &self.retention)?;
         if entry.is_some() {
             self.log().may_take()?;
         }

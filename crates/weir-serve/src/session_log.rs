@@ -17,19 +17,19 @@ use crate::retained::{Retained, Retention, of_statement};
 pub(crate) struct Log {
     /// The state that they lead to.
     pub(crate) id: u64,
-    entries: Vec<Entry>,
+    entries: Vec<SessionStatement>,
 }
 
 /// A statement that changes its session.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct SessionStatement {
     change: Change,
     recipe: Recipe,
     /// The memory of the entry, which is counted while this exists.
     _retained: Retained,
 }
 
-impl Entry {
+impl SessionStatement {
     /// The entry of a statement; `None` for one that changes nothing.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl Log {
     }
 
     /// Adds a statement that has run, after which the session is in the state `id`.
-    pub(crate) fn push(&mut self, id: u64, entry: Entry) {
+    pub(crate) fn push(&mut self, id: u64, entry: SessionStatement) {
         self.id = id;
         match &entry.change {
             Change::Set(name) => {
@@ -163,7 +163,7 @@ impl Log {
 
     /// Removes the statements that made these, if no later statement can depend on them; false otherwise.
     fn take_back(&mut self, names: &[String]) -> bool {
-        let is_made = |entry: &Entry| match &entry.change {
+        let is_made = |entry: &SessionStatement| match &entry.change {
             Change::Makes(name) => names.contains(name),
             _ => false,
         };
@@ -193,7 +193,7 @@ mod tests {
         let retention = Retention::of_one(&Retention::of_all());
         let mut log = Log::default();
         for statement in Statement::parse(sql).unwrap() {
-            if let Some(entry) = Entry::of(&statement, &retention).unwrap() {
+            if let Some(entry) = SessionStatement::of(&statement, &retention).unwrap() {
                 log.push(Log::next_id(), entry);
             }
         }

@@ -228,7 +228,7 @@ impl<'a> Message<'a> {
 }
 
 /// A line of the head.
-struct Line<'a> {
+struct HeadLine<'a> {
     /// The line without its end.
     text: &'a [u8],
     /// The line has an end.
@@ -239,10 +239,10 @@ struct Line<'a> {
 
 /// The line that begins at `at`, and the offset of the next.
 #[inline]
-fn line_at(bytes: &[u8], at: usize) -> (Line<'_>, usize) {
+fn line_at(bytes: &[u8], at: usize) -> (HeadLine<'_>, usize) {
     let rest = bytes.get(at..).unwrap_or_default();
     let Some(end) = memchr(b'\n', rest) else {
-        let line = Line {
+        let line = HeadLine {
             text: trim_end(rest),
             is_ended: false,
             is_bare: false,
@@ -254,7 +254,7 @@ fn line_at(bytes: &[u8], at: usize) -> (Line<'_>, usize) {
         [text @ .., b'\r'] => (text, false),
         text => (text, true),
     };
-    let line = Line {
+    let line = HeadLine {
         text,
         is_ended: true,
         is_bare,

@@ -9,7 +9,7 @@ use crate::{Interface, Record};
 pub(super) struct Window {
     /// The records by time, and at equal times in the order of arrival.
     waiting: BinaryHeap<Reverse<WindowPlace>>,
-    held: Vec<Option<Held>>,
+    held: Vec<Option<BufferedRecord>>,
     free: Vec<usize>,
     came: u64,
     bytes: usize,
@@ -17,7 +17,7 @@ pub(super) struct Window {
     /// The interface that a file had last with each number.
     interfaces: Vec<Vec<Arc<Interface>>>,
     /// The record that was given last, and its file.
-    given: Option<(usize, Held)>,
+    given: Option<(usize, BufferedRecord)>,
     given_ns: i64,
     late: u64,
 }
@@ -33,7 +33,7 @@ struct WindowPlace {
 
 /// A record with bytes of its own.
 #[derive(Debug)]
-struct Held {
+struct BufferedRecord {
     number: u64,
     offset: u64,
     time_ns: Option<i64>,
@@ -63,7 +63,7 @@ impl Window {
 
     /// Holds a record of a file, whose place in the order is that of `time_ns`.
     pub(super) fn push(&mut self, file: usize, time_ns: i64, record: &Record<'_>) {
-        let held = Held {
+        let held = BufferedRecord {
             number: record.number,
             offset: record.offset,
             time_ns: record.time_ns,
@@ -141,7 +141,7 @@ impl Window {
     }
 }
 
-impl Held {
+impl BufferedRecord {
     fn bytes(&self) -> usize {
         let comment = self.comment.as_ref().map_or(0, |comment| comment.len());
         HELD_BYTES

@@ -10,7 +10,7 @@ use weir_capture::{ErrorKind, Options, Reader};
 
 /// A capture and what it holds.
 #[derive(Clone, Debug)]
-struct Made {
+struct RandomCapture {
     bytes: Vec<u8>,
     kept: Vec<OwnedRecord>,
     /// The end of each record.
@@ -28,7 +28,7 @@ fn data() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-fn pcap() -> impl Strategy<Value = Made> {
+fn pcap() -> impl Strategy<Value = RandomCapture> {
     // Magic, version, bytes after the record header, nanoseconds in a unit.
     let variants = [
         (0xa1b2_c3d4, (2, 4), 0, 1000),
@@ -83,13 +83,13 @@ fn pcap() -> impl Strategy<Value = Made> {
                 bytes.extend(header.raw(&vec![0; more]).raw(&data).bytes);
                 ends.push(bytes.len());
             }
-            Made { bytes, kept, ends }
+            RandomCapture { bytes, kept, ends }
         })
 }
 
 /// A block of a pcapng section.
 #[derive(Clone, Debug)]
-enum Block {
+enum PcapngBlock {
     Interface {
         link_type: u16,
         snap_len: u32,
@@ -120,33 +120,33 @@ enum Block {
     },
 }
 
-fn pcapng_block() -> impl Strategy<Value = Block> {
+fn pcapng_block() -> impl Strategy<Value = PcapngBlock> {
     let packet = || (any::<u32>(), any::<u64>(), data(), 0..9_u32);
     prop_oneof![
         2 => (any::<u16>(), prop_oneof![Just(0), 1..200_u32], any::<Option<u8>>(), any::<Option<i32>>())
-            .prop_map(|(link_type, snap_len, resolution, offset)| Block::Interface {
+            .prop_map(|(link_type, snap_len, resolution, offset)| PcapngBlock::Interface {
                 link_type, snap_len, resolution, offset
             }),
         6 => (packet(), any::<Option<String>>(), any::<Option<u32>>())
-            .prop_map(|((interface, ticks, data, cut), comment, flags)| Block::Enhanced {
+            .prop_map(|((interface, ticks, data, cut), comment, flags)| PcapngBlock::Enhanced {
                 interface, ticks, data, cut, comment, flags
             }),
-        1 => packet().prop_map(|(interface, ticks, data, cut)| Block::Obsolete {
+        1 => packet().prop_map(|(interface, ticks, data, cut)| PcapngBlock::Obsolete {
             interface: interface % 65_536, ticks, data, cut
         }),
-        1 => (data(), 0..9_u32).prop_map(|(data, cut)| Block::Simple { data, cut }),
+        1 => (data(), 0..9_u32).prop_map(|(data, cut)| PcapngBlock::Simple { data, cut }),
         1 => (prop::sample::select(vec![4_u32, 5, 10, 0x777]), data())
-            .prop_map(|(kind, body)| Block::Other { kind, body }),
+            .prop_map(|(kind, body)| PcapngBlock::Other { kind, body }),
     ]
 }
 
-fn pcapng() -> impl Strategy<Value = Made> {
+fn pcapng() -> impl Strategy<Value = RandomCapture> {
     let sections = prop::collection::vec(
         (order(), prop::collection::vec(pcapng_block(), 0..10)),
         1..4,
     );
     sections.prop_map(|sections| {
-        let mut made = Made {
+        let mut made = RandomCapture {
             bytes: Vec::new(),
             kept: Vec::new(),
             ends: Vec::new(),
@@ -154,7 +154,7 @@ fn pcapng() -> impl Strategy<Value = Made> {
         for (number, (order, blocks)) in (0..).zip(sections) {
             made.bytes.extend(section(order));
             // Packets need an interface.
-            let first = Block::Interface {
+            let first = PcapngBlock::Interface {
                 link_type: 1,
                 snap_len: 0,
                 resolution: None,
@@ -174,11 +174,11 @@ fn pcapng() -> impl Strategy<Value = Made> {
 type Described = (u32, u32, (i128, i128), i128);
 
 fn write_block(
-    made: &mut Made,
+    made: &mut RandomCapture,
     order: Order,
     section: u32,
     interfaces: &mut Vec<Described>,
-    block: Block,
+    block: PcapngBlock,
 ) {
     let mut kept = OwnedRecord {
         number: made.kept.len() as u64 + 1,
@@ -197,7 +197,7 @@ fn write_block(
         Some(ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
     };
     let bytes = match block {
-        Block::Interface {
+        PcapngBlock::Interface {
             link_type,
             snap_len,
             resolution,
@@ -235,11 +235,11 @@ fn write_block(
                 .extend(interface(order, link_type, snap_len, &options));
             return;
         }
-        Block::Other { kind, body } => {
+        PcapngBlock::Other { kind, body } => {
             made.bytes.extend(crate::common::block(order, kind, &body));
             return;
         }
-        Block::Enhanced {
+        PcapngBlock::Enhanced {
             interface,
             ticks,
             data,
@@ -263,7 +263,7 @@ fn write_block(
             kept.data = data;
             bytes
         }
-        Block::Obsolete {
+        PcapngBlock::Obsolete {
             interface,
             ticks,
             data,
@@ -276,7 +276,7 @@ fn write_block(
             kept.data = data;
             bytes
         }
-        Block::Simple { data, cut } => {
+        PcapngBlock::Simple { data, cut } => {
             let snap_len = interfaces[0].1;
             kept.data = data;
             kept.wire_len = kept.data.len() as u32;
@@ -293,7 +293,7 @@ fn write_block(
     made.ends.push(made.bytes.len());
 }
 
-fn erf_capture() -> impl Strategy<Value = Made> {
+fn erf_capture() -> impl Strategy<Value = RandomCapture> {
     let record = (
         0..2_u64 << 32,
         1..28_u8,
@@ -303,7 +303,7 @@ fn erf_capture() -> impl Strategy<Value = Made> {
         any::<bool>(),
     );
     prop::collection::vec(record, 1..12).prop_map(|records| {
-        let mut made = Made {
+        let mut made = RandomCapture {
             bytes: Vec::new(),
             kept: Vec::new(),
             ends: Vec::new(),
@@ -344,7 +344,7 @@ fn erf_capture() -> impl Strategy<Value = Made> {
     })
 }
 
-fn capture() -> impl Strategy<Value = Made> {
+fn capture() -> impl Strategy<Value = RandomCapture> {
     prop_oneof![pcap(), pcapng(), erf_capture()]
 }
 

@@ -114,7 +114,7 @@ impl Builder {
 
     /// Returns the block with the beginning and the end of its part of the log, and discards the marks. The caller has
     /// to fill in the checksum of the edges.
-    pub(crate) fn finish(&mut self) -> Block {
+    pub(crate) fn finish(&mut self) -> UnsealedBlock {
         let mut body = Vec::new();
         let mut tables = [KeyTable::default(); KEYS];
         let bits_max = BUCKET_BITS_MAX.iter();
@@ -167,7 +167,7 @@ impl Builder {
         let block_bytes = header_bytes.saturating_add(body.len());
         put(&mut bytes, 8, &(header_bytes as u32).to_le_bytes());
         put(&mut bytes, 12, &(block_bytes as u32).to_le_bytes());
-        let block = Block {
+        let block = UnsealedBlock {
             header: bytes,
             body,
             log_start: self.log_start,
@@ -181,14 +181,14 @@ impl Builder {
 
 /// A block without its last two checksums.
 #[derive(Debug)]
-pub(crate) struct Block {
+pub(crate) struct UnsealedBlock {
     header: Vec<u8>,
     body: Vec<u8>,
     pub(crate) log_start: u64,
     pub(crate) log_end: u64,
 }
 
-impl Block {
+impl UnsealedBlock {
     /// Returns the bytes for the file, once the ends of the block's part of the log are known.
     pub(crate) fn seal(mut self, edges: u64) -> Vec<u8> {
         put(&mut self.header, 56, &edges.to_le_bytes());

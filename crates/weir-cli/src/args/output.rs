@@ -49,7 +49,7 @@ pub(crate) struct OutputArgs {
         long_help = "Maximum rows of a table on a terminal, or 'all'. Files, pipes and the other formats always have all \
             rows"
     )]
-    pub(crate) rows: Rows,
+    pub(crate) rows: RowLimit,
     /// Show every column of a table in full, however wide
     #[arg(
         long,
@@ -75,9 +75,9 @@ pub(crate) struct OutputArgs {
 
 /// The rows that a table on a terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rows(pub(crate) Option<u64>);
+pub(crate) struct RowLimit(pub(crate) Option<u64>);
 
-impl Default for Rows {
+impl Default for RowLimit {
     fn default() -> Self {
         Self(Some(output::ROWS_MAX_DEFAULT))
     }
@@ -169,11 +169,11 @@ impl OutputArgs {
 }
 
 /// The value of `--rows`.
-pub(crate) fn parse_rows(text: &str) -> Result<Rows, String> {
+pub(crate) fn parse_rows(text: &str) -> Result<RowLimit, String> {
     if text.eq_ignore_ascii_case("all") {
-        return Ok(Rows(None));
+        return Ok(RowLimit(None));
     }
     let rows = text.parse();
-    rows.map(|rows| Rows(Some(rows)))
+    rows.map(|rows| RowLimit(Some(rows)))
         .map_err(|_| "expected a number of rows, or 'all'".to_owned())
 }

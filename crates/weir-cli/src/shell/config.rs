@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde::{Deserialize, Deserializer, de};
 
-use crate::args::{Rows, parse_rows};
+use crate::args::{RowLimit, parse_rows};
 use crate::quantity::parse_size;
 use crate::session::Failure;
 use weir_output::Format;
@@ -21,7 +21,7 @@ pub(super) struct Config {
     pub(super) format: Option<Format>,
     /// The value of `--rows`.
     #[serde(deserialize_with = "rows")]
-    pub(super) rows: Option<Rows>,
+    pub(super) rows: Option<RowLimit>,
     /// The value of `--all-columns` of `weir query`.
     pub(super) all_columns: bool,
     /// The value of `--tz`.
@@ -92,7 +92,7 @@ fn format<'d, D: Deserializer<'d>>(from: D) -> Result<Option<Format>, D::Error> 
         .map_err(|_| de::Error::custom(format!("no format named '{name}'")))
 }
 
-fn rows<'d, D: Deserializer<'d>>(from: D) -> Result<Option<Rows>, D::Error> {
+fn rows<'d, D: Deserializer<'d>>(from: D) -> Result<Option<RowLimit>, D::Error> {
     let text = word(from)?;
     parse_rows(&text).map(Some).map_err(de::Error::custom)
 }
@@ -121,13 +121,13 @@ mod tests {
                     pager = 'less -S'\nhistory = 0\nmemory_limit = '1g'\n";
         let config = Config::parse(text).unwrap();
         assert_eq!(config.format, Some(Format::Line));
-        assert_eq!(config.rows, Some(Rows(Some(100))));
+        assert_eq!(config.rows, Some(RowLimit(Some(100))));
         assert_eq!(config.pager().as_deref(), Some("less -S"));
         assert_eq!(config.memory_limit, Some(1 << 30));
         assert!(config.timer && !config.stats && config.history == 0);
         assert_eq!(
             Config::parse("rows = 'all'").unwrap().rows,
-            Some(Rows(None))
+            Some(RowLimit(None))
         );
         assert_eq!(Config::parse("pager = ''").unwrap().pager(), None);
         assert_eq!(Config::parse("").unwrap(), Config::default());

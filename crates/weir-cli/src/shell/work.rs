@@ -19,7 +19,7 @@ use super::input::{InputPiece, PendingLines};
 use super::latest::{self, Latest};
 use super::pager::Paged;
 use super::views::Views;
-use crate::args::{self, Global, OutputArgs, Rows, parse_rows};
+use crate::args::{self, Global, OutputArgs, RowLimit, parse_rows};
 use crate::message::{Messages, counted};
 use crate::refusal::Refusal;
 use crate::session::{Apart, Failure, Heed, Reader, Session};
@@ -34,7 +34,7 @@ use weir_output::{self as output, Format, Writer, terminal_height};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settings {
     pub(super) format: Option<Format>,
-    pub(super) rows: Option<Rows>,
+    pub(super) rows: Option<RowLimit>,
     pub(super) all_columns: bool,
     pub(super) timer: bool,
     pub(super) stats: bool,
@@ -405,8 +405,8 @@ impl Work {
             format: self.settings.format,
             output: Vec::new(),
             rows: self.settings.rows.unwrap_or(match has_pager {
-                true => Rows(None),
-                false => Rows::default(),
+                true => RowLimit(None),
+                false => RowLimit::default(),
             }),
             all_columns: self.settings.all_columns,
             plot: self.plot,

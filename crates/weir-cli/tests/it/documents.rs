@@ -171,13 +171,13 @@ fn every_command_and_every_query_of_the_documents_runs_as_it_is_written() {
         let folder = folder(&name);
         for block in found {
             match block {
-                Block::Sql(sql) => {
+                FencedBlock::Sql(sql) => {
                     queries += 1;
                     if let Err(what) = query(sql, &folder) {
                         let _ = writeln!(wrong, "{name}:\n{sql}{what}");
                     }
                 }
-                Block::Command(line) => {
+                FencedBlock::Command(line) => {
                     commands += 1;
                     if let Err(what) = command(&line, &folder, &mut used) {
                         let _ = writeln!(wrong, "{name}:\n$ {line}\n{what}");
@@ -204,13 +204,13 @@ fn every_command_and_every_query_of_the_documents_runs_as_it_is_written() {
 }
 
 /// The content of a fenced block.
-enum Block<'t> {
+enum FencedBlock<'t> {
     Sql(&'t str),
     Command(String),
 }
 
 /// The blocks of a page that can be run.
-fn blocks(text: &str) -> Vec<Block<'_>> {
+fn blocks(text: &str) -> Vec<FencedBlock<'_>> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find("```") {
@@ -219,8 +219,8 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
         let inside = &after[..end];
         rest = &after[end + 3..];
         match language {
-            "sql" => found.push(Block::Sql(inside)),
-            "sh" => found.extend(commands(inside).into_iter().map(Block::Command)),
+            "sql" => found.push(FencedBlock::Sql(inside)),
+            "sh" => found.extend(commands(inside).into_iter().map(FencedBlock::Command)),
             // The other blocks are output, formats and layouts, without commands.
             _ => assert!(
                 !inside.lines().any(|line| line.starts_with("weir ")),

@@ -9,7 +9,7 @@ use prost::Message;
 
 use super::exchange::{self, Exchange, READ_MAX, ROWS_MAX};
 use super::{Checked, Refused, expression, predicate, rows, value};
-use crate::codec::{Sent, sent_node};
+use crate::codec::{SerializedNode, sent_node};
 
 /// The role of the sender of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -323,14 +323,14 @@ impl Walk {
             };
         };
         match (sent, self.place, of.inputs.as_slice()) {
-            (Sent::Scan { filters }, PlanPosition::Template, []) => {
+            (SerializedNode::Scan { filters }, PlanPosition::Template, []) => {
                 filters
                     .iter()
                     .try_for_each(|filter| predicate::predicate(filter))?;
                 self.leaf(1)
             }
             (
-                Sent::Piece { template, answer },
+                SerializedNode::Piece { template, answer },
                 PlanPosition::Whole | PlanPosition::Stage,
                 [input],
             ) => {

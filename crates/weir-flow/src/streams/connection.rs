@@ -96,7 +96,7 @@ impl FollowedConnection {
             return false;
         }
         flow.sides[side].flags |= Side::SEEN;
-        let counts = tcp::Connection { flow, details }.segment(side, segment, now_ns);
+        let counts = tcp::TcpUpdate { flow, details }.segment(side, segment, now_ns);
         counts && segment.flags & RST != 0
     }
 
@@ -110,7 +110,7 @@ impl FollowedConnection {
         for sender in [Sender::Low, Sender::High] {
             let flow = &mut self.track;
             let side = flow.side_of(sender);
-            let first = tcp::Connection { flow, details }.first_number(side);
+            let first = tcp::TcpUpdate { flow, details }.first_number(side);
             if let Some(first) = first {
                 let stream = &mut self.direction_mut(sender).stream;
                 stream.restart(first, |offset, part, carrier| {

@@ -13,14 +13,14 @@ const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const IP: u32 = 101;
 
 /// The packets of a connection.
-struct Connection {
+struct ServiceConnection {
     port: u16,
     /// Next numbers of client and server.
     next: [u32; 2],
     packets: Vec<Sent>,
 }
 
-impl Connection {
+impl ServiceConnection {
     fn new(port: u16) -> Self {
         let mut connection = Self {
             port,
@@ -62,7 +62,7 @@ type Turns<'t> = &'t [(char, &'t [u8])];
 
 /// The service where each turn is cut into pieces of as many octets as `len` says.
 fn cut(port: u16, turns: Turns<'_>, mut len: impl FnMut() -> usize) -> Option<&'static str> {
-    let mut connection = Connection::new(port);
+    let mut connection = ServiceConnection::new(port);
     for (sender, bytes) in turns {
         let mut rest = *bytes;
         while !rest.is_empty() {
@@ -184,7 +184,7 @@ fn segments_out_of_order_twice_or_missing_leave_a_service_to_be_found() {
         &[0, 0, 1, 3, 1, 2],
     ];
     for order in orders {
-        let mut connection = Connection::new(5_070);
+        let mut connection = ServiceConnection::new(5_070);
         let start = connection.next[0];
         for index in *order {
             connection.next[0] = start + 8 * *index as u32;
@@ -193,11 +193,11 @@ fn segments_out_of_order_twice_or_missing_leave_a_service_to_be_found() {
         assert_eq!(connection.service(), Some("sip"), "{order:?}");
     }
     // The first octets are missing, or were sent before the capture.
-    let mut connection = Connection::new(5_070);
+    let mut connection = ServiceConnection::new(5_070);
     connection.next[0] += 100;
     connection.send(0, tcp_flags::ACK, line);
     assert_eq!(connection.service(), Some("sip"));
-    let mut connection = Connection::new(5_070);
+    let mut connection = ServiceConnection::new(5_070);
     connection.packets.clear();
     connection.send(0, tcp_flags::ACK, b"the rest of a message");
     connection.send(0, tcp_flags::ACK, line);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use weir_bytes::u32_be_at;
 
 use self::frame::{
-    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_HEADER, HEADERS, Header, PADDED,
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_HEADER, FrameHeader, HEADERS, PADDED,
     PRIORITIES, PRIORITY, PRIORITY_UPDATE, PROMISE, RESET, SETTINGS, are_frames, header,
 };
 use self::settings::Ahead;
@@ -39,10 +39,10 @@ enum DirectionState {
     #[default]
     Frame,
     /// A frame that is kept until it is whole.
-    Kept(Header),
+    Kept(FrameHeader),
     /// Data, and the padding behind them.
     Data {
-        header: Header,
+        header: FrameHeader,
         left: usize,
         padding: usize,
     },
@@ -58,7 +58,7 @@ struct Http2Side {
     begun: Vec<u8>,
     fields: Decoder,
     /// An incomplete field block, with its first frame and the stream that it belongs to.
-    block: Option<(Header, u32, Vec<u8>)>,
+    block: Option<(FrameHeader, u32, Vec<u8>)>,
 }
 
 /// An event of a connection.
@@ -316,7 +316,7 @@ impl Http2Connection {
     }
 
     /// A side begins with its settings (RFC 9113, 3.4): before any other frame something is missing.
-    fn begins(&mut self, side: usize, header: Header) {
+    fn begins(&mut self, side: usize, header: FrameHeader) {
         if let (Some(begun), Some(lost)) = (self.has_begun.get_mut(side), self.lost.get_mut(side))
             && !std::mem::replace(begun, true)
             && self.resumes
@@ -406,7 +406,7 @@ impl Http2Connection {
         &mut self,
         side: usize,
         this: &mut Http2Side,
-        header: Header,
+        header: FrameHeader,
         stamp: Stamp,
         each: &mut dyn FnMut(Event<'_>),
     ) {
@@ -499,7 +499,7 @@ impl Http2Connection {
         &mut self,
         side: usize,
         this: &mut Http2Side,
-        header: Header,
+        header: FrameHeader,
         payload: &[u8],
         stamp: Stamp,
         each: &mut dyn FnMut(Event<'_>),
@@ -539,7 +539,7 @@ impl Http2Connection {
         if self.is_lost(side) {
             // The dynamic table of its fields is unknown.
             if first.kind == HEADERS {
-                self.ended(side, Header { stream, ..first }, each);
+                self.ended(side, FrameHeader { stream, ..first }, each);
             }
             return Some(());
         }
@@ -554,7 +554,7 @@ impl Http2Connection {
             false => self.response(stream, read, stamp, each),
         }
         if first.kind == HEADERS {
-            self.ended(side, Header { stream, ..first }, each);
+            self.ended(side, FrameHeader { stream, ..first }, each);
         } else if let Some(request) = self.stream(stream).and_then(|it| it.request.as_mut()) {
             request.is_whole = true;
         }
@@ -727,7 +727,7 @@ impl Http2Connection {
     }
 
     /// A frame is over: with the stream's end a response takes its exchange with it, once its request is there, too.
-    fn ended(&mut self, side: usize, header: Header, each: &mut dyn FnMut(Event<'_>)) {
+    fn ended(&mut self, side: usize, header: FrameHeader, each: &mut dyn FnMut(Event<'_>)) {
         if header.flags & END_STREAM == 0 {
             return;
         }
@@ -785,7 +785,7 @@ fn connected(exchange: &Exchange, stream: u32, each: &mut dyn FnMut(Event<'_>)) 
 }
 
 /// The next state for a frame with this header.
-fn state_of(header: Header, block: &Option<(Header, u32, Vec<u8>)>) -> DirectionState {
+fn state_of(header: FrameHeader, block: &Option<(FrameHeader, u32, Vec<u8>)>) -> DirectionState {
     // No other frame may stand between the parts of a block (RFC 9113, 6.10).
     let goes_on = block.as_ref().map(|(first, ..)| first.stream);
     let is_block = matches!(header.kind, HEADERS | PROMISE | CONTINUATION);
@@ -812,7 +812,7 @@ fn state_of(header: Header, block: &Option<(Header, u32, Vec<u8>)>) -> Direction
 /// The data that `rest` begins with, as far as they are of the frame. The padding is passed over, and so is its length
 /// in front of the data.
 fn data_of<'b>(
-    header: &mut Header,
+    header: &mut FrameHeader,
     left: &mut usize,
     padding: &mut usize,
     rest: &mut &'b [u8],

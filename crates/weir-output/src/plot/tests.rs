@@ -10,9 +10,9 @@ use super::super::{Format, Options, Summary, Writer};
 use super::{Form, Kind, Plot};
 
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Shared {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
     }
@@ -27,7 +27,7 @@ fn drawn(rows: &RecordBatch, kind: Kind, form: Form) -> (Vec<u8>, Summary) {
         plot: Some(Plot { kind, form }),
         ..Options::plain(Format::Csv)
     };
-    let out = Shared::default();
+    let out = SharedBuffer::default();
     let mut writer = Writer::new(&options, rows.schema(), Box::new(out.clone())).unwrap();
     let _ = writer.write(rows).unwrap();
     let summary = writer.finish().unwrap();

@@ -3,7 +3,7 @@
 
 mod uplink;
 
-use super::talk::{Pair, Says, Sent, http, smtp, tcp_connection, tls};
+use super::talk::{Pair, Says, TimedPacket, http, smtp, tcp_connection, tls};
 use super::{START_NS, arrival_ns, ipv6};
 use crate::Rng;
 use crate::capture::{Endian, Interface, PcapngWriter, link_type, option_code};
@@ -104,7 +104,7 @@ impl Office<'_> {
     }
 
     /// A packet between a desk and the router, on a VLAN of the office or untagged.
-    fn on_lan(&mut self, desk: u8, tag: Option<u16>, sent: &Sent) {
+    fn on_lan(&mut self, desk: u8, tag: Option<u16>, sent: &TimedPacket) {
         let kind = ethertype_of(&sent.packet);
         let (kind, payload) = match tag {
             Some(id) => (ethertype::VLAN, vlan(0, id, kind, &sent.packet)),
@@ -164,7 +164,7 @@ impl Office<'_> {
             self.on_lan(
                 desk,
                 tag,
-                &Sent {
+                &TimedPacket {
                     time_ns: start_ns,
                     from_client: true,
                     packet: query,
@@ -173,7 +173,7 @@ impl Office<'_> {
             self.on_lan(
                 desk,
                 tag,
-                &Sent {
+                &TimedPacket {
                     time_ns: reply_ns,
                     from_client: false,
                     packet: reply,
@@ -326,7 +326,7 @@ impl Office<'_> {
             self.on_lan(
                 12,
                 None,
-                &Sent {
+                &TimedPacket {
                     time_ns,
                     from_client: !reply,
                     packet,
@@ -338,7 +338,7 @@ impl Office<'_> {
             self.on_lan(
                 12,
                 None,
-                &Sent {
+                &TimedPacket {
                     time_ns,
                     from_client: !reply,
                     packet,
@@ -358,7 +358,7 @@ impl Office<'_> {
             self.on_lan(
                 desk,
                 None,
-                &Sent {
+                &TimedPacket {
                     time_ns,
                     from_client: true,
                     packet,
@@ -424,7 +424,7 @@ impl Office<'_> {
         self.on_lan(
             15,
             None,
-            &Sent {
+            &TimedPacket {
                 time_ns,
                 from_client: true,
                 packet,
@@ -434,7 +434,7 @@ impl Office<'_> {
         self.on_lan(
             15,
             None,
-            &Sent {
+            &TimedPacket {
                 time_ns,
                 from_client: false,
                 packet: answer,
@@ -456,7 +456,7 @@ impl Office<'_> {
         self.on_lan(
             21,
             Some(10),
-            &Sent {
+            &TimedPacket {
                 time_ns,
                 from_client: true,
                 packet,
@@ -466,7 +466,7 @@ impl Office<'_> {
         self.on_lan(
             21,
             Some(10),
-            &Sent {
+            &TimedPacket {
                 time_ns,
                 from_client: false,
                 packet: answer,
@@ -503,7 +503,7 @@ impl Office<'_> {
             self.on_lan(
                 desk,
                 Some(10),
-                &Sent {
+                &TimedPacket {
                     time_ns,
                     from_client: true,
                     packet,
@@ -550,7 +550,7 @@ impl Office<'_> {
                 self.on_lan(
                     desk,
                     Some(10),
-                    &Sent {
+                    &TimedPacket {
                         time_ns,
                         from_client: true,
                         packet,

@@ -57,7 +57,7 @@ impl Pair {
 
 /// An IP packet at its time, in the direction in which it went.
 #[derive(Clone, Debug)]
-pub(super) struct Sent {
+pub(super) struct TimedPacket {
     pub(super) time_ns: u64,
     pub(super) from_client: bool,
     pub(super) packet: Vec<u8>,
@@ -78,7 +78,7 @@ pub(super) fn tcp_connection(
     ports: (u16, u16),
     round_trip_ns: u64,
     says: &[Says],
-) -> Vec<Sent> {
+) -> Vec<TimedPacket> {
     let mut connection = TalkState {
         pair,
         ports,
@@ -106,7 +106,7 @@ struct TalkState {
     seq: [u32; 2],
     mark: u16,
     clock_ms: [u32; 2],
-    sent: Vec<Sent>,
+    sent: Vec<TimedPacket>,
 }
 
 impl TalkState {
@@ -216,7 +216,7 @@ impl TalkState {
         let segment = header.segment(pair.src(), pair.dst(), payload);
         self.mark = self.mark.wrapping_add(1);
         let packet = pair.ip(protocol::TCP, self.mark, &segment);
-        self.sent.push(Sent {
+        self.sent.push(TimedPacket {
             time_ns: self.time_ns,
             from_client: client,
             packet,

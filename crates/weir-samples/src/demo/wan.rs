@@ -1,6 +1,6 @@
 //! Frame relay over T1 lines: wan.erf, framerelay.pcap, and the traffic of recorder.bin.
 
-use super::talk::{Pair, Sent, http, smtp, tcp_connection, tls};
+use super::talk::{Pair, TimedPacket, http, smtp, tcp_connection, tls};
 use super::{START_NS, arrival_ns, ipv6};
 use crate::Rng;
 use crate::capture::{
@@ -263,7 +263,7 @@ fn talk(rng: &mut Rng, circuits: &[Circuit], connections: u64, events: &mut Vec<
                 false => pair.turned().udp(mark, (dns_ports.1, dns_ports.0), &bytes),
             };
             let delay_ns = if from_client { 0 } else { 9_000_000 };
-            sent.push(Sent {
+            sent.push(TimedPacket {
                 time_ns: start_ns + delay_ns,
                 from_client,
                 packet,
@@ -284,14 +284,14 @@ fn talk(rng: &mut Rng, circuits: &[Circuit], connections: u64, events: &mut Vec<
                 let pair = if reply { pair.turned() } else { pair };
                 let time_ns = start_ns + if reply { 41_000_000 } else { 5_000_000 };
                 let packet = pair.ip(protocol::ICMP, mark, &echo);
-                sent.push(Sent {
+                sent.push(TimedPacket {
                     time_ns,
                     from_client: !reply,
                     packet,
                 });
             }
         }
-        for Sent {
+        for TimedPacket {
             time_ns,
             from_client,
             packet,

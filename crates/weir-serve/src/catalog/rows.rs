@@ -14,25 +14,25 @@ use crate::files::{CATALOG, SCHEMA};
 pub(super) type Row = Vec<(&'static str, Cell)>;
 
 /// A relation as the row of a list of relations.
-pub(super) struct Entry {
+pub(super) struct ListedRelation {
     pub(super) oid: i64,
     pub(super) schema: &'static str,
     pub(super) name: String,
     pub(super) kind: &'static str,
-    pub(super) columns: Vec<EntryColumn>,
+    pub(super) columns: Vec<ListedColumn>,
 }
 
-/// A column of an [`Entry`].
-pub(super) struct EntryColumn {
+/// A column of a [`ListedRelation`].
+pub(super) struct ListedColumn {
     pub(super) name: String,
     pub(super) type_oid: i64,
     pub(super) is_not_null: bool,
 }
 
-impl Entry {
+impl ListedRelation {
     /// A relation of the catalog itself.
     pub(super) fn of(relation: &Relation) -> Self {
-        let columns = relation.columns.iter().map(|column| EntryColumn {
+        let columns = relation.columns.iter().map(|column| ListedColumn {
             name: column.name.to_owned(),
             type_oid: column.type_oid(),
             is_not_null: !column.may_be_null,
@@ -223,7 +223,7 @@ fn settings() -> Vec<Row> {
 }
 
 /// The rows that a relation has about a listed relation; `None` when it has none about relations of this kind.
-pub(super) fn listed(relation: &Relation, entry: &Entry) -> Option<Vec<Row>> {
+pub(super) fn listed(relation: &Relation, entry: &ListedRelation) -> Option<Vec<Row>> {
     let (schema, name) = (entry.schema, entry.name.as_str());
     let is_view = entry.kind == "v";
     Some(match relation.name {
@@ -265,7 +265,7 @@ pub(super) fn listed(relation: &Relation, entry: &Entry) -> Option<Vec<Row>> {
     })
 }
 
-fn class(entry: &Entry) -> Row {
+fn class(entry: &ListedRelation) -> Row {
     let is_view = entry.kind == "v";
     row!(
         oid = entry.oid,
@@ -283,7 +283,7 @@ fn class(entry: &Entry) -> Row {
     )
 }
 
-fn table_statistics(entry: &Entry) -> Row {
+fn table_statistics(entry: &ListedRelation) -> Row {
     row!(
         relid = entry.oid,
         schemaname = entry.schema,
@@ -291,7 +291,7 @@ fn table_statistics(entry: &Entry) -> Row {
     )
 }
 
-fn information_view(entry: &Entry) -> Row {
+fn information_view(entry: &ListedRelation) -> Row {
     row!(
         table_catalog = CATALOG,
         table_schema = entry.schema,
@@ -323,12 +323,12 @@ pub(super) fn lists(relation: &Relation) -> bool {
 }
 
 /// The relations of the catalog itself, which it lists as well.
-pub(super) fn own() -> impl Iterator<Item = Entry> {
+pub(super) fn own() -> impl Iterator<Item = ListedRelation> {
     let own = RELATIONS.iter().filter(|relation| relation.kind != "f");
-    own.map(Entry::of)
+    own.map(ListedRelation::of)
 }
 
-fn attribute(oid: i64, number: i64, column: &EntryColumn) -> Row {
+fn attribute(oid: i64, number: i64, column: &ListedColumn) -> Row {
     let known = TYPES.iter().find(|known| known.oid == column.type_oid);
     // A list is of any length, as text is.
     let (len, by_value, align, storage) = known.map_or((-1, false, "i", "x"), |known| {
@@ -355,7 +355,7 @@ fn attribute(oid: i64, number: i64, column: &EntryColumn) -> Row {
     )
 }
 
-fn information_column(entry: &Entry, number: i64, column: &EntryColumn) -> Row {
+fn information_column(entry: &ListedRelation, number: i64, column: &ListedColumn) -> Row {
     let is_array = TYPES.iter().any(|known| known.array_oid == column.type_oid);
     let data_type = match is_array {
         true => "ARRAY".to_owned(),
@@ -558,18 +558,18 @@ mod tests {
 
     #[test]
     fn all_rows_of_a_relation_name_the_same_columns_and_the_relation_has_them() {
-        let entry = Entry {
+        let entry = ListedRelation {
             oid: 1,
             schema: SCHEMA,
             name: "x.pcap".to_owned(),
             kind: "r",
-            columns: vec![EntryColumn {
+            columns: vec![ListedColumn {
                 name: "ip.src".to_owned(),
                 type_oid: 869,
                 is_not_null: false,
             }],
         };
-        let view = Entry::of(super::super::relation::relation(None, "pg_tables").unwrap());
+        let view = ListedRelation::of(super::super::relation::relation(None, "pg_tables").unwrap());
         for relation in RELATIONS.iter() {
             let filled = match relation.schema {
                 "information_schema" => INFORMATION_RELATIONS_WITH_ROWS,

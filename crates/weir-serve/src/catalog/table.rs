@@ -19,7 +19,7 @@ use futures::{StreamExt, stream};
 
 use super::Catalog;
 use super::relation::{Relation, relation};
-use super::rows::{self, Entry, EntryColumn};
+use super::rows::{self, ListedColumn, ListedRelation};
 use crate::files::{Listed, SCHEMA};
 use crate::pg::type_of;
 
@@ -211,7 +211,7 @@ impl Reading {
             .filter_map(std::future::ready)
     }
 
-    fn batch(&self, entry: &Entry) -> Option<Result<RecordBatch>> {
+    fn batch(&self, entry: &ListedRelation) -> Option<Result<RecordBatch>> {
         let rows = rows::listed(self.relation, entry)?;
         let batch = rows::batch(self.relation, &rows, &self.projection);
         Some(batch.map_err(DataFusionError::from))
@@ -220,18 +220,18 @@ impl Reading {
 
 impl Catalog {
     /// A file as a relation; `None` for what is no table.
-    async fn entry(&self, oid: i64, file: Listed) -> Option<Entry> {
+    async fn entry(&self, oid: i64, file: Listed) -> Option<ListedRelation> {
         let known = self.columns.described(&file).await?;
         let fields = known.schema.fields().iter().enumerate();
         let columns = fields.map(|(index, field)| {
             let origin = known.origins.get(index).and_then(Option::as_deref);
-            EntryColumn {
+            ListedColumn {
                 name: field.name().clone(),
                 type_oid: type_of(field, origin).oid().into(),
                 is_not_null: !field.is_nullable(),
             }
         });
-        Some(Entry {
+        Some(ListedRelation {
             oid,
             schema: SCHEMA,
             name: file.name,

@@ -146,7 +146,7 @@ impl Pool {
         session_id: u64,
         priority: &Arc<Priority>,
         is_constant: bool,
-    ) -> Result<Held, Failure> {
+    ) -> Result<BusyProcess, Failure> {
         let _starting = match is_constant {
             true => Starting::new(self, None),
             false => self.room().await,
@@ -168,7 +168,7 @@ impl Pool {
         if let Some(looks) = self.looks.get() {
             looks.unpark();
         }
-        Ok(Held {
+        Ok(BusyProcess {
             pool: Arc::clone(self),
             link: Some(link),
             priority: Arc::clone(priority),
@@ -440,7 +440,7 @@ fn victims<T>(mut held: Vec<(u64, Option<u64>, T)>, limit: u64) -> Vec<T> {
 /// A process that runs a statement. When this is dropped before its end, the process is asked to cancel the statement, and killed
 /// when it does not.
 #[derive(Debug)]
-struct Held {
+struct BusyProcess {
     pool: Arc<Pool>,
     link: Option<Link>,
     priority: Arc<Priority>,
@@ -450,7 +450,7 @@ struct Held {
     written: Vec<PathBuf>,
 }
 
-impl Held {
+impl BusyProcess {
     fn link(&mut self) -> Result<&mut Link, Failure> {
         self.link.as_mut().ok_or_else(|| broken("it has ended"))
     }
@@ -487,7 +487,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for BusyProcess {
     fn drop(&mut self) {
         let Some(mut link) = self.link.take() else {
             return;
@@ -620,7 +620,7 @@ impl Remote {
 
 impl Order {
     /// Hands it to a process.
-    async fn give(self) -> Result<(Held, Arc<Heard>), Failure> {
+    async fn give(self) -> Result<(BusyProcess, Arc<Heard>), Failure> {
         let taken = (self.pool).take(self.session_id, &self.priority, self.is_constant);
         let mut held = taken.await?;
         if self.writes {
@@ -732,7 +732,7 @@ fn schema_of(octets: Vec<u8>) -> Result<SchemaRef, Failure> {
 
 /// The rows of a process, as they come.
 struct WorkerRows {
-    held: Held,
+    held: BusyProcess,
     heard: Arc<Heard>,
     before: Progress,
 }

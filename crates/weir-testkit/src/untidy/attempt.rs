@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use super::header::{ACK, Header, RST, SYN, put_u32};
+use super::header::{ACK, IpHeaders, RST, SYN, put_u32};
 use super::{Account, Capture, Draw, Frame, How};
 use crate::capture::link_type;
 
@@ -49,14 +49,14 @@ pub(super) fn attempts(
 }
 
 /// The SYN with another number, without data.
-fn attempt(header: &Header, frame: &Frame, seq: u32) -> Frame {
+fn attempt(header: &IpHeaders, frame: &Frame, seq: u32) -> Frame {
     let mut segment = frame.bytes[header.transport..header.payload()].to_vec();
     put_u32(&mut segment, 4, seq);
     added(frame, header.with_segment(&frame.bytes, &segment))
 }
 
 /// The answer of a host on which no program listens at the port (RFC 9293, 3.10.7.1).
-fn refusal(header: &Header, frame: &Frame, seq: u32, link: u16) -> Frame {
+fn refusal(header: &IpHeaders, frame: &Frame, seq: u32, link: u16) -> Frame {
     let mut bytes = frame.bytes.clone();
     if link == link_type::ETHERNET {
         let (dst, rest) = bytes.split_at_mut(6);
@@ -74,7 +74,7 @@ fn refusal(header: &Header, frame: &Frame, seq: u32, link: u16) -> Frame {
     put_u32(&mut segment, 8, seq.wrapping_add(1));
     segment[12] = 5 << 4;
     segment[13] = RST | ACK;
-    let back = Header {
+    let back = IpHeaders {
         src: header.dst,
         dst: header.src,
         ..*header

@@ -57,7 +57,7 @@ impl Ends {
 
 /// The headers of a packet of IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct IpHeaders {
     /// The offset of the IP header.
     pub ip: usize,
     /// The offset of the transport header, or of the payload of a fragment.
@@ -107,7 +107,7 @@ pub(super) const URG: u8 = 0x20;
 pub(super) const TCP: u8 = 6;
 pub(super) const UDP: u8 = 17;
 
-impl Header {
+impl IpHeaders {
     /// Reads the headers; `None` when they are not there, or not whole.
     #[must_use]
     pub fn of(link_type: u16, bytes: &[u8]) -> Option<Self> {

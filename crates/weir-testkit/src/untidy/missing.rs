@@ -31,7 +31,7 @@ fn leave_out(
     let link_types = capture.link_types.clone();
     capture.frames.retain(|frame| {
         let link_type = link_types.get(frame.interface as usize).copied();
-        let header = link_type.and_then(|it| super::Header::of(it, &frame.bytes));
+        let header = link_type.and_then(|it| super::IpHeaders::of(it, &frame.bytes));
         let (Some(header), Some(origin)) = (header, frame.origin) else {
             return true;
         };

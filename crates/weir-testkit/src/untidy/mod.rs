@@ -34,7 +34,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use header::{Ends, Header, Tcp};
+pub use header::{Ends, IpHeaders, Tcp};
 
 use crate::Rng;
 
@@ -66,9 +66,9 @@ pub struct Capture {
 impl Capture {
     /// The header offsets of a frame; `None` without an IP header or with another link type than those known here.
     #[must_use]
-    pub fn header(&self, frame: &Frame) -> Option<Header> {
+    pub fn header(&self, frame: &Frame) -> Option<IpHeaders> {
         let link_type = *self.link_types.get(frame.interface as usize)?;
-        Header::of(link_type, &frame.bytes)
+        IpHeaders::of(link_type, &frame.bytes)
     }
 
     /// The connection of each frame.
@@ -79,7 +79,7 @@ impl Capture {
             .iter()
             .flatten()
             .filter(|header| header.is_fragment)
-            .map(Header::hosts)
+            .map(IpHeaders::hosts)
             .collect();
         Connections { fragmented }
     }
@@ -109,7 +109,7 @@ pub struct Connections {
 impl Connections {
     /// The connection that a packet belongs to.
     #[must_use]
-    pub fn ends(&self, header: &Header) -> Ends {
+    pub fn ends(&self, header: &IpHeaders) -> Ends {
         self.named(header.ends())
     }
 
@@ -295,7 +295,7 @@ impl Account {
         all
     }
 
-    fn touch(&mut self, origin: usize, ends: Ends, header: &Header, bytes: &[u8], how: How) {
+    fn touch(&mut self, origin: usize, ends: Ends, header: &IpHeaders, bytes: &[u8], how: How) {
         let (first, octets) = header.payload_range(bytes);
         self.touches.push(Touch {
             origin,

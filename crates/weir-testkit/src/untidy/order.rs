@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::header::{FIN, Header, RST, SYN};
+use super::header::{FIN, IpHeaders, RST, SYN};
 use super::{Account, Capture, Draw, Ends, Frame, How};
 
 /// Captures packets twice.
@@ -109,13 +109,13 @@ pub(super) fn reordering(
 fn overtaking(
     draw: &Draw<'_>,
     capture: &Capture,
-    headers: &[Option<Header>],
+    headers: &[Option<IpHeaders>],
     (index, behind): (usize, &[usize]),
     (per_mille, distance): (u16, u16),
     has_begun: &BTreeSet<Ends>,
 ) -> Option<(Ends, usize)> {
     let (header, frame) = (headers[index]?, &capture.frames[index]);
-    let is_edge = |header: &Header| header.tcp.is_none_or(|tcp| tcp.has(SYN | FIN | RST));
+    let is_edge = |header: &IpHeaders| header.tcp.is_none_or(|tcp| tcp.has(SYN | FIN | RST));
     if is_edge(&header) || header.payload_range(&frame.bytes).1 == 0 {
         return None;
     }

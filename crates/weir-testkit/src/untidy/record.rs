@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::header::{Header, SYN, put_u32, u16_at, u32_at};
+use super::header::{IpHeaders, SYN, put_u32, u16_at, u32_at};
 use super::{Account, Capture, Draw, Ends, How};
 
 /// The octets that were added to a direction.
@@ -146,7 +146,7 @@ fn pieces(random: &mut crate::Rng, record: &[u8], octets: u16) -> Option<(Vec<u8
 
 /// The frame with another payload, and with the numbers that it has where directions have grown.
 fn renumbered(
-    header: &Header,
+    header: &IpHeaders,
     bytes: &[u8],
     payload: &[u8],
     own: Option<Grown>,

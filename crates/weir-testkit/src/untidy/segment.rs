@@ -1,6 +1,6 @@
 //! Segments of TCP in small pieces.
 
-use super::header::{FIN, Header, PSH, SYN, Tcp, URG, put_u32};
+use super::header::{FIN, IpHeaders, PSH, SYN, Tcp, URG, put_u32};
 use super::{Account, Capture, Draw, Frame, How};
 
 /// Sends segments as several.
@@ -64,7 +64,7 @@ fn pieces(
 
 /// The segment with another number and payload. Only the last piece has FIN and PSH.
 fn with_payload(
-    header: &Header,
+    header: &IpHeaders,
     tcp: &Tcp,
     bytes: &[u8],
     (seq, payload, is_last): (u32, &[u8], bool),

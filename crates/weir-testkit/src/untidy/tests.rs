@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Capture, Dose, Ends, Frame, Header, How, Plan};
+use super::{Capture, Dose, Ends, Frame, How, IpHeaders, Plan};
 use crate::packet::checksum;
 
 const ALL: &[Dose] = &[
@@ -376,7 +376,7 @@ fn headers_of_any_octets_are_read_or_not() {
             for _ in 0..20 {
                 let mut bytes = frame.bytes.clone();
                 crate::mutate::bytes(&mut random, &mut bytes);
-                if let Some(header) = Header::of(link_type, &bytes) {
+                if let Some(header) = IpHeaders::of(link_type, &bytes) {
                     let _ = header.payload_range(&bytes);
                 }
             }

@@ -166,7 +166,7 @@ impl Inflater {
         out: &mut Vec<u8>,
     ) -> Result<Inflated, InflateError> {
         let begin = out.len();
-        let mut run = Run {
+        let mut run = MessageRun {
             bits: Bits::new(compressed),
             seen: Inflated::default(),
             begin,
@@ -292,7 +292,7 @@ impl<'a> Bits<'a> {
 }
 
 /// One message.
-struct Run<'a> {
+struct MessageRun<'a> {
     bits: Bits<'a>,
     seen: Inflated,
     begin: usize,
@@ -300,7 +300,7 @@ struct Run<'a> {
     history: &'a [u8],
 }
 
-impl Run<'_> {
+impl MessageRun<'_> {
     fn blocks(
         &mut self,
         out: &mut Vec<u8>,

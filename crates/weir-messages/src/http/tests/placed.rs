@@ -3,7 +3,7 @@
 use super::*;
 
 /// A sent message of a connection.
-struct Sent {
+struct SentMessage {
     side: usize,
     text: String,
     /// Octets of the other direction that its sender had received.
@@ -12,7 +12,7 @@ struct Sent {
 }
 
 /// Feeds what was captured, gaps before what is behind them; gives targets, codes and faults.
-fn placed(sent: &[Sent]) -> Vec<(String, u16, Option<Fault>)> {
+fn placed(sent: &[SentMessage]) -> Vec<(String, u16, Option<Fault>)> {
     let mut connection = Connection::searching();
     let mut found = Vec::new();
     let mut each = |it| found.push(it);
@@ -44,7 +44,7 @@ fn placed(sent: &[Sent]) -> Vec<(String, u16, Option<Fault>)> {
 
 /// Requests and responses, each request after the response to the one before, of which these are lost: those of the client, then
 /// those of the server.
-fn one_by_one(count: u16, lost: [&[u16]; 2]) -> Vec<Sent> {
+fn one_by_one(count: u16, lost: [&[u16]; 2]) -> Vec<SentMessage> {
     let mut sent = Vec::new();
     let mut offsets = [0_u64; 2];
     for n in 0..count {
@@ -59,7 +59,7 @@ fn one_by_one(count: u16, lost: [&[u16]; 2]) -> Vec<Sent> {
             let received = offsets[1 - side];
             offsets[side] += text.len() as u64;
             let is_lost = lost[side].contains(&n);
-            sent.push(Sent {
+            sent.push(SentMessage {
                 side,
                 text,
                 received,
@@ -76,7 +76,7 @@ fn what_the_client_had_before_it_asked_is_not_what_it_asked_for() {
     let request = |n: u16| format!("GET /{n} HTTP/1.1\r\n\r\n");
     let response = |n: u16| format!("HTTP/1.1 {} A\r\nContent-Length: 0\r\n\r\n", 210 + n);
     let [request_octets, response_octets] = [request(0).len() as u64, response(0).len() as u64];
-    let sent = |side, n, received, is_lost| Sent {
+    let sent = |side, n, received, is_lost| SentMessage {
         side,
         text: if side == 0 { request(n) } else { response(n) },
         received,
@@ -136,7 +136,7 @@ fn after_any_number_of_lost_messages_responses_are_those_of_their_requests() {
 }
 
 /// Requests in bursts of these sizes, each burst after the responses to the one before; the requests of `lost` are lost.
-fn in_bursts(sizes: &[u16], lost: u32) -> Vec<Sent> {
+fn in_bursts(sizes: &[u16], lost: u32) -> Vec<SentMessage> {
     let mut sent = Vec::new();
     let mut offsets = [0_u64; 2];
     let mut first = 0;
@@ -147,7 +147,7 @@ fn in_bursts(sizes: &[u16], lost: u32) -> Vec<Sent> {
             let text = format!("GET /{n} HTTP/1.1\r\n\r\n");
             offsets[0] += text.len() as u64;
             let is_lost = lost >> n & 1 == 1;
-            sent.push(Sent {
+            sent.push(SentMessage {
                 side: 0,
                 text,
                 received,
@@ -157,7 +157,7 @@ fn in_bursts(sizes: &[u16], lost: u32) -> Vec<Sent> {
         for n in burst.clone() {
             let text = format!("HTTP/1.1 {} A\r\nContent-Length: 0\r\n\r\n", 210 + n);
             offsets[1] += text.len() as u64;
-            sent.push(Sent {
+            sent.push(SentMessage {
                 side: 1,
                 text,
                 received: offsets[0],
@@ -213,7 +213,7 @@ fn however_many_requests_of_a_burst_are_lost_each_response_is_right_or_says_that
 
 /// Feeds messages in another order than they were sent in: `order` says of which side the next one is. Gives targets, codes and
 /// faults.
-fn captured(sent: &[Sent], order: &[usize]) -> Vec<(String, u16, Option<Fault>)> {
+fn captured(sent: &[SentMessage], order: &[usize]) -> Vec<(String, u16, Option<Fault>)> {
     let mut connection = Connection::searching();
     let mut found = Vec::new();
     let mut each = |it: Exchange| {
@@ -267,8 +267,8 @@ fn in_any_order_of_both_sides_responses_are_those_of_their_requests() {
 }
 
 /// A message of the client, or of the server, whose sender had received so many octets.
-fn sent(side: usize, text: &str, received: u64) -> Sent {
-    Sent {
+fn sent(side: usize, text: &str, received: u64) -> SentMessage {
+    SentMessage {
         side,
         text: text.to_owned(),
         received,
@@ -277,7 +277,7 @@ fn sent(side: usize, text: &str, received: u64) -> Sent {
 }
 
 #[track_caller]
-fn are_captured(sent: &[Sent], order: &[usize], expected: &[(&str, u16, Option<Fault>)]) {
+fn are_captured(sent: &[SentMessage], order: &[usize], expected: &[(&str, u16, Option<Fault>)]) {
     let found = captured(sent, order);
     let found: Vec<_> = found
         .iter()
@@ -520,7 +520,7 @@ fn a_response_that_may_be_that_of_another_request_says_so() {
     for n in 0..4 {
         let text = format!("GET /{n} HTTP/1.1\r\n\r\n");
         asked += text.len() as u64;
-        sent.push(Sent {
+        sent.push(SentMessage {
             side: 0,
             text,
             received: 0,
@@ -530,7 +530,7 @@ fn a_response_that_may_be_that_of_another_request_says_so() {
     for n in 0..4 {
         let text = text(n);
         answered += text.len() as u64;
-        sent.push(Sent {
+        sent.push(SentMessage {
             side: 1,
             text,
             received: asked,
@@ -555,13 +555,13 @@ fn a_response_that_may_be_that_of_another_request_says_so() {
     );
     // The response to a client that waited for nothing else is probably that of the next request.
     let text_4 = "GET /4 HTTP/1.1\r\n\r\n".to_owned();
-    sent.push(Sent {
+    sent.push(SentMessage {
         side: 0,
         text: text_4,
         received: answered,
         is_lost: false,
     });
-    sent.push(Sent {
+    sent.push(SentMessage {
         side: 1,
         text: text(4),
         received: asked + 18,

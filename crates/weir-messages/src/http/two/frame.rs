@@ -45,16 +45,16 @@ pub(in crate::http) fn may_begin_with_settings(bytes: &[u8]) -> bool {
 
 /// The header of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct FrameHeader {
     pub(super) length: usize,
     pub(super) kind: u8,
     pub(super) flags: u8,
     pub(super) stream: u32,
 }
 
-pub(super) fn header(bytes: &[u8]) -> Option<Header> {
+pub(super) fn header(bytes: &[u8]) -> Option<FrameHeader> {
     let [high, middle, low] = array_at(bytes, 0)?;
-    Some(Header {
+    Some(FrameHeader {
         length: u32::from_be_bytes([0, high, middle, low]) as usize,
         kind: u8_at(bytes, 3)?,
         flags: u8_at(bytes, 4)?,
@@ -101,7 +101,7 @@ pub(in crate::http) fn first_data(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 /// True for the header of a frame that RFC 9113 allows.
-pub(super) fn is_plausible(header: Header) -> bool {
+pub(super) fn is_plausible(header: FrameHeader) -> bool {
     let (flags, of_stream) = match header.kind {
         DATA => (END_STREAM | PADDED, true),
         HEADERS => (END_STREAM | END_HEADERS | PADDED | PRIORITY, true),

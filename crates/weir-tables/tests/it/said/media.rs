@@ -274,7 +274,7 @@ const CALLS: &[(u64, Side, Side)] = &[
 
 /// A line of `tshark -z rtp,streams`.
 #[derive(Debug)]
-struct Line {
+struct StreamLine {
     ssrc: u32,
     packets: i64,
     lost: i64,
@@ -282,7 +282,7 @@ struct Line {
     times: Vec<f64>,
 }
 
-fn lines(path: &Path, arguments: &[&str]) -> Vec<Line> {
+fn lines(path: &Path, arguments: &[&str]) -> Vec<StreamLine> {
     let mut command = Question::to("tshark");
     command
         .arg("-n")
@@ -298,7 +298,7 @@ fn lines(path: &Path, arguments: &[&str]) -> Vec<Line> {
         let mut counts = counts.split_ascii_whitespace().rev();
         let (lost, packets) = (counts.next()?, counts.next()?);
         let times = times.split_once(')')?.1.split_ascii_whitespace();
-        Some(Line {
+        Some(StreamLine {
             ssrc: u32::from_str_radix(ssrc, 16).ok()?,
             packets: packets.parse().ok()?,
             lost: lost.parse().ok()?,
@@ -309,7 +309,7 @@ fn lines(path: &Path, arguments: &[&str]) -> Vec<Line> {
 }
 
 /// Returns our streams as such lines; those without a clock have jitters as tshark has them.
-fn our_lines(path: &Path) -> Vec<Line> {
+fn our_lines(path: &Path) -> Vec<StreamLine> {
     let (batch, _) = read_with_notes("media", &[path], 1_000);
     let text = |name: &str| column(&batch, name);
     let times = [
@@ -323,7 +323,7 @@ fn our_lines(path: &Path) -> Vec<Line> {
     .map(|name| text(&format!("media.{name}")));
     let (ssrc, packets, lost) = (text("rtp.ssrc"), text("media.packets"), text("media.lost"));
     (0..batch.num_rows())
-        .map(|row| Line {
+        .map(|row| StreamLine {
             ssrc: ssrc[row].parse().unwrap(),
             packets: packets[row].parse().unwrap(),
             lost: lost[row].parse().unwrap(),
@@ -337,7 +337,7 @@ fn our_lines(path: &Path) -> Vec<Line> {
 
 /// Compares streams: counts are the same, times within a hundredth.
 #[track_caller]
-fn same_lines(name: &str, theirs: &[Line], ours: &[Line]) {
+fn same_lines(name: &str, theirs: &[StreamLine], ours: &[StreamLine]) {
     assert_eq!(theirs.len(), ours.len(), "{name}: {theirs:?} {ours:?}");
     for theirs in theirs {
         let ours = ours.iter().find(|it| it.ssrc == theirs.ssrc).unwrap();
@@ -385,7 +385,7 @@ fn streams_are_those_of_tshark() {
     let protocols = protocols(&captures);
     for capture in &captures {
         if protocols[&capture.name].contains("rtp") {
-            let announced: Vec<Line> = our_lines(&capture.path)
+            let announced: Vec<StreamLine> = our_lines(&capture.path)
                 .into_iter()
                 .filter(|ours| {
                     lines(&capture.path, &[])
