@@ -35,7 +35,7 @@ impl Hasher for MaskedHasher {
 
 /// A walk, and what it still has to see and has seen: serial numbers of entries.
 #[derive(Default)]
-struct Open {
+struct OpenWalk {
     cursor: Cursor,
     due: BTreeSet<u32>,
     seen: BTreeSet<u32>,
@@ -55,7 +55,7 @@ pub fn run(bytes: &[u8]) {
     arena(operations, mask);
     let mut dict = Dict::with_hasher(Masked(mask));
     let mut naive: BTreeMap<u16, u32> = BTreeMap::new();
-    let mut open: Option<Open> = None;
+    let mut open: Option<OpenWalk> = None;
     let mut serial = 0;
     for operation in operations.chunks_exact(3).take(OPERATIONS_MAX) {
         let key = u16::from_le_bytes([operation[1], operation[2]]) % 2_048;
@@ -94,9 +94,9 @@ pub fn run(bytes: &[u8]) {
                 naive.retain(|_, value| *value % modulus != 0);
             }
             4 if open.is_none() => {
-                open = Some(Open {
+                open = Some(OpenWalk {
                     due: naive.values().copied().collect(),
-                    ..Open::default()
+                    ..OpenWalk::default()
                 });
             }
             4 | 5 => {
@@ -177,7 +177,7 @@ fn arena(bytes: &[u8], mask: u64) {
 }
 
 /// One step of a walk; false at its end, where it has to have kept its promise.
-fn step(walk: &mut Open, dict: &Dict<u16, u32, Masked>) -> bool {
+fn step(walk: &mut OpenWalk, dict: &Dict<u16, u32, Masked>) -> bool {
     let Some(entries) = dict.walk(&mut walk.cursor) else {
         assert!(walk.due.is_subset(&walk.seen));
         return false;

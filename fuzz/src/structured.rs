@@ -212,7 +212,7 @@ fn pcap(big: bool, variant: u8, link_type: u16, packets: &[Packet]) -> BuiltCapt
 }
 
 /// The properties of a pcapng interface that a reader needs.
-struct Described {
+struct PcapngInterface {
     link_type: u16,
     snap_len: u32,
     resolution: Option<u8>,
@@ -225,7 +225,7 @@ fn pcapng(big: bool, parts: &[Part]) -> BuiltCapture {
     let mut bytes = Vec::new();
     let mut writer = PcapngWriter::new(&mut bytes, endian(big), &[]).expect("a Vec");
     let mut order = endian(big);
-    let mut interfaces: Vec<Described> = Vec::new();
+    let mut interfaces: Vec<PcapngInterface> = Vec::new();
     let (mut section, mut uncounted) = (0, 0);
     // The writer owns the bytes while it lives: a record is at the sum of the blocks before it.
     let mut offsets = Vec::new();
@@ -246,7 +246,7 @@ fn pcapng(big: bool, parts: &[Part]) -> BuiltCapture {
                 offset_s,
                 name,
             } => {
-                let described = Described {
+                let described = PcapngInterface {
                     link_type: *link_type,
                     snap_len: u32::from(*snap_len),
                     resolution: RESOLUTIONS[usize::from(*resolution) % RESOLUTIONS.len()],
@@ -463,7 +463,7 @@ impl Packet {
     }
 }
 
-impl Described {
+impl PcapngInterface {
     fn cut<'a>(&self, data: &'a [u8]) -> &'a [u8] {
         match self.snap_len {
             0 => data,

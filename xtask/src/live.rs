@@ -21,7 +21,7 @@ const PAYLOAD_BYTES: usize = 100;
 const GROWTH_BYTES_MAX: u64 = 4 << 20;
 
 /// The result of capturing the generator's packets.
-struct Outcome {
+struct CaptureOutcome {
     sent: u64,
     /// Packets that the capture counted.
     counted: u64,
@@ -65,7 +65,8 @@ pub(crate) fn run_bench() -> Result<Vec<Comparison>> {
         if late > early + GROWTH_BYTES_MAX {
             bail!("memory grew from {early} to {late} bytes");
         }
-        let lost = |outcome: &Outcome| 100.0 * outcome.dropped as f64 / outcome.sent.max(1) as f64;
+        let lost =
+            |outcome: &CaptureOutcome| 100.0 * outcome.dropped as f64 / outcome.sent.max(1) as f64;
         let mut row = |what: &str, unit: &str, ours: f64, peer: f64| {
             rows.push(Comparison {
                 name: format!("live, {name}: {what}"),
@@ -81,7 +82,7 @@ pub(crate) fn run_bench() -> Result<Vec<Comparison>> {
         }
         let peer = tcpdump(keeps.then_some(kept.as_path()), duration)?;
         describe(&format!("tcpdump, {name}"), &peer);
-        let rate = |outcome: &Outcome| 1e6 * outcome.seconds / outcome.sent.max(1) as f64;
+        let rate = |outcome: &CaptureOutcome| 1e6 * outcome.seconds / outcome.sent.max(1) as f64;
         row(
             "microseconds between packets",
             "us",
@@ -107,7 +108,7 @@ pub(crate) fn run_bench() -> Result<Vec<Comparison>> {
     Ok(rows)
 }
 
-fn describe(name: &str, outcome: &Outcome) {
+fn describe(name: &str, outcome: &CaptureOutcome) {
     println!(
         "{name}: {} packets in {:.1} s ({:.0}/s), {} counted, {} dropped; {:.1} then {:.1} MB resident",
         outcome.sent,
@@ -124,7 +125,7 @@ fn weir_live(
     program: &std::path::Path,
     kept: Option<&std::path::Path>,
     duration: Duration,
-) -> Result<Outcome> {
+) -> Result<CaptureOutcome> {
     let sink = UdpSocket::bind("127.0.0.1:0")?;
     let port = sink.local_addr()?.port();
     let sql = format!("SELECT count(*) AS n FROM live WHERE udp.dstport = {port}");
@@ -135,14 +136,14 @@ fn weir_live(
     }
     let (child, output, said) = observed(command, "capturing on", &sink, duration)?;
     let counted = output.lines().last().unwrap_or_default().parse();
-    Ok(Outcome {
+    Ok(CaptureOutcome {
         counted: counted.with_context(|| format!("no count: {output}{said}"))?,
         dropped: number_before(&said, " dropped by the kernel")?,
         ..child
     })
 }
 
-fn tcpdump(kept: Option<&std::path::Path>, duration: Duration) -> Result<Outcome> {
+fn tcpdump(kept: Option<&std::path::Path>, duration: Duration) -> Result<CaptureOutcome> {
     let sink = UdpSocket::bind("127.0.0.1:0")?;
     let filter = format!("udp dst port {}", sink.local_addr()?.port());
     let mut command = Command::new("tcpdump");
@@ -151,7 +152,7 @@ fn tcpdump(kept: Option<&std::path::Path>, duration: Duration) -> Result<Outcome
     command.args(["-i", "lo", "-n", "-B", "32768", "-Z", "root", "-w"]);
     command.arg(file).arg(filter);
     let (child, _, said) = observed(command, "listening on", &sink, duration)?;
-    Ok(Outcome {
+    Ok(CaptureOutcome {
         counted: number_before(&said, " packets captured")?,
         dropped: number_before(&said, " packets dropped by kernel")?,
         ..child
@@ -165,7 +166,7 @@ fn observed(
     ready: &str,
     sink: &UdpSocket,
     duration: Duration,
-) -> Result<(Outcome, String, String)> {
+) -> Result<(CaptureOutcome, String, String)> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().context("cannot start the capture")?;
     let mut stderr = BufReader::new(child.stderr.take().context("standard error is piped")?);
@@ -201,7 +202,7 @@ fn observed(
         .read_to_string(&mut output)?;
     stderr.read_to_string(&mut said)?;
     child.wait()?;
-    let outcome = Outcome {
+    let outcome = CaptureOutcome {
         sent,
         counted: 0,
         dropped: 0,

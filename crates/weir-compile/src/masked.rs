@@ -21,7 +21,7 @@ pub(crate) struct Loaded<V> {
 
 /// The source of the number of a register.
 #[derive(Clone, Copy, Debug)]
-enum Source<V> {
+enum RegisterSource<V> {
     /// Some bits of a number: it is shifted to the right, then masked.
     Bits {
         loaded: Loaded<V>,
@@ -36,7 +36,7 @@ enum Source<V> {
 
 /// The sources of the registers that one step alone sets.
 pub(crate) struct Sources<V> {
-    of: Vec<Option<Source<V>>>,
+    of: Vec<Option<RegisterSource<V>>>,
 }
 
 /// A test whether the bits of a mask are as expected, in the bytes of `raw`.
@@ -66,7 +66,7 @@ impl<V: Copy + PartialEq> Sources<V> {
     pub(crate) fn load(&mut self, to: Register, loaded: Loaded<V>) {
         let mask = loaded.bytes.max();
         let shift = 0;
-        self.of[to.index()] = Some(Source::Bits {
+        self.of[to.index()] = Some(RegisterSource::Bits {
             loaded,
             shift,
             mask,
@@ -85,7 +85,7 @@ impl<V: Copy + PartialEq> Sources<V> {
             (
                 Operation::ShiftRight,
                 Operand::Constant(more),
-                Some(Source::Bits {
+                Some(RegisterSource::Bits {
                     loaded,
                     shift,
                     mask,
@@ -93,7 +93,7 @@ impl<V: Copy + PartialEq> Sources<V> {
             ) => {
                 // Shifts are by the lowest six bits.
                 let more = (more & 63) as u32;
-                (shift + more < 64).then_some(Source::Bits {
+                (shift + more < 64).then_some(RegisterSource::Bits {
                     loaded,
                     shift: shift + more,
                     mask: mask >> more,
@@ -102,20 +102,22 @@ impl<V: Copy + PartialEq> Sources<V> {
             (
                 Operation::And,
                 Operand::Constant(of),
-                Some(Source::Bits {
+                Some(RegisterSource::Bits {
                     loaded,
                     shift,
                     mask,
                 }),
-            ) => Some(Source::Bits {
+            ) => Some(RegisterSource::Bits {
                 loaded,
                 shift,
                 mask: mask & of,
             }),
             (Operation::ExclusiveOr, Operand::Constant(bits), Some(_)) => {
-                Some(Source::Flipped(left, bits))
+                Some(RegisterSource::Flipped(left, bits))
             }
-            (Operation::Or, Operand::Register(right), Some(_)) => Some(Source::Either(left, right)),
+            (Operation::Or, Operand::Register(right), Some(_)) => {
+                Some(RegisterSource::Either(left, right))
+            }
             _ => None,
         };
         self.of[to.index()] = source;
@@ -130,16 +132,16 @@ impl<V: Copy + PartialEq> Sources<V> {
                 return (tests.len() <= TESTS_MAX).then_some(tests);
             };
             match self.of[register.index()]? {
-                Source::Bits {
+                RegisterSource::Bits {
                     loaded,
                     shift,
                     mask,
                 } => add(MaskedTest::of(&loaded, shift, mask, number)?, &mut tests),
-                Source::Flipped(register, bits) => open.push((register, number ^ bits)),
-                Source::Either(left, right) if number == 0 => {
+                RegisterSource::Flipped(register, bits) => open.push((register, number ^ bits)),
+                RegisterSource::Either(left, right) if number == 0 => {
                     open.extend([(left, 0), (right, 0)]);
                 }
-                Source::Either(..) => return None,
+                RegisterSource::Either(..) => return None,
             }
         }
         None

@@ -235,9 +235,9 @@ impl Around {
 #[derive(Debug)]
 pub struct Defragmenter {
     limits: FragmentLimits,
-    waiting: Dict<Key, IncompletePacket>,
+    waiting: Dict<DatagramKey, IncompletePacket>,
     /// Keys in the order of their first fragments, with those that wait no more.
-    order: VecDeque<(Key, u64)>,
+    order: VecDeque<(DatagramKey, u64)>,
     bytes: usize,
     /// The parts of packets that were given up, if the owner takes them.
     incomplete: Option<VecDeque<Incomplete>>,
@@ -252,7 +252,7 @@ pub struct Defragmenter {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
+struct DatagramKey {
     addresses: [u8; 32],
     identification: u32,
     /// Protocol of IPv4, which belongs to the key there (RFC 791, 3.2); 256 for IPv6.
@@ -328,7 +328,7 @@ struct IncompletePacket {
 
 /// A fragment as its packet shows it.
 struct Fragment<'p> {
-    key: Key,
+    key: DatagramKey,
     offset: u32,
     more: bool,
     payload: &'p [u8],
@@ -405,13 +405,13 @@ impl Defragmenter {
         }
     }
 
-    fn waits(&self, key: &Key, serial: u64) -> bool {
+    fn waits(&self, key: &DatagramKey, serial: u64) -> bool {
         let waiting = self.waiting.get(key);
         waiting.is_some_and(|one| one.serial == serial)
     }
 
     /// Forgets a packet whose fragments did not come, but for its first part.
-    fn give_up(&mut self, key: &Key) {
+    fn give_up(&mut self, key: &DatagramKey) {
         if let Some(waiting) = self.remove(key) {
             self.hand_on(waiting);
         }
@@ -600,7 +600,7 @@ impl Defragmenter {
         false
     }
 
-    fn remove(&mut self, key: &Key) -> Option<IncompletePacket> {
+    fn remove(&mut self, key: &DatagramKey) -> Option<IncompletePacket> {
         let waiting = self.waiting.remove(key)?;
         self.bytes = self.bytes.saturating_sub(waiting.held());
         Some(waiting)
@@ -841,7 +841,7 @@ fn parse_v4<'p>(packet: &Packet<'p>, header: &Ipv4Header<'_>) -> Option<Parsed<'
     let mut addresses = [0; 32];
     addresses.get_mut(..8)?.copy_from_slice(header.addresses()?);
     Some(Parsed::Fragment(Fragment {
-        key: Key {
+        key: DatagramKey {
             addresses,
             identification: header.identification()?.into(),
             protocol: header.protocol()?.into(),
@@ -876,7 +876,7 @@ fn parse_v6<'p>(packet: &Packet<'p>) -> Option<Parsed<'p>> {
         return Some(Parsed::Whole);
     }
     Some(Parsed::Fragment(Fragment {
-        key: Key {
+        key: DatagramKey {
             addresses: *bytes.get(8..40)?.first_chunk()?,
             identification: fragment.identification()?,
             protocol: 256,

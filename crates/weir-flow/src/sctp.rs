@@ -109,12 +109,12 @@ struct Chunk {
     flags: u8,
     protocol: u32,
     bytes: Vec<u8>,
-    seen: Seen,
+    seen: CapturedAt,
 }
 
 /// When a chunk was captured, and in which frame.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct CapturedAt {
     time_ns: Option<i64>,
     frame: u64,
 }
@@ -127,7 +127,7 @@ struct Data<'p> {
     flags: u8,
     protocol: u32,
     bytes: &'p [u8],
-    seen: Seen,
+    seen: CapturedAt,
 }
 
 /// The payload protocol identifier and the bytes of the first message that begins in an SCTP packet, up to the end of its first
@@ -184,7 +184,7 @@ impl SctpMessages {
         let Some((flow, sender)) = FlowKey::of_packet(packet, self.limits.scope) else {
             return;
         };
-        let seen = Seen {
+        let seen = CapturedAt {
             time_ns: packet.frame().time_ns,
             frame: packet.frame().number,
         };
@@ -282,7 +282,7 @@ impl SctpMessages {
     }
 
     /// Removes a complete message; returns its protocol, and the time of its last chunk.
-    fn take_whole(&mut self, key: &StreamKey) -> Option<(u32, Seen)> {
+    fn take_whole(&mut self, key: &StreamKey) -> Option<(u32, CapturedAt)> {
         let chunks = self.waiting.get_mut(key)?;
         let mut first = None;
         let mut range = None;
@@ -306,7 +306,7 @@ impl SctpMessages {
         let range = range?;
         self.whole.clear();
         self.others.clear();
-        let (mut protocol, mut last) = (0, Seen::default());
+        let (mut protocol, mut last) = (0, CapturedAt::default());
         for chunk in chunks.drain(range) {
             if chunk.flags & FIRST != 0 {
                 protocol = chunk.protocol;
@@ -329,7 +329,7 @@ impl StreamKey {
         &'a self,
         protocol: u32,
         bytes: &'a [u8],
-        (seen, others): (Seen, &'a [u64]),
+        (seen, others): (CapturedAt, &'a [u64]),
     ) -> SctpMessage<'a> {
         SctpMessage {
             key: &self.flow,
@@ -345,7 +345,7 @@ impl StreamKey {
     }
 }
 
-fn data(flow: FlowKey, sender: Sender, chunk: &[u8], seen: Seen) -> Option<Data<'_>> {
+fn data(flow: FlowKey, sender: Sender, chunk: &[u8], seen: CapturedAt) -> Option<Data<'_>> {
     let is_interleaved = u8_at(chunk, 0)? == I_DATA;
     let flags = u8_at(chunk, 1)?;
     let tsn = u32_be_at(chunk, 4)?;

@@ -408,13 +408,13 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    struct Wire {
+    struct TestTracker {
         tracker: Tracker,
         token: u64,
         unanswered: Vec<Unanswered>,
     }
 
-    impl Wire {
+    impl TestTracker {
         fn new(limits: TrackerLimits) -> Self {
             Self {
                 tracker: Tracker::new(limits),
@@ -456,7 +456,7 @@ mod tests {
 
     #[test]
     fn requests_find_their_replies() {
-        let mut wire = Wire::new(TrackerLimits::default());
+        let mut wire = TestTracker::new(TrackerLimits::default());
         let request = "T=1{C=-{MF=a}}T=2{C=-{MF=b}}";
         assert_eq!(wire.say(0, false, request), [Role::Request, Role::Request]);
         let again = wire.say(SECOND, false, "T=2{C=-{MF=b}}");
@@ -515,7 +515,7 @@ mod tests {
 
     #[test]
     fn segments_complete_a_reply() {
-        let mut wire = Wire::new(TrackerLimits::default());
+        let mut wire = TestTracker::new(TrackerLimits::default());
         wire.say(0, false, "T=1{C=-{W-AV=*}}");
         let complete = |roles: Vec<Role>| match roles[..] {
             [Role::Reply { complete, .. }] => complete,
@@ -536,7 +536,7 @@ mod tests {
             transactions_max: 2,
             ..TrackerLimits::default()
         };
-        let mut wire = Wire::new(limits);
+        let mut wire = TestTracker::new(limits);
         wire.say(0, false, "T=1{C=-{MF=a}}");
         wire.say(20 * SECOND, false, "T=1{C=-{MF=a}}");
         wire.say(40 * SECOND, false, "T=2{C=-{MF=a}}");

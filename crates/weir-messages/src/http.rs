@@ -20,7 +20,7 @@ pub use two::{
 };
 
 use crate::tls::Stamp;
-use body::{Body, Step};
+use body::{Body, BodyStep};
 use head::Parsed;
 use pairs::{Early, Pairs, Place, behind};
 use side::{Side, State};
@@ -693,13 +693,13 @@ impl Connection {
                 State::Body(body) => {
                     let step = body.take(rest, &mut |octets| self.body(side, octets));
                     match step {
-                        Step::Used(used) => {
+                        BodyStep::Used(used) => {
                             at += used;
                             if used == 0 && !body.is_done() {
                                 return at;
                             }
                         }
-                        Step::Broken => {
+                        BodyStep::Broken => {
                             *state = State::Lost;
                             self.faulty(side, Fault::Chunk);
                             self.message_over(side, false);

@@ -12,12 +12,12 @@ use tokio::time::Instant;
 /// The activity of a connection. The request to close the connection comes through it, too.
 #[derive(Debug)]
 pub(crate) struct ConnectionActivity {
-    state: Mutex<State>,
+    state: Mutex<ActivityState>,
     close_reason: watch::Sender<CloseReason>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ActivityState {
     /// The number of running statements.
     running: usize,
     /// The begin of the wait for the client, while no statement runs.
@@ -38,7 +38,7 @@ pub(crate) enum CloseReason {
 impl ConnectionActivity {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
-            state: Mutex::new(State {
+            state: Mutex::new(ActivityState {
                 running: 0,
                 since: Instant::now(),
             }),
@@ -46,7 +46,7 @@ impl ConnectionActivity {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ActivityState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -36,7 +36,7 @@ pub(crate) trait Protocol: Send + Sync + 'static {
 
 /// The connections of a protocol.
 #[derive(Clone, Default)]
-struct Places(Arc<Mutex<Connections>>);
+struct ConnectionSlots(Arc<Mutex<Connections>>);
 
 #[derive(Default)]
 struct Connections {
@@ -54,7 +54,7 @@ struct PendingSlot {
     stays: oneshot::Sender<()>,
 }
 
-impl Places {
+impl ConnectionSlots {
     fn lock(&self) -> MutexGuard<'_, Connections> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -97,7 +97,7 @@ impl Places {
 /// A connection whose client may not be admitted yet.
 #[derive(Clone)]
 pub(crate) struct Pending {
-    places: Places,
+    places: ConnectionSlots,
     number: u64,
     activity: Arc<ConnectionActivity>,
 }
@@ -165,7 +165,7 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
     let connections = Arc::new(Semaphore::new(most));
     let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
     let mut ending = shared.ending.clone();
-    let places = Places::default();
+    let places = ConnectionSlots::default();
     let mut number = 0_u64;
     loop {
         let accepted = tokio::select! {
@@ -274,7 +274,7 @@ mod tests {
     async fn one_that_is_about_to_be_admitted_stays_while_others_are_waited_for() {
         use oneshot::error::TryRecvError::{Closed, Empty};
         let long = Duration::from_secs(3600);
-        let places = Places::default();
+        let places = ConnectionSlots::default();
         let (first, _first) = places.add(1);
         first.admit();
         let closes = |pending: &Pending| pending.activity().idle_for().is_none();

@@ -20,9 +20,9 @@ use crate::{flight, http, listener, pg, tls};
 #[derive(Debug)]
 pub struct Server {
     shared: Arc<Shared>,
-    postgres: Option<Open>,
-    http: Option<Open>,
-    flight: Option<Open>,
+    postgres: Option<BoundListener>,
+    http: Option<BoundListener>,
+    flight: Option<BoundListener>,
     end: watch::Sender<bool>,
     /// The threads that statements run on: who waits for a socket never waits for them.
     workers: Workers,
@@ -30,7 +30,7 @@ pub struct Server {
 
 /// A listener that is bound.
 #[derive(Debug)]
-struct Open {
+struct BoundListener {
     listener: TcpListener,
     address: SocketAddr,
     tls: Option<Tls>,
@@ -113,7 +113,9 @@ impl Server {
                 .as_ref()
                 .map(|files| tls::acceptor(files, protocol));
             let tls = tls.transpose()?.map(Tls);
-            address.map(|address| Open::at(address, tls)).transpose()
+            address
+                .map(|address| BoundListener::at(address, tls))
+                .transpose()
         };
         let postgres = open(options.listen, b"postgresql")?;
         let http = open(options.http, b"http/1.1")?;
@@ -235,7 +237,7 @@ pub(crate) fn statement_threads(threads: Option<usize>) -> Result<Runtime, Error
         .map_err(|error| Error::new(format!("cannot start threads: {error}")))
 }
 
-impl Open {
+impl BoundListener {
     fn at(address: SocketAddr, tls: Option<Tls>) -> Result<Self, Error> {
         let failed = |error: std::io::Error| Error::new(format!("{address}: {error}"));
         let listener = TcpListener::bind(address).map_err(failed)?;

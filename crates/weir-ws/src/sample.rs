@@ -84,11 +84,11 @@ pub fn sample(messages: &[&[u8]], options: &SampleOptions) -> Sampled {
     let mut engine_options = options.engine.clone();
     engine_options.classes_max = blocks + 1;
     let mut engine = Engine::new(engine_options);
-    let mut random = Random(options.seed | 1);
+    let mut random = Xorshift(options.seed | 1);
     if complete {
         study_all(&mut engine, messages, blocks);
     } else {
-        let plan = Plan {
+        let plan = SamplePlan {
             total,
             blocks,
             block_bytes,
@@ -124,7 +124,7 @@ pub fn sample(messages: &[&[u8]], options: &SampleOptions) -> Sampled {
 }
 
 /// The blocks of a sample: their range and their size.
-struct Plan {
+struct SamplePlan {
     /// Bytes of all messages.
     total: usize,
     blocks: usize,
@@ -133,9 +133,9 @@ struct Plan {
 }
 
 /// Marsaglia's xorshift.
-struct Random(u64);
+struct Xorshift(u64);
 
-impl Random {
+impl Xorshift {
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -155,7 +155,7 @@ fn study_all(engine: &mut Engine, messages: &[&[u8]], blocks: usize) {
 }
 
 /// Studies one block of each part of the transcript, with a window that the messages before it filled.
-fn study_blocks(engine: &mut Engine, messages: &[&[u8]], plan: &Plan, random: &mut Random) {
+fn study_blocks(engine: &mut Engine, messages: &[&[u8]], plan: &SamplePlan, random: &mut Xorshift) {
     let total = plan.total;
     // The last class is what warms up.
     let warm = plan.blocks as u16;

@@ -13,11 +13,11 @@ use std::time::Duration;
 pub(super) struct Hold {
     pub(super) name: &'static str,
     connections: usize,
-    kind: Kind,
+    kind: HeldKind,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum HeldKind {
     /// The first octets of a handshake of TLS (RFC 8446, 5.1), or nothing.
     Silent,
     /// One request that is answered, and then nothing.
@@ -33,22 +33,22 @@ pub(super) const HOLDS: [Hold; 4] = [
     Hold {
         name: "300 silent connections",
         connections: 300,
-        kind: Kind::Silent,
+        kind: HeldKind::Silent,
     },
     Hold {
         name: "300 idle connections",
         connections: 300,
-        kind: Kind::Idle,
+        kind: HeldKind::Idle,
     },
     Hold {
         name: "1,200 requests without a body",
         connections: 2,
-        kind: Kind::Bodiless(600),
+        kind: HeldKind::Bodiless(600),
     },
     Hold {
         name: "160 bodies of 2 MiB that do not end",
         connections: 4,
-        kind: Kind::Unended {
+        kind: HeldKind::Unended {
             requests: 40,
             octets: 2 << 20,
         },
@@ -82,8 +82,8 @@ impl Held {
         held
     }
 
-    fn begin(&self, kind: Kind, mut stream: TcpStream, number: usize, is_scheduler: bool) {
-        if let Kind::Silent = kind {
+    fn begin(&self, kind: HeldKind, mut stream: TcpStream, number: usize, is_scheduler: bool) {
+        if let HeldKind::Silent = kind {
             let said: &[u8] = if number.is_multiple_of(2) {
                 b""
             } else {
@@ -115,7 +115,7 @@ impl Drop for Held {
 }
 
 fn requests(
-    kind: Kind,
+    kind: HeldKind,
     stream: &mut TcpStream,
     is_scheduler: bool,
     is_over: &AtomicBool,
@@ -133,19 +133,19 @@ fn requests(
     stream.write_all(super::cluster::PREFACE)?;
     stream.write_all(&frame(SETTINGS, 0, 0, &[]))?;
     match kind {
-        Kind::Silent => Ok(()),
-        Kind::Idle => {
+        HeldKind::Silent => Ok(()),
+        HeldKind::Idle => {
             stream.write_all(&frame(HEADERS, END_HEADERS, 1, &request(idle)))?;
             stream.write_all(&frame(DATA, END_STREAM, 1, &[0; 5]))
         }
-        Kind::Bodiless(count) => {
+        HeldKind::Bodiless(count) => {
             for number in 0..count {
                 let head = frame(HEADERS, END_HEADERS, 1 + 2 * number, &request(long));
                 stream.write_all(&head)?;
             }
             Ok(())
         }
-        Kind::Unended { requests, octets } => {
+        HeldKind::Unended { requests, octets } => {
             for number in 0..requests {
                 let head = frame(HEADERS, END_HEADERS, 1 + 2 * number, &request(long));
                 stream.write_all(&head)?;

@@ -154,15 +154,15 @@ impl<R: Read> fmt::Debug for Uncompressed<R> {
 
 /// An error of decompression, on its way through [`Read`].
 #[derive(Debug)]
-struct Carried(Compression, DecompressFailure);
+struct DecompressError(Compression, DecompressFailure);
 
-impl fmt::Display for Carried {
+impl fmt::Display for DecompressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.0, self.1)
     }
 }
 
-impl std::error::Error for Carried {}
+impl std::error::Error for DecompressError {}
 
 impl InputError {
     /// See [`Error::is_pause`].
@@ -173,8 +173,8 @@ impl InputError {
 
 impl From<io::Error> for InputError {
     fn from(error: io::Error) -> Self {
-        match error.downcast::<Carried>() {
-            Ok(Carried(compression, failure)) => Self::Decompress(compression, failure),
+        match error.downcast::<DecompressError>() {
+            Ok(DecompressError(compression, failure)) => Self::Decompress(compression, failure),
             Err(error) => Self::Io(error),
         }
     }
@@ -184,9 +184,10 @@ impl From<InputError> for io::Error {
     fn from(error: InputError) -> Self {
         match error {
             InputError::Io(error) => error,
-            InputError::Decompress(compression, failure) => {
-                Self::new(io::ErrorKind::InvalidData, Carried(compression, failure))
-            }
+            InputError::Decompress(compression, failure) => Self::new(
+                io::ErrorKind::InvalidData,
+                DecompressError(compression, failure),
+            ),
         }
     }
 }

@@ -28,7 +28,7 @@ type Sides = [Vec<u8>; 2];
 
 /// The conversations and streams of a capture, from tshark or from weir.
 #[derive(Default)]
-struct Answer {
+struct OracleAnswer {
     conversations: BTreeMap<Ends, Totals>,
     streams: Vec<Sides>,
     /// The number of weir's streams with gaps.
@@ -56,10 +56,10 @@ fn tshark(capture: &Path, arguments: &[String]) -> Option<String> {
 }
 
 /// The conversations and streams of a capture, from tshark.
-fn by_tshark(capture: &Path) -> Option<Answer> {
+fn by_tshark(capture: &Path) -> Option<OracleAnswer> {
     let arguments = "-T fields -e tcp.stream -z conv,tcp -z conv,udp".split(' ');
     let text = tshark(capture, &arguments.map(str::to_owned).collect::<Vec<_>>())?;
-    let mut answer = Answer::default();
+    let mut answer = OracleAnswer::default();
     let mut protocol = None;
     let mut streams = 0;
     for line in text.lines() {
@@ -143,8 +143,8 @@ fn add(all: &mut BTreeMap<Ends, Totals>, protocol: &str, ends: [String; 2], pack
     }
 }
 
-fn by_us(packets: &[Sent]) -> Answer {
-    let mut answer = Answer::default();
+fn by_us(packets: &[Sent]) -> OracleAnswer {
+    let mut answer = OracleAnswer::default();
     // tshark has what a tunnel carries beside the tunnel.
     for tunnels in [Tunnels::Outer, Tunnels::Inner] {
         for (ends, [low, high]) in conversations(packets, tunnels) {

@@ -42,7 +42,7 @@ struct Rule {
     versions: (u8, u8),
     pattern: Pattern,
     /// The comparisons of a record of the rule, after its name.
-    steps: Vec<Comparison>,
+    steps: Vec<RuleStep>,
     /// The ends of lists behind the last step, which need not be compared: the number of elements was.
     list_ends: usize,
     /// The encoding of each component, and its variable.
@@ -57,7 +57,7 @@ struct Rule {
 
 /// A part of a record that is compared with a rule.
 #[derive(Debug)]
-enum Comparison {
+enum RuleStep {
     /// Octets that are the same in all records of a rule.
     Octets(Vec<u8>),
     /// Any term, which is the variable of this number.
@@ -226,7 +226,7 @@ impl Rule {
                 item.steps(utf8_atoms, &mut rule.steps);
             }
         }
-        while let Some(Comparison::ListEnd) = rule.steps.last() {
+        while let Some(RuleStep::ListEnd) = rule.steps.last() {
             rule.steps.pop();
             rule.list_ends += 1;
         }
@@ -278,18 +278,18 @@ impl Rule {
         let mut steps = self.steps.iter();
         while let Some(step) = steps.next() {
             match step {
-                Comparison::Octets(octets) => {
+                RuleStep::Octets(octets) => {
                     let (begin, behind) = rest.split_at_checked(octets.len())?;
                     rest = octets::are_equal(begin, octets).then_some(behind)?;
                 }
-                Comparison::Fixed(variable) => *found.get_mut(*variable)? = rest.len(),
-                Comparison::Term(variable) => {
+                RuleStep::Fixed(variable) => *found.get_mut(*variable)? = rest.len(),
+                RuleStep::Term(variable) => {
                     *found.get_mut(*variable)? = rest.len();
                     if !steps.as_slice().is_empty() {
                         rest = ends.behind(rest)?;
                     }
                 }
-                Comparison::ListEnd => rest = rest.strip_prefix(&[NIL])?,
+                RuleStep::ListEnd => rest = rest.strip_prefix(&[NIL])?,
             }
         }
         let is_list = |variable: &usize| {
@@ -302,7 +302,7 @@ impl Rule {
     /// The variable that is the last of a record.
     fn last(&self) -> Option<usize> {
         match self.steps.last() {
-            Some(Comparison::Term(variable)) => Some(*variable),
+            Some(RuleStep::Term(variable)) => Some(*variable),
             _ => None,
         }
     }
@@ -370,12 +370,12 @@ impl Pattern {
     }
 
     /// Appends what terms of the pattern are compared with.
-    fn steps(&self, utf8_atoms: bool, steps: &mut Vec<Comparison>) {
-        let fixed = |steps: &mut Vec<Comparison>, write: &dyn Fn(&mut ErlWriter<'_>)| {
-            if !matches!(steps.last(), Some(Comparison::Octets(_))) {
-                steps.push(Comparison::Octets(Vec::new()));
+    fn steps(&self, utf8_atoms: bool, steps: &mut Vec<RuleStep>) {
+        let fixed = |steps: &mut Vec<RuleStep>, write: &dyn Fn(&mut ErlWriter<'_>)| {
+            if !matches!(steps.last(), Some(RuleStep::Octets(_))) {
+                steps.push(RuleStep::Octets(Vec::new()));
             }
-            if let Some(Comparison::Octets(octets)) = steps.last_mut() {
+            if let Some(RuleStep::Octets(octets)) = steps.last_mut() {
                 write(&mut ErlWriter::new(
                     octets,
                     BinaryOptions::default(),
@@ -391,15 +391,15 @@ impl Pattern {
             Self::List(items) => {
                 fixed(steps, &|w| w.list(items.len()));
                 items.iter().for_each(|item| item.steps(utf8_atoms, steps));
-                steps.push(Comparison::ListEnd);
+                steps.push(RuleStep::ListEnd);
             }
             Self::Tuple(items) => {
                 fixed(steps, &|w| w.tuple(items.len()));
                 items.iter().for_each(|item| item.steps(utf8_atoms, steps));
             }
-            Self::Variable(variable, None) => steps.push(Comparison::Term(*variable)),
+            Self::Variable(variable, None) => steps.push(RuleStep::Term(*variable)),
             Self::Variable(variable, Some(number)) => {
-                steps.push(Comparison::Fixed(*variable));
+                steps.push(RuleStep::Fixed(*variable));
                 fixed(steps, &|w| w.unsigned(*number));
             }
         }

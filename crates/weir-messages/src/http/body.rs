@@ -20,7 +20,7 @@ pub(super) enum Body {
 }
 
 /// The result of a step through a body.
-pub(super) enum Step {
+pub(super) enum BodyStep {
     /// The number of octets that were used; 0 when a line is incomplete.
     Used(usize),
     /// The body is malformed.
@@ -119,30 +119,30 @@ impl Body {
     }
 
     /// Reads the octets that belong to the body, and reports its content.
-    pub(super) fn take(&mut self, bytes: &[u8], content: &mut dyn FnMut(&[u8])) -> Step {
+    pub(super) fn take(&mut self, bytes: &[u8], content: &mut dyn FnMut(&[u8])) -> BodyStep {
         match self {
             Self::Connection => {
                 content(bytes);
-                Step::Used(bytes.len())
+                BodyStep::Used(bytes.len())
             }
-            Self::Length(left) => Step::Used(upto(left, bytes, content)),
+            Self::Length(left) => BodyStep::Used(upto(left, bytes, content)),
             Self::Chunk(left) => {
                 let used = upto(left, bytes, content);
                 if *left == 0 {
                     *self = Self::ChunkEnd;
                 }
-                Step::Used(used)
+                BodyStep::Used(used)
             }
             Self::ChunkSize | Self::ChunkEnd | Self::Trailers => self.line(bytes),
         }
     }
 
     /// A line between chunks.
-    fn line(&mut self, bytes: &[u8]) -> Step {
+    fn line(&mut self, bytes: &[u8]) -> BodyStep {
         let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
             return match bytes.len() > LINE_OCTETS_MAX {
-                true => Step::Broken,
-                false => Step::Used(0),
+                true => BodyStep::Broken,
+                false => BodyStep::Used(0),
             };
         };
         let line = bytes.get(..end).unwrap_or_default().trim_ascii();
@@ -156,12 +156,12 @@ impl Body {
                 match u64::from_str_radix(digits, 16) {
                     Ok(0) => *self = Self::Trailers,
                     Ok(size) => *self = Self::Chunk(size),
-                    Err(_) => return Step::Broken,
+                    Err(_) => return BodyStep::Broken,
                 }
             }
-            _ => return Step::Broken,
+            _ => return BodyStep::Broken,
         }
-        Step::Used(end + 1)
+        BodyStep::Used(end + 1)
     }
 }
 

@@ -366,13 +366,13 @@ enum HeadEnd {
 }
 
 /// The lines of a head, without what ends them.
-struct Lines<'b> {
+struct HeadLines<'b> {
     bytes: &'b [u8],
     at: usize,
     end: HeadEnd,
 }
 
-impl<'b> Lines<'b> {
+impl<'b> HeadLines<'b> {
     /// The next line; `None` where its end has not come.
     fn next(&mut self) -> Option<&'b [u8]> {
         let rest = self.bytes.get(self.at..)?;
@@ -402,7 +402,7 @@ fn lenient(bytes: &[u8], end: HeadEnd) -> Parsed {
     if !looks_like(bytes) {
         return Parsed::Nothing;
     }
-    let mut lines = Lines { bytes, at: 0, end };
+    let mut lines = HeadLines { bytes, at: 0, end };
     let Some(first) = lines.next().or_else(|| lines.cut()) else {
         return match end {
             HeadEnd::ToCome => Parsed::More,

@@ -106,7 +106,7 @@ impl TableProvider for Table {
         for filter in filters {
             wanted.take(filter);
         }
-        let reading = Reading {
+        let reading = CatalogScan {
             catalog: Arc::clone(&self.catalog),
             relation: self.relation,
             schema: Arc::clone(&schema),
@@ -160,7 +160,7 @@ impl Wanted {
 
 /// A relation that is read.
 #[derive(Clone, Debug)]
-struct Reading {
+struct CatalogScan {
     catalog: Arc<Catalog>,
     relation: &'static Relation,
     schema: SchemaRef,
@@ -168,7 +168,7 @@ struct Reading {
     wanted: Wanted,
 }
 
-impl PartitionStream for Reading {
+impl PartitionStream for CatalogScan {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -190,7 +190,7 @@ impl PartitionStream for Reading {
     }
 }
 
-impl Reading {
+impl CatalogScan {
     /// A batch for each relation that is listed: the columns of a file are looked up when it comes to it.
     fn listed(self) -> impl futures::Stream<Item = Result<RecordBatch>> {
         let own = rows::own().filter(|entry| self.wanted.is(entry.oid, &entry.name));

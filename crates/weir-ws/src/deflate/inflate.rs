@@ -167,7 +167,7 @@ impl Inflater {
     ) -> Result<Inflated, InflateError> {
         let begin = out.len();
         let mut run = MessageRun {
-            bits: Bits::new(compressed),
+            bits: BitReader::new(compressed),
             seen: Inflated::default(),
             begin,
             options: self.options,
@@ -218,14 +218,14 @@ impl Inflater {
 const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];
 
 /// Reads bits, the lowest first, from a payload with [`TAIL`] after it.
-struct Bits<'a> {
+struct BitReader<'a> {
     data: &'a [u8],
     at: usize,
     held: u64,
     count: u32,
 }
 
-impl<'a> Bits<'a> {
+impl<'a> BitReader<'a> {
     fn new(data: &'a [u8]) -> Self {
         Self {
             data,
@@ -293,7 +293,7 @@ impl<'a> Bits<'a> {
 
 /// One message.
 struct MessageRun<'a> {
-    bits: Bits<'a>,
+    bits: BitReader<'a>,
     seen: Inflated,
     begin: usize,
     options: InflateOptions,
@@ -574,7 +574,7 @@ impl PrefixCode {
     }
 
     #[inline(always)]
-    fn decode(&self, bits: &mut Bits<'_>) -> Result<u16, InflateErrorKind> {
+    fn decode(&self, bits: &mut BitReader<'_>) -> Result<u16, InflateErrorKind> {
         if bits.count < 15 {
             bits.refill();
         }
@@ -589,7 +589,7 @@ impl PrefixCode {
     }
 
     #[cold]
-    fn decode_long(&self, bits: &mut Bits<'_>) -> Result<u16, InflateErrorKind> {
+    fn decode_long(&self, bits: &mut BitReader<'_>) -> Result<u16, InflateErrorKind> {
         let (mut code, mut first, mut index) = (0u32, 0u32, 0u32);
         for len in 1..16u32 {
             if bits.count < len {
