@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout};
 use tonic::Status;
 
 use crate::arriving::{Arrivals, Arriving};
-use crate::silence::Peer;
+use crate::connections::Peer;
 
 /// The answers of a server that are under way.
 #[derive(Clone)]
@@ -95,7 +95,7 @@ impl Answers {
             }
             // The released answer frees its memory here, after the lock.
             drop(self.longest_untaken());
-            let _ = timeout(LOOK_EVERY, freed).await;
+            let _ = timeout(POLL_INTERVAL, freed).await;
         }
     }
 
@@ -220,8 +220,8 @@ impl HttpBody for RequestBody {
         let answer = Arc::clone(&self.answer);
         let mut state = lock(&answer.state);
         if state.is_let_go {
-            let said = "other requests wait, and this one is not complete";
-            let status = Status::resource_exhausted(said);
+            let message = "other requests wait, and this one is not complete";
+            let status = Status::resource_exhausted(message);
             return Poll::Ready(Some(Err(axum::Error::new(status))));
         }
         let polled = Pin::new(&mut self.body).poll_frame(context);
@@ -265,8 +265,8 @@ impl HttpBody for Taken {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let mut state = lock(&self.0.answer.state);
         let Some(body) = &mut state.body else {
-            let said = "other requests wait, and this response was not read";
-            let status = Status::resource_exhausted(said);
+            let message = "other requests wait, and this response was not read";
+            let status = Status::resource_exhausted(message);
             return Poll::Ready(Some(Err(axum::Error::new(status))));
         };
         let polled = Pin::new(body).poll_frame(context);
@@ -297,7 +297,7 @@ const ANSWERS_MAX: usize = 448;
 /// The time for which a client may take nothing of an answer while others wait: some operators read one input to its end before
 /// they take from the other.
 const PATIENCE: Duration = Duration::from_secs(2);
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
 mod tests {

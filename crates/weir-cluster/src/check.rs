@@ -33,7 +33,7 @@ pub(crate) use ticket::check_ticket;
 #[derive(Debug)]
 pub(crate) struct Refused {
     code: Code,
-    said: String,
+    message: String,
 }
 
 /// The outcome of a validation.
@@ -44,25 +44,25 @@ impl Refused {
     pub(crate) fn not_allowed(what: impl fmt::Display) -> Self {
         Self {
             code: Code::PermissionDenied,
-            said: format!(
+            message: format!(
                 "{what} is not allowed: a cluster runs the operators of weir's own plans only"
             ),
         }
     }
 
     /// The message is not well-formed.
-    pub(crate) fn malformed(said: impl AsRef<str>) -> Self {
+    pub(crate) fn malformed(message: impl AsRef<str>) -> Self {
         Self {
             code: Code::InvalidArgument,
-            said: line(said.as_ref()),
+            message: line(message.as_ref()),
         }
     }
 
     /// There is no room for it now.
-    pub(crate) fn exhausted(said: impl AsRef<str>) -> Self {
+    pub(crate) fn exhausted(message: impl AsRef<str>) -> Self {
         Self {
             code: Code::ResourceExhausted,
-            said: line(said.as_ref()),
+            message: line(message.as_ref()),
         }
     }
 
@@ -74,13 +74,13 @@ impl Refused {
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.said)
+        f.write_str(&self.message)
     }
 }
 
 impl From<Refused> for Status {
     fn from(refused: Refused) -> Self {
-        Self::new(refused.code, refused.said)
+        Self::new(refused.code, refused.message)
     }
 }
 
@@ -93,8 +93,8 @@ fn shown(name: &str) -> String {
 }
 
 /// An error message as one line of limited length. Decoders report errors in several lines, and at any length.
-fn line(said: &str) -> String {
-    let words: Vec<_> = said
+fn line(message: &str) -> String {
+    let words: Vec<_> = message
         .split(|character: char| character.is_control() || character.is_whitespace())
         .filter(|word| !word.is_empty())
         .collect();

@@ -49,11 +49,11 @@ use weir_engine::{
 
 use crate::check::{Sender as PlanSender, check_plan, is_allowed};
 use crate::codec::WeirCodec;
-use crate::doors::{PIECES, READERS, READY, RECORDS, SOURCE_BYTES};
 use crate::error::Error;
 use crate::fetch::{FetchError, Location, connect, fetch};
 use crate::retry;
 use crate::server::{UNANSWERED_MAX, engine_state};
+use crate::services::{PIECES, READERS, READY, RECORDS, SOURCE_BYTES};
 use crate::trust::{CONNECT, Trust, chain, is_hung_up};
 
 /// A client of the scheduler at an address. Clones share their state.
@@ -193,9 +193,9 @@ impl Cluster for Client {
         let arrived = node
             .try_into_physical_plan(&self.inner.arrival, &codec)
             .ok()?;
-        let said =
+        let written =
             |plan: &Arc<dyn ExecutionPlan>| displayable(plan.as_ref()).indent(false).to_string();
-        if said(&arrived) != said(plan) || arrived.schema() != plan.schema() {
+        if written(&arrived) != written(plan) || arrived.schema() != plan.schema() {
             return None;
         }
         let bytes = node.encode_to_vec();
@@ -327,7 +327,7 @@ impl ExecutionPlan for ClusterExec {
             key: entry.key,
             value: entry.value,
         });
-        let asked = PlannedQuery {
+        let request = PlannedQuery {
             plan: Arc::clone(&self.plan),
             settings: settings.collect(),
             operation: context.session_id(),
@@ -341,7 +341,7 @@ impl ExecutionPlan for ClusterExec {
             // The task is aborted when the stream is dropped.
             let mut run = JoinSet::new();
             run.spawn_on(
-                async move { client.run(asked, &report, &sender).await },
+                async move { client.run(request, &report, &sender).await },
                 &handle,
             );
             match run.join_next().await {
@@ -440,11 +440,11 @@ impl Client {
             connected.map_err(|error| chain(&error))
         };
         // A handshake may be under way when newer connections need the place.
-        let connected = retry::attempts(connect, |said| is_hung_up(said)).await;
-        connected.map_err(|said| {
+        let connected = retry::attempts(connect, |message| is_hung_up(message)).await;
+        connected.map_err(|message| {
             DataFusionError::Execution(format!(
                 "no scheduler answers at {scheduler}: {}",
-                trust.unconnected(&said)
+                trust.unconnected(&message)
             ))
         })
     }
@@ -457,38 +457,38 @@ impl Client {
         } = &*self.inner;
         let until = Instant::now() + EXECUTORS;
         loop {
-            let asked = retry::request(|| {
+            let response = retry::request(|| {
                 let mut scheduler = SchedulerGrpcClient::new(channel.clone());
                 async move {
                     let nothing = GetJobStatusParams::default();
                     scheduler.get_job_status(nothing).await
                 }
             });
-            let said = match tokio::time::timeout(CONNECT, asked).await {
+            let message = match tokio::time::timeout(CONNECT, response).await {
                 Ok(Ok(answered)) => match number(answered.metadata(), READY) {
                     Some(ready) if ready > 0 => return Ok(true),
                     Some(_) => None,
                     None => Some("the response is not that of a weir scheduler".to_owned()),
                 },
-                Ok(Err(status)) => Some(said_by(&status, trust)),
+                Ok(Err(status)) => Some(error_message(&status, trust)),
                 Err(_) => return Ok(false),
             };
-            if let Some(said) = said {
-                return exec_err!("the scheduler at {scheduler} rejects the connection: {said}");
+            if let Some(message) = message {
+                return exec_err!("the scheduler at {scheduler} rejects the connection: {message}");
             }
             if Instant::now() > until {
                 return exec_err!(
                     "the scheduler {scheduler} has no executor: weir cluster executor --scheduler {scheduler} starts one"
                 );
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// Runs a plan, and sends its rows.
     async fn run(
         &self,
-        mut asked: PlannedQuery,
+        mut request: PlannedQuery,
         report: &ScanReport,
         sender: &Sender<DfResult<RecordBatch>>,
     ) -> DfResult<()> {
@@ -501,24 +501,24 @@ impl Client {
                 let Inner {
                     scheduler, trust, ..
                 } = &*self.inner;
-                let said = trust.unanswered("it does not respond");
-                return exec_err!("the scheduler at {scheduler} rejects the connection: {said}");
+                let message = trust.unanswered("it does not respond");
+                return exec_err!("the scheduler at {scheduler} rejects the connection: {message}");
             }
             channel = self.channel().await?;
         }
         loop {
             let mut job = Job::new(self, &channel);
-            let query = asked.query(&self.inner.session)?;
-            let watched = Watched::new(report, &asked.plan);
+            let query = request.query(&self.inner.session)?;
+            let watched = Watched::new(report, &request.plan);
             let mut parts = self
                 .finished(query, &mut job, channel.clone(), &watched)
                 .await?;
             drop(watched);
             let reports = self.reports(&job, channel.clone()).await?;
             // Checked before the first row is returned: the parts of a capture have to fit together.
-            let wrong = false_cuts(&asked.plan, &reports)?;
+            let wrong = false_cuts(&request.plan, &reports)?;
             if !wrong.is_empty() {
-                asked.plan = without_cuts(asked.plan, &wrong)?;
+                request.plan = without_cuts(request.plan, &wrong)?;
                 report.add_notes(vec![format!(
                     "{} read again in one piece: it was not split where a record begins, or it is damaged",
                     wrong.join(", ")
@@ -535,7 +535,7 @@ impl Client {
                 )
             });
             for part in parts {
-                let mut batches = self.fetch(part, &asked.plan.schema()).await?;
+                let mut batches = self.fetch(part, &request.plan.schema()).await?;
                 while let Some(batch) = batches.next().await {
                     if sender.send(Ok(batch?)).await.is_err() {
                         return Ok(());
@@ -586,17 +586,17 @@ impl Client {
         let mut is_known = false;
         let mut wait = ASK_FIRST;
         loop {
-            let asked = retry::request(|| {
+            let response = retry::request(|| {
                 let (mut scheduler, job_id) = (scheduler.clone(), id.clone());
                 async move {
-                    let asked = GetJobStatusParams { job_id };
-                    scheduler.get_job_status(asked).await
+                    let params = GetJobStatusParams { job_id };
+                    scheduler.get_job_status(params).await
                 }
             });
-            let told = match asked.await {
-                Ok(told) => {
-                    watched.tell(told.metadata());
-                    told.into_inner().status
+            let reported = match response.await {
+                Ok(reported) => {
+                    watched.update(reported.metadata());
+                    reported.into_inner().status
                 }
                 Err(status) => {
                     return exec_err!(
@@ -606,13 +606,13 @@ impl Client {
                 }
             };
             // The scheduler may not know a job yet that was queued just now.
-            if told.is_none() && (is_known || begun.elapsed() > QUEUED) {
+            if reported.is_none() && (is_known || begun.elapsed() > QUEUED) {
                 return exec_err!(
                     "the scheduler is not available any more: the one at its address does not know the job"
                 );
             }
-            is_known |= told.is_some();
-            match told.and_then(|told| told.status) {
+            is_known |= reported.is_some();
+            match reported.and_then(|reported| reported.status) {
                 Some(job_status::Status::Failed(failed)) => {
                     return Err(DataFusionError::Execution(reason(&failed.error)));
                 }
@@ -713,19 +713,19 @@ impl<'r> Watched<'r> {
             plan: PLANS.fetch_add(1, Ordering::Relaxed),
             pieces_all: pieces_of(plan),
         };
-        watched.tell(&MetadataMap::new());
+        watched.update(&MetadataMap::new());
         watched
     }
 
-    fn tell(&self, metadata: &MetadataMap) {
+    fn update(&self, metadata: &MetadataMap) {
         let mut progress = PieceProgress::default();
         progress.pieces_all = self.pieces_all;
-        let told = |name| number(metadata, name).unwrap_or(0);
+        let counter = |name| number(metadata, name).unwrap_or(0);
         // A piece that is read again does not count twice.
-        progress.pieces = told(PIECES).min(self.pieces_all);
-        progress.source_bytes = told(SOURCE_BYTES);
-        progress.records = told(RECORDS);
-        progress.readers = told(READERS);
+        progress.pieces = counter(PIECES).min(self.pieces_all);
+        progress.source_bytes = counter(SOURCE_BYTES);
+        progress.records = counter(RECORDS);
+        progress.readers = counter(READERS);
         self.report.set_under_way(self.plan, Some(progress));
     }
 }
@@ -755,7 +755,7 @@ fn number(metadata: &MetadataMap, name: &str) -> Option<u64> {
 }
 
 /// The error message of a failed call.
-pub(crate) fn said_by(status: &Status, trust: &Trust) -> String {
+pub(crate) fn error_message(status: &Status, trust: &Trust) -> String {
     match std::error::Error::source(status) {
         // A status with a source is not from the scheduler, but from the transport.
         Some(source) => trust.unanswered(&format!("{}: {}", status.message(), chain(source))),
@@ -775,24 +775,24 @@ fn not_fetched(location: &Location, error: &FetchError) -> DataFusionError {
 
 /// The error of a failed job, without the prefixes of Ballista.
 fn reason(error: &str) -> String {
-    let mut said = error;
+    let mut message = error;
     for start in [
         "Job failed due to stage ",
         "DataFusion error: ",
         "External error: ",
         "Execution error: ",
     ] {
-        if let Some((_, rest)) = said.rsplit_once(start)
+        if let Some((_, rest)) = message.rsplit_once(start)
             && start != "Job failed due to stage "
         {
-            said = rest;
+            message = rest;
         }
     }
-    let said = said.trim().trim_end_matches(['"', ')', '\n']);
+    let message = message.trim().trim_end_matches(['"', ')', '\n']);
     // An executor writes nothing but rows between stages.
-    match FULL.iter().find(|full| said.contains(**full)) {
+    match FULL.iter().find(|full| message.contains(**full)) {
         Some(full) => format!("the work directory of an executor (--work-dir) is full: {full}"),
-        None => said.to_owned(),
+        None => message.to_owned(),
     }
 }
 
@@ -821,7 +821,7 @@ pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 20;
 const PIECE_BYTES: u64 = 256 << 20;
 /// The time that a client waits for the first executor.
 const EXECUTORS: Duration = Duration::from_secs(10);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
 mod tests {
@@ -829,12 +829,12 @@ mod tests {
 
     #[test]
     fn a_full_work_directory_is_reported_in_plain_words() {
-        let said = reason(
+        let message = reason(
             "Job failed due to stage 1 failed: Task failed due to runtime execution error: DataFusionError(Shared(External(\
              ArrowError(IoError(\"No space left on device (os error 28)\", Os { code: 28 }",
         );
         assert_eq!(
-            said,
+            message,
             "the work directory of an executor (--work-dir) is full: No space left on device"
         );
         assert_eq!(reason("Execution error: x is y\")"), "x is y");

@@ -119,7 +119,7 @@ struct Piece {
     #[prost(uint32, tag = "5")]
     reading: u32,
     #[prost(string, tag = "6")]
-    told: String,
+    label: String,
 }
 
 impl WeirCodec {
@@ -140,7 +140,7 @@ impl WeirCodec {
         let mut message = Piece {
             folder: bytes_of(piece.folder()),
             reading: piece.reading(),
-            told: piece.told().to_owned(),
+            label: piece.told().to_owned(),
             ..Piece::default()
         };
         match piece.work() {
@@ -171,7 +171,7 @@ impl WeirCodec {
             Arc::clone(input),
             folder,
             message.reading,
-            message.told.clone(),
+            message.label.clone(),
         ))
     }
 }
@@ -518,16 +518,16 @@ mod tests {
             scan: Some(scan_message(&scan()).unwrap()),
             piece: None,
         };
-        let said = decoded(&bytes(&node)).unwrap_err().to_string();
+        let message = decoded(&bytes(&node)).unwrap_err().to_string();
         assert!(
-            said.contains("weir 9.9.9 sent a plan of format 2"),
-            "{said}"
+            message.contains("weir 9.9.9 sent a plan of format 2"),
+            "{message}"
         );
         assert!(
-            said.contains("run the same version on all machines"),
-            "{said}"
+            message.contains("run the same version on all machines"),
+            "{message}"
         );
-        assert!(!said.contains('\n'), "{said}");
+        assert!(!message.contains('\n'), "{message}");
     }
 
     /// The bytes come from the network.

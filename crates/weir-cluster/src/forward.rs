@@ -211,12 +211,12 @@ mod tests {
             let mut near = UnixStream::connect(&path).await.unwrap();
             near.write_all(b"tasks").await.unwrap();
             let (mut far, _) = executor.accept().await.unwrap();
-            let mut heard = [0; 5];
-            far.read_exact(&mut heard).await.unwrap();
-            assert_eq!(&heard, b"tasks");
+            let mut received = [0; 5];
+            far.read_exact(&mut received).await.unwrap();
+            assert_eq!(&received, b"tasks");
             far.write_all(b"taken").await.unwrap();
-            near.read_exact(&mut heard).await.unwrap();
-            assert_eq!(&heard, b"taken");
+            near.read_exact(&mut received).await.unwrap();
+            assert_eq!(&received, b"taken");
             // A socket in use stays, however many others there are.
             for number in 0..=IDLE_MAX {
                 forwarder.socket(&at(number)).unwrap();
@@ -226,11 +226,11 @@ mod tests {
             let second = UnixStream::connect(&path).await.unwrap();
             let (mut far_of_second, _) = executor.accept().await.unwrap();
             drop(second);
-            assert_eq!(far_of_second.read(&mut heard).await.unwrap(), 0);
+            assert_eq!(far_of_second.read(&mut received).await.unwrap(), 0);
             drop((far, executor));
-            assert_eq!(near.read(&mut heard).await.unwrap(), 0);
+            assert_eq!(near.read(&mut received).await.unwrap(), 0);
             let mut near = UnixStream::connect(&path).await.unwrap();
-            assert_eq!(near.read(&mut heard).await.unwrap(), 0);
+            assert_eq!(near.read(&mut received).await.unwrap(), 0);
         });
     }
 }

@@ -127,7 +127,7 @@ mod tests {
         (connected.map(drop), accepted.map(|(_, role)| role))
     }
 
-    fn said<T>(outcome: io::Result<T>) -> String {
+    fn error_of<T>(outcome: io::Result<T>) -> String {
         outcome.err().unwrap().to_string()
     }
 
@@ -145,15 +145,15 @@ mod tests {
             }
             for client in [keys(OTHER), client_keys(OTHER)] {
                 let (connected, accepted) = meet(&with(&client), &server).await;
-                assert_eq!(said(connected), WRONG);
-                assert_eq!(said(accepted), WRONG);
+                assert_eq!(error_of(connected), WRONG);
+                assert_eq!(error_of(accepted), WRONG);
             }
             // A server that was started with a client token would admit no client.
             let server = with(&client_keys(TOKEN));
             for client in [keys(TOKEN), client_keys(TOKEN)] {
                 let (connected, accepted) = meet(&with(&client), &server).await;
-                assert_eq!(said(connected), WRONG);
-                assert_eq!(said(accepted), WRONG);
+                assert_eq!(error_of(connected), WRONG);
+                assert_eq!(error_of(accepted), WRONG);
             }
         });
     }
@@ -244,7 +244,7 @@ mod tests {
                 let (proof, _) = introduced_to(&client, |_| vec![UNKNOWN]).await;
                 let (answer, accepted) = answered(&proof).await;
                 assert_eq!(answer, [UNKNOWN]);
-                assert_eq!(said(accepted), WRONG);
+                assert_eq!(error_of(accepted), WRONG);
             }
             // A holder of a client token has the proof of a server.
             let (near, far) = connection();
@@ -287,8 +287,8 @@ mod tests {
                 server.accept(far),
                 passing_on
             );
-            assert_eq!(said(connected), WRONG);
-            assert_eq!(said(accepted), WRONG);
+            assert_eq!(error_of(connected), WRONG);
+            assert_eq!(error_of(accepted), WRONG);
         });
     }
 
@@ -300,10 +300,10 @@ mod tests {
             let proves = with(&keys(TOKEN));
             for other in [certificates(), certificates().without_protocol()] {
                 let (connected, _) = meet(&other, &proves).await;
-                let refused = said(connected);
+                let refused = error_of(connected);
                 assert!(refused.contains(NO_PROTOCOL), "{refused}");
                 let (connected, _) = meet(&proves, &other).await;
-                let refused = said(connected);
+                let refused = error_of(connected);
                 assert!(refused.contains(NO_PROTOCOL), "{refused}");
             }
         });

@@ -88,7 +88,7 @@ mod tests {
                 }
             }));
             let found = found.as_ref().map_err(Status::message);
-            assert_eq!(found, expected.as_ref().map_err(|said| *said));
+            assert_eq!(found, expected.as_ref().map_err(|text| *text));
             assert_eq!(sent.get(), fails + 1);
         }
         sent.set(0);

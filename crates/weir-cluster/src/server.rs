@@ -26,14 +26,14 @@ use tonic::Status;
 use tonic::transport::Endpoint;
 use weir_engine::{Engine, PieceSettings};
 
-use crate::client::{MESSAGE_BYTES_MAX, said_by};
+use crate::client::{MESSAGE_BYTES_MAX, error_message};
 use crate::codec::WeirCodec;
-use crate::doors;
 use crate::error::Error;
 use crate::retry;
+use crate::services;
 use crate::trust::{Trust, chain, is_hung_up};
 use crate::work::WorkFolder;
-use crate::worker::{Equipment, Teller, Worker};
+use crate::worker::{Equipment, StatusReporter, Worker};
 
 /// The heartbeats of executors.
 #[derive(Clone, Copy, Debug)]
@@ -211,7 +211,7 @@ impl Scheduler {
         let scheduler = create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, config)
             .await
             .map_err(failed)?;
-        doors::schedule(self.listener, scheduler, jobs, &self.trust).await
+        services::schedule(self.listener, scheduler, jobs, &self.trust).await
     }
 }
 
@@ -297,29 +297,33 @@ async fn serve_tasks(
     introduced(&options.scheduler, trust).await?;
     // Rows and tasks are served at one port.
     let failed = |error: std::io::Error| Error::new(format!("{}: {error}", options.listen));
-    let door = TcpListener::bind((options.listen, options.port))
+    let listener = TcpListener::bind((options.listen, options.port))
         .await
         .map_err(failed)?;
-    let port = door.local_addr().map_err(failed)?.port();
+    let port = listener.local_addr().map_err(failed)?.port();
     let (finishes, finished) = mpsc::unbounded_channel();
     let worker = Arc::new(Worker::new(equipment(options, port)?, finishes)?);
     let scheduler = trust.channel(&trust.calm_endpoint(&options.scheduler)?);
-    let teller = Teller::new(&worker, scheduler);
-    let ends = |said: String| {
+    let reporter = StatusReporter::new(&worker, scheduler);
+    let ends = |message: String| {
         Error::new(format!(
-            "the executor of {} ends: {said}",
+            "the executor of {} ends: {message}",
             options.scheduler
         ))
     };
     let mut services = JoinSet::new();
-    services.spawn(doors::execute(door, Arc::clone(&worker), trust.clone()));
+    services.spawn(services::execute(
+        listener,
+        Arc::clone(&worker),
+        trust.clone(),
+    ));
     serves.store(true, Ordering::Relaxed);
-    let telling = teller.clone().tell(finished);
+    let reporting = reporter.clone().report(finished);
     services.spawn(async move {
-        telling.await;
+        reporting.await;
         Ok(())
     });
-    teller
+    reporter
         .register()
         .await
         .map_err(|error| ends(error.to_string()))?;
@@ -334,7 +338,7 @@ async fn serve_tasks(
                 .map_err(|error| Error::new(error.to_string()))?;
         }
     });
-    let (living, every) = (teller.clone(), options.heartbeats.every);
+    let (living, every) = (reporter.clone(), options.heartbeats.every);
     services.spawn(async move { Err(living.live(every).await) });
     tokio::select! {
         Some(over) = services.join_next() => {
@@ -344,7 +348,7 @@ async fn serve_tasks(
         () = wanted(&mut ended) => {}
     }
     // Rows are served until the last task has ended.
-    teller.end(&worker).await;
+    reporter.end(&worker).await;
     Ok(())
 }
 
@@ -373,12 +377,12 @@ async fn introduced(scheduler: &str, trust: &Trust) -> Result<(), Error> {
     let mut unanswered = 0;
     loop {
         // A request whose connection is closed meanwhile may get no response.
-        let Ok(met) = tokio::time::timeout(ANSWER, asked(&endpoint, trust)).await else {
+        let Ok(met) = tokio::time::timeout(ANSWER, check_connection(&endpoint, trust)).await else {
             unanswered += 1;
             if unanswered == UNANSWERED_MAX {
-                let said = trust.unanswered("it does not respond");
+                let message = trust.unanswered("it does not respond");
                 return Err(Error::new(format!(
-                    "the scheduler at {scheduler} rejects the connection: {said}"
+                    "the scheduler at {scheduler} rejects the connection: {message}"
                 )));
             }
             continue;
@@ -388,39 +392,39 @@ async fn introduced(scheduler: &str, trust: &Trust) -> Result<(), Error> {
             Ok(Err(status)) => {
                 return Err(Error::new(format!(
                     "the scheduler at {scheduler} rejects the connection: {}",
-                    said_by(&status, trust)
+                    error_message(&status, trust)
                 )));
             }
             Err(error) => {
-                let said = chain(&error);
-                let is_starting = said.contains("refused") || said.contains("dns");
+                let message = chain(&error);
+                let is_starting = message.contains("refused") || message.contains("dns");
                 if !is_starting || Instant::now() > until {
-                    let said = trust.unconnected(&said);
+                    let message = trust.unconnected(&message);
                     return Err(Error::new(format!(
-                        "no scheduler answers at {scheduler}: {said}"
+                        "no scheduler answers at {scheduler}: {message}"
                     )));
                 }
-                tokio::time::sleep(LOOK_EVERY).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         }
     }
 }
 
 /// Sends a status request without a job ID, to test the connection and the authentication.
-async fn asked(
+async fn check_connection(
     endpoint: &Endpoint,
     trust: &Trust,
 ) -> Result<Result<(), Status>, tonic::transport::Error> {
     let connect = || trust.connected(endpoint);
     let channel = retry::attempts(connect, |error| is_hung_up(&chain(error))).await?;
-    let asked = retry::request(|| {
+    let response = retry::request(|| {
         let mut scheduler = SchedulerGrpcClient::new(channel.clone());
         async move {
             let nothing = GetJobStatusParams::default();
             scheduler.get_job_status(nothing).await
         }
     });
-    Ok(asked.await.map(|_| ()))
+    Ok(response.await.map(|_| ()))
 }
 
 /// Rejects an address that other machines can reach, if there is no authentication.
@@ -468,7 +472,7 @@ fn message_bytes() -> u32 {
 
 /// The time that an executor waits for a scheduler that does not listen yet.
 const SCHEDULER: Duration = Duration::from_secs(30);
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The timeout of a connection with its handshake and a response.
 const ANSWER: Duration = Duration::from_secs(10);
 /// The number of requests without a response after which the client gives up.

@@ -19,13 +19,13 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 
 use crate::codec::FORMAT;
+use crate::connections::Peer;
 use crate::dial::Dial;
 use crate::error::Error;
 use crate::forward::Forwarder;
 use crate::identity::{Keys, Role};
 use crate::own;
 use crate::proof::WRONG;
-use crate::silence::Peer;
 use crate::tls::{NO_PROTOCOL, Tls};
 
 /// The files of mutual TLS, in PEM.
@@ -213,8 +213,8 @@ impl Trust {
             (None, _) => Role::Member,
             (Some(_), Some(role)) => role,
             (Some(_), None) => {
-                let said = "the token is missing: --token-file";
-                return Err((Code::Unauthenticated, said.to_owned()));
+                let message = "the token is missing: --token-file";
+                return Err((Code::Unauthenticated, message.to_owned()));
             }
         };
         let agent = headers
@@ -228,7 +228,7 @@ impl Trust {
         };
         let (version, plans) = (word(PROGRAM), word(PLANS));
         if version != Some(env!("CARGO_PKG_VERSION")) || plans != Some(&FORMAT.to_string()) {
-            let said = format!(
+            let message = format!(
                 "this is weir {} with plan format {FORMAT}, and the peer is {}: run the same version on all machines",
                 env!("CARGO_PKG_VERSION"),
                 match (version, plans) {
@@ -242,23 +242,23 @@ impl Trust {
                     _ => "not weir".to_owned(),
                 }
             );
-            return Err((Code::FailedPrecondition, said));
+            return Err((Code::FailedPrecondition, message));
         }
         Ok(role)
     }
 
     /// Explains the error of a connection that failed.
-    pub(crate) fn unconnected(&self, said: &str) -> String {
-        self.explained(said, is_hung_up(said))
+    pub(crate) fn unconnected(&self, message: &str) -> String {
+        self.explained(message, is_hung_up(message))
     }
 
     /// Explains the error of a connection that was closed without a response. The text of the error depends on the side that noticed
     /// first, so that it is not matched.
-    pub(crate) fn unanswered(&self, said: &str) -> String {
-        self.explained(said, true)
+    pub(crate) fn unanswered(&self, message: &str) -> String {
+        self.explained(message, true)
     }
 
-    fn explained(&self, said: &str, is_hung_up: bool) -> String {
+    fn explained(&self, message: &str, is_hung_up: bool) -> String {
         let known = match self.has_certificates_of_token() {
             true => [
                 // The peer asks for a proof behind certificates of files.
@@ -291,22 +291,22 @@ impl Trust {
                 ("alert", "the peer rejects the certificate of --tls-cert"),
             ],
         };
-        let why = known.iter().find(|(part, _)| said.contains(part));
+        let why = known.iter().find(|(part, _)| message.contains(part));
         match (why, self.tls.is_some()) {
-            (Some((_, why)), true) => format!("{why} ({said})"),
+            (Some((_, why)), true) => format!("{why} ({message})"),
             // A server that waits for a handshake closes the connection.
             (None, true) if is_hung_up && self.has_certificates_of_token() => {
-                format!("{WRONG} ({said})")
+                format!("{WRONG} ({message})")
             }
             (None, true) if is_hung_up => {
                 format!(
-                    "the peer rejects the certificate of --tls-cert, or does not use TLS ({said})"
+                    "the peer rejects the certificate of --tls-cert, or does not use TLS ({message})"
                 )
             }
             (_, false) if is_hung_up => format!(
-                "the peer closes the connection: if it uses TLS, give --tls-cert, --tls-key and --tls-ca ({said})"
+                "the peer closes the connection: if it uses TLS, give --tls-cert, --tls-key and --tls-ca ({message})"
             ),
-            _ => said.to_owned(),
+            _ => message.to_owned(),
         }
     }
 }
@@ -336,13 +336,13 @@ pub(crate) async fn admitted(State(trust): State<Trust>, request: Request, next:
     };
     // Web pages can send requests to this machine, by HTTP/1.1 or with an Origin.
     if request.version() < Version::HTTP_2 || request.headers().contains_key(ORIGIN) {
-        let said = "a cluster accepts requests over HTTP/2 without an Origin only";
-        return refused(Status::permission_denied(said));
+        let message = "a cluster accepts requests over HTTP/2 without an Origin only";
+        return refused(Status::permission_denied(message));
     }
     match trust.admit(request.headers(), peer.as_ref().and_then(Peer::role)) {
         Ok(role) if role == Role::Client && !CLIENT_CALLS.contains(&request.uri().path()) => {
-            let said = "a client token permits queries only: scheduling and execution need the token of the cluster";
-            refused(Status::permission_denied(said))
+            let message = "a client token permits queries only: scheduling and execution need the token of the cluster";
+            refused(Status::permission_denied(message))
         }
         Ok(role) => {
             if let Some(peer) = &peer {
@@ -351,12 +351,12 @@ pub(crate) async fn admitted(State(trust): State<Trust>, request: Request, next:
             }
             next.run(request).await
         }
-        Err((code, said)) => refused(Status::new(code, said)),
+        Err((code, message)) => refused(Status::new(code, message)),
     }
 }
 
 /// Whether the text of an error is that of a peer that closes the connection.
-pub(crate) fn is_hung_up(said: &str) -> bool {
+pub(crate) fn is_hung_up(message: &str) -> bool {
     [
         "broken pipe",
         "Broken pipe",
@@ -369,7 +369,7 @@ pub(crate) fn is_hung_up(said: &str) -> bool {
         "eof",
     ]
     .iter()
-    .any(|part| said.contains(part))
+    .any(|part| message.contains(part))
 }
 
 /// A word of the peer, cut for an error message.
@@ -379,16 +379,16 @@ fn shown_word(word: &str) -> String {
 
 /// The message of an error with its sources.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut said = error.to_string();
+    let mut message = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
-        let cause_said = cause.to_string();
-        if !said.contains(&cause_said) {
-            said = format!("{said}: {cause_said}");
+        let cause_message = cause.to_string();
+        if !message.contains(&cause_message) {
+            message = format!("{message}: {cause_message}");
         }
         source = cause.source();
     }
-    said
+    message
 }
 
 const PROGRAM: &str = "weir/";
@@ -463,8 +463,8 @@ mod tests {
                 let mut executor = ExecutorGrpcClient::new(endpoint.connect_lazy());
                 let tasks = LaunchMultiTaskParams::default();
                 let refused = executor.launch_multi_task(tasks).await.unwrap_err();
-                let said = chain(&refused);
-                assert!(said.contains("imeout expired"), "{said}");
+                let message = chain(&refused);
+                assert!(message.contains("imeout expired"), "{message}");
             }
         });
     }
@@ -490,26 +490,29 @@ mod tests {
         let trust = Trust::default();
         assert!(trust.admit(&headers(&agent()), None).is_ok());
         for other in ["weir/9.9.9 plans/1", "tonic/0.14", ""] {
-            let (_, said) = trust.admit(&headers(other), None).unwrap_err();
+            let (_, message) = trust.admit(&headers(other), None).unwrap_err();
             assert!(
-                said.contains("run the same version on all machines"),
-                "{said}"
+                message.contains("run the same version on all machines"),
+                "{message}"
             );
-            assert!(!said.contains('\n'), "{said}");
+            assert!(!message.contains('\n'), "{message}");
         }
     }
 
     #[test]
     fn a_closed_connection_is_explained_whichever_side_noticed() {
         let trust = Trust::default();
-        for said in [
+        for expected in [
             "operation was canceled: connection was not ready",
             "stream closed because of a broken pipe",
             "transport error",
         ] {
-            let told = trust.unanswered(said);
-            assert!(told.contains("if it uses TLS, give --tls-cert"), "{told}");
-            assert!(told.contains(said), "{told}");
+            let reported = trust.unanswered(expected);
+            assert!(
+                reported.contains("if it uses TLS, give --tls-cert"),
+                "{reported}"
+            );
+            assert!(reported.contains(expected), "{reported}");
         }
         let refused = "tcp connect error: Connection refused (os error 111)";
         assert_eq!(trust.unconnected(refused), refused);

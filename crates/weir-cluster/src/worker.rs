@@ -205,8 +205,8 @@ impl Worker {
         // Every task gets a status, even after a panic: its job would otherwise wait for it for ever.
         let done = AssertUnwindSafe(self.done(task, &mut status.metrics));
         let done = done.catch_unwind().await.unwrap_or_else(|_| {
-            let said = "an operator panicked: the standard error of the executor shows where";
-            Err(BallistaError::Internal(said.to_owned()))
+            let message = "an operator panicked: the standard error of the executor shows where";
+            Err(BallistaError::Internal(message.to_owned()))
         });
         status.end_exec_time = end_ms(status.start_exec_time, now_ms());
         status.status = Some(match done {
@@ -299,12 +299,12 @@ impl Worker {
 
 /// Reports the statuses of tasks and heartbeats to the scheduler.
 #[derive(Clone)]
-pub(crate) struct Teller {
+pub(crate) struct StatusReporter {
     scheduler: SchedulerGrpcClient<Channel>,
     registration: ExecutorRegistration,
 }
 
-impl Teller {
+impl StatusReporter {
     pub(crate) fn new(worker: &Worker, scheduler: Channel) -> Self {
         Self {
             scheduler: SchedulerGrpcClient::new(scheduler)
@@ -341,10 +341,10 @@ impl Teller {
                 .await
             {
                 Ok(()) => unheard = 0,
-                Err(said) => {
+                Err(message) => {
                     unheard += 1;
                     if unheard == UNHEARD_MAX {
-                        return Error::new(format!("{UNHEARD_MAX} heartbeats failed: {said}"));
+                        return Error::new(format!("{UNHEARD_MAX} heartbeats failed: {message}"));
                     }
                 }
             }
@@ -353,7 +353,7 @@ impl Teller {
     }
 
     async fn beat(&self, status: executor_status::Status) -> Result<(), String> {
-        let told = HeartBeatParams {
+        let params = HeartBeatParams {
             executor_id: self.registration.id.clone(),
             metrics: Vec::new(),
             status: Some(ExecutorStatus {
@@ -361,26 +361,26 @@ impl Teller {
             }),
             metadata: Some(self.registration.clone()),
         };
-        let heard = retry::request(|| {
-            let (mut scheduler, told) = (self.scheduler.clone(), told.clone());
-            async move { scheduler.heart_beat_from_executor(told).await }
+        let received = retry::request(|| {
+            let (mut scheduler, params) = (self.scheduler.clone(), params.clone());
+            async move { scheduler.heart_beat_from_executor(params).await }
         });
-        heard
+        received
             .await
             .map(|_| ())
             .map_err(|status| status.message().to_owned())
     }
 
     /// Reports the statuses of ended tasks, until the sender is dropped.
-    pub(crate) async fn tell(self, mut finished: mpsc::UnboundedReceiver<TaskStatus>) {
+    pub(crate) async fn report(self, mut finished: mpsc::UnboundedReceiver<TaskStatus>) {
         let mut task_status = Vec::new();
         while finished.recv_many(&mut task_status, STATUSES_MAX).await > 0 {
-            let told = std::mem::take(&mut task_status);
-            if !self.is_refused(told.clone()).await {
+            let reported = std::mem::take(&mut task_status);
+            if !self.is_refused(reported.clone()).await {
                 continue;
             }
             // One status refuses the whole message.
-            for status in told {
+            for status in reported {
                 let failed = refused(&status);
                 if self.is_refused(vec![status]).await {
                     self.is_refused(vec![failed]).await;
@@ -392,13 +392,13 @@ impl Teller {
     /// Reports statuses. True when the scheduler refuses them: each job would wait for its task for ever. A scheduler that has ended
     /// the job ignores the status, and one that was restarted repeats the tasks.
     async fn is_refused(&self, task_status: Vec<TaskStatus>) -> bool {
-        let told = UpdateTaskStatusParams {
+        let params = UpdateTaskStatusParams {
             executor_id: self.registration.id.clone(),
             task_status,
         };
         let answered = retry::request(|| {
-            let (mut scheduler, told) = (self.scheduler.clone(), told.clone());
-            async move { scheduler.update_task_status(told).await }
+            let (mut scheduler, params) = (self.scheduler.clone(), params.clone());
+            async move { scheduler.update_task_status(params).await }
         });
         let code = answered.await.err().map(|status| status.code());
         // The latter two are those of a message that is too large.
@@ -414,11 +414,11 @@ impl Teller {
         let _ = self
             .beat(executor_status::Status::Terminating(String::new()))
             .await;
-        let told = ExecutorStoppedParams {
+        let request = ExecutorStoppedParams {
             executor_id: self.registration.id.clone(),
             reason: "the executor was asked to end".to_owned(),
         };
-        let _ = self.scheduler.executor_stopped(told).await;
+        let _ = self.scheduler.executor_stopped(request).await;
         TasksDrainedFuture(Arc::new(worker.executor.clone())).await;
     }
 }

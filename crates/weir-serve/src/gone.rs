@@ -18,7 +18,7 @@ pub(crate) fn twins(socket: TcpStream) -> Option<(TcpStream, TcpStream)> {
 /// Waits until the other side has closed the connection.
 pub(crate) async fn has_gone(socket: &TcpStream) {
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         let ready = socket.ready(Interest::READABLE).now_or_never();
         match ready {
             Some(Ok(ready)) if ready.is_read_closed() => return,
@@ -29,4 +29,4 @@ pub(crate) async fn has_gone(socket: &TcpStream) {
 }
 
 /// The interval between checks whether a client is still connected.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);

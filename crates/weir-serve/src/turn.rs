@@ -305,7 +305,7 @@ impl Turns {
                 return counted;
             }
             holder.wants_room.store(true, Ordering::Relaxed);
-            let _ = tokio::time::timeout(LOOK_EVERY, freed).await;
+            let _ = tokio::time::timeout(POLL_INTERVAL, freed).await;
         }
     }
 
@@ -531,7 +531,7 @@ impl Turn {
     pub(crate) async fn step_aside(&self) {
         let begun = Instant::now();
         loop {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             let wants_room = self.holder.wants_room.load(Ordering::Relaxed);
             let is_due = wants_room || begun.elapsed() >= SLICE;
             if !is_due || self.turns.in_line.load(Ordering::Relaxed) == 0 {
@@ -579,7 +579,7 @@ const WAITING_SHARE: usize = 16;
 const KEPT_FOR: Duration = Duration::from_secs(2);
 /// The interval at which a statement that wants room checks for one that has kept rows too long, and a computing statement checks
 /// for waiting ones.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The time in which the client of an ended statement has to take the error, before its connection is closed.
 const CLOSED_AFTER: Duration = Duration::from_millis(250);
 

@@ -83,7 +83,7 @@ impl Read for Follow {
             }
             match self.file.read(out)? {
                 0 if out.is_empty() || self.stop.is_asked() => return Ok(0),
-                0 => std::thread::sleep(LOOK_EVERY),
+                0 => std::thread::sleep(POLL_INTERVAL),
                 read => return Ok(read),
             }
         }
@@ -188,4 +188,4 @@ impl fmt::Debug for CaptureTee {
 /// The time that rows wait for the ones after them, at most.
 const PAUSE_EVERY: Duration = Duration::from_millis(100);
 /// The interval in which a growing file is checked.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);

@@ -41,8 +41,8 @@ pub(super) fn exchange(bytes: &[u8]) -> Result<Exchange, Refused> {
         }
         Some(PhysicalPlanType::ShuffleReader(node)) => Ok(Exchange::Reader(reader(node)?)),
         Some(other) => {
-            let said = format!("{other:?}");
-            let name = said.split('(').next().unwrap_or_default();
+            let message = format!("{other:?}");
+            let name = message.split('(').next().unwrap_or_default();
             Err(Refused::not_allowed(format!("the node {name} of Ballista")))
         }
         None => Err(Refused::malformed("the shuffle operator is empty")),

@@ -69,8 +69,8 @@ mod tests {
         ] {
             assert!(job_id(id).is_err(), "{id}");
         }
-        let said = job_id("../\n\u{1b}[31m").unwrap_err().to_string();
-        assert!(!said.contains(char::is_control), "{said:?}");
+        let message = job_id("../\n\u{1b}[31m").unwrap_err().to_string();
+        assert!(!message.contains(char::is_control), "{message:?}");
     }
 
     #[test]

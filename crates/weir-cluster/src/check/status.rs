@@ -143,12 +143,12 @@ fn name(of: &str) -> Checked {
 }
 
 /// Validates a heartbeat, apart from the registration in it.
-pub(crate) fn beat(told: &HeartBeatParams) -> Checked {
+pub(crate) fn beat(reported: &HeartBeatParams) -> Checked {
     // Executors of weir send none.
-    if !told.metrics.is_empty() {
+    if !reported.metrics.is_empty() {
         return Err(Refused::not_allowed("a heartbeat with metrics"));
     }
-    let status = told.status.as_ref().and_then(|of| of.status.as_ref());
+    let status = reported.status.as_ref().and_then(|of| of.status.as_ref());
     match status {
         Some(
             executor_status::Status::Active(of)
@@ -161,9 +161,9 @@ pub(crate) fn beat(told: &HeartBeatParams) -> Checked {
 }
 
 /// Validates the end of an executor.
-pub(crate) fn stopped(told: &ExecutorStoppedParams) -> Checked {
-    executor_id(&told.executor_id)?;
-    text("the reason of an end", &told.reason, REASON_BYTES_MAX)
+pub(crate) fn stopped(reported: &ExecutorStoppedParams) -> Checked {
+    executor_id(&reported.executor_id)?;
+    text("the reason of an end", &reported.reason, REASON_BYTES_MAX)
 }
 
 /// Validates lengths in the registration of an executor.

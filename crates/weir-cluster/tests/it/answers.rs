@@ -168,9 +168,9 @@ fn a_file_that_is_gone_fails_the_statement() {
     let error = there.ask_after("SELECT count(*) FROM 'gone/*.pcap'", || {
         std::fs::remove_file("gone/1.pcap").unwrap();
     });
-    let said = error.unwrap_err().to_string();
+    let message = error.unwrap_err().to_string();
     assert!(
-        said.contains("gone/1.pcap") && said.contains("cannot be read by the executor"),
-        "{said}"
+        message.contains("gone/1.pcap") && message.contains("cannot be read by the executor"),
+        "{message}"
     );
 }

@@ -47,8 +47,8 @@ fn deployed_commands_exist() {
         .arg(folder.join("kubernetes.yml"))
         .output_limited()
         .unwrap();
-    let said = String::from_utf8_lossy(&read.stderr);
-    assert!(read.status.success(), "{said}");
+    let errors = String::from_utf8_lossy(&read.stderr);
+    assert!(read.status.success(), "{errors}");
     let lines = String::from_utf8(read.stdout).unwrap();
     let commands: Vec<&str> = lines.lines().collect();
     assert_eq!(commands.len(), 4, "{commands:?}");

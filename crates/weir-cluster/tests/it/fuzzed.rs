@@ -104,8 +104,8 @@ fn stage(plan: PhysicalPlanNode) -> PhysicalPlanNode {
 /// A message of each type, with the byte of its type in front.
 fn seeds() -> Vec<(String, Vec<u8>)> {
     let mut seeds = Vec::new();
-    let mut add = |name: String, door: u8, message: Vec<u8>| {
-        seeds.push((name, [vec![door], message].concat()));
+    let mut add = |name: String, service: u8, message: Vec<u8>| {
+        seeds.push((name, [vec![service], message].concat()));
     };
     let setting = |key: &str, value: &str| KeyValuePair {
         key: key.to_owned(),
@@ -127,7 +127,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
             props: settings.clone(),
             ..MultiTaskDefinition::default()
         };
-        let asked = ExecuteQueryParams {
+        let request = ExecuteQueryParams {
             session_id: "session".to_owned(),
             settings: settings.clone(),
             query: Some(Query::PhysicalPlan(bytes.clone())),
@@ -139,7 +139,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
         };
         add(format!("plan-{number}"), 0, bytes);
         add(format!("stage-{number}"), 1, stage(plan).encode_to_vec());
-        add(format!("statement-{number}"), 3, asked.encode_to_vec());
+        add(format!("statement-{number}"), 3, request.encode_to_vec());
         add(format!("tasks-{number}"), 7, tasks.encode_to_vec());
     }
     let status = |status| TaskStatus {
@@ -148,7 +148,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
         status: Some(status),
         ..TaskStatus::default()
     };
-    let told = UpdateTaskStatusParams {
+    let request = UpdateTaskStatusParams {
         executor_id: "executor".to_owned(),
         task_status: vec![
             status(task_status::Status::Successful(SuccessfulTask {
@@ -159,7 +159,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
             status(task_status::Status::Failed(FailedTask::default())),
         ],
     };
-    add("statuses".to_owned(), 4, told.encode_to_vec());
+    add("statuses".to_owned(), 4, request.encode_to_vec());
     let fetch = FetchPartition {
         job_id: "job".to_owned(),
         stage_id: 1,
@@ -209,7 +209,7 @@ fn of_no_machine(mut seed: Vec<u8>) -> Vec<u8> {
 
 #[test]
 fn messages_of_a_cluster_are_accepted() {
-    let is_anew = std::env::var("WEIR_SEEDS").is_ok_and(|said| said == "anew");
+    let is_anew = std::env::var("WEIR_SEEDS").is_ok_and(|value| value == "anew");
     for (name, seed) in seeds() {
         assert!(look_at_message(&seed), "{name}");
         let path = corpus().join(&name);

@@ -51,12 +51,12 @@ fn channel(to: &str) -> Channel {
 }
 
 /// The services of the cluster that the tests share.
-struct Doors {
+struct Endpoints {
     executor: String,
     asks: Asks,
 }
 
-impl Doors {
+impl Endpoints {
     fn open() -> Self {
         enter();
         let asks = Asks::there();
@@ -84,10 +84,15 @@ impl Doors {
     }
 }
 
-fn refused<T>(answered: Result<T, Status>, code: Code, said: &str) {
-    let status = answered.err().unwrap_or_else(|| panic!("{said}: taken"));
-    assert_eq!(status.code(), code, "{said}: {status:?}");
-    assert!(status.message().contains(said), "{said}: {status:?}");
+fn refused<T>(answered: Result<T, Status>, code: Code, expected: &str) {
+    let status = answered
+        .err()
+        .unwrap_or_else(|| panic!("{expected}: taken"));
+    assert_eq!(status.code(), code, "{expected}: {status:?}");
+    assert!(
+        status.message().contains(expected),
+        "{expected}: {status:?}"
+    );
     assert!(!status.message().contains(char::is_control), "{status:?}");
 }
 
@@ -189,7 +194,7 @@ async fn foreign(secret: &Path, target: &Path) -> [(&'static str, PhysicalPlanNo
     })
 }
 
-async fn asked(plan: &PhysicalPlanNode, settings: Vec<KeyValuePair>) -> Result<(), Status> {
+async fn submit(plan: &PhysicalPlanNode, settings: Vec<KeyValuePair>) -> Result<(), Status> {
     asked_by(Query::PhysicalPlan(plan.encode_to_vec()), settings).await
 }
 
@@ -201,7 +206,10 @@ async fn asked_by(query: Query, settings: Vec<KeyValuePair>) -> Result<(), Statu
         query: Some(query),
     });
     version::insert_version_header(request.metadata_mut());
-    Doors::scheduler().execute_query(request).await.map(|_| ())
+    Endpoints::scheduler()
+        .execute_query(request)
+        .await
+        .map(|_| ())
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -216,17 +224,21 @@ fn runtime() -> tokio::runtime::Runtime {
 
 #[test]
 fn plans_of_other_programs_are_rejected() {
-    let doors = Doors::open();
+    let endpoints = Endpoints::open();
     let folder = folder("hostile-plans");
     let (secret, target) = (folder.join("secret"), folder.join("written.csv"));
     std::fs::write(&secret, "a secret of the executor's user\n").unwrap();
     // The scheduler endpoint of a message must not be contacted.
-    let told = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    told.set_nonblocking(true).unwrap();
-    let endpoint = told.local_addr().unwrap().to_string();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let endpoint = listener.local_addr().unwrap().to_string();
     runtime().block_on(async {
         for (name, plan) in foreign(&secret, &target).await {
-            refused(asked(&plan, Vec::new()).await, Code::PermissionDenied, name);
+            refused(
+                submit(&plan, Vec::new()).await,
+                Code::PermissionDenied,
+                name,
+            );
             let nested_once = node(PhysicalPlanType::Merge(Box::new(
                 datafusion_proto::protobuf::CoalescePartitionsExecNode {
                     input: Some(Box::new(plan.clone())),
@@ -234,7 +246,7 @@ fn plans_of_other_programs_are_rejected() {
                 },
             )));
             refused(
-                asked(&nested_once, Vec::new()).await,
+                submit(&nested_once, Vec::new()).await,
                 Code::PermissionDenied,
                 name,
             );
@@ -251,7 +263,7 @@ fn plans_of_other_programs_are_rejected() {
                 scheduler_endpoint: endpoint.clone(),
             };
             refused(
-                doors.tasks().launch_task(tasks).await,
+                endpoints.tasks().launch_task(tasks).await,
                 Code::PermissionDenied,
                 name,
             );
@@ -270,7 +282,7 @@ fn plans_of_other_programs_are_rejected() {
                 multi_tasks: vec![task],
                 scheduler_endpoint: endpoint.clone(),
             };
-            let answered = doors
+            let answered = endpoints
                 .tasks()
                 .launch_multi_task(tasks)
                 .await
@@ -284,12 +296,12 @@ fn plans_of_other_programs_are_rejected() {
             vec![empty(1)],
         );
         refused(
-            asked(&chaos, Vec::new()).await,
+            submit(&chaos, Vec::new()).await,
             Code::PermissionDenied,
             "Chaos",
         );
         refused(
-            asked(&stage("job", empty(1)), Vec::new()).await,
+            submit(&stage("job", empty(1)), Vec::new()).await,
             Code::PermissionDenied,
             "Ballista",
         );
@@ -313,20 +325,20 @@ fn plans_of_other_programs_are_rejected() {
             tasks: vec![task],
             scheduler_endpoint: endpoint,
         };
-        doors.tasks().launch_task(tasks).await.unwrap();
+        endpoints.tasks().launch_task(tasks).await.unwrap();
     });
-    doors.answers();
-    assert!(told.accept().is_err(), "another endpoint was contacted");
+    endpoints.answers();
+    assert!(listener.accept().is_err(), "another endpoint was contacted");
     assert!(!target.exists(), "a file was written");
 }
 
 #[test]
 fn depths_counts_and_settings_are_bounded() {
-    let doors = Doors::open();
+    let endpoints = Endpoints::open();
     runtime().block_on(async {
         for levels in [2, 100, 3_000, 20_000] {
             refused(
-                asked(&nested(levels), Vec::new()).await,
+                submit(&nested(levels), Vec::new()).await,
                 Code::PermissionDenied,
                 "weir",
             );
@@ -341,7 +353,7 @@ fn depths_counts_and_settings_are_bounded() {
                 multi_tasks: vec![task],
                 scheduler_endpoint: String::new(),
             };
-            let answered = doors
+            let answered = endpoints
                 .tasks()
                 .launch_multi_task(tasks)
                 .await
@@ -351,7 +363,7 @@ fn depths_counts_and_settings_are_bounded() {
         }
         for plan in [dealt_out(1 << 40), dealt_out(u64::MAX), empty(u32::MAX)] {
             refused(
-                asked(&plan, Vec::new()).await,
+                submit(&plan, Vec::new()).await,
                 Code::InvalidArgument,
                 "partitions",
             );
@@ -392,24 +404,24 @@ fn depths_counts_and_settings_are_bounded() {
                 key: key.to_owned(),
                 value: Some(value.to_owned()),
             };
-            refused(asked(&empty(1), vec![setting.clone()]).await, code, key);
+            refused(submit(&empty(1), vec![setting.clone()]).await, code, key);
             let session = CreateUpdateSessionParams {
                 session_id: "s".to_owned(),
                 settings: vec![setting],
             };
-            let answered = Doors::scheduler().create_update_session(session).await;
+            let answered = Endpoints::scheduler().create_update_session(session).await;
             refused(answered, Code::Unimplemented, "settings");
         }
     });
-    doors.answers();
+    endpoints.answers();
 }
 
 #[test]
 fn statuses_of_unknown_tasks_are_rejected() {
-    let doors = Doors::open();
+    let endpoints = Endpoints::open();
     runtime().block_on(async {
         let failed = || Some(task_status::Status::Failed(FailedTask::default()));
-        for (job, task_id, status, code, said) in [
+        for (job, task_id, status, code, expected) in [
             (
                 "nothing",
                 0,
@@ -439,14 +451,14 @@ fn statuses_of_unknown_tasks_are_rejected() {
                 status,
                 ..TaskStatus::default()
             };
-            let told = UpdateTaskStatusParams {
+            let request = UpdateTaskStatusParams {
                 executor_id: "stranger".to_owned(),
                 task_status: vec![task],
             };
             refused(
-                Doors::scheduler().update_task_status(told).await,
+                Endpoints::scheduler().update_task_status(request).await,
                 code,
-                said,
+                expected,
             );
         }
         // Executors without resources, a host or a port.
@@ -465,18 +477,18 @@ fn statuses_of_unknown_tasks_are_rejected() {
                 ..ExecutorRegistration::default()
             }),
         ] {
-            let answered = Doors::scheduler()
+            let answered = Endpoints::scheduler()
                 .register_executor(RegisterExecutorParams { metadata })
                 .await;
             assert_eq!(answered.unwrap_err().code(), Code::InvalidArgument);
         }
     });
-    doors.answers();
+    endpoints.answers();
 }
 
 #[test]
 fn job_ids_are_not_paths() {
-    let doors = Doors::open();
+    let endpoints = Endpoints::open();
     let folder = folder("hostile-names");
     std::fs::create_dir_all(folder.join("1/0")).unwrap();
     let decoy = folder.join("1/0/data-0.arrow");
@@ -490,38 +502,38 @@ fn job_ids_are_not_paths() {
             climbing.as_str(),
             folder.to_str().unwrap(),
         ] {
-            let mut scheduler = Doors::scheduler();
-            let said = "is not a valid job ID";
+            let mut scheduler = Endpoints::scheduler();
+            let message = "is not a valid job ID";
             let job_id = || job.to_owned();
-            let asked = GetJobStatusParams { job_id: job_id() };
+            let request = GetJobStatusParams { job_id: job_id() };
             refused(
-                scheduler.get_job_status(asked).await,
+                scheduler.get_job_status(request).await,
                 Code::InvalidArgument,
-                said,
+                message,
             );
-            let asked = CancelJobParams { job_id: job_id() };
+            let request = CancelJobParams { job_id: job_id() };
             refused(
-                scheduler.cancel_job(asked).await,
+                scheduler.cancel_job(request).await,
                 Code::InvalidArgument,
-                said,
+                message,
             );
-            let asked = CleanJobDataParams {
+            let request = CleanJobDataParams {
                 job_id: job_id(),
                 remove_stage_ids: Vec::new(),
             };
             refused(
-                scheduler.clean_job_data(asked).await,
+                scheduler.clean_job_data(request).await,
                 Code::InvalidArgument,
-                said,
+                message,
             );
-            let asked = RemoveJobDataParams {
+            let request = RemoveJobDataParams {
                 job_id: job_id(),
                 remove_stage_ids: vec![1],
             };
             refused(
-                doors.tasks().remove_job_data(asked).await,
+                endpoints.tasks().remove_job_data(request).await,
                 Code::InvalidArgument,
-                said,
+                message,
             );
             let plan = stage(job, empty(1)).encode_to_vec();
             let task = TaskDefinition {
@@ -535,9 +547,9 @@ fn job_ids_are_not_paths() {
                 scheduler_endpoint: String::new(),
             };
             refused(
-                doors.tasks().launch_task(tasks).await,
+                endpoints.tasks().launch_task(tasks).await,
                 Code::InvalidArgument,
-                said,
+                message,
             );
             let fetch = FetchPartition {
                 job_id: job_id(),
@@ -549,18 +561,18 @@ fn job_ids_are_not_paths() {
                 ..Action::default()
             };
             let bytes = action.encode_to_vec();
-            let mut rows = FlightServiceClient::new(channel(&doors.executor));
+            let mut rows = FlightServiceClient::new(channel(&endpoints.executor));
             refused(
                 rows.do_get(Ticket::new(bytes.clone())).await,
                 Code::InvalidArgument,
-                said,
+                message,
             );
             let action = FlightAction::new("IO_BLOCK_TRANSPORT", bytes);
             refused(rows.do_action(action).await, Code::Unimplemented, "do_get");
         }
     });
     assert_eq!(std::fs::read_to_string(&decoy).unwrap(), "a secret");
-    doors.answers();
+    endpoints.answers();
 }
 
 /// Web pages can send requests to this machine, by HTTP/1.1 or with an Origin.
@@ -568,32 +580,35 @@ fn job_ids_are_not_paths() {
 fn requests_of_web_pages_are_rejected() {
     use std::io::{Read as _, Write as _};
 
-    let doors = Doors::open();
+    let endpoints = Endpoints::open();
     let agent = format!(
         "weir/{} plans/{}",
         env!("CARGO_PKG_VERSION"),
         weir_cluster::FORMAT
     );
     let scheduler = cluster().scheduler().to_string();
-    for (door, call) in [
+    for (address, call) in [
         (&scheduler, "ballista.protobuf.SchedulerGrpc/GetJobStatus"),
         (&scheduler, "ballista.protobuf.SchedulerGrpc/ExecuteQuery"),
         (
-            &doors.executor,
+            &endpoints.executor,
             "ballista.protobuf.ExecutorGrpc/CancelTasks",
         ),
-        (&doors.executor, "arrow.flight.protocol.FlightService/DoGet"),
+        (
+            &endpoints.executor,
+            "arrow.flight.protocol.FlightService/DoGet",
+        ),
     ] {
         for head in ["", "Origin: http://page.example\r\n"] {
-            let mut stream = std::net::TcpStream::connect(door).unwrap();
+            let mut stream = std::net::TcpStream::connect(address).unwrap();
             stream
                 .set_read_timeout(Some(Duration::from_secs(10)))
                 .unwrap();
-            let asked = format!(
+            let request = format!(
                 "POST /{call} HTTP/1.1\r\nHost: page.example\r\nUser-Agent: {agent}\r\n{head}\
                  Content-Type: application/grpc\r\nContent-Length: 5\r\nConnection: close\r\n\r\n\0\0\0\0\0"
             );
-            stream.write_all(asked.as_bytes()).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
             let mut answered = String::new();
             stream.read_to_string(&mut answered).unwrap();
             let answered = answered.to_lowercase();
@@ -604,10 +619,10 @@ fn requests_of_web_pages_are_rejected() {
         let mut request = Request::new(GetJobStatusParams::default());
         let origin = "http://page.example".parse().unwrap();
         request.metadata_mut().insert("origin", origin);
-        let answered = Doors::scheduler().get_job_status(request).await;
+        let answered = Endpoints::scheduler().get_job_status(request).await;
         refused(answered, Code::PermissionDenied, "without an Origin");
     });
-    doors.answers();
+    endpoints.answers();
 }
 
 /// The directories of rows have mode 0700. The files in them have mode 0600 where the process is an executor and nothing else, which
@@ -616,7 +631,7 @@ fn requests_of_web_pages_are_rejected() {
 fn work_directories_are_private() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    Doors::open().answers();
+    Endpoints::open().answers();
     let work = enter().join("work");
     let folders: Vec<_> = std::fs::read_dir(work)
         .unwrap()
@@ -662,16 +677,16 @@ fn an_executor_with_a_root_fetches_no_address() {
         runtime.spawn(async move { run_executor(&options, std::future::pending()).await });
         let asks = Asks::by(Client::new(at, 2).unwrap());
         let planned = std::sync::atomic::AtomicUsize::new(0);
-        let asked = asks.ask_after(&sql.replace('@', &address), || {
+        let result = asks.ask_after(&sql.replace('@', &address), || {
             planned.store(web.requests(), Ordering::Relaxed);
         });
         let since = web.requests() - planned.into_inner();
         match is_kept_in {
             true => {
-                assert!(asked.is_err(), "{sql}: {asked:?}");
+                assert!(result.is_err(), "{sql}: {result:?}");
                 assert_eq!(since, 0, "{sql}");
             }
-            false => assert!(!asked.unwrap().rows.is_empty() && since > 0, "{sql}"),
+            false => assert!(!result.unwrap().rows.is_empty() && since > 0, "{sql}"),
         }
         runtime.shutdown_timeout(Duration::from_millis(200));
     }
@@ -682,13 +697,13 @@ fn open_silent(to: &str, number: usize) -> std::net::TcpStream {
     use std::io::Write as _;
 
     let mut stream = std::net::TcpStream::connect(to).unwrap();
-    let said: &[u8] = match number % 3 {
+    let octets: &[u8] = match number % 3 {
         0 => b"",
         1 => b"PRI * HTTP/2.0\r\n",
         _ => b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
     };
     // The server may have closed the connection already.
-    let _ = stream.write_all(said);
+    let _ = stream.write_all(octets);
     stream
 }
 

@@ -213,31 +213,38 @@ fn absurd(task: &MultiTaskDefinition) -> Vec<(&'static str, TaskStatus)> {
     ]
 }
 
-async fn told(
+async fn report_statuses(
     scheduler: &mut SchedulerGrpcClient<Channel>,
     task_status: Vec<TaskStatus>,
 ) -> Result<(), Status> {
-    let told = UpdateTaskStatusParams {
+    let request = UpdateTaskStatusParams {
         executor_id: ID.to_owned(),
         task_status,
     };
-    scheduler.update_task_status(told).await.map(|_| ())
+    scheduler.update_task_status(request).await.map(|_| ())
 }
 
 /// The number of reports that the scheduler says it has refused.
 async fn refusals(scheduler: &mut SchedulerGrpcClient<Channel>) -> usize {
-    let asked = scheduler
+    let response = scheduler
         .get_job_status(GetJobStatusParams::default())
         .await;
-    let answered = asked.unwrap();
+    let answered = response.unwrap();
     let number = answered.metadata().get("weir-refused").unwrap();
     number.to_str().unwrap().parse().unwrap()
 }
 
-fn is_refused(answered: Result<(), Status>, said: &str) {
-    let status = answered.expect_err(said);
-    assert_eq!(status.code(), Code::InvalidArgument, "{said}: {status:?}");
-    assert!(status.message().contains(said), "{said}: {status:?}");
+fn is_refused(answered: Result<(), Status>, expected: &str) {
+    let status = answered.expect_err(expected);
+    assert_eq!(
+        status.code(),
+        Code::InvalidArgument,
+        "{expected}: {status:?}"
+    );
+    assert!(
+        status.message().contains(expected),
+        "{expected}: {status:?}"
+    );
     assert!(status.message().len() < 200, "{status:?}");
 }
 
@@ -265,7 +272,7 @@ fn statuses_with_absurd_numbers_are_refused_and_counted() {
 
     let asks = Asks::by(Client::new(address, 2).unwrap());
     std::thread::scope(|threads| {
-        let asked = threads.spawn(|| asks.ask("SELECT count(*) FROM 'day/0.pcap'"));
+        let query = threads.spawn(|| asks.ask("SELECT count(*) FROM 'day/0.pcap'"));
         let mut task = None;
         until("a task", || {
             task = idle.0.lock().unwrap().first().cloned();
@@ -274,11 +281,14 @@ fn statuses_with_absurd_numbers_are_refused_and_counted() {
         let task = task.unwrap();
         runtime.block_on(async {
             let absurd = absurd(&task);
-            for (said, status) in &absurd {
-                is_refused(told(&mut to, vec![status.clone()]).await, said);
+            for (expected, status) in &absurd {
+                is_refused(
+                    report_statuses(&mut to, vec![status.clone()]).await,
+                    expected,
+                );
             }
             let many = vec![status_of(&task); 257];
-            is_refused(told(&mut to, many).await, "statuses");
+            is_refused(report_statuses(&mut to, many).await, "statuses");
             let long = "x".repeat(2_000);
             let beat = HeartBeatParams {
                 executor_id: ID.to_owned(),
@@ -306,9 +316,9 @@ fn statuses_with_absurd_numbers_are_refused_and_counted() {
                 status: Some(task_status::Status::Failed(failed)),
                 ..status_of(&task)
             };
-            told(&mut to, vec![failed]).await.unwrap();
+            report_statuses(&mut to, vec![failed]).await.unwrap();
         });
-        let error = asked.join().unwrap().unwrap_err().to_string();
+        let error = query.join().unwrap().unwrap_err().to_string();
         assert!(error.contains("the end of the test"), "{error}");
     });
     runtime.shutdown_timeout(Duration::from_millis(200));

@@ -32,8 +32,8 @@ fn openssl(folder: &Path, line: &str) {
         .current_dir(folder)
         .output_limited()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "openssl {line}: {said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "openssl {line}: {errors}");
 }
 
 /// Two authorities, each with a certificate of this machine.
@@ -114,7 +114,7 @@ fn certificates_and_token_are_required_at_every_service() {
     // Clients of the scheduler.
     let scheduler = cluster.scheduler().to_string();
     let work = Arc::new(WorkFolder::create_in(&folder.join("stranger")).unwrap());
-    for (trust, said) in [
+    for (trust, expected) in [
         (trust(Some(&ours), None), "the token is missing"),
         (
             trust(Some(&ours), Some("a-token-of-somebody-else")),
@@ -132,7 +132,7 @@ fn certificates_and_token_are_required_at_every_service() {
     ] {
         let asks = Asks::by(Client::trusted(scheduler.clone(), 3, trust.clone()).unwrap());
         let refused = asks.ask(sql).unwrap_err().to_string();
-        assert!(refused.contains(said), "{said}: {refused}");
+        assert!(refused.contains(expected), "{expected}: {refused}");
         assert!(refused.contains(&scheduler), "{refused}");
         assert!(
             !refused.contains('\n') && !refused.contains(TOKEN),
@@ -145,7 +145,10 @@ fn certificates_and_token_are_required_at_every_service() {
         let refused = runtime
             .block_on(run_executor(&options, std::future::pending()))
             .unwrap_err();
-        assert!(refused.to_string().contains(said), "{said}: {refused}");
+        assert!(
+            refused.to_string().contains(expected),
+            "{expected}: {refused}"
+        );
     }
 
     // Other programs are rejected at every service.
@@ -160,12 +163,12 @@ fn certificates_and_token_are_required_at_every_service() {
             (trust(None, None), false),
         ] {
             // An unauthenticated peer gets no gRPC response: the codes are those of a failed connection.
-            let is_refused = |status: &tonic::Status, door: &str| {
+            let is_refused = |status: &tonic::Status, endpoint: &str| {
                 let has_failed = matches!(
                     status.code(),
                     Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled
                 );
-                assert_eq!(has_failed, !is_known, "{door}: {status:?}");
+                assert_eq!(has_failed, !is_known, "{endpoint}: {status:?}");
             };
             let to = channel(&scheduler, &trust, None);
             match SchedulerGrpcClient::new(to)
@@ -204,7 +207,7 @@ fn a_server_with_certificates_alone_is_asked_nothing() {
     let ours = files(&folder, "ours", "ours");
     let whole = trust(Some(&ours), Some(TOKEN));
     let client = trust(Some(&ours), whole.client_token().as_deref());
-    for (server, said) in [
+    for (server, expected) in [
         (trust(Some(&ours), None), "the peer has no token"),
         (
             trust(Some(&ours), Some("a-token-of-somebody-else")),
@@ -216,7 +219,7 @@ fn a_server_with_certificates_alone_is_asked_nothing() {
         for trust in [&whole, &client] {
             let asks = Asks::by(Client::trusted(scheduler.clone(), 2, trust.clone()).unwrap());
             let refused = asks.ask(SQL).unwrap_err().to_string();
-            assert!(refused.contains(said), "{said}: {refused}");
+            assert!(refused.contains(expected), "{expected}: {refused}");
             assert!(!refused.contains('\n'), "{refused}");
         }
         let work = Arc::new(WorkFolder::create_in(&folder).unwrap());
@@ -226,7 +229,10 @@ fn a_server_with_certificates_alone_is_asked_nothing() {
             .unwrap()
             .block_on(run_executor(&options, std::future::pending()))
             .unwrap_err();
-        assert!(refused.to_string().contains(said), "{said}: {refused}");
+        assert!(
+            refused.to_string().contains(expected),
+            "{expected}: {refused}"
+        );
         // Those of its own are answered.
         let own = Asks::by(cluster.client(2).unwrap());
         assert!(!own.ask(SQL).unwrap().rows.is_empty());
@@ -256,11 +262,11 @@ fn public_addresses_require_authentication() {
     wrong.key = folder.join("theirs.key");
     let refused = Trust::new(Some(&wrong), None).unwrap_err().to_string();
     assert!(refused.contains("theirs.key"), "{refused}");
-    for (path, said) in [("none.pem", "none.pem"), ("names", "has no certificate")] {
+    for (path, expected) in [("none.pem", "none.pem"), ("names", "has no certificate")] {
         let mut wrong = ours.clone();
         wrong.certificate = folder.join(path);
         let refused = Trust::new(Some(&wrong), None).unwrap_err().to_string();
-        assert!(refused.contains(said), "{refused}");
+        assert!(refused.contains(expected), "{refused}");
     }
 }
 
@@ -308,7 +314,7 @@ fn a_token_is_required_at_every_service() {
     );
     let executors = there.client.as_ref().unwrap().executors();
     let scheduler = cluster.scheduler().to_string();
-    for (trust, said) in [
+    for (trust, expected) in [
         (Trust::default(), "the token is missing"),
         (
             trust(None, Some("a-token-of-somebody-else")),
@@ -317,7 +323,7 @@ fn a_token_is_required_at_every_service() {
     ] {
         let asks = Asks::by(Client::trusted(scheduler.clone(), 3, trust.clone()).unwrap());
         let refused = asks.ask(SQL).unwrap_err().to_string();
-        assert!(refused.contains(said), "{said}: {refused}");
+        assert!(refused.contains(expected), "{expected}: {refused}");
         assert!(!refused.contains(TOKEN), "{refused}");
         let work = Arc::new(WorkFolder::create_in(&folder.join("stranger")).unwrap());
         let mut options = ExecutorOptions::new(scheduler.clone(), work);
@@ -326,19 +332,22 @@ fn a_token_is_required_at_every_service() {
         let refused = runtime
             .block_on(run_executor(&options, std::future::pending()))
             .unwrap_err();
-        assert!(refused.to_string().contains(said), "{said}: {refused}");
+        assert!(
+            refused.to_string().contains(expected),
+            "{expected}: {refused}"
+        );
         runtime.block_on(async {
             for executor in &executors {
                 let to = channel(executor, &trust, None);
                 let taken = ExecutorGrpcClient::new(to.clone())
                     .cancel_tasks(CancelTasksParams::default())
                     .await;
-                assert!(taken.is_err(), "{said}");
+                assert!(taken.is_err(), "{expected}");
                 let got = FlightServiceClient::new(to)
                     .do_get(Ticket::new("nothing"))
                     .await
                     .unwrap_err();
-                assert_ne!(got.code(), Code::InvalidArgument, "{said}: {got:?}");
+                assert_ne!(got.code(), Code::InvalidArgument, "{expected}: {got:?}");
             }
         });
     }
@@ -479,15 +488,15 @@ fn an_impostor_at_the_port_of_a_scheduler_sees_no_token() {
         scheduling.shutdown_timeout(Duration::from_millis(200));
 
         // The connections of the client, and of the executor, which goes on connecting.
-        let heard = heard_at(port, 3, || {
+        let received = heard_at(port, 3, || {
             let client = Client::trusted(format!("127.0.0.1:{port}"), 2, trusted.clone()).unwrap();
             assert!(Asks::by(client).ask(SQL).is_err());
         });
         runtime.shutdown_timeout(Duration::from_millis(200));
-        assert!(heard.len() > 2, "{name}: {} connections", heard.len());
+        assert!(received.len() > 2, "{name}: {} connections", received.len());
         let client = trusted.client_token().unwrap();
         let secrets = [TOKEN, &client, client.rsplit('-').next().unwrap()];
-        for bytes in &heard {
+        for bytes in &received {
             assert!(!bytes.is_empty());
             for secret in secrets {
                 let secret = secret.as_bytes();
@@ -511,13 +520,13 @@ fn a_cluster_of_one_process_is_private() {
         Asks::here().ask(SQL).unwrap().rows
     );
     let scheduler = cluster.scheduler().to_string();
-    for (trust, said) in [
+    for (trust, expected) in [
         (Trust::default(), "the token is missing"),
         (Trust::among_clones().unwrap(), "the token is wrong"),
     ] {
         let asks = Asks::by(Client::trusted(scheduler.clone(), 2, trust).unwrap());
         let refused = asks.ask(SQL).unwrap_err().to_string();
-        assert!(refused.contains(said), "{refused}");
+        assert!(refused.contains(expected), "{refused}");
     }
 }
 
@@ -530,14 +539,14 @@ fn health_checks_need_no_token() {
     let trusted = trust(None, Some(TOKEN));
     let cluster = LocalCluster::start_trusted(&folder, 1, None, &trusted).unwrap();
     Asks::by(cluster.client(2).unwrap()).ask(SQL).unwrap();
-    for (page, said) in [("healthz", "\r\n\r\nok"), ("readyz", "\r\n\r\nready")] {
+    for (page, expected) in [("healthz", "\r\n\r\nok"), ("readyz", "\r\n\r\nready")] {
         let mut stream = std::net::TcpStream::connect(cluster.scheduler()).unwrap();
-        let asked = format!("GET /{page} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        stream.write_all(asked.as_bytes()).unwrap();
+        let request = format!("GET /{page} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
         let mut answered = String::new();
         stream.read_to_string(&mut answered).unwrap();
         assert!(answered.starts_with("HTTP/1.1 200"), "{answered}");
-        assert!(answered.ends_with(said), "{answered}");
+        assert!(answered.ends_with(expected), "{answered}");
     }
 }
 
@@ -550,15 +559,15 @@ fn heard_at(port: u16, connections: usize, done: impl FnOnce()) -> Vec<Vec<u8>> 
     let end = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let ended = Arc::clone(&end);
     let listening = std::thread::spawn(move || {
-        let mut heard = Vec::new();
-        let is_over = |heard: &Vec<Vec<u8>>| {
-            ended.load(std::sync::atomic::Ordering::Relaxed) && heard.len() >= connections
+        let mut received = Vec::new();
+        let is_over = |received: &Vec<Vec<u8>>| {
+            ended.load(std::sync::atomic::Ordering::Relaxed) && received.len() >= connections
         };
-        while !is_over(&heard) {
+        while !is_over(&received) {
             let mut accepted = None;
             until("a connection", || {
                 accepted = listener.accept().ok();
-                accepted.is_some() || is_over(&heard)
+                accepted.is_some() || is_over(&received)
             });
             let Some((mut stream, _)) = accepted else {
                 continue;
@@ -573,9 +582,9 @@ fn heard_at(port: u16, connections: usize, done: impl FnOnce()) -> Vec<Vec<u8>> 
             while let Ok(count @ 1..) = stream.read(&mut part) {
                 bytes.extend_from_slice(&part[..count]);
             }
-            heard.push(bytes);
+            received.push(bytes);
         }
-        heard
+        received
     });
     done();
     end.store(true, std::sync::atomic::Ordering::Relaxed);

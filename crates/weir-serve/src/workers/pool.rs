@@ -244,7 +244,7 @@ impl Pool {
                 return starting;
             }
             self.turns.end_longest_waiting();
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         // Some of the running statements are ended for it, when the sum exceeds the limit. The semaphore is never closed.
         let beyond = Arc::clone(&self.beyond).acquire_owned().await.ok();
@@ -400,7 +400,7 @@ fn look_at_memory(pool: &Weak<Pool>, limit: u64) {
         drop(pool);
         std::thread::sleep(match all > limit / 2 {
             true => LOOK_AGAIN,
-            false => LOOK_EVERY,
+            false => POLL_INTERVAL,
         });
     }
 }
@@ -780,7 +780,7 @@ const BEYOND_MAX: usize = 2;
 /// The number of checks for memory before another process starts.
 const ROOM_LOOKS: u32 = 50;
 /// The interval in which the memory of running processes is checked.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The same where they hold more than half of what they may.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// The interval in which the thread checks whether the server still exists while nothing runs.

@@ -159,7 +159,7 @@ impl Peer {
 
 /// A connection that is closed when no request arrives within a timeout, or no authenticated request within a longer one. Once it is
 /// authenticated, HTTP/2 keepalive takes over.
-pub(crate) struct Heard<S> {
+pub(crate) struct GuardedStream<S> {
     stream: S,
     peer: Peer,
     closed: oneshot::Receiver<()>,
@@ -175,7 +175,7 @@ struct Waits {
     is_behind_handshake: bool,
     /// A request was refused, which has shortened the deadline.
     is_refused: bool,
-    heard: usize,
+    received: usize,
     patience: Patience,
 }
 
@@ -188,7 +188,7 @@ struct Patience {
     admission: Duration,
 }
 
-impl<S> Heard<S> {
+impl<S> GuardedStream<S> {
     fn new(patience: Patience, stream: S, connections: &Connections) -> Self {
         let (known, closed) = connections.enter();
         let peer = Peer {
@@ -200,7 +200,7 @@ impl<S> Heard<S> {
             until,
             is_behind_handshake: false,
             is_refused: false,
-            heard: 0,
+            received: 0,
             patience,
         });
         Self {
@@ -253,16 +253,16 @@ impl<S> Heard<S> {
             self.waits = None;
             return;
         }
-        let is_silent = waits.heard < QUESTION_MIN;
-        waits.heard = waits.heard.saturating_add(bytes);
-        if is_silent && waits.heard >= QUESTION_MIN {
+        let is_silent = waits.received < QUESTION_MIN;
+        waits.received = waits.received.saturating_add(bytes);
+        if is_silent && waits.received >= QUESTION_MIN {
             // The peer has begun a handshake or a request.
             waits.until = Box::pin(sleep(waits.patience.admission));
         }
     }
 }
 
-impl Heard<TcpStream> {
+impl GuardedStream<TcpStream> {
     /// Whether the first octet is the record type of a TLS handshake (RFC 8446, 5.1).
     async fn is_tls(&mut self) -> io::Result<bool> {
         let mut first = [0];
@@ -281,13 +281,13 @@ impl Heard<TcpStream> {
     }
 }
 
-impl<S> Drop for Heard<S> {
+impl<S> Drop for GuardedStream<S> {
     fn drop(&mut self) {
         self.peer.connections.leave(&self.peer.known);
     }
 }
 
-impl<S> Connected for Heard<S> {
+impl<S> Connected for GuardedStream<S> {
     type ConnectInfo = Peer;
 
     fn connect_info(&self) -> Peer {
@@ -295,7 +295,7 @@ impl<S> Connected for Heard<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for GuardedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -312,7 +312,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -349,7 +349,7 @@ pub(crate) async fn accept(
     connections: Connections,
     answers: Answers,
     trust: Trust,
-    known: mpsc::Sender<Wire<Heard<TcpStream>>>,
+    known: mpsc::Sender<Wire<GuardedStream<TcpStream>>>,
 ) {
     let mut looked_at = JoinSet::new();
     loop {
@@ -365,10 +365,10 @@ pub(crate) async fn accept(
         };
         // A connection without this option is only slower.
         let _ = stream.set_nodelay(true);
-        let heard = Heard::new(PATIENCE, stream, &connections);
+        let guarded = GuardedStream::new(PATIENCE, stream, &connections);
         let (known, trust) = (known.clone(), trust.clone());
         looked_at.spawn(async move {
-            let wire = behind_handshake(heard, trust.tls(), sleep(PATIENCE.silence));
+            let wire = behind_handshake(guarded, trust.tls(), sleep(PATIENCE.silence));
             if let Ok(wire) = wire.await {
                 // The server may have ended.
                 let _ = known.send(wire).await;
@@ -379,19 +379,19 @@ pub(crate) async fn accept(
 
 /// A connection whose handshake and proof have shown the role of the peer before `deadline` is ready, or a plain one.
 async fn behind_handshake(
-    mut heard: Heard<TcpStream>,
+    mut guarded: GuardedStream<TcpStream>,
     tls: Option<&Tls>,
     deadline: impl Future<Output = ()>,
-) -> io::Result<Wire<Heard<TcpStream>>> {
+) -> io::Result<Wire<GuardedStream<TcpStream>>> {
     let Some(tls) = tls else {
-        return Ok(Wire::Plain(heard));
+        return Ok(Wire::Plain(guarded));
     };
     let handshake = async {
         // Plain connections get an error that the token is missing, and the health checks.
-        if tls.is_of_token() && !heard.is_tls().await? {
-            return Ok(Wire::Plain(heard));
+        if tls.is_of_token() && !guarded.is_tls().await? {
+            return Ok(Wire::Plain(guarded));
         }
-        let (mut stream, role) = tls.accept(heard).await?;
+        let (mut stream, role) = tls.accept(guarded).await?;
         stream.get_mut().0.admit(role);
         Ok(Wire::Tls(Box::new(stream)))
     };
@@ -442,7 +442,7 @@ mod tests {
     fn connections_without_a_request_time_out() {
         run(async {
             let connections = Connections::default();
-            for (said, waited) in [
+            for (octets, waited) in [
                 (0, SHORT.silence),
                 (1, SHORT.silence),
                 (QUESTION_MIN - 1, SHORT.silence),
@@ -451,20 +451,20 @@ mod tests {
             ] {
                 let begun = std::time::Instant::now();
                 let (mut other, stream) = tokio::io::duplex(100);
-                let mut heard = Heard::new(SHORT, stream, &connections);
-                other.write_all(&vec![b'x'; said]).await.unwrap();
-                heard.read_exact(&mut vec![0; said]).await.unwrap();
-                let ended = heard.read_u8().await.unwrap_err();
-                assert_eq!(ended.kind(), io::ErrorKind::TimedOut, "{said}");
-                assert!(begun.elapsed() >= waited, "{said}");
+                let mut guarded = GuardedStream::new(SHORT, stream, &connections);
+                other.write_all(&vec![b'x'; octets]).await.unwrap();
+                guarded.read_exact(&mut vec![0; octets]).await.unwrap();
+                let ended = guarded.read_u8().await.unwrap_err();
+                assert_eq!(ended.kind(), io::ErrorKind::TimedOut, "{octets}");
+                assert!(begun.elapsed() >= waited, "{octets}");
             }
             assert!(connections.open().pending.is_empty());
             let (mut other, stream) = tokio::io::duplex(100);
-            let mut heard = Heard::new(SHORT, stream, &connections);
-            heard.connect_info().admit(Role::Member);
+            let mut guarded = GuardedStream::new(SHORT, stream, &connections);
+            guarded.connect_info().admit(Role::Member);
             other.write_all(b"x").await.unwrap();
-            assert_eq!(heard.read_u8().await.unwrap(), b'x');
-            assert!(heard.waits.is_none());
+            assert_eq!(guarded.read_u8().await.unwrap(), b'x');
+            assert!(guarded.waits.is_none());
         });
     }
 
@@ -478,19 +478,19 @@ mod tests {
             };
             let connections = Connections::default();
             let (mut other, stream) = tokio::io::duplex(100);
-            let mut heard = Heard::new(patience, stream, &connections);
+            let mut guarded = GuardedStream::new(patience, stream, &connections);
             other.write_all(&[b'x'; QUESTION_MIN]).await.unwrap();
-            heard.read_exact(&mut [0; QUESTION_MIN]).await.unwrap();
-            heard.connect_info().refuse();
-            let ended = heard.read_u8().await.unwrap_err();
+            guarded.read_exact(&mut [0; QUESTION_MIN]).await.unwrap();
+            guarded.connect_info().refuse();
+            let ended = guarded.read_u8().await.unwrap_err();
             assert_eq!(ended.kind(), io::ErrorKind::TimedOut);
             // One that is authenticated stays.
             let (mut other, stream) = tokio::io::duplex(100);
-            let mut heard = Heard::new(patience, stream, &connections);
-            heard.connect_info().admit(Role::Client);
-            heard.connect_info().refuse();
+            let mut guarded = GuardedStream::new(patience, stream, &connections);
+            guarded.connect_info().admit(Role::Client);
+            guarded.connect_info().refuse();
             other.write_all(b"x").await.unwrap();
-            assert_eq!(heard.read_u8().await.unwrap(), b'x');
+            assert_eq!(guarded.read_u8().await.unwrap(), b'x');
         });
     }
 
@@ -516,24 +516,24 @@ mod tests {
         run(async {
             let tls = with_proof("a-token-of-the-test");
             let connections = Connections::default();
-            for said in [0, 63] {
+            for octets in [0, 63] {
                 let (near, far) = connection().await;
-                let heard = Heard::new(PATIENCE, far, &connections);
+                let guarded = GuardedStream::new(PATIENCE, far, &connections);
                 let (stops, stopped) = oneshot::channel();
                 let peer = async {
                     let mut stream = tls.shake_hands(near).await.unwrap();
-                    stream.write_all(&vec![0; said]).await.unwrap();
+                    stream.write_all(&vec![0; octets]).await.unwrap();
                     stream.flush().await.unwrap();
                     stops.send(()).unwrap();
                     stream
                 };
                 // The time is over once the peer does not go on.
-                let server = behind_handshake(heard, Some(&tls), async {
+                let server = behind_handshake(guarded, Some(&tls), async {
                     stopped.await.unwrap();
                 });
                 let (mut stream, ended) = tokio::join!(peer, server);
                 let ended = ended.err().unwrap();
-                assert_eq!(ended.kind(), io::ErrorKind::TimedOut, "{said}");
+                assert_eq!(ended.kind(), io::ErrorKind::TimedOut, "{octets}");
                 assert!(connections.open().pending.is_empty());
                 assert!(stream.read_u8().await.is_err());
             }
@@ -553,11 +553,11 @@ mod tests {
             ] {
                 let connections = Connections::default();
                 let (near, far) = connection().await;
-                let heard = Heard::new(PATIENCE, far, &connections);
+                let guarded = GuardedStream::new(PATIENCE, far, &connections);
                 let client = with_proof(token);
                 let (connected, wire) = tokio::join!(
                     client.connect(SERVER_NAME, near),
-                    behind_handshake(heard, Some(&server), std::future::pending())
+                    behind_handshake(guarded, Some(&server), std::future::pending())
                 );
                 let (mut near, mut wire) = (connected.unwrap(), wire.unwrap());
                 assert_eq!(wire.connect_info().role(), Some(role));
@@ -593,7 +593,7 @@ mod tests {
             let connections = Connections::default();
             let connect = || {
                 let (other, stream) = tokio::io::duplex(100);
-                (other, Heard::new(PATIENCE, stream, &connections))
+                (other, GuardedStream::new(PATIENCE, stream, &connections))
             };
             let (mut of_admitted, mut admitted) = connect();
             admitted.connect_info().admit(Role::Member);
@@ -623,11 +623,11 @@ mod tests {
             let (connections, answers) = (Connections::default(), Answers::default());
             let connect = || {
                 let (other, stream) = tokio::io::duplex(100);
-                let heard = Heard::new(PATIENCE, stream, &connections);
-                let peer = heard.connect_info();
+                let guarded = GuardedStream::new(PATIENCE, stream, &connections);
+                let peer = guarded.connect_info();
                 peer.admit(Role::Client);
                 peer.count_request();
-                (other, heard, peer)
+                (other, guarded, peer)
             };
             let (_of_first, mut first, peer) = connect();
             let (_of_second, mut second, _) = connect();
@@ -636,7 +636,7 @@ mod tests {
             let _at_work = answers.enter(second.connect_info().connection()).await;
             // One that has just been accepted has had no time for its request.
             let (_of_new, stream) = tokio::io::duplex(100);
-            let _new = Heard::new(PATIENCE, stream, &connections);
+            let _new = GuardedStream::new(PATIENCE, stream, &connections);
             for _ in 0..2 {
                 connections.make_room(&answers);
             }

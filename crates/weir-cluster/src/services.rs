@@ -52,10 +52,10 @@ use weir_engine::Reports;
 use crate::answering::{Answers, bounded};
 use crate::check::{self, Checked, Refused, Sender, check_plan};
 use crate::client::MESSAGE_BYTES_MAX;
+use crate::connections::{Connections, accept};
 use crate::error::Error;
 use crate::plans::Plans;
 use crate::rows::RowService;
-use crate::silence::{Connections, accept};
 use crate::trust::{Trust, admitted};
 use crate::worker::{Worker, now_ms};
 
@@ -124,13 +124,13 @@ pub(crate) async fn schedule(
         );
     let plans = Arc::new(Plans::new(jobs));
     let ended = ended(scheduler.clone(), Arc::clone(&plans));
-    let door = SchedulerDoor {
+    let validated = ValidatedScheduler {
         scheduler,
         plans,
         jobs: Mutex::default(),
         refused: AtomicU64::new(0),
     };
-    let service = SchedulerGrpcServer::new(door)
+    let service = SchedulerGrpcServer::new(validated)
         .max_encoding_message_size(MESSAGE_BYTES_MAX)
         .max_decoding_message_size(MESSAGE_BYTES_MAX);
     tokio::select! {
@@ -143,7 +143,7 @@ pub(crate) async fn schedule(
 /// panicked. Meanwhile removes the plans of jobs that have ended.
 async fn ended(scheduler: BallistaScheduler, plans: Arc<Plans>) -> Error {
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         plans.remove_ended(now_ms(), false).await;
         // An empty status of the executor with the latest heartbeat is posted: the status of a lost executor is not.
         let known = scheduler.state.executor_manager.get_executors_state().await;
@@ -170,7 +170,7 @@ async fn ended(scheduler: BallistaScheduler, plans: Arc<Plans>) -> Error {
 }
 
 /// The service of a scheduler: it validates requests, adds the progress of jobs to their status, and sets the port of executors.
-struct SchedulerDoor {
+struct ValidatedScheduler {
     scheduler: BallistaScheduler,
     plans: Arc<Plans>,
     jobs: Mutex<Jobs>,
@@ -192,7 +192,7 @@ struct Read {
     executors: BTreeSet<String>,
 }
 
-impl SchedulerDoor {
+impl ValidatedScheduler {
     fn jobs(&self) -> MutexGuard<'_, Jobs> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -209,13 +209,13 @@ impl SchedulerDoor {
     async fn of_tasks(
         &self,
         executor: &str,
-        told: Vec<TaskStatus>,
+        task_statuses: Vec<TaskStatus>,
     ) -> Result<Vec<TaskStatus>, Refused> {
         check::executor_id(executor)?;
-        check::statuses(told.len())?;
+        check::statuses(task_statuses.len())?;
         let running = self.scheduler.state.task_manager.get_running_job_cache();
         let mut known: Vec<TaskStatus> = Vec::new();
-        for status in told {
+        for status in task_statuses {
             check::job_id(&status.job_id)?;
             check::finished(&status, executor)?;
             let Some(job) = running.get(&JobId::from(status.job_id.clone())) else {
@@ -271,7 +271,7 @@ impl SchedulerDoor {
         }
     }
 
-    fn tell(&self, job: &str, metadata: &mut MetadataMap) {
+    fn add_progress(&self, job: &str, metadata: &mut MetadataMap) {
         let jobs = self.jobs();
         let Some(read) = jobs.read.get(job) else {
             return;
@@ -315,11 +315,11 @@ pub(crate) fn reached(metadata: &mut Option<ExecutorRegistration>) -> Checked {
 }
 
 /// Validates a heartbeat.
-pub(crate) fn beaten(told: &mut HeartBeatParams) -> Checked {
-    check::beat(told)?;
-    reached(&mut told.metadata)?;
-    match &told.metadata {
-        Some(of) if of.id == told.executor_id => Ok(()),
+pub(crate) fn beaten(reported: &mut HeartBeatParams) -> Checked {
+    check::beat(reported)?;
+    reached(&mut reported.metadata)?;
+    match &reported.metadata {
+        Some(of) if of.id == reported.executor_id => Ok(()),
         _ => Err(Refused::malformed(
             "the executor ID is not that of the metadata",
         )),
@@ -364,7 +364,7 @@ fn runs_in(stage: &ExecutionStage, status: &TaskStatus, executor: &str) -> bool 
 }
 
 #[tonic::async_trait]
-impl SchedulerGrpc for SchedulerDoor {
+impl SchedulerGrpc for ValidatedScheduler {
     type ExecuteQueryPushStream = <BallistaScheduler as SchedulerGrpc>::ExecuteQueryPushStream;
 
     async fn poll_work(
@@ -396,17 +396,20 @@ impl SchedulerGrpc for SchedulerDoor {
         &self,
         mut request: Request<UpdateTaskStatusParams>,
     ) -> ServiceResponse<UpdateTaskStatusResult> {
-        let told = request.get_mut();
-        let count = told.task_status.len();
-        let known = self.of_tasks(&told.executor_id, std::mem::take(&mut told.task_status));
-        told.task_status = self.counting(known.await)?;
-        if told.task_status.is_empty() {
+        let reported = request.get_mut();
+        let count = reported.task_status.len();
+        let known = self.of_tasks(
+            &reported.executor_id,
+            std::mem::take(&mut reported.task_status),
+        );
+        reported.task_status = self.counting(known.await)?;
+        if reported.task_status.is_empty() {
             return Err(Status::not_found(format!(
                 "none of the {count} tasks runs on the executor that reports them"
             )));
         }
-        for task in &told.task_status {
-            self.take(task, &told.executor_id);
+        for task in &reported.task_status {
+            self.take(task, &reported.executor_id);
         }
         SchedulerGrpc::update_task_status(&self.scheduler, request).await
     }
@@ -443,14 +446,17 @@ impl SchedulerGrpc for SchedulerDoor {
         &self,
         request: Request<ExecuteQueryParams>,
     ) -> ServiceResponse<ExecuteQueryResult> {
-        let asked = request.get_ref();
-        check::session_id(&asked.session_id)?;
-        check::check_settings(&asked.settings)?;
-        match &asked.query {
+        let requested = request.get_ref();
+        check::session_id(&requested.session_id)?;
+        check::check_settings(&requested.settings)?;
+        match &requested.query {
             Some(Query::PhysicalPlan(plan)) => check_plan(plan, Sender::Client)?,
             _ => return Err(Refused::not_allowed("a query that is not a physical plan").into()),
         }
-        let plan = self.plans.reserve(asked.encoded_len(), now_ms()).await?;
+        let plan = self
+            .plans
+            .reserve(requested.encoded_len(), now_ms())
+            .await?;
         let queued = AssertUnwindSafe(SchedulerGrpc::execute_query(&self.scheduler, request));
         let queued = queued.catch_unwind().await;
         let queued = queued.unwrap_or_else(|_| Err(Refused::malformed(PANICKED).into()))?;
@@ -480,7 +486,7 @@ impl SchedulerGrpc for SchedulerDoor {
         if let Some(status) = &mut response.get_mut().status {
             end_lost(status, now_ms());
         }
-        self.tell(&job, response.metadata_mut());
+        self.add_progress(&job, response.metadata_mut());
         Ok(response)
     }
 
@@ -534,18 +540,18 @@ pub(crate) async fn execute(
     trust: Trust,
 ) -> Result<(), Error> {
     let rows = rows_of(worker.work_dir().to_owned());
-    let door = ExecutorGrpcServer::new(ExecutorDoor { worker })
+    let tasks = ExecutorGrpcServer::new(ValidatedExecutor { worker })
         .max_encoding_message_size(MESSAGE_BYTES_MAX)
         .max_decoding_message_size(MESSAGE_BYTES_MAX);
-    let routes = Routes::new(door).add_service(rows);
+    let routes = Routes::new(tasks).add_service(rows);
     serve(listener, routes, Router::new(), &trust).await
 }
 
-struct ExecutorDoor {
+struct ValidatedExecutor {
     worker: Arc<Worker>,
 }
 
-impl ExecutorDoor {
+impl ValidatedExecutor {
     fn take(&self, mut tasks: MultiTaskDefinition) -> Checked {
         check::job_id(&tasks.job_id)?;
         check::session_id(&tasks.session_id)?;
@@ -561,7 +567,7 @@ impl ExecutorDoor {
 }
 
 #[tonic::async_trait]
-impl ExecutorGrpc for ExecutorDoor {
+impl ExecutorGrpc for ValidatedExecutor {
     async fn launch_task(
         &self,
         request: Request<LaunchTaskParams>,
@@ -629,10 +635,10 @@ impl ExecutorGrpc for ExecutorDoor {
         &self,
         request: Request<RemoveJobDataParams>,
     ) -> ServiceResponse<RemoveJobDataResult> {
-        let asked = request.into_inner();
-        check::job_id(&asked.job_id)?;
-        let job = Path::new(self.worker.work_dir()).join(&asked.job_id);
-        let folders = match asked.remove_stage_ids.as_slice() {
+        let requested = request.into_inner();
+        check::job_id(&requested.job_id)?;
+        let job = Path::new(self.worker.work_dir()).join(&requested.job_id);
+        let folders = match requested.remove_stage_ids.as_slice() {
             [] => vec![job],
             stages => stages
                 .iter()
@@ -644,7 +650,7 @@ impl ExecutorGrpc for ExecutorDoor {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(Status::internal(format!(
                         "the rows of the job {}: {error}",
-                        asked.job_id
+                        requested.job_id
                     )));
                 }
                 _ => {}
@@ -672,7 +678,7 @@ const CORES_MAX: u64 = 4096;
 /// The time limit for planning a job.
 const PLANNED_WITHIN_MS: u64 = 60_000;
 /// The interval between checks of the event loop.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// The maximum number of concurrent requests of a connection. A stage fetches the rows of all its inputs at the same time.
 const STREAMS_MAX: u32 = 1024;
