@@ -28,7 +28,7 @@ use crate::retained::Retention;
 use crate::session_log::{Log, SessionStatement};
 use crate::shared::{Counted, Metrics, Running, Shared};
 use crate::turn::{Counted as CountedRows, GiveBack, Holder, Turn, Unsent};
-use crate::workers::{Heard, Order, Pool, Priority, Remote};
+use crate::workers::{Order, Pool, Priority, Remote, StatementReports};
 
 /// The statements of one connection.
 pub(crate) struct Session {
@@ -38,7 +38,7 @@ pub(crate) struct Session {
     pub(crate) retention: Arc<Retention>,
     /// The statements that have changed the session.
     log: Mutex<Log>,
-    heard: Arc<Heard>,
+    reports: Arc<StatementReports>,
     /// The connection of its client.
     connection: Option<Arc<ConnectionActivity>>,
 }
@@ -73,31 +73,31 @@ impl Session {
     }
 
     fn remote(shared: &Arc<Shared>, pool: &Arc<Pool>, writes_below: Option<PathBuf>) -> Self {
-        let heard = Arc::<Heard>::default();
+        let reports = Arc::<StatementReports>::default();
         let remote = Remote {
             pool: Arc::clone(pool),
             writes_below,
-            heard: Arc::clone(&heard),
+            reports: Arc::clone(&reports),
         };
-        Self::with(shared, Runs::InProcesses(remote), heard)
+        Self::with(shared, Runs::InProcesses(remote), reports)
     }
 
     /// That of an engine that was made for it.
     pub(crate) fn of(shared: &Arc<Shared>, engine: Arc<Engine>) -> Self {
-        let heard = Heard {
+        let reports = StatementReports {
             report: Arc::clone(engine.scan_report()),
-            ..Heard::default()
+            ..StatementReports::default()
         };
-        Self::with(shared, Runs::Here(engine), Arc::new(heard))
+        Self::with(shared, Runs::Here(engine), Arc::new(reports))
     }
 
-    fn with(shared: &Arc<Shared>, runs: Runs, heard: Arc<Heard>) -> Self {
+    fn with(shared: &Arc<Shared>, runs: Runs, reports: Arc<StatementReports>) -> Self {
         Self {
             shared: Arc::clone(shared),
             runs,
             retention: Retention::of_one(&shared.retention),
             log: Mutex::default(),
-            heard,
+            reports,
             connection: None,
         }
     }
@@ -119,7 +119,7 @@ impl Session {
 
     /// The report of what its statements have read and found damaged.
     pub(crate) fn report(&self) -> &Arc<ScanReport> {
-        &self.heard.report
+        &self.reports.report
     }
 
     /// The entry of a statement in the session log, whose memory is counted from now on; `None` for one that changes nothing.
@@ -411,7 +411,7 @@ impl Session {
             before,
             begun,
             state: SessionState::Runs,
-            heard: Arc::clone(&self.heard),
+            reports: Arc::clone(&self.reports),
             shared: Arc::clone(shared),
             running,
             ended,
@@ -687,7 +687,7 @@ pub(crate) struct Answer {
     pub(crate) before: Totals,
     begun: Instant,
     state: SessionState,
-    heard: Arc<Heard>,
+    reports: Arc<StatementReports>,
     shared: Arc<Shared>,
     running: Arc<Running>,
     ended: Arc<OnceLock<Failure>>,
@@ -757,17 +757,17 @@ impl Answer {
 
     /// The notices beside the rows.
     pub(crate) fn report(&self) -> Report {
-        let scan_report = &self.heard.report;
+        let scan_report = &self.reports.report;
         let now = scan_report.counters().totals();
         let mut damage = scan_report.take_errors();
         damage.sort_by(|one, other| one.path.cmp(&other.path));
         let mut damage: Vec<String> = damage.iter().map(ToString::to_string).collect();
-        let mut heard = self
-            .heard
+        let mut of_processes = self
+            .reports
             .damage
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        damage.append(&mut heard);
+        damage.append(&mut of_processes);
         let mut notes = scan_report.take_notes();
         let stopped = now.stopped.saturating_sub(self.before.stopped);
         let unknown = now.unknown_link.saturating_sub(self.before.unknown_link);
@@ -796,7 +796,7 @@ impl Answer {
 impl Drop for Answer {
     fn drop(&mut self) {
         let metrics = &self.shared.metrics;
-        let now = self.heard.report.counters().totals();
+        let now = self.reports.report.counters().totals();
         Metrics::add(
             &metrics.records,
             now.records.saturating_sub(self.before.records),

@@ -160,8 +160,8 @@ impl FlightConnection {
     }
 
     /// Starts what a ticket asks for.
-    async fn ask(&self, asked: StatementTicket) -> Result<FlightStream, Failure> {
-        let (text, rows) = match asked.what {
+    async fn statement_rows(&self, ticket: StatementTicket) -> Result<FlightStream, Failure> {
+        let (text, rows) = match ticket.what {
             What::Text(text) => (text, vec![Vec::new()]),
             What::Prepared(handle) => {
                 let prepared = self.shelf.get(&handle)?;
@@ -169,7 +169,7 @@ impl FlightConnection {
             }
             What::Done => return Ok(flow::nothing()),
         };
-        let flow = self.begin(&text, rows, Some(asked.name)).await?;
+        let flow = self.begin(&text, rows, Some(ticket.name)).await?;
         Ok(flow.map_or_else(flow::nothing, Flow::stream))
     }
 
@@ -238,7 +238,7 @@ impl FlightConnection {
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
         let outlook = self.outlook(text, values).await.map_err(sent)?;
-        let asked = match outlook.is_effect {
+        let ticket = match outlook.is_effect {
             true => {
                 let rows = vec![values.clone()];
                 self.update(text, rows).await.map_err(sent)?;
@@ -246,9 +246,9 @@ impl FlightConnection {
             }
             false => StatementTicket::new(what),
         };
-        let asked = asked.map_err(sent)?;
+        let ticket = ticket.map_err(sent)?;
         let ticket = TicketStatementQuery {
-            statement_handle: asked.bytes().into(),
+            statement_handle: ticket.bytes().into(),
         };
         info(&ticket, &outlook.schema, request)
     }
@@ -272,8 +272,8 @@ impl FlightConnection {
             let Some(query) = query else {
                 continue;
             };
-            let asked = StatementTicket::read(&query.statement_handle)?;
-            let running = self.shared.running().get(&asked.name).cloned();
+            let ticket = StatementTicket::read(&query.statement_handle)?;
+            let running = self.shared.running().get(&ticket.name).cloned();
             if let Some(running) = running {
                 running.end.notify_one();
                 is_found = true;
@@ -387,12 +387,13 @@ impl FlightSqlService for FlightConnection {
         _request: Request<Streaming<HandshakeRequest>>,
     ) -> Result<Response<<Self as FlightService>::HandshakeStream>, Status> {
         // The password of a client that has come this far was right.
-        let said = HandshakeResponse {
+        let handshake = HandshakeResponse {
             protocol_version: 0,
             payload: self.bearer.clone().into(),
         };
-        let said: <Self as FlightService>::HandshakeStream = Box::pin(stream::iter([Ok(said)]));
-        let mut response = Response::new(said);
+        let handshakes: <Self as FlightService>::HandshakeStream =
+            Box::pin(stream::iter([Ok(handshake)]));
+        let mut response = Response::new(handshakes);
         let bearer = format!("Bearer {}", self.bearer).parse();
         let bearer =
             bearer.map_err(|_| Status::internal("the token is not a valid value of a header"))?;
@@ -422,8 +423,8 @@ impl FlightSqlService for FlightConnection {
     }
 
     async fn do_get_statement(&self, ticket: TicketStatementQuery, _: Request<Ticket>) -> Got {
-        let asked = StatementTicket::read(&ticket.statement_handle).map_err(sent)?;
-        let stream = self.ask(asked).await.map_err(sent)?;
+        let ticket = StatementTicket::read(&ticket.statement_handle).map_err(sent)?;
+        let stream = self.statement_rows(ticket).await.map_err(sent)?;
         Ok(Response::new(stream))
     }
 
@@ -433,8 +434,8 @@ impl FlightSqlService for FlightConnection {
         _: Request<Ticket>,
     ) -> Got {
         let handle = String::from_utf8_lossy(&query.prepared_statement_handle).into_owned();
-        let asked = StatementTicket::new(What::Prepared(handle)).map_err(sent)?;
-        let stream = self.ask(asked).await.map_err(sent)?;
+        let ticket = StatementTicket::new(What::Prepared(handle)).map_err(sent)?;
+        let stream = self.statement_rows(ticket).await.map_err(sent)?;
         Ok(Response::new(stream))
     }
 
@@ -531,9 +532,9 @@ impl FlightSqlService for FlightConnection {
             let message = format!("this server does not support {:?}", action.r#type);
             return Err(Status::unimplemented(message));
         }
-        let asked = CancelFlightInfoRequest::decode(action.body);
-        let asked = asked.map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let is_found = self.cancel(asked.info).map_err(sent)?;
+        let request = CancelFlightInfoRequest::decode(action.body);
+        let request = request.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let is_found = self.cancel(request.info).map_err(sent)?;
         let result = CancelFlightInfoResult::new(cancelled(is_found));
         let result = arrow_flight::Result::new(result.encode_to_vec());
         Ok(Response::new(Box::pin(stream::iter([Ok(result)]))))

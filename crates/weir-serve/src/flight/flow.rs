@@ -111,12 +111,12 @@ impl Flow {
                 Err(failure) => Err(FlightError::Tonic(Box::new(refused(&failure)))),
             }
         });
-        let told = stream::once(async move {
+        let status = stream::once(async move {
             let notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
             closing(&notes)
         });
-        let told = told.filter_map(async |told| told.map(Err));
-        Box::pin(messages(schema, batches).chain(told))
+        let status = status.filter_map(async |status| status.map(Err));
+        Box::pin(messages(schema, batches).chain(status))
     }
 }
 
@@ -262,10 +262,10 @@ mod tests {
         let many: Vec<_> = (0..20).map(|n| (DAMAGE, format!("é {n}%\n"))).collect();
         let status = closing(&many).unwrap();
         assert_eq!(status.code(), Code::Ok);
-        let told = status.metadata();
-        let first = told.get(DAMAGE).unwrap().to_str().unwrap();
+        let metadata = status.metadata();
+        let first = metadata.get(DAMAGE).unwrap().to_str().unwrap();
         assert_eq!(first, "%C3%A9 0%25%0A");
-        assert_eq!(told.get_all(DAMAGE).iter().count(), NOTES_MAX);
-        assert_eq!(told.get(NOTE).unwrap(), "and 10 more of this kind");
+        assert_eq!(metadata.get_all(DAMAGE).iter().count(), NOTES_MAX);
+        assert_eq!(metadata.get(NOTE).unwrap(), "and 10 more of this kind");
     }
 }

@@ -38,7 +38,7 @@ use tonic::body::Body;
 
 use crate::columns::Columns;
 use crate::error::Failure;
-use crate::gone::{has_gone, twins};
+use crate::hangup::{closed_by_client, duplicated};
 use crate::listener::{Pending, STARTUP_MAX};
 use crate::retained::Retention;
 use crate::secret;
@@ -128,13 +128,13 @@ impl FlightProtocol {
             token.is_some_and(|token| secret::is_same(given, token))
                 || (password.is_some() && secret::is_same(given, &self.bearer))
         } else if scheme.eq_ignore_ascii_case("basic") {
-            let said = BASE64.decode(given).ok();
-            let said = said.and_then(|said| String::from_utf8(said).ok());
+            let credentials = BASE64.decode(given).ok();
+            let credentials = credentials.and_then(|octets| String::from_utf8(octets).ok());
             // Whatever the user is called.
-            let said = said.as_deref().and_then(|said| said.split_once(':'));
+            let credentials = credentials.as_deref().and_then(|text| text.split_once(':'));
             password
-                .zip(said)
-                .is_some_and(|(password, (_, said))| secret::is_same(said, password))
+                .zip(credentials)
+                .is_some_and(|(password, (_, given))| secret::is_same(given, password))
         } else {
             return Err(Status::unauthenticated(match password {
                 Some(_) => "a password is required: a handshake with a user and the password",
@@ -155,7 +155,7 @@ impl crate::listener::Protocol for FlightProtocol {
 
     async fn serve_connection(self: Arc<Self>, socket: TcpStream, pending: Pending) {
         let _ = socket.set_nodelay(true);
-        let Some((socket, watched)) = twins(socket) else {
+        let Some((socket, watched)) = duplicated(socket) else {
             return;
         };
         let served = async {
@@ -171,7 +171,7 @@ impl crate::listener::Protocol for FlightProtocol {
         };
         tokio::select! {
             () = served => {}
-            () = has_gone(&watched) => {}
+            () = closed_by_client(&watched) => {}
         }
     }
 

@@ -80,9 +80,9 @@ mod tests {
             What::Prepared("abc".to_owned()),
             What::Done,
         ] {
-            let asked = StatementTicket::new(what).unwrap();
-            let bytes = asked.bytes();
-            assert_eq!(StatementTicket::read(&bytes).unwrap(), asked);
+            let ticket = StatementTicket::new(what).unwrap();
+            let bytes = ticket.bytes();
+            assert_eq!(StatementTicket::read(&bytes).unwrap(), ticket);
             for cut in 0..=NAME_LEN {
                 assert!(StatementTicket::read(&bytes[..cut]).is_err(), "{cut}");
             }

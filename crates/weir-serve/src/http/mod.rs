@@ -28,7 +28,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 use crate::error::{Failure, FailureKind};
-use crate::gone::{has_gone, twins};
+use crate::hangup::{closed_by_client, duplicated};
 use crate::listener::{Pending, STARTUP_MAX};
 use crate::secret;
 use crate::shared::Shared;
@@ -115,12 +115,12 @@ impl crate::listener::Protocol for HttpProtocol {
     async fn serve_connection(self: Arc<Self>, socket: TcpStream, pending: Pending) {
         let router = self.router.clone().layer(Extension(pending));
         // One that has sent more behind its request is not read from while that is answered.
-        let Some((socket, watched)) = twins(socket) else {
+        let Some((socket, watched)) = duplicated(socket) else {
             return;
         };
         tokio::select! {
             () = self.talk(socket, router) => {}
-            () = has_gone(&watched) => {}
+            () = closed_by_client(&watched) => {}
         }
     }
 

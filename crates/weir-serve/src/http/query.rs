@@ -132,14 +132,14 @@ pub(super) async fn ask(
     let body = &arrived.bytes;
     // Values of parameters take as much as words of a text.
     let load = shared.room_for(body).await?;
-    let asked = request(body, &headers, beside)?;
+    let query = request(body, &headers, beside)?;
     drop(arrived);
-    let written = written(asked.format.as_deref(), &headers)?;
-    let wanted = asked.timeout_ms.map(Duration::from_millis);
+    let written = written(query.format.as_deref(), &headers)?;
+    let wanted = query.timeout_ms.map(Duration::from_millis);
     let deadline = Deadline::new(&shared.options.limits, wanted);
     let session = Session::new(&shared)?.of_connection(pending.activity());
-    let limit = asked.limit;
-    let answer = deadline.within(begin(&session, asked)).await??;
+    let limit = query.limit;
+    let answer = deadline.within(begin(&session, query)).await??;
     drop((load, running_statement));
     match written {
         Written::Json => {
@@ -210,9 +210,9 @@ fn malformed(message: String) -> Refusal {
 }
 
 /// Does the statements before the last that has rows, and starts that one.
-async fn begin(session: &Session, asked: QueryRequest) -> Result<Answer, Failure> {
+async fn begin(session: &Session, query: QueryRequest) -> Result<Answer, Failure> {
     let mut values = Vec::new();
-    match asked.params {
+    match query.params {
         Params::Named(named) => {
             for (name, given) in named {
                 values.push((name, value(&given, 0)?));
@@ -224,9 +224,9 @@ async fn begin(session: &Session, asked: QueryRequest) -> Result<Answer, Failure
             }
         }
     }
-    let statements = session.parse(&asked.sql)?;
-    drop(asked.sql);
-    session.start_last(statements, &values, asked.id).await
+    let statements = session.parse(&query.sql)?;
+    drop(query.sql);
+    session.start_last(statements, &values, query.id).await
 }
 
 /// The first rows of an answer, with its notices, as one object of JSON on its way out.
@@ -319,7 +319,7 @@ impl JsonFlow {
         }
         let report = answer.report();
         self.answer = None;
-        let said = json!({
+        let summary = json!({
             "row_count": self.rows,
             "truncated": self.truncated,
             "stats": {
@@ -330,10 +330,10 @@ impl JsonFlow {
             "notes": report.notes,
             "damage": report.damage,
         });
-        let said = said.to_string();
+        let summary = summary.to_string();
         text.extend(b"],");
         // The text continues the object that has begun.
-        text.extend(said.trim_start_matches('{').as_bytes());
+        text.extend(summary.trim_start_matches('{').as_bytes());
         Ok(Some(text))
     }
 }

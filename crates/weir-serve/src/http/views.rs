@@ -135,8 +135,8 @@ pub(super) async fn ladder(
     let place = place(&shared, &shared.views).await?;
     let (path, id) = (quote_literal(&call.path), quote_literal(&call.call_id));
     let mut found = CallLadder::default();
-    let asked = CallLadder::messages_sql(&path, &id);
-    each_batch(&shared, &asked, |batch| {
+    let sql = CallLadder::messages_sql(&path, &id);
+    each_batch(&shared, &sql, |batch| {
         found.push_messages(batch).map_err(broken)?;
         Ok(!found.is_cut())
     })
@@ -145,8 +145,8 @@ pub(super) async fn ladder(
         let message = format!("no SIP message with Call-ID {}", call.call_id);
         return Err(Refusal::new(StatusCode::NOT_FOUND, "name", message));
     }
-    let asked = CallLadder::media_sql(&path, &id);
-    each_batch(&shared, &asked, |batch| {
+    let sql = CallLadder::media_sql(&path, &id);
+    each_batch(&shared, &sql, |batch| {
         found.push_media(batch).map_err(broken)?;
         Ok(true)
     })

@@ -33,8 +33,8 @@ use tokio_util::codec::{Framed, FramedParts};
 
 use crate::activity::CloseReason;
 use crate::error::{Failure, FailureKind};
-use crate::gone::{has_gone, twins};
 use crate::guard::{Guarded, Lengths};
+use crate::hangup::{closed_by_client, duplicated};
 use crate::listener::{Pending, STARTUP_MAX};
 use crate::retained::Retention;
 use crate::session::Session;
@@ -233,7 +233,7 @@ impl PgProtocol {
         });
         tokio::select! {
             done = processed => Some(done),
-            () = has_gone(watched) => None,
+            () = closed_by_client(watched) => None,
             () = over => Some(Err(error::error_response(
                 "FATAL",
                 &Failure::new(FailureKind::Ending, Failure::ENDING),
@@ -257,7 +257,7 @@ impl crate::listener::Protocol for PgProtocol {
 
     async fn serve_connection(self: Arc<Self>, socket: TcpStream, pending: Pending) {
         // Another handle of the same socket tells when the client has gone, while a statement runs.
-        let Some((socket, watched)) = twins(socket) else {
+        let Some((socket, watched)) = duplicated(socket) else {
             return;
         };
         let Some((mut socket, fits)) = self.opened(socket).await else {

@@ -117,13 +117,13 @@ pub(super) fn show<C: ClientInfo>(client: &C, name: &str) -> PgWireResult<Shown>
             name,
             Some(limit(client).map_or("0".to_owned(), |limit| format!("{}ms", limit.as_millis()))),
         ),
-        // Those that the catalog tells of itself are not what a client has said.
+        // A setting that the client has not stored has the value of the catalog.
         name => {
             let own = setting(name).map(str::to_owned);
-            let said = kept(name).filter(|_| SHOWN.iter().any(|(known, _)| *known == name));
+            let stored = kept(name).filter(|_| SHOWN.iter().any(|(known, _)| *known == name));
             let usual = SHOWN.iter().find(|(known, _)| *known == name);
             let usual = usual.map(|(_, value)| (*value).to_owned());
-            (name, said.or(own).or(usual))
+            (name, stored.or(own).or(usual))
         }
     };
     match value {

@@ -253,10 +253,10 @@ impl Link {
 
     /// Waits for its first line, and passes over what stands before.
     async fn greeted(&mut self) -> Result<(), Failure> {
-        let mut said = Vec::new();
-        while !said.ends_with(wire::GREETING.as_bytes()) {
+        let mut received = Vec::new();
+        while !received.ends_with(wire::GREETING.as_bytes()) {
             match self.output.read_u8().await {
-                Ok(octet) if said.len() < wire::PREFACE_BYTES_MAX => said.push(octet),
+                Ok(octet) if received.len() < wire::PREFACE_BYTES_MAX => received.push(octet),
                 Ok(_) => return Err(wire::broken("it is not a process of this server")),
                 Err(_) => return Err(self.ended().await),
             }

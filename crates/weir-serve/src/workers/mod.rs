@@ -19,5 +19,5 @@ mod worker;
 
 pub(crate) use link::Priority;
 pub(crate) use pieces::bytes_of;
-pub(crate) use pool::{Heard, Order, Pool, Remote};
+pub(crate) use pool::{Order, Pool, Remote, StatementReports};
 pub use worker::work;

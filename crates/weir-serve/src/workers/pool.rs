@@ -472,7 +472,7 @@ impl BusyProcess {
                 self.lose();
                 Err(failure)
             }
-            Ok(said) => Ok(said),
+            Ok(reply) => Ok(reply),
         }
     }
 
@@ -526,17 +526,17 @@ pub(crate) struct Remote {
     pub(crate) pool: Arc<Pool>,
     /// The one folder that its statements write into; `None` for what the server allows.
     pub(crate) writes_below: Option<PathBuf>,
-    pub(crate) heard: Arc<Heard>,
+    pub(crate) reports: Arc<StatementReports>,
 }
 
 /// The reports of processes about the statements of a session.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct StatementReports {
     pub(crate) report: Arc<ScanReport>,
     pub(crate) damage: Mutex<Vec<String>>,
 }
 
-impl Heard {
+impl StatementReports {
     fn progress(&self, before: &mut Progress, now: Progress) {
         let mut more = Totals::default();
         more.records = now.records.saturating_sub(before.records);
@@ -557,7 +557,7 @@ impl Heard {
 #[derive(Debug)]
 pub(crate) struct Order {
     pool: Arc<Pool>,
-    heard: Arc<Heard>,
+    reports: Arc<StatementReports>,
     session_id: u64,
     next_id: Option<u64>,
     /// The statements that bring a session to the state in which the work begins.
@@ -579,7 +579,7 @@ impl Remote {
             is_constant: log.is_of_settings() && is_constant(statement),
             priority: Arc::default(),
             pool: Arc::clone(&self.pool),
-            heard: Arc::clone(&self.heard),
+            reports: Arc::clone(&self.reports),
             session_id: log.id,
             next_id: None,
             recipes: log.recipes().cloned().collect(),
@@ -620,7 +620,7 @@ impl Remote {
 
 impl Order {
     /// Hands it to a process.
-    async fn give(self) -> Result<(BusyProcess, Arc<Heard>), Failure> {
+    async fn give(self) -> Result<(BusyProcess, Arc<StatementReports>), Failure> {
         let taken = (self.pool).take(self.session_id, &self.priority, self.is_constant);
         let mut held = taken.await?;
         if self.writes {
@@ -650,23 +650,23 @@ impl Order {
             held.lose();
             return Err(failure);
         }
-        Ok((held, self.heard))
+        Ok((held, self.reports))
     }
 
     /// The columns and rows of an answer.
     pub(crate) async fn begin(self) -> Result<Begun, Failure> {
-        let (mut held, heard) = self.give().await?;
+        let (mut held, reports) = self.give().await?;
         let mut before = Progress::default();
         let (schema, origins) = loop {
             match held.next().await? {
-                (Reply::Progress(now), ..) => heard.progress(&mut before, now),
+                (Reply::Progress(now), ..) => reports.progress(&mut before, now),
                 (Reply::Begun { origins }, octets, _) => break (schema_of(octets)?, origins),
                 _ => return Err(broken("rows without columns")),
             }
         };
         let rows = WorkerRows {
             held,
-            heard,
+            reports,
             before,
         };
         let batches = stream::unfold(Some(rows), |rows| async {
@@ -733,7 +733,7 @@ fn schema_of(octets: Vec<u8>) -> Result<SchemaRef, Failure> {
 /// The rows of a process, as they come.
 struct WorkerRows {
     held: BusyProcess,
-    heard: Arc<Heard>,
+    reports: Arc<StatementReports>,
     before: Progress,
 }
 
@@ -741,7 +741,7 @@ impl WorkerRows {
     async fn next(&mut self) -> Result<Option<(RecordBatch, Option<Counted>)>, Failure> {
         loop {
             match self.held.next().await? {
-                (Reply::Progress(now), ..) => self.heard.progress(&mut self.before, now),
+                (Reply::Progress(now), ..) => self.reports.progress(&mut self.before, now),
                 (Reply::Rows, octets, counted) => {
                     let mut octets = Buffer::from(octets);
                     let batch = StreamDecoder::new().decode(&mut octets);
@@ -751,8 +751,8 @@ impl WorkerRows {
                 }
                 (Reply::End { notes, damage }, ..) => {
                     self.held.is_done = true;
-                    self.heard.report.add_notes(notes);
-                    lock(&self.heard.damage).extend(damage);
+                    self.reports.report.add_notes(notes);
+                    lock(&self.reports.damage).extend(damage);
                     return Ok(None);
                 }
                 _ => return Err(broken("expected rows")),

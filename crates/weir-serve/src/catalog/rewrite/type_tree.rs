@@ -24,10 +24,10 @@ impl VisitorMut for TypeTree {
             && let Some(known) = &*KNOWN
         {
             // The OIDs are a parameter, or the value that has replaced it.
-            let mut asked = LookedUpTypes(None);
-            let _ = walk_mut(query, &mut asked);
+            let mut types = LookedUpTypes(None);
+            let _ = walk_mut(query, &mut types);
             *query = known.clone();
-            let _ = walk_mut(query, &mut asked);
+            let _ = walk_mut(query, &mut types);
         }
         ControlFlow::Continue(())
     }

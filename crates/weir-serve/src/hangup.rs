@@ -8,15 +8,15 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 /// Two handles of one socket.
-pub(crate) fn twins(socket: TcpStream) -> Option<(TcpStream, TcpStream)> {
+pub(crate) fn duplicated(socket: TcpStream) -> Option<(TcpStream, TcpStream)> {
     let socket = socket.into_std().ok()?;
-    let twin = socket.try_clone().ok()?;
+    let duplicate = socket.try_clone().ok()?;
     let socket = TcpStream::from_std(socket).ok()?;
-    Some((socket, TcpStream::from_std(twin).ok()?))
+    Some((socket, TcpStream::from_std(duplicate).ok()?))
 }
 
 /// Waits until the other side has closed the connection.
-pub(crate) async fn has_gone(socket: &TcpStream) {
+pub(crate) async fn closed_by_client(socket: &TcpStream) {
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
         let ready = socket.ready(Interest::READABLE).now_or_never();
