@@ -8,7 +8,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    tell_build();
+    print_build();
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
     if !is("PROFILE", "release") || !is("CARGO_CFG_TARGET_OS", "linux") {
         return;
@@ -67,7 +67,7 @@ impl Drop for Trial {
 
 /// Sets the text of `weir --version --verbose`. Only a release and a build with `WEIR_COMMIT` contain the commit: a development
 /// build would otherwise be rebuilt after each commit.
-fn tell_build() {
+fn print_build() {
     let variable = |name: &str| env::var(name).unwrap_or_default();
     println!("cargo:rerun-if-env-changed=WEIR_COMMIT");
     let mut commit = variable("WEIR_COMMIT");

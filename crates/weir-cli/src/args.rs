@@ -193,7 +193,7 @@ pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Cli, Ref
 pub(crate) fn outdated(line: &[OsString]) -> Vec<String> {
     let words: Vec<&str> = line.iter().filter_map(|word| word.to_str()).collect();
     let command = words.get(1).copied().unwrap_or_default();
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     for (number, word) in words.iter().enumerate() {
         let (flag, value) = match word.split_once('=') {
             Some((flag, value)) => (flag, Some(value)),
@@ -201,7 +201,7 @@ pub(crate) fn outdated(line: &[OsString]) -> Vec<String> {
         };
         for (of, old, new) in RENAMED {
             if *of == command && *old == flag {
-                told.push(format!("{old} is called {new} now"));
+                notes.push(format!("{old} is called {new} now"));
             }
         }
         for (of, with_unit, unit) in UNITS {
@@ -209,13 +209,13 @@ pub(crate) fn outdated(line: &[OsString]) -> Vec<String> {
                 && *with_unit == flag
                 && let Some(value) = value.filter(|value| value.parse::<u64>().is_ok())
             {
-                told.push(format!(
+                notes.push(format!(
                     "a number without a unit is taken as {value}{unit}: write {flag} {value}{unit}"
                 ));
             }
         }
     }
-    told
+    notes
 }
 
 /// Options that were called otherwise: the command, the old name and the new one.
@@ -574,10 +574,10 @@ mod tests {
         ] {
             match parse_line(line) {
                 Err(Refusal::Usage {
-                    message: said,
+                    message: shown,
                     hints,
                 }) => {
-                    assert_eq!(said, message, "{line}");
+                    assert_eq!(shown, message, "{line}");
                     assert_eq!(hints.first().map(String::as_str), Some(hint), "{line}");
                 }
                 other => panic!("{line}: {other:?}"),
@@ -606,9 +606,9 @@ mod tests {
         ] {
             assert!(!asks(line), "{line}");
         }
-        let mut told = Vec::new();
-        write_build(&mut told).unwrap();
-        let told = String::from_utf8(told).unwrap();
+        let mut build = Vec::new();
+        write_build(&mut build).unwrap();
+        let build = String::from_utf8(build).unwrap();
         for part in [
             "weir ",
             "\ncommit: ",
@@ -616,7 +616,7 @@ mod tests {
             "\ntarget: ",
             "\nprofile: ",
         ] {
-            assert!(told.contains(part), "{told}");
+            assert!(build.contains(part), "{build}");
         }
     }
 

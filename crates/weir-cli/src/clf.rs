@@ -71,7 +71,7 @@ fn wrote(outcome: io::Result<()>) -> Result<bool, Failure> {
     }
 }
 
-fn tell_losses(losses: &Losses, messages: Messages) {
+fn report_losses(losses: &Losses, messages: Messages) {
     for (_, text, count) in losses.iter() {
         messages.note(&format!("{count} {text}"));
     }

@@ -147,11 +147,11 @@ impl Source {
                 Ok((Box::new(packets), started(name, &filter)))
             }
             Self::Collector(collector) => {
-                let told = format!(
+                let note = format!(
                     "listening on {} for HEP, by UDP and TCP",
                     collector.address()
                 );
-                Ok((Box::new(collector.start(stop)?), told))
+                Ok((Box::new(collector.start(stop)?), note))
             }
         }
     }
@@ -166,9 +166,9 @@ pub(crate) enum LiveCounts {
 
 impl LiveCounts {
     /// Says what was counted, and `remedy` when packets were lost.
-    pub(crate) fn tell(&self, name: &str, remedy: &str, messages: Messages) {
+    pub(crate) fn report(&self, name: &str, remedy: &str, messages: Messages) {
         let counts = match self {
-            Self::ByKernel(counts) => return tell_counts(name, counts, remedy, messages),
+            Self::ByKernel(counts) => return report_counts(name, counts, remedy, messages),
             Self::ByCollector(counts) => counts,
         };
         messages.note(&format!(
@@ -198,7 +198,7 @@ pub(crate) fn filter(wanted: Option<&Predicate>, link_type: u32) -> Vec<Instruct
 }
 
 /// Says that packets are captured from now on.
-pub(crate) fn tell_start(name: &str, filter: &[Instruction], messages: Messages) {
+pub(crate) fn report_start(name: &str, filter: &[Instruction], messages: Messages) {
     messages.note(&started(name, filter));
 }
 
@@ -211,7 +211,7 @@ fn started(name: &str, filter: &[Instruction]) -> String {
 }
 
 /// Says what the kernel has counted, and `remedy` when packets were lost.
-pub(crate) fn tell_counts(name: &str, counts: &Counts, remedy: &str, messages: Messages) {
+pub(crate) fn report_counts(name: &str, counts: &Counts, remedy: &str, messages: Messages) {
     let (received, dropped) = (counts.received(), counts.dropped());
     messages.note(&format!(
         "{} packets received on {name}, {} dropped by the kernel, {} read",

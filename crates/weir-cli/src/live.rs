@@ -223,7 +223,7 @@ fn report(
     messages: Messages,
 ) -> Result<Option<String>, Failure> {
     let remedy = "use a larger --buffer, or a narrower WHERE";
-    counts.tell(name, remedy, messages);
+    counts.report(name, remedy, messages);
     match (tee, &live.write) {
         (Some(tee), Some(_)) => {
             tee.flush().map_err(|error| kept_badly(live, &error))?;
@@ -254,8 +254,8 @@ impl Feed for SourceFeed {
             io::Error::other("packets of an interface can be read only once in a statement")
         })?;
         let stop = Arc::clone(self.stop.flag());
-        let (packets, told) = source.start(&self.name, wanted, stop)?;
-        self.messages.note(&told);
+        let (packets, note) = source.start(&self.name, wanted, stop)?;
+        self.messages.note(&note);
         Ok(packets)
     }
 }

@@ -104,25 +104,25 @@ impl Messages {
 
     /// Says that something failed.
     pub(crate) fn error(self, text: &str) {
-        self.say(Level::Error, text);
+        self.print(Level::Error, text);
     }
 
     /// Says that an answer needs care.
     pub(crate) fn warning(self, text: &str) {
-        self.say(Level::Warning, text);
+        self.print(Level::Warning, text);
     }
 
     /// Says what the user may like to know.
     pub(crate) fn note(self, text: &str) {
-        self.say(Level::Note, text);
+        self.print(Level::Note, text);
     }
 
     /// Says what to try next.
     pub(crate) fn hint(self, text: &str) {
-        self.say(Level::Hint, text);
+        self.print(Level::Hint, text);
     }
 
-    fn say(self, level: Level, text: &str) {
+    fn print(self, level: Level, text: &str) {
         if self.silent || (self.quiet && level == Level::Note) {
             return;
         }

@@ -65,7 +65,7 @@ impl Ring {
         self.with(|inner| {
             inner.end_file()?;
             let count = inner.whole.len();
-            let told = match (inner.whole.front(), inner.whole.back()) {
+            let files = match (inner.whole.front(), inner.whole.back()) {
                 (Some(first), Some(last)) if count > 1 => {
                     format!("{count} files, {} to {}", first.display(), last.display())
                 }
@@ -73,8 +73,8 @@ impl Ring {
                 _ => "no file".to_owned(),
             };
             Ok(match inner.removed {
-                0 => told,
-                removed => format!("{told}; {removed} older ones were removed"),
+                0 => files,
+                removed => format!("{files}; {removed} older ones were removed"),
             })
         })
     }
@@ -246,10 +246,10 @@ mod tests {
             "ring-00006.pcap.part",
         ];
         assert_eq!(names(folder.path()), expected);
-        let told = ring.finish().unwrap();
+        let files = ring.finish().unwrap();
         assert!(
-            told.ends_with("ring-00006.pcap; 3 older ones were removed"),
-            "{told}"
+            files.ends_with("ring-00006.pcap; 3 older ones were removed"),
+            "{files}"
         );
         let mut times = Vec::new();
         for name in names(folder.path()) {

@@ -164,14 +164,14 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
         false => ("http", "grpc"),
     };
     // Programs that start a server read these lines.
-    let told = [
+    let addresses = [
         server
             .postgres()
             .map(|at| format!("postgresql://{at}/weir\n")),
         server.http().map(|at| format!("{scheme}://{at}/\n")),
         server.flight().map(|at| format!("{flight}://{at}\n")),
     ];
-    for line in told.into_iter().flatten() {
+    for line in addresses.into_iter().flatten() {
         out.write_all(line.as_bytes())?;
     }
     out.flush()?;

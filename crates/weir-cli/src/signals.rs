@@ -72,7 +72,7 @@ pub(crate) fn end_gracefully(flag: &Arc<AtomicBool>) {
 }
 
 fn wait(mut signals: Signals) {
-    let mut asked = false;
+    let mut is_ending = false;
     for signal in signals.forever() {
         if let (SIGINT, Some(sender)) = (signal, INTERRUPTS.get())
             && UNHEEDED.fetch_add(1, Ordering::Relaxed) < UNHEEDED_MAX
@@ -81,14 +81,14 @@ fn wait(mut signals: Signals) {
             continue;
         }
         let ends = ENDS.lock().unwrap_or_else(PoisonError::into_inner);
-        if !asked && !ends.is_empty() {
-            asked = true;
+        if !is_ending && !ends.is_empty() {
+            is_ending = true;
             ends.iter()
                 .for_each(|end| end.store(true, Ordering::Relaxed));
             continue;
         }
         weir_engine::remove_unfinished();
-        if asked {
+        if is_ending {
             process::exit(INTERRUPTED);
         }
         // The default action ends the process by the signal, which shells and schedulers distinguish from a failure.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use weir_clf::{Anonymizer, Encoder, Form, Item, Losses, Record};
 
 use super::args::{Anonymize, Convert};
-use super::{Damages, reader, tell_losses, unreadable, wrote};
+use super::{Damages, reader, report_losses, unreadable, wrote};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::progress::{Progress, stdout_is_file};
@@ -105,6 +105,6 @@ fn through(
     losses.add(&encoder.losses());
     losses.add(reader.losses());
     messages.note(&format!("{records} records"));
-    tell_losses(&losses, messages);
+    report_losses(&losses, messages);
     Ok(damages.close(messages))
 }

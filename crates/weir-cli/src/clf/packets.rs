@@ -40,12 +40,12 @@ pub(super) fn live(
     let wanted = of_ports(ports);
     let started = source.start(name, wanted.as_ref(), Arc::clone(job.stop.flag()));
     let failed = |error: &dyn std::fmt::Display| Failure::environment(format!("{name}: {error}"));
-    let (packets, told) = started.map_err(|error| failed(&error))?;
+    let (packets, note) = started.map_err(|error| failed(&error))?;
     let reader = Reader::new(packets).map_err(|error| failed(&error))?;
-    job.messages.note(&told);
+    job.messages.note(&note);
     let outcome = log(name, reader, false, job);
     let remedy = "use a larger --buffer, or fewer packets with --port";
-    counts.tell(name, remedy, job.messages);
+    counts.report(name, remedy, job.messages);
     outcome
 }
 

@@ -12,7 +12,7 @@ use weir_sip::{Digest, Framer, FramerEvent, Limits, Message};
 use weir_tables::Stop;
 
 use super::args::Write;
-use super::{packets, tell_losses, unreadable};
+use super::{packets, report_losses, unreadable};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::progress::{Passing, Progress};
@@ -93,7 +93,7 @@ pub(super) fn run(write: &Write, global: Global, messages: Messages) -> Result<E
             tally.faulty
         ));
     }
-    tell_losses(&losses, messages);
+    report_losses(&losses, messages);
     Ok(ExitCode::from(u8::from(tally.damaged > 0)))
 }
 

@@ -106,7 +106,7 @@ impl Catalog {
         match &table.origin {
             Origin::Call(name) => match self.of_table(name) {
                 Some(columns) => columns,
-                None => self.asked(&table.text),
+                None => self.described(&table.text),
             },
             Origin::Name(name) => {
                 let (is_known, is_open) = {
@@ -115,18 +115,18 @@ impl Catalog {
                 };
                 match self.of_table(name).filter(|_| is_open) {
                     Some(columns) => columns,
-                    None if is_known => self.asked(&table.text),
+                    None if is_known => self.described(&table.text),
                     None => Arc::default(),
                 }
             }
-            Origin::File(file) if is_rows(file) => self.asked(&table.text),
+            Origin::File(file) if is_rows(file) => self.described(&table.text),
             Origin::File(_) => self.packets(),
             Origin::Other => Arc::default(),
         }
     }
 
     /// The columns that the engine says a table has.
-    fn asked(&self, text: &str) -> Arc<[CatalogColumn]> {
+    fn described(&self, text: &str) -> Arc<[CatalogColumn]> {
         // Remote files are not looked up with every key.
         if text.contains("://") {
             return Arc::default();

@@ -274,7 +274,7 @@ pub(super) fn switch(verb: Verb, word: &str, now: bool) -> Result<bool, Refusal>
 }
 
 /// Says how a switch stands.
-pub(super) fn tell_switch(name: &str, on: bool, messages: Messages) {
+pub(super) fn report_switch(name: &str, on: bool, messages: Messages) {
     let state = if on { "on" } else { "off" };
     messages.note(&format!("{name} is {state}"));
 }
@@ -319,14 +319,14 @@ mod tests {
             (".", "no command named .", "'.help' lists the commands"),
         ] {
             let Err(Refusal::Usage {
-                message: said,
+                message: shown,
                 hints,
             }) = parse(line)
             else {
                 panic!("{line} is a command");
             };
             assert_eq!(
-                (said.as_str(), hints[0].as_str()),
+                (shown.as_str(), hints[0].as_str()),
                 (message, hint),
                 "{line}"
             );

@@ -494,7 +494,7 @@ impl Work {
         };
         if let Some((name, switch)) = switched {
             *switch = commands::switch(verb, rest, *switch)?;
-            commands::tell_switch(name, *switch, self.messages);
+            commands::report_switch(name, *switch, self.messages);
             return Ok(());
         }
         match verb {
@@ -507,7 +507,7 @@ impl Work {
             Verb::Vertical => {
                 let is_vertical = settings.format == Some(Format::Line);
                 settings.format = (!is_vertical).then_some(Format::Line);
-                commands::tell_switch("one column per line", !is_vertical, self.messages);
+                commands::report_switch("one column per line", !is_vertical, self.messages);
             }
             Verb::Rows => {
                 let rows = parse_rows(rest).map_err(|_| commands::wants(verb, rest))?;
@@ -519,7 +519,7 @@ impl Work {
                     "on" => Some(std::env::var("PAGER").unwrap_or_else(|_| "less".to_owned())),
                     command => Some(command.to_owned()),
                 };
-                commands::tell_switch("the pager", settings.pager.is_some(), self.messages);
+                commands::report_switch("the pager", settings.pager.is_some(), self.messages);
             }
             _ => {}
         }

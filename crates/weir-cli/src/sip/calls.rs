@@ -118,7 +118,7 @@ pub(super) fn run(
     }
     let book = shared.look();
     if let Some(counts) = counts {
-        counts.tell(&source, "use a larger --buffer", messages);
+        counts.report(&source, "use a larger --buffer", messages);
     }
     // The session reports files of folders and archives that were left out.
     session.close(false);

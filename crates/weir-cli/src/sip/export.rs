@@ -129,9 +129,9 @@ fn sound(
 ) -> Result<ExitCode, Failure> {
     let target = Target::new(path, global)?;
     let session = Session::new(&weir_engine::Options::default(), messages, !global.quiet)?;
-    let mut heard = Heard {
+    let mut audio = CallAudio {
         caller: caller(&session, args)?,
-        ..Heard::default()
+        ..CallAudio::default()
     };
     let sql = format!(
         "SELECT frame.time AS time, addr.src AS src, port.src AS src_port, addr.dst AS dst, port.dst AS dst_port, \
@@ -142,9 +142,9 @@ fn sound(
         quote_literal(&args.call_id)
     );
     for statement in session.parse(&sql)? {
-        session.batches(statement, |batch| heard.take(batch).map_err(failed))?;
+        session.batches(statement, |batch| audio.take(batch).map_err(failed))?;
     }
-    if heard.packets == 0 {
+    if audio.packets == 0 {
         session.close(false);
         let message = format!(
             "the call with Call-ID '{}' has no audio in G.711",
@@ -157,17 +157,17 @@ fn sound(
             quote_literal(&args.call_id)
         )));
     }
-    let wave = heard
+    let wave = audio
         .wave()
         .map_err(|error| Failure::running(error.to_string()))?;
     target.put(&wave)?;
-    if heard.others > 0 {
+    if audio.others > 0 {
         messages.note(&format!(
             "{} audio packets of other codecs than G.711 were left out",
-            heard.others
+            audio.others
         ));
     }
-    let dropped: u64 = heard.tracks.iter().map(Track::dropped).sum();
+    let dropped: u64 = audio.tracks.iter().map(Track::dropped).sum();
     if dropped > 0 {
         messages.note(&format!(
             "{dropped} audio packets were left out, because they arrived more than an hour after the first"
@@ -189,7 +189,7 @@ struct Endpoint {
 
 /// The audio of a call.
 #[derive(Debug, Default)]
-struct Heard {
+struct CallAudio {
     /// The address that the caller sent its SIP messages from, where that is known.
     caller: Option<String>,
     /// Whose sound is on the left.
@@ -200,7 +200,7 @@ struct Heard {
     others: u64,
 }
 
-impl Heard {
+impl CallAudio {
     /// 0 for the left, 1 for the right.
     fn side(&mut self, src: &Endpoint, dst: &Endpoint) -> usize {
         let left = self.left.get_or_insert_with(|| {
@@ -312,16 +312,16 @@ mod tests {
     #[test]
     fn the_caller_is_on_the_left_whoever_is_heard_first() {
         let (caller, called) = (end("10.0.0.1", 4_000), end("10.0.0.2", 4_002));
-        let mut heard = Heard {
+        let mut audio = CallAudio {
             caller: Some("10.0.0.1".to_owned()),
-            ..Heard::default()
+            ..CallAudio::default()
         };
-        assert_eq!(heard.side(&called, &caller), 1);
-        assert_eq!(heard.side(&caller, &called), 0);
+        assert_eq!(audio.side(&called, &caller), 1);
+        assert_eq!(audio.side(&caller, &called), 0);
         // Both sides have the same address, and ports distinguish them.
         let (one, other) = (end("127.0.0.1", 6_000), end("127.0.0.1", 6_002));
-        let mut heard = Heard::default();
-        assert_eq!(heard.side(&one, &other), 0);
-        assert_eq!(heard.side(&other, &one), 1);
+        let mut audio = CallAudio::default();
+        assert_eq!(audio.side(&one, &other), 0);
+        assert_eq!(audio.side(&other, &one), 1);
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn run(args: &Advise, global: Global, messages: Messages) -> Result<E
         )
         .into());
     }
-    study::say(&result, messages);
+    study::warn(&result, messages);
     let times = study::times(&args.grid, &kept, &total);
     let budget = budget(args);
     let advice = weir_ws::advise(&total, &times, &budget);

@@ -52,7 +52,7 @@ pub(super) fn read(
         let outcome = crossing(capture, messages, &counters, &mut totals, each);
         progress.finish();
         outcome?;
-        totals.say(args, messages);
+        totals.report(args, messages);
         return Ok(totals);
     }
     for path in &args.inputs {
@@ -77,7 +77,7 @@ pub(super) fn read(
         }
     }
     progress.finish();
-    totals.say(args, messages);
+    totals.report(args, messages);
     Ok(totals)
 }
 
@@ -179,7 +179,7 @@ fn crossing(
             each(message);
         }
     });
-    live::tell(&capture.name, &capture.counts, messages);
+    live::report(&capture.name, &capture.counts, messages);
     for note in outcome.map_err(|error| Failure::running(error.to_string()))? {
         messages.note(&format!("{}: {note}", capture.name));
     }
@@ -306,7 +306,7 @@ impl Totals {
         }
     }
 
-    fn say(&mut self, args: &InputArgs, messages: Messages) {
+    fn report(&mut self, args: &InputArgs, messages: Messages) {
         if self.too_long > 0 {
             messages.warning(&format!(
                 "{} messages are longer than {} bytes and were skipped",

@@ -44,7 +44,7 @@ impl LiveArgs {
         // All packets are taken: only the stream of a connection shows whether it is a WebSocket.
         let packets = interface.start(&[], Arc::clone(stop.flag()))?;
         self.capture.end_in_time(&stop);
-        interface::tell_start(name, &[], messages);
+        interface::report_start(name, &[], messages);
         messages.note("Ctrl-C ends it, and prints the report");
         Ok(Some(Capture {
             name: name.clone(),
@@ -67,9 +67,9 @@ pub(super) struct Capture {
 }
 
 /// Reports the counts of a capture after its last packet.
-pub(super) fn tell(name: &str, counts: &Counts, messages: Messages) {
+pub(super) fn report(name: &str, counts: &Counts, messages: Messages) {
     let remedy = "their messages are flagged as cut; use a larger --buffer";
-    interface::tell_counts(name, counts, remedy, messages);
+    interface::report_counts(name, counts, remedy, messages);
 }
 
 /// Counts messages, and asks for the end after the last one.

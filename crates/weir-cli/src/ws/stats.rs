@@ -51,7 +51,7 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
             }
         });
         progress.finish();
-        live::tell(&capture.name, &capture.counts, messages);
+        live::report(&capture.name, &capture.counts, messages);
         for note in outcome.map_err(|error| Failure::running(error.to_string()))? {
             messages.note(&format!("{}: {note}", capture.name));
         }
@@ -78,7 +78,7 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
             Err(error) => {
                 progress.finish();
                 damaged = true;
-                say(path, &error, messages);
+                report_error(path, &error, messages);
             }
         }
     }
@@ -115,7 +115,7 @@ fn is_data(sight: &WebSocketSight<'_>) -> bool {
     matches!(sight.event, ConnectionEvent::Wire(_, Event::Message(message)) if !message.opcode.is_control())
 }
 
-fn say(path: &Path, error: &weir_capture::Error, messages: Messages) {
+fn report_error(path: &Path, error: &weir_capture::Error, messages: Messages) {
     let text = crate::message::chain(error);
     messages.error(&format!("{}: {text}", input::name(path)));
     if let Some(hint) = error.hint() {

@@ -34,7 +34,7 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
     if total.messages == 0 {
         return Err(nothing(args));
     }
-    say(&result, messages);
+    warn(&result, messages);
     let times = times(&args.grid, &kept, &total);
     let mut more = Sections::default();
     if matches!(
@@ -85,7 +85,7 @@ fn nothing(args: &Study) -> Failure {
 }
 
 /// Warns about limits that changed the figures.
-pub(super) fn say(result: &StudyResult, messages: Messages) {
+pub(super) fn warn(result: &StudyResult, messages: Messages) {
     if result.windows_cut > 0 {
         messages.warning(&format!(
             "{} windows were reset for lack of memory: sizes with takeover are a little too large",

@@ -89,10 +89,10 @@ struct Taken {
 impl Taken {
     fn new() -> io::Result<Self> {
         // Whatever ends the program, a shell wants its terminal as it was.
-        let told = std::panic::take_hook();
+        let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             give_back();
-            told(panic);
+            hook(panic);
         }));
         enable_raw_mode()?;
         let mut out = io::stdout();

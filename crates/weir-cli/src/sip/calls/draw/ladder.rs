@@ -99,23 +99,23 @@ pub(super) fn draw(
         }
     }
     let id = String::from_utf8_lossy(&row.call_id);
-    let mut told = format!("{} {}", row.state, escaped(&id));
+    let mut title = format!("{} {}", row.state, escaped(&id));
     if row.first_frame < book.kept_from {
-        told = format!("{told}, its first packets are no longer kept");
+        title = format!("{title}, its first packets are no longer kept");
     }
     let sound = book.sound(row);
     if let Some(lost) = sound.lost {
-        told.push_str(&format!(", {lost} lost"));
+        title.push_str(&format!(", {lost} lost"));
     }
     if let Some(mos) = sound.mos {
-        told.push_str(&format!(", MOS {mos:.1}"));
+        title.push_str(&format!(", MOS {mos:.1}"));
     }
     let more = row.messages.saturating_sub(row.entries().len() as u64);
     if more > 0 || ladder.dropped() > 0 {
         let more = more.saturating_add(ladder.dropped());
-        told.push_str(&format!(", {more} more messages are not shown"));
+        title.push_str(&format!(", {more} more messages are not shown"));
     }
-    told
+    title
 }
 
 /// The name of a pillar: its address, and its port below.

@@ -153,18 +153,18 @@ pub(super) fn draw(
     view.top = top;
     view.room = room.max(1);
     let what = if everything { "dialogs" } else { "calls" };
-    let mut told = format!("{} {what}", grouped(count as u64));
+    let mut title = format!("{} {what}", grouped(count as u64));
     if is_filtered {
-        told.push_str(" that match");
+        title.push_str(" that match");
     }
     if talking > 0 {
-        told.push_str(&format!(", {} in call", grouped(talking as u64)));
+        title.push_str(&format!(", {} in call", grouped(talking as u64)));
     }
-    told.push_str(&format!(", {} packets", grouped(book.packets)));
+    title.push_str(&format!(", {} packets", grouped(book.packets)));
     if book.forgotten() > 0 {
-        told.push_str(&format!(", {} forgotten", grouped(book.forgotten())));
+        title.push_str(&format!(", {} forgotten", grouped(book.forgotten())));
     }
-    told
+    title
 }
 
 fn talking(listed: &[&CallRow]) -> usize {
