@@ -56,7 +56,7 @@ fn what_is_not_in_the_build_is_refused_in_one_line() {
         reads_remote || build.contains("features: none\n"),
         "{build}"
     );
-    for (words, environment, said) in [
+    for (words, environment, expected) in [
         (&["serve"][..], &[][..], "'weir serve'"),
         (
             &["serve", "--root", "day", "--pg", "x"],
@@ -81,7 +81,7 @@ fn what_is_not_in_the_build_is_refused_in_one_line() {
             "object stores",
         ),
     ] {
-        if said == "object stores" && reads_remote {
+        if expected == "object stores" && reads_remote {
             continue;
         }
         let (code, out, err) = weir(words, environment);
@@ -90,7 +90,7 @@ fn what_is_not_in_the_build_is_refused_in_one_line() {
         let lines: Vec<&str> = err.lines().collect();
         assert_eq!(lines.len(), 2, "{words:?}: {err}");
         assert!(
-            lines[0].starts_with("error: ") && lines[0].contains(said),
+            lines[0].starts_with("error: ") && lines[0].contains(expected),
             "{err}"
         );
         assert!(

@@ -186,8 +186,8 @@ fn of_transport(error: &object_store::Error) -> (ErrorKind, String) {
 
 /// The error of object_store while a store is configured, before any request.
 pub(crate) fn of_making(name: &str, error: &object_store::Error) -> Error {
-    let said = root(error).to_string();
-    Error::new(ErrorKind::Address, name, said)
+    let message = root(error).to_string();
+    Error::new(ErrorKind::Address, name, message)
 }
 
 /// The innermost source of an error.

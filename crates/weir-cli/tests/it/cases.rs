@@ -64,8 +64,8 @@ fn answer(sql: &str) -> (String, String) {
         .unwrap();
     let rows = String::from_utf8(output.stdout).unwrap();
     let rows: Vec<&str> = rows.lines().skip(1).collect();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    (rows.join(";"), said)
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    (rows.join(";"), errors)
 }
 
 /// Rows without the order in which they came.
@@ -97,14 +97,14 @@ fn reported_faults_are_answered_right() {
         }
         let right = otherwise.map_or(right, |(_, rows)| rows);
         let path = folder.join(file);
-        let (rows, said) = answer(&question.replace("{f}", path.to_str().unwrap()));
+        let (rows, message) = answer(&question.replace("{f}", path.to_str().unwrap()));
         if rows == right || in_order(&rows) == in_order(right) {
             continue;
         }
         wrong.push(file);
         if !WRONG.contains(&file) {
             found.push_str(&format!(
-                "{file}: {question}\n  found    {rows}\n  expected {right} ({why})\n{said}"
+                "{file}: {question}\n  found    {rows}\n  expected {right} ({why})\n{message}"
             ));
         }
     }

@@ -73,10 +73,10 @@ impl Capture {
     /// Ends it as a service manager does, and gives what it said.
     fn end(mut self) -> String {
         signal("TERM", &self.child);
-        let mut said = String::new();
-        self.stderr.read_to_string(&mut said).unwrap();
-        assert!(self.child.wait().unwrap().success(), "{said}");
-        said
+        let mut message = String::new();
+        self.stderr.read_to_string(&mut message).unwrap();
+        assert!(self.child.wait().unwrap().success(), "{message}");
+        message
     }
 }
 
@@ -128,9 +128,9 @@ fn what_crosses_an_interface_is_logged() {
     until("70 records in the log", || {
         fs::metadata(&log).unwrap().len() > 0 && count(&log, &[]) == 70
     });
-    let said = capture.end();
-    assert!(said.contains(" 0 dropped by the kernel"), "{said}");
-    assert!(said.contains("note: 70 records\n"), "{said}");
+    let text = capture.end();
+    assert!(text.contains(" 0 dropped by the kernel"), "{text}");
+    assert!(text.contains("note: 70 records\n"), "{text}");
     for number in [0, 19, 49] {
         assert_eq!(count(&log, &["--call-id", &format!("udp-{number}")]), 1);
     }
@@ -200,8 +200,8 @@ fn calls_of_sipp_are_logged_whole() {
     assert!(caller.wait().unwrap().success());
     callee.kill().unwrap();
     callee.wait().unwrap();
-    let said = capture.end();
-    assert!(said.contains(" 0 dropped by the kernel"), "{said}");
+    let message = capture.end();
+    assert!(message.contains(" 0 dropped by the kernel"), "{message}");
     let method = |name: &str, status: &str| count(&log, &["--method", name, "--status", status]);
     for (name, status) in [("INVITE", "180"), ("INVITE", "200"), ("BYE", "200")] {
         let found = method(name, status);
@@ -266,10 +266,10 @@ fn a_count_over_a_damaged_log_exits_1() {
                 "{words:?}"
             );
             assert_eq!(output.status.code(), Some(1), "{words:?}");
-            let said = String::from_utf8_lossy(&output.stderr);
+            let errors = String::from_utf8_lossy(&output.stderr);
             assert!(
-                said.contains("error: a place in the log is not a record"),
-                "{said}"
+                errors.contains("error: a place in the log is not a record"),
+                "{errors}"
             );
         }
     }

@@ -200,8 +200,10 @@ fn quiet(mut command: Command, folder: &Path) -> Command {
 /// The number of repetitions; a variable can set more than the gate's.
 #[cfg(target_os = "linux")]
 fn rounds(variable: &str, otherwise: u32) -> u32 {
-    let said = std::env::var(variable).ok();
-    said.and_then(|said| said.parse().ok()).unwrap_or(otherwise)
+    let value = std::env::var(variable).ok();
+    value
+        .and_then(|value| value.parse().ok())
+        .unwrap_or(otherwise)
 }
 
 /// A folder with `day`, eight captures, one of them damaged, and `long`, of which reading takes some seconds.
@@ -310,11 +312,11 @@ fn a_lost_executor_is_done_without() {
     cluster.executors[0].kill().unwrap();
     let killed = Instant::now();
     let ended = asked.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stderr);
+    let errors = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(
         String::from_utf8_lossy(&ended.stdout),
         here.stdout,
-        "{said}"
+        "{errors}"
     );
     assert!(
         killed.elapsed() < Duration::from_secs(60),
@@ -338,14 +340,14 @@ fn a_cluster_without_executors_says_so() {
     }
     let killed = Instant::now();
     let ended = asked.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    let errors = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert!(
         killed.elapsed() < Duration::from_secs(60),
         "{:?}",
         killed.elapsed()
     );
-    assert_eq!(ended.status.code(), Some(3), "{said}");
-    assert!(said.contains("executor"), "{said}");
+    assert_eq!(ended.status.code(), Some(3), "{errors}");
+    assert!(errors.contains("executor"), "{errors}");
     let next = cluster.ask("weir query \"SELECT count(*) FROM 'day/0.pcap'\"");
     assert_eq!(next.code, Some(3), "{}", next.stderr);
     cluster.scheduler.kill().unwrap();
@@ -409,18 +411,19 @@ fn a_scheduler_that_was_restarted_is_said_and_answers_the_next_statement() {
     cluster.scheduler = scheduler;
     assert_eq!(address, cluster.address);
     let ended = asked.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-    assert_eq!(ended.status.code(), Some(3), "{said}");
+    let errors = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(3), "{errors}");
     assert!(
-        said.contains("the scheduler is not available any more"),
-        "{said}"
+        errors.contains("the scheduler is not available any more"),
+        "{errors}"
     );
     assert_eq!(
-        said.lines()
+        errors
+            .lines()
             .filter(|line| line.starts_with("error"))
             .count(),
         1,
-        "{said}"
+        "{errors}"
     );
     // The executors connect to the new scheduler by themselves, and its answers have no rows of the lost job.
     let next = "weir query --format csv \"SELECT ip.src, count(*) FROM 'day/[0-6].pcap' GROUP BY 1 ORDER BY 1\"";
@@ -596,7 +599,7 @@ fn certificates_and_a_token_let_in_who_has_them() {
     let there = cluster.ask_both(&format!("weir query {more} --format csv {sql}"));
     assert_eq!(there.code, Some(0), "{}", there.stderr);
     assert_eq!(there.stdout, here.stdout, "{}", there.stderr);
-    for (with, said) in [
+    for (with, expected) in [
         ("", "if it uses TLS, give --tls-cert"),
         (ours, "the token is missing"),
         (&format!("{ours} --token-file other"), "the token is wrong"),
@@ -617,7 +620,7 @@ fn certificates_and_a_token_let_in_who_has_them() {
             .filter(|line| line.starts_with("error"))
             .collect();
         assert!(
-            errors.len() == 1 && errors[0].contains(said),
+            errors.len() == 1 && errors[0].contains(expected),
             "{with}: {}",
             refused.stderr
         );
@@ -629,7 +632,7 @@ fn certificates_and_a_token_let_in_who_has_them() {
         );
         assert_ne!(stranger.code, Some(0), "{with}");
         assert!(
-            stranger.stderr.contains(said),
+            stranger.stderr.contains(expected),
             "{with}: {}",
             stranger.stderr
         );
@@ -821,17 +824,21 @@ fn users_of_one_machine_cannot_reach_each_other() {
         run(&line, &folder)
     };
     // Another user has another home, or says that there is no token.
-    for (with, home, said) in [
+    for (with, home, expected) in [
         ("", "other", "the token is wrong"),
         ("--no-token", "", "the token is missing"),
     ] {
         let line = sql.replace("weir query", &format!("weir query {with}"));
         let asked = cluster.ask(&format!("HOME=$PWD/{home} {line}"));
-        assert_eq!(asked.code, Some(3), "{said}: {}", asked.stderr);
-        assert!(asked.stderr.contains(said), "{said}: {}", asked.stderr);
+        assert_eq!(asked.code, Some(3), "{expected}: {}", asked.stderr);
+        assert!(
+            asked.stderr.contains(expected),
+            "{expected}: {}",
+            asked.stderr
+        );
         let executed = executor(with, home);
-        assert_ne!(executed.code, Some(0), "{said}");
-        assert!(executed.stderr.contains(said), "{}", executed.stderr);
+        assert_ne!(executed.code, Some(0), "{expected}");
+        assert!(executed.stderr.contains(expected), "{}", executed.stderr);
     }
     // A client refuses a token file that other users can read.
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
@@ -877,12 +884,12 @@ fn silent_connections_take_no_files_from_others() {
             [address.clone(), format!("127.0.0.1:{port}")].map(|to| {
                 let mut stream = std::net::TcpStream::connect(to).unwrap();
                 // The head of a handshake of TLS whose rest does not come.
-                let said: &[u8] = if number % 2 == 0 {
+                let octets: &[u8] = if number % 2 == 0 {
                     b""
                 } else {
                     &[22, 3, 1, 2, 0, 1]
                 };
-                let _ = stream.write_all(said);
+                let _ = stream.write_all(octets);
                 stream
             })
         })

@@ -71,22 +71,22 @@ fn messages_that_are_sent_on_are_rows_between_the_machines_that_they_went_betwee
     for _ in 0..3 {
         assert!(stdout.read_line(&mut rows).unwrap() > 0);
     }
-    let said = ended(child, &mut stderr);
+    let message = ended(child, &mut stderr);
     stdout.read_to_string(&mut rows).unwrap();
     for call_id in ["two", "three", "stream"] {
         let row = format!(
             r#"{{"sip.method":"INVITE","sip.call_id":"{call_id}","addr.src":"192.0.2.1","port.dst":5070}}"#
         );
-        assert_eq!(rows.matches(&row).count(), 1, "{rows}\n{said}");
+        assert_eq!(rows.matches(&row).count(), 1, "{rows}\n{message}");
     }
     assert_eq!(rows.lines().count(), 3, "{rows}");
     assert!(
-        said.contains("4 messages received on hep:127.0.0.1:"),
-        "{said}"
+        message.contains("4 messages received on hep:127.0.0.1:"),
+        "{message}"
     );
     assert!(
-        said.contains("1 of them are not HEP and were left out"),
-        "{said}"
+        message.contains("1 of them are not HEP and were left out"),
+        "{message}"
     );
 }
 
@@ -105,8 +105,8 @@ fn messages_that_are_sent_on_are_logged() {
     until("the last record in the log", || {
         std::fs::read(log).is_ok_and(|log| String::from_utf8_lossy(&log).contains("\tcall-19\t"))
     });
-    let said = ended(child, &mut stderr);
-    assert!(said.contains("20 records"), "{said}");
+    let message = ended(child, &mut stderr);
+    assert!(message.contains("20 records"), "{message}");
     let found = Command::new(env!("CARGO_BIN_EXE_weir"))
         .args(["clf", "search", log, "--address", "192.0.2.2:5070"])
         .output_limited()
@@ -131,7 +131,7 @@ fn an_address_and_an_interface_are_not_both_listened_on() {
             .output_limited()
             .unwrap();
         assert_eq!(output.status.code(), Some(2));
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(said.contains("cannot be used with"), "{said}");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(errors.contains("cannot be used with"), "{errors}");
     }
 }

@@ -85,9 +85,9 @@ impl Sender {
 
 fn ended(child: Child, stderr: &mut impl Read) -> (Output, String) {
     let output = child.wait_with_output().unwrap();
-    let mut said = String::new();
-    stderr.read_to_string(&mut said).unwrap();
-    (output, said)
+    let mut message = String::new();
+    stderr.read_to_string(&mut message).unwrap();
+    (output, message)
 }
 
 #[test]
@@ -104,16 +104,20 @@ fn ctrl_c_brings_the_final_groups() {
     // The answer has all packets that arrive before the signal.
     sender.send(1_000);
     signal("INT", &child);
-    let (output, said) = ended(child, &mut stderr);
+    let (output, message) = ended(child, &mut stderr);
     let rows = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(rows.trim(), r#"{"packets":1000,"bytes":100000}"#, "{said}");
+    assert_eq!(
+        rows.trim(),
+        r#"{"packets":1000,"bytes":100000}"#,
+        "{message}"
+    );
     assert!(output.status.success());
     // The kernel has left out what is for others.
     assert!(
-        said.contains("1,000 packets received on lo, 0 dropped by the kernel, 1,000 read"),
-        "{said}"
+        message.contains("1,000 packets received on lo, 0 dropped by the kernel, 1,000 read"),
+        "{message}"
     );
-    assert!(said.contains("1,000 packets kept in"), "{said}");
+    assert!(message.contains("1,000 packets kept in"), "{message}");
     let sql = format!(
         "SELECT count(*), min(frame.len), max(udp.dstport) FROM '{}'",
         file.display()
@@ -215,9 +219,9 @@ fn a_count_ends_it_at_the_packet() {
         return;
     };
     sender.send(40);
-    let (output, said) = ended(child, &mut stderr);
+    let (output, message) = ended(child, &mut stderr);
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), r#"{"n":7}"#);
-    assert!(said.contains("7 packets kept in"), "{said}");
+    assert!(message.contains("7 packets kept in"), "{message}");
 }
 
 /// Killed at any moment, it leaves whole records but for the last one, and not none.
@@ -277,16 +281,19 @@ fn a_live_capture_replaces_another_at_its_end_and_when_asked_to() {
         return;
     };
     sender.send(20);
-    let (_, said) = ended(child, &mut stderr);
-    assert!(said.contains("3 packets kept in"), "{said}");
+    let (_, errors) = ended(child, &mut stderr);
+    assert!(errors.contains("3 packets kept in"), "{errors}");
     let old = fs::read(&file).unwrap();
     let refused = weir(&["live", "-i", "lo", &sql, "-w", path])
         .output_limited()
         .unwrap();
     assert_eq!(refused.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(said.contains("is a capture, and is not replaced"), "{said}");
-    assert!(said.contains("use --overwrite to replace it"), "{said}");
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        errors.contains("is a capture, and is not replaced"),
+        "{errors}"
+    );
+    assert!(errors.contains("use --overwrite to replace it"), "{errors}");
     assert_eq!(fs::read(&file).unwrap(), old);
 
     let hidden = |file: &PathBuf| -> Vec<PathBuf> {
@@ -316,8 +323,8 @@ fn a_live_capture_replaces_another_at_its_end_and_when_asked_to() {
                 left[0].clone()
             }
             _ => {
-                let (output, said) = ended(child, &mut stderr);
-                assert!(output.status.success(), "{name}: {said}");
+                let (output, errors) = ended(child, &mut stderr);
+                assert!(output.status.success(), "{name}: {errors}");
                 assert_eq!(hidden(&file), [] as [PathBuf; 0], "{name}");
                 file.clone()
             }
@@ -359,8 +366,8 @@ fn a_live_question_that_fails_leaves_no_capture_and_rows_can_be_seen_growing() {
     until("5 rows in the file", || grown().matches('\n').count() == 5);
     let grown = grown();
     signal("TERM", &child);
-    let (output, said) = ended(child, &mut stderr);
-    assert!(output.status.success(), "{said}");
+    let (output, message) = ended(child, &mut stderr);
+    assert!(output.status.success(), "{message}");
     assert_eq!(
         fs::read_to_string(folder.join("rows.ndjson")).unwrap(),
         grown
@@ -403,9 +410,9 @@ fn tables_of_what_packets_carry_are_live() {
         };
         sender.send_message(invite(9).as_bytes());
         signal("TERM", &child);
-        let (output, said) = ended(child, &mut stderr);
+        let (output, message) = ended(child, &mut stderr);
         let rows = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(rows.trim(), expected, "{table}: {said}");
+        assert_eq!(rows.trim(), expected, "{table}: {message}");
     }
 }
 
@@ -423,8 +430,8 @@ fn what_cannot_be_captured_is_said() {
     ] {
         let output = weir(words).output_limited().unwrap();
         assert_eq!(output.status.code(), Some(2));
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.starts_with(message), "{said}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.starts_with(message), "{errors}");
     }
     let output = weir(&["live", "-D"]).output_limited().unwrap();
     assert!(
@@ -466,9 +473,12 @@ fn a_capture_that_grows_is_followed() {
     read_to_its_end(&child, &path);
     signal("TERM", &child);
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("ended in the middle of a record"), "{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(
+        errors.contains("ended in the middle of a record"),
+        "{errors}"
+    );
 }
 
 #[test]
@@ -675,13 +685,13 @@ fn a_live_call_lost_what_was_taken_out_of_its_recording() {
     assert!(sipp(&caller).status_limited().unwrap().success());
     callee.unwrap().wait().unwrap();
     signal("TERM", &child);
-    let (output, said) = ended(child, &mut stderr);
+    let (output, message) = ended(child, &mut stderr);
     let rows = String::from_utf8_lossy(&output.stdout);
     let expected = format!(
         "{{\"media.codec\":\"PCMA\",\"media.packets\":97,\"media.lost\":3,\"media.missing\":3,\"media.gaps\":2,\"media.found_by\":\"sip\",\"port.src\":{}}}",
         ports[3]
     );
-    assert_eq!(rows.trim(), expected, "{said}");
+    assert_eq!(rows.trim(), expected, "{message}");
 }
 
 /// The first records of a capture, without some of them, as a capture of its own.

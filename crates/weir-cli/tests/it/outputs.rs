@@ -487,7 +487,7 @@ fn a_folder_of_parts_appears_whole() {
 }
 
 /// The answer of a query, as NDJSON.
-fn said(sql: &str, folder: &Path) -> String {
+fn printed(sql: &str, folder: &Path) -> String {
     let ended = run(&format!("weir query \"{sql}\" --format ndjson"), folder);
     assert_eq!(ended.code, Some(0), "{sql}: {}", ended.stderr);
     ended.stdout
@@ -499,20 +499,20 @@ fn a_folder_of_parts_is_read_back_with_the_columns_of_its_names() {
     let folder = folder("a_folder_of_parts_is_read_back_with_the_columns_of_its_names");
     let query = "SELECT CAST(frame.time AS DATE) AS day, proto, frame.number AS n, ip.src AS src \
                  FROM 'demo/voip.pcap'";
-    let expected = said(&format!("{query} ORDER BY n"), &folder);
+    let expected = printed(&format!("{query} ORDER BY n"), &folder);
     for form in ["parquet", "csv", "json", "arrow"] {
         let copy =
             format!("COPY ({query}) TO '{form}/' STORED AS {form} PARTITIONED BY (day, proto)");
         let ended = run(&format!("weir query \"{copy}\""), &folder);
         assert_eq!(ended.code, Some(0), "{form}: {}", ended.stderr);
         for from in [format!("{form}/"), format!("{form}/**/*.{form}")] {
-            let back = said(
+            let back = printed(
                 &format!("SELECT day, proto, n, src FROM '{from}' ORDER BY n"),
                 &folder,
             );
             assert_eq!(back, expected, "{from}");
         }
-        let of_udp = said(
+        let of_udp = printed(
             &format!(
                 "SELECT count(*) AS n FROM '{form}/' WHERE proto = 'udp' AND day = DATE '2023-11-14'"
             ),
@@ -526,7 +526,7 @@ fn a_folder_of_parts_is_read_back_with_the_columns_of_its_names() {
         assert_eq!(of_udp, format!("{{\"n\":{wanted}}}\n"), "{form}");
     }
     // Files of other values are not opened.
-    let plan = said(
+    let plan = printed(
         "EXPLAIN SELECT n FROM 'parquet/' WHERE proto = 'udp'",
         &folder,
     );
@@ -574,8 +574,8 @@ fn copy_takes_its_options_as_other_databases_do() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let addresses = "SELECT DISTINCT ip.src FROM";
     assert_ne!(
-        said(&format!("{addresses} 'a.pcap' ORDER BY 1"), &folder),
-        said(&format!("{addresses} 'demo/voip.pcap' ORDER BY 1"), &folder)
+        printed(&format!("{addresses} 'a.pcap' ORDER BY 1"), &folder),
+        printed(&format!("{addresses} 'demo/voip.pcap' ORDER BY 1"), &folder)
     );
 }
 
@@ -584,7 +584,7 @@ fn copy_takes_its_options_as_other_databases_do() {
 fn null_and_0_and_no_text_are_different_parts() {
     let folder = folder("null_and_0_and_no_text_are_different_parts");
     let query = "SELECT k, t, i, n FROM (VALUES (0, 'x/y=z', '10.0.0.1', 1), (NULL, NULL, NULL, 2), (7, '', '10.0.0.2', 3)) v(k, t, i, n)";
-    let expected = said(&format!("{query} ORDER BY n"), &folder);
+    let expected = printed(&format!("{query} ORDER BY n"), &folder);
     let ended = run(
         &format!("weir query \"COPY ({query}) TO 'p/' STORED AS PARQUET PARTITIONED BY (k, t)\""),
         &folder,
@@ -596,12 +596,12 @@ fn null_and_0_and_no_text_are_different_parts() {
         parts.contains(&"k=__HIVE_DEFAULT_PARTITION__".to_owned()),
         "{parts:?}"
     );
-    let back = said("SELECT k, t, i, n FROM 'p/' ORDER BY n", &folder);
+    let back = printed("SELECT k, t, i, n FROM 'p/' ORDER BY n", &folder);
     assert_eq!(back, expected);
     // Times and addresses name folders, too.
     let query = "SELECT date_trunc('minute', frame.time) AS minute, ip.src AS src, frame.number AS n \
                  FROM 'demo/voip.pcap' WHERE frame.number < 40";
-    let expected = said(&format!("{query} ORDER BY n"), &folder);
+    let expected = printed(&format!("{query} ORDER BY n"), &folder);
     let ended = run(
         &format!(
             "weir query \"COPY ({query}) TO 'q/' STORED AS CSV PARTITIONED BY (minute, src)\""
@@ -609,7 +609,7 @@ fn null_and_0_and_no_text_are_different_parts() {
         &folder,
     );
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let back = said("SELECT minute, src, n FROM 'q/' ORDER BY n", &folder);
+    let back = printed("SELECT minute, src, n FROM 'q/' ORDER BY n", &folder);
     assert_eq!(back, expected);
 }
 
@@ -633,12 +633,12 @@ fn what_is_written_is_read_back() {
     let source = format!(
         "SELECT id, t, CAST(u AS BIGINT UNSIGNED) AS u, f, b, arrow_cast(w, 'Timestamp(Nanosecond, Some(\\\"UTC\\\"))') AS w, s FROM ({rows}) ORDER BY id"
     );
-    let said = |sql: &str| {
+    let answer = |sql: &str| {
         let ended = run(&format!("weir query \"{sql}\" --format ndjson"), &folder);
         assert_eq!(ended.code, Some(0), "{sql}: {}", ended.stderr);
         ended.stdout
     };
-    let expected = said(&source);
+    let expected = answer(&source);
     assert_eq!(expected.lines().count(), 6);
     for extension in ["csv", "tsv", "json", "ndjson", "parquet", "arrow", "arrows"] {
         for (how, write) in [
@@ -654,7 +654,7 @@ fn what_is_written_is_read_back() {
         let read = |name: &str| std::fs::read(folder.join(format!("{name}.{extension}"))).unwrap();
         assert!(read("o") == read("c"), "-o and COPY differ: {extension}");
         let is_json = extension.ends_with("json");
-        let back = said(&format!(
+        let back = answer(&format!(
             "SELECT id, t, u, f, b, w, s FROM 'o.{extension}' ORDER BY id"
         ));
         let expected = match is_json {
@@ -668,7 +668,7 @@ fn what_is_written_is_read_back() {
         };
         assert_eq!(back, expected, "{extension}");
         if !is_json {
-            let kinds = said(&format!(
+            let kinds = answer(&format!(
                 "SELECT arrow_typeof(w) AS w, arrow_typeof(u) AS u, arrow_typeof(t) LIKE 'Utf8%' AS t FROM 'o.{extension}' LIMIT 1"
             ));
             assert_eq!(

@@ -26,9 +26,9 @@ fn what_reads_for_long_shows_how_far_it_is() {
         weir_testkit::missing("python3", "progress at a terminal");
         return;
     };
-    let said = String::from_utf8_lossy(&output.stderr);
+    let errors = String::from_utf8_lossy(&output.stderr);
     let held = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{held}\n{said}");
+    assert!(output.status.success(), "{held}\n{errors}");
     assert_eq!(held.lines().count(), 4, "{held}");
 }
 

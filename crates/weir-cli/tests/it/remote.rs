@@ -136,7 +136,7 @@ fn what_is_written_into_a_store_is_what_is_written_into_a_file() {
         assert!(here.stdout.lines().count() > 1);
     }
     // A command that fails leaves no object, and an existing capture stays.
-    for (line, code, said) in [
+    for (line, code, expected) in [
         (
             "weir query \"COPY (SELECT * FROM 'demo/voip.pcap') TO 's3://bucket/new/filtered.pcap'\"",
             2,
@@ -165,7 +165,7 @@ fn what_is_written_into_a_store_is_what_is_written_into_a_file() {
     ] {
         let ended = with_store(line, &folder, &moto);
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{line}: {}", ended.stderr);
         assert!(!ended.stderr.contains("=SECRET"), "{}", ended.stderr);
     }
     assert!(!moto.has("new/failed.csv"));

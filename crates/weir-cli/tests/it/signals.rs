@@ -40,14 +40,14 @@ impl Running {
             .spawn_limited()
             .unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let (mut line, mut said) = (String::new(), String::new());
+        let (mut line, mut message) = (String::new(), String::new());
         loop {
             line.clear();
             let read = stderr.read_line(&mut line).unwrap();
-            said += &line;
+            message += &line;
             assert!(
                 read > 0,
-                "{words:?} ended before it said {wanted:?}: {said}"
+                "{words:?} ended before it said {wanted:?}: {message}"
             );
             if let Some((_, rest)) = line.split_once(wanted) {
                 let rest = rest.trim_end().to_owned();
@@ -63,11 +63,11 @@ impl Running {
     /// Sends the signal; what was written, and said, when it had ended without a fault.
     fn ended_by(mut self, name: &str) -> (String, String) {
         signal(name, &self.child);
-        let mut said = String::new();
-        self.stderr.read_to_string(&mut said).unwrap();
+        let mut message = String::new();
+        self.stderr.read_to_string(&mut message).unwrap();
         let output = self.child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{name}: {said}");
-        (String::from_utf8(output.stdout).unwrap(), said)
+        assert_eq!(output.status.code(), Some(0), "{name}: {message}");
+        (String::from_utf8(output.stdout).unwrap(), message)
     }
 }
 
@@ -99,15 +99,21 @@ fn live_gives_its_final_groups_by_each_signal() {
         until("twenty rows in the file", || {
             fs::read_to_string(&rows).is_ok_and(|rows| rows.lines().count() == 20)
         });
-        let (_, said) = running.ended_by(name);
-        assert!(said.contains("20 messages received"), "{name}: {said}");
+        let (_, message) = running.ended_by(name);
+        assert!(
+            message.contains("20 messages received"),
+            "{name}: {message}"
+        );
         assert_eq!(fs::read_to_string(&rows).unwrap().lines().count(), 20);
 
         let sql = "SELECT count(*) AS n FROM sip(live)";
         let words = ["live", "--hep", "127.0.0.1:0", "--every", "50ms", sql];
         let running = Running::start(&words, folder.path(), "listening on ");
-        let (written, said) = running.ended_by(name);
-        assert!(written.ends_with("{\"n\":0}\n"), "{name}: {written} {said}");
+        let (written, message) = running.ended_by(name);
+        assert!(
+            written.ends_with("{\"n\":0}\n"),
+            "{name}: {written} {message}"
+        );
     }
 }
 
@@ -122,8 +128,8 @@ fn a_log_is_whole_after_each_signal() {
         until("twenty records in the log", || {
             records(&folder.path().join(&log)) == 20
         });
-        let (_, said) = running.ended_by(name);
-        assert!(said.contains("20 records"), "{name}: {said}");
+        let (_, message) = running.ended_by(name);
+        assert!(message.contains("20 records"), "{name}: {message}");
         // The index of a log that was closed knows its length.
         assert!(
             folder.path().join(format!("{log}.index")).exists(),
@@ -187,8 +193,8 @@ fn a_server_ends_by_each_signal() {
             "127.0.0.1:0",
         ];
         let running = Running::start(&words, folder.path(), "Ctrl-C ends it");
-        let (_, said) = running.ended_by(name);
-        assert!(said.contains("ended"), "{name}: {said}");
+        let (_, message) = running.ended_by(name);
+        assert!(message.contains("ended"), "{name}: {message}");
     }
 }
 
@@ -222,13 +228,13 @@ fn a_cluster_ends_by_each_signal() {
                     .env("HOME", &folder)
                     .output_limited()
                     .unwrap();
-                let said = String::from_utf8_lossy(&asked.stderr);
-                assert!(said.contains("read by 1 executor"), "{asked:?}");
+                let errors = String::from_utf8_lossy(&asked.stderr);
+                assert!(errors.contains("read by 1 executor"), "{asked:?}");
             }
-            let (_, said) = executor.ended_by(name);
-            assert!(said.contains("ended"), "{name}: {said}");
+            let (_, errors) = executor.ended_by(name);
+            assert!(errors.contains("ended"), "{name}: {errors}");
         }
-        let (_, said) = scheduler.ended_by(name);
-        assert!(said.contains("ended"), "{name}: {said}");
+        let (_, errors) = scheduler.ended_by(name);
+        assert!(errors.contains("ended"), "{name}: {errors}");
     }
 }

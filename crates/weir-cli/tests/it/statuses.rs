@@ -236,11 +236,11 @@ const STATUSES: [(u8, &str, &str); 79] = [
 fn every_command_ends_with_the_status_of_its_cause() {
     let folder = folder("every_command_ends_with_the_status_of_its_cause");
     let mut wrong = String::new();
-    for (status, line, said) in STATUSES {
+    for (status, line, expected) in STATUSES {
         let ended = run(line, &folder);
-        if ended.code != Some(status.into()) || !ended.stderr.contains(said) {
+        if ended.code != Some(status.into()) || !ended.stderr.contains(expected) {
             wrong += &format!(
-                "{line}: {:?}, expected {status} and '{said}'\n{}\n",
+                "{line}: {:?}, expected {status} and '{expected}'\n{}\n",
                 ended.code, ended.stderr
             );
         }

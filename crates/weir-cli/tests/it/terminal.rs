@@ -19,9 +19,9 @@ fn the_shell_at_a_terminal() {
         weir_testkit::missing("python3", "the shell at a terminal");
         return;
     };
-    let said = String::from_utf8_lossy(&output.stderr);
+    let errors = String::from_utf8_lossy(&output.stderr);
     let held = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{held}\n{said}");
+    assert!(output.status.success(), "{held}\n{errors}");
     assert!(held.contains("a dumb terminal will do"), "{held}");
 }
 

@@ -37,8 +37,8 @@ fn packets_from_after_2262_are_counted() {
         let line = format!("weir query {compile}\"{sql} FROM 'late.pcapng'\"");
         let ended = run(&line, &folder);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-        let said = "2 of 4 records have a time before 1677-09-21 or after 2262-04-11";
-        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        let expected = "2 of 4 records have a time before 1677-09-21 or after 2262-04-11";
+        assert!(ended.stderr.contains(expected), "{line}: {}", ended.stderr);
     }
     let within = capture(&seconds[..2], &[0; 60]);
     std::fs::write(folder.join("within.pcapng"), within).unwrap();
@@ -68,19 +68,19 @@ fn packets_that_are_too_late_to_be_merged_are_counted() {
         let rows = run(&format!("{sql} | sed -n 2p"), &folder);
         let is_first = rows.stdout.starts_with(&format!("{},", place + 1));
         assert_eq!(is_first, late.is_none(), "{}", rows.stdout);
-        let said = run(&sql.replace("-q ", "-o rows.csv "), &folder);
-        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        let written = run(&sql.replace("-q ", "-o rows.csv "), &folder);
+        assert_eq!(written.code, Some(0), "{}", written.stderr);
         let note = "are not in time order";
         assert_eq!(
-            said.stderr.contains(note),
+            written.stderr.contains(note),
             late.is_some(),
             "{}",
-            said.stderr
+            written.stderr
         );
         assert!(
-            said.stderr.contains(late.unwrap_or_default()),
+            written.stderr.contains(late.unwrap_or_default()),
             "{}",
-            said.stderr
+            written.stderr
         );
         std::fs::remove_file(folder.join("rows.csv")).unwrap();
     }

@@ -38,10 +38,10 @@ impl Peers {
         let mut port = String::new();
         from.read_line(&mut port).unwrap();
         if port.is_empty() {
-            let mut said = String::new();
+            let mut message = String::new();
             let mut stderr = child.stderr.take().unwrap();
-            stderr.read_to_string(&mut said).unwrap();
-            assert!(said.contains("ModuleNotFoundError"), "{said}");
+            stderr.read_to_string(&mut message).unwrap();
+            assert!(message.contains("ModuleNotFoundError"), "{message}");
             weir_testkit::missing("python-websockets", "connections that are captured live");
             return None;
         }
@@ -105,10 +105,10 @@ fn terminate(child: &Child) {
 /// The standard output and standard error of a program.
 fn ended(child: Child, stderr: &mut impl Read) -> (String, String) {
     let output = child.wait_with_output().unwrap();
-    let mut said = String::new();
-    stderr.read_to_string(&mut said).unwrap();
-    assert!(output.status.success(), "{said}");
-    (String::from_utf8(output.stdout).unwrap(), said)
+    let mut message = String::new();
+    stderr.read_to_string(&mut message).unwrap();
+    assert!(output.status.success(), "{message}");
+    (String::from_utf8(output.stdout).unwrap(), message)
 }
 
 /// The columns of the line for a direction of the connection to a port.
@@ -148,10 +148,10 @@ fn connections_are_audited_as_they_cross_an_interface() {
     peers.send();
     peers.close();
     terminate(&child);
-    let (csv, said) = ended(child, &mut stderr);
+    let (csv, message) = ended(child, &mut stderr);
     for direction in ["to_server", "to_client"] {
         let column = line(&csv, &port, direction);
-        assert_eq!(column("messages"), "100", "{csv}\n{said}");
+        assert_eq!(column("messages"), "100", "{csv}\n{message}");
         assert_eq!(column("compressed_messages"), "100", "{csv}");
         assert_eq!(column("mid_stream"), "false", "{csv}");
         assert_eq!(column("violations"), "0", "{csv}");
@@ -159,8 +159,8 @@ fn connections_are_audited_as_they_cross_an_interface() {
         assert!(bytes("payload_bytes") * 2 < bytes("message_bytes"), "{csv}");
     }
     assert!(csv.contains("permessage-deflate"), "{csv}");
-    assert!(said.contains("packets received on lo, "), "{said}");
-    assert!(said.contains("dropped by the kernel, "), "{said}");
+    assert!(message.contains("packets received on lo, "), "{message}");
+    assert!(message.contains("dropped by the kernel, "), "{message}");
 }
 
 #[test]
@@ -177,13 +177,13 @@ fn the_audit_of_an_interface_is_a_page() {
     peers.send();
     peers.close();
     terminate(&child);
-    let (page, said) = ended(child, &mut stderr);
+    let (page, message) = ended(child, &mut stderr);
     assert!(
         page.starts_with("<!doctype html>") && page.ends_with("</html>\n"),
         "{page}"
     );
     assert!(page.contains("WebSocket connections of lo</h1>"), "{page}");
-    assert!(page.contains(&end), "{end} in {page}\n{said}");
+    assert!(page.contains(&end), "{end} in {page}\n{message}");
     // Sizes before and after, ratios, windows.
     assert_eq!(page.matches("<svg").count(), 4, "{page}");
 }
@@ -224,14 +224,14 @@ fn a_study_of_an_interface_ends_after_so_many_messages() {
     };
     // 60 messages: it ends by itself.
     peers.send();
-    let (csv, said) = ended(child, &mut stderr);
+    let (csv, message) = ended(child, &mut stderr);
     peers.close();
     let all = csv
         .lines()
         .find(|line| line.starts_with("all,all,true,15,6,8,"));
-    let all = all.unwrap_or_else(|| panic!("{csv}\n{said}"));
+    let all = all.unwrap_or_else(|| panic!("{csv}\n{message}"));
     assert_eq!(all.split(',').nth(6), Some("40"), "{csv}");
-    assert!(said.contains("packets received on lo, "), "{said}");
+    assert!(message.contains("packets received on lo, "), "{message}");
 }
 
 #[test]
@@ -256,9 +256,9 @@ fn an_interface_or_files_but_not_both() {
             .stdin(Stdio::null())
             .output_limited()
             .unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
-        assert!(said.contains(expected), "{words:?}: {said}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {message}");
+        assert!(message.contains(expected), "{words:?}: {message}");
     }
 }
 
@@ -293,8 +293,11 @@ fn what_else_was_studied_is_in_the_page() {
         "{}",
         String::from_utf8_lossy(&html.stderr)
     );
-    let said = String::from_utf8(study("json").stderr).unwrap();
-    assert!(said.contains("--more are for tables and pages"), "{said}");
+    let message = String::from_utf8(study("json").stderr).unwrap();
+    assert!(
+        message.contains("--more are for tables and pages"),
+        "{message}"
+    );
 }
 
 /// A grid of one cell.

@@ -640,8 +640,8 @@ fn nothing_leads_out_of_the_roots_and_nothing_is_written() {
             "SET datafusion.runtime.temp_directory = '/tmp'",
             &whole,
         ] {
-            let mut said = vec![refused(&mut client, sql).await.1];
-            said.push(
+            let mut message = vec![refused(&mut client, sql).await.1];
+            message.push(
                 code(
                     client
                         .execute_update(sql.to_owned(), None)
@@ -650,14 +650,14 @@ fn nothing_leads_out_of_the_roots_and_nothing_is_written() {
                 )
                 .1,
             );
-            said.push(client.prepare(sql.to_owned(), None).await.map_or_else(
+            message.push(client.prepare(sql.to_owned(), None).await.map_or_else(
                 |error| code(error).1,
                 // Only what is done is refused, where it is not planned before.
                 |_| "refused".to_owned(),
             ));
-            for said in said {
-                let says = said.contains("restricted") || said.contains("refused");
-                assert!(says && !said.contains("1,2"), "{sql}: {said}");
+            for message in message {
+                let says = message.contains("restricted") || message.contains("refused");
+                assert!(says && !message.contains("1,2"), "{sql}: {message}");
             }
         }
         assert!(!served.path().join("out.csv").exists());
@@ -729,10 +729,10 @@ fn what_writes_works_or_says_why_not() {
             ("BEGIN", "not supported: BEGIN"),
         ] {
             let error = client.execute_update(sql.to_owned(), None).await;
-            let (_, said) = code(error.unwrap_err());
-            assert!(said.contains(says), "{sql}: {said}");
-            let (_, said) = refused(&mut client, sql).await;
-            assert!(said.contains(says), "{sql}: {said}");
+            let (_, message) = code(error.unwrap_err());
+            assert!(message.contains(says), "{sql}: {message}");
+            let (_, message) = refused(&mut client, sql).await;
+            assert!(message.contains(says), "{sql}: {message}");
         }
     });
 }

@@ -15,8 +15,8 @@ fn of_flight(served: &Served) -> Vec<u8> {
     let recorder = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = recorder.local_addr().unwrap();
     let server = served.flight;
-    let said = Arc::new(Mutex::new(Vec::new()));
-    let kept = Arc::clone(&said);
+    let message = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&message);
     let thread = std::thread::spawn(move || {
         let (mut client, _) = recorder.accept().unwrap();
         let mut server = TcpStream::connect(server).unwrap();
@@ -48,9 +48,9 @@ fn of_flight(served: &Served) -> Vec<u8> {
         let _ = prepared.execute().await;
     });
     thread.join().unwrap();
-    let said = said.lock().unwrap().clone();
-    assert!(said.starts_with(b"PRI * HTTP/2.0"), "{said:?}");
-    said
+    let message = message.lock().unwrap().clone();
+    assert!(message.starts_with(b"PRI * HTTP/2.0"), "{message:?}");
+    message
 }
 
 /// A message that is changed in a few places, cut, or put together with another.

@@ -62,7 +62,7 @@ fn secure(folder: &TempDir) -> Served {
     })
 }
 
-fn said(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     let (out, errors) = (&output.stdout, &output.stderr);
     format!(
         "{}{}",
@@ -104,11 +104,11 @@ fn psql_speaks_tls_and_nothing_else() {
         ("127.0.0.1", root.as_str()),
     ] {
         let output = ask(host, rest);
-        assert_eq!(said(&output), "42\n", "{host} {rest}");
+        assert_eq!(printed(&output), "42\n", "{host} {rest}");
     }
-    let plain = said(&ask("localhost", "sslmode=disable"));
+    let plain = printed(&ask("localhost", "sslmode=disable"));
     assert!(plain.contains("requires TLS"), "{plain}");
-    let stranger = said(&ask("elsewhere", &root));
+    let stranger = printed(&ask("elsewhere", &root));
     assert!(stranger.contains("does not match host name"), "{stranger}");
 }
 
@@ -147,7 +147,7 @@ except OSError as error:
         weir_testkit::missing("python", "HTTPS");
         return;
     };
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", printed(&output));
 }
 
 #[test]
@@ -185,7 +185,7 @@ for uri, options in ((f"grpc://127.0.0.1:{port}", {}), (f"grpc+tls://localhost:{
         .arg(folder.path().join("cert.pem"))
         .output_limited()
         .unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", printed(&output));
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn bytes_in_clear_behind_the_request_for_tls_are_refused() {
         .output_limited()
         .unwrap();
     thread.join().unwrap();
-    let said = said(&output);
-    assert!(said.contains("unencrypted data after"), "{said}");
-    assert!(!said.contains("SELECT 1"), "{said}");
+    let message = printed(&output);
+    assert!(message.contains("unencrypted data after"), "{message}");
+    assert!(!message.contains("SELECT 1"), "{message}");
 }
