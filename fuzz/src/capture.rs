@@ -212,7 +212,7 @@ pub(crate) fn read(source: impl Read, options: &Options) -> Outcome {
             return Outcome {
                 compression: None,
                 records: Vec::new(),
-                error: Some(told(&error)),
+                error: Some(error_text(&error)),
             };
         }
     };
@@ -256,7 +256,7 @@ pub(crate) fn read(source: impl Read, options: &Options) -> Outcome {
             }
             Ok(None) => break,
             Err(error) => {
-                outcome.error = Some(told(&error));
+                outcome.error = Some(error_text(&error));
                 break;
             }
         }
@@ -278,7 +278,7 @@ pub(crate) fn read(source: impl Read, options: &Options) -> Outcome {
 }
 
 /// The message, checked as far as any message can be.
-fn told(error: &Error) -> String {
+fn error_text(error: &Error) -> String {
     let message = error.to_string();
     assert!(!message.is_empty() && !message.ends_with('.'));
     // The offset at which a decompressor notices damage depends on the size of its input chunks.

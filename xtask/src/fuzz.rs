@@ -33,8 +33,8 @@ struct Outcome {
     peak_mib: u64,
     /// The input that broke a promise, under `fuzz/corpus`.
     found: Option<PathBuf>,
-    /// The end of what it said.
-    said: String,
+    /// The last lines of its standard error.
+    stderr_end: String,
 }
 
 /// `cargo xtask fuzz [--minutes N] [TARGET…]`: the corpus of each target, and then inputs that grow from it with
@@ -117,7 +117,7 @@ fn judged(outcomes: Vec<Outcome>) -> Result<()> {
                     "FAILED  {}: {}\n{}",
                     outcome.name,
                     path.display(),
-                    outcome.said
+                    outcome.stderr_end
                 );
                 found.push(path.display().to_string());
             }
@@ -227,16 +227,16 @@ fn one(
     let output = command
         .output()
         .with_context(|| format!("cannot start {name}"))?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let statistic = |name: &str| {
-        let line = said.lines().find_map(|line| line.strip_prefix(name));
+        let line = stderr.lines().find_map(|line| line.strip_prefix(name));
         line.and_then(|number| number.trim().parse().ok())
             .unwrap_or(0)
     };
     let found = match output.status.success() {
         true => None,
         false => {
-            Some(keep(&artifacts, &corpus).with_context(|| format!("{name} failed:\n{said}"))?)
+            Some(keep(&artifacts, &corpus).with_context(|| format!("{name} failed:\n{stderr}"))?)
         }
     };
     Ok(Outcome {
@@ -244,7 +244,7 @@ fn one(
         inputs: statistic("stat::number_of_executed_units:"),
         peak_mib: statistic("stat::peak_rss_mb:"),
         found,
-        said: end_of(&said),
+        stderr_end: end_of(&stderr),
     })
 }
 
@@ -260,8 +260,8 @@ fn keep(artifacts: &Path, corpus: &Path) -> Result<PathBuf> {
 }
 
 /// The message of a failure without libFuzzer's progress and the stack's frames.
-fn end_of(said: &str) -> String {
-    let lines: Vec<&str> = said
+fn end_of(stderr: &str) -> String {
+    let lines: Vec<&str> = stderr
         .lines()
         .filter(|line| !line.starts_with('#') && !line.starts_with("    #"))
         .collect();

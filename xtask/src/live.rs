@@ -134,11 +134,11 @@ fn weir_live(
     if let Some(kept) = kept {
         command.arg("-w").arg(kept);
     }
-    let (child, output, said) = observed(command, "capturing on", &sink, duration)?;
+    let (child, output, message) = observed(command, "capturing on", &sink, duration)?;
     let counted = output.lines().last().unwrap_or_default().parse();
     Ok(CaptureOutcome {
-        counted: counted.with_context(|| format!("no count: {output}{said}"))?,
-        dropped: number_before(&said, " dropped by the kernel")?,
+        counted: counted.with_context(|| format!("no count: {output}{message}"))?,
+        dropped: number_before(&message, " dropped by the kernel")?,
         ..child
     })
 }
@@ -151,10 +151,10 @@ fn tcpdump(kept: Option<&std::path::Path>, duration: Duration) -> Result<Capture
     let file = kept.map_or("/dev/null".as_ref(), std::path::Path::as_os_str);
     command.args(["-i", "lo", "-n", "-B", "32768", "-Z", "root", "-w"]);
     command.arg(file).arg(filter);
-    let (child, _, said) = observed(command, "listening on", &sink, duration)?;
+    let (child, _, message) = observed(command, "listening on", &sink, duration)?;
     Ok(CaptureOutcome {
-        counted: number_before(&said, " packets captured")?,
-        dropped: number_before(&said, " packets dropped by kernel")?,
+        counted: number_before(&message, " packets captured")?,
+        dropped: number_before(&message, " packets dropped by kernel")?,
         ..child
     })
 }
@@ -170,10 +170,10 @@ fn observed(
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().context("cannot start the capture")?;
     let mut stderr = BufReader::new(child.stderr.take().context("standard error is piped")?);
-    let mut said = String::new();
-    while !said.contains(ready) {
-        if stderr.read_line(&mut said)? == 0 {
-            bail!("the capture has ended: {said}");
+    let mut message = String::new();
+    while !message.contains(ready) {
+        if stderr.read_line(&mut message)? == 0 {
+            bail!("the capture has ended: {message}");
         }
     }
     let from = UdpSocket::bind("127.0.0.1:0")?;
@@ -200,7 +200,7 @@ fn observed(
         .take()
         .context("standard output is piped")?
         .read_to_string(&mut output)?;
-    stderr.read_to_string(&mut said)?;
+    stderr.read_to_string(&mut message)?;
     child.wait()?;
     let outcome = CaptureOutcome {
         sent,
@@ -209,7 +209,7 @@ fn observed(
         resident: (early, late),
         seconds,
     };
-    Ok((outcome, output, said))
+    Ok((outcome, output, message))
 }
 
 fn run_quietly(command: &mut Command) -> Result<()> {

@@ -31,7 +31,7 @@ pub(crate) fn check() -> Result<()> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     // Whether the packages can be published shows only where the index of those that are there can be read.
     let is_away = [
         "Could not resolve host",
@@ -40,10 +40,10 @@ pub(crate) fn check() -> Result<()> {
         "network",
         "crates-io is replaced with",
     ];
-    if is_away.iter().any(|sign| said.contains(sign)) {
+    if is_away.iter().any(|sign| errors.contains(sign)) {
         return gate::missing("crates.io", "that the libraries can be published");
     }
-    bail!("the libraries cannot be published:\n{said}")
+    bail!("the libraries cannot be published:\n{errors}")
 }
 
 /// Removes our packages from cargo's registry cache: cargo would build the others with the old sources, since the version has not

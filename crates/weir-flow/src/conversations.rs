@@ -229,19 +229,19 @@ impl Conversations {
         }
         let time_ns = packet.frame().time_ns;
         for (key, is_quoted) in of_udp {
-            if let Some(mut said) = self.number(key, time_ns, UDP) {
-                said.times_ns = said.times_ns.filter(|_| !is_quoted);
-                each(&said);
+            if let Some(mut conversed) = self.number(key, time_ns, UDP) {
+                conversed.times_ns = conversed.times_ns.filter(|_| !is_quoted);
+                each(&conversed);
             }
         }
         let mut keys = of_tcp.into_iter();
         packet.each_of(Layer::Tcp, &mut |one| match keys.next() {
             Some(key) => {
-                let said = key.and_then(|(key, sender, is_quoted)| {
+                let conversed = key.and_then(|(key, sender, is_quoted)| {
                     self.segment(one, (key, sender), is_quoted)
                 });
-                if let Some(said) = said {
-                    each(&said);
+                if let Some(conversed) = conversed {
+                    each(&conversed);
                 }
                 true
             }
@@ -254,7 +254,7 @@ impl Conversations {
         let count = usize::from(protocol == UDP);
         if let Some(known) = self.known.get_mut(&key) {
             let now_ns = time_ns.unwrap_or(known.last_ns);
-            let said = Conversed {
+            let conversed = Conversed {
                 is_tcp: protocol == TCP,
                 stream: known.stream,
                 times_ns: Some([
@@ -264,7 +264,7 @@ impl Conversations {
                 ..Conversed::default()
             };
             known.last_ns = now_ns;
-            return Some(said);
+            return Some(conversed);
         }
         if self.known.len() >= self.known_max {
             self.unnumbered = self.unnumbered.saturating_add(1);
@@ -313,11 +313,11 @@ impl Conversations {
         }
         let is_whole = is_whole(packet);
         let time_ns = packet.frame().time_ns.filter(|_| is_whole);
-        let mut said = self.number(key, time_ns, TCP)?;
+        let mut conversed = self.number(key, time_ns, TCP)?;
         if is_quoted {
-            said.times_ns = said.times_ns.filter(|_| is_whole);
-            said.numbers = Some(as_sent(&segment, is_whole));
-            return Some(said);
+            conversed.times_ns = conversed.times_ns.filter(|_| is_whole);
+            conversed.numbers = Some(as_sent(&segment, is_whole));
+            return Some(conversed);
         }
         let known = self.known.get_mut(&key)?;
         let scale = self.scale.filter(|_| has(SYN)).and_then(|get| get(packet));
@@ -328,19 +328,19 @@ impl Conversations {
         };
         let seq = segment.seq.wrapping_sub(end.start.unwrap_or(0));
         if !is_whole {
-            said.times_ns = None;
-            said.numbers = Some(Relative {
+            conversed.times_ns = None;
+            conversed.numbers = Some(Relative {
                 seq,
                 ..Relative::default()
             });
-            return Some(said);
+            return Some(conversed);
         }
         let shift = match end.scale {
             Scale::By(shift) if !has(SYN) => shift.min(14),
             _ => 0,
         };
         let takes = segment.len.wrapping_add(u32::from(has(SYN | FIN)));
-        said.numbers = Some(Relative {
+        conversed.numbers = Some(Relative {
             seq,
             len: segment.len,
             more: Some(More {
@@ -363,9 +363,9 @@ impl Conversations {
                 bad_checksum: false,
                 segment: Some(segment),
             };
-            said.analyzed = analysis.packet(packet, &sighting, packet.frame().number);
+            conversed.analyzed = analysis.packet(packet, &sighting, packet.frame().number);
         }
-        Some(said)
+        Some(conversed)
     }
 }
 
@@ -469,7 +469,7 @@ mod tests {
             let mut numbers = Vec::new();
             let packet = self.1.decode(Frame::new(LinkType(101), bytes));
             self.0
-                .packet(&packet, &mut |said| numbers.push(said.stream));
+                .packet(&packet, &mut |conversed| numbers.push(conversed.stream));
             numbers
         }
     }
@@ -511,8 +511,8 @@ mod tests {
             tcp(1, true, 7, ACK),
         ] {
             let packet = run.1.decode(Frame::new(LinkType(101), &bytes));
-            run.0.packet(&packet, &mut |said| {
-                let numbers = said.numbers.unwrap();
+            run.0.packet(&packet, &mut |conversed| {
+                let numbers = conversed.numbers.unwrap();
                 seen.push((numbers.seq, numbers.more.unwrap().next_seq.unwrap()));
             });
         }

@@ -43,7 +43,7 @@ struct OpeningSide {
     /// The application that the run was recognised as so far.
     found: Application,
     /// Further octets of the run do not change the result.
-    is_told: bool,
+    is_decided: bool,
 }
 
 /// The octets of a direction that are searched for the application of the connection.
@@ -62,7 +62,7 @@ impl OpeningSide {
             stream: Reassembler::new(Overlap::First),
             run: Vec::new(),
             found: Application::Unknown,
-            is_told: false,
+            is_decided: false,
         }
     }
 
@@ -81,7 +81,7 @@ impl OpeningSide {
             stream,
             run,
             found,
-            is_told,
+            is_decided,
         } = self;
         let mut is_turn = is_turn;
         let mut all = None;
@@ -89,18 +89,18 @@ impl OpeningSide {
             let is_gap = matches!(part, Part::Gap(_));
             if std::mem::take(&mut is_turn) || is_gap {
                 run.clear();
-                (*found, *is_told) = (Application::Unknown, false);
+                (*found, *is_decided) = (Application::Unknown, false);
             }
             let Part::Bytes(bytes) = part else {
                 return;
             };
-            if !*is_told {
+            if !*is_decided {
                 let room = RUN_OCTETS_MAX.saturating_sub(run.len()).min(bytes.len());
                 run.extend_from_slice(bytes.get(..room).unwrap_or_default());
                 *found = detect(run, context);
-                *is_told =
-                    run.len() >= RUN_OCTETS_MAX || *found == Application::Http && is_told_of(run);
-                if *is_told {
+                *is_decided = run.len() >= RUN_OCTETS_MAX
+                    || *found == Application::Http && is_decided_by(run);
+                if *is_decided {
                     *run = Vec::new();
                 }
             }
@@ -163,7 +163,7 @@ impl Openings {
             found => found,
         };
         // The rest of its first line may say that it is something else.
-        let is_open = found == Application::Http && !own.is_told;
+        let is_open = found == Application::Http && !own.is_decided;
         opening.is_guess = is_open && (is_guess || known != Application::Http);
         let is_other = is_guess && !is_turn && taken == Some(Application::Unknown);
         let now = opening.held();
@@ -213,7 +213,7 @@ impl Opening {
 }
 
 /// Whether the first octets of an HTTP message show whether the connection switches to another protocol.
-fn is_told_of(run: &[u8]) -> bool {
+fn is_decided_by(run: &[u8]) -> bool {
     const SWITCHES: &[u8] = b"HTTP/1.1 101";
     match run.get(..SWITCHES.len()) {
         Some(SWITCHES) => contains(run, b"\r\n\r\n"),

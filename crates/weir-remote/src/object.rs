@@ -71,7 +71,7 @@ impl Version {
     }
 
     /// Whether a later version can be distinguished from this one.
-    fn is_told(&self) -> bool {
+    fn is_distinguishable(&self) -> bool {
         self.e_tag.is_some() || self.modified_s != 0
     }
 }
@@ -258,7 +258,7 @@ impl Inner {
         broken: Option<&object_store::Error>,
     ) -> Result<(), Error> {
         *failures += 1;
-        if !self.version.is_told() || *failures > FAILURES_MAX {
+        if !self.version.is_distinguishable() || *failures > FAILURES_MAX {
             return Err(match broken {
                 Some(error) => Error::of_store(&self.name, error),
                 None => Error::new(

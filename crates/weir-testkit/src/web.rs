@@ -66,7 +66,7 @@ struct ServerState {
     bodies: AtomicUsize,
     bytes: AtomicU64,
     /// All request lines and headers.
-    heard: Mutex<String>,
+    request_heads: Mutex<String>,
     is_over: AtomicBool,
 }
 
@@ -159,8 +159,8 @@ impl WebServer {
 
     /// The request lines and headers so far.
     #[must_use]
-    pub fn heard(&self) -> String {
-        lock(&self.shared.heard).clone()
+    pub fn request_heads(&self) -> String {
+        lock(&self.shared.request_heads).clone()
     }
 }
 
@@ -216,7 +216,7 @@ fn serve(stream: &TcpStream, shared: &ServerState) {
         }
         shared.requests.fetch_add(1, Ordering::Relaxed);
         let _under_way = UnderWay::new(shared);
-        lock(&shared.heard).push_str(&head);
+        lock(&shared.request_heads).push_str(&head);
         let faults = lock(&shared.faults).clone();
         thread::sleep(faults.delay);
         if answer(stream, shared, &faults, &head).is_none() {

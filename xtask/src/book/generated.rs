@@ -44,7 +44,7 @@ pub(super) fn pages(program: &Path, root: &Path) -> Result<Vec<Page>> {
 }
 
 /// The standard output of the program.
-fn said(program: &Path, words: &[&str]) -> Result<String> {
+fn output_of(program: &Path, words: &[&str]) -> Result<String> {
     let output = Command::new(program)
         .args(words)
         .env("COLUMNS", "100")
@@ -61,7 +61,7 @@ fn said(program: &Path, words: &[&str]) -> Result<String> {
 }
 
 fn rows(program: &Path, words: &[&str]) -> Result<Vec<BTreeMap<String, Value>>> {
-    let rows: Vec<BTreeMap<String, Value>> = serde_json::from_str(&said(program, words)?)?;
+    let rows: Vec<BTreeMap<String, Value>> = serde_json::from_str(&output_of(program, words)?)?;
     if rows.is_empty() {
         bail!("weir {} lists nothing", words.join(" "));
     }
@@ -133,7 +133,7 @@ fn commands(program: &Path) -> Result<String> {
         let mut asked = words.clone();
         asked.push("--help".to_owned());
         let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
-        let help = said(program, &asked)?;
+        let help = output_of(program, &asked)?;
         let name = [&["weir".to_owned()], &words[..]].concat().join(" ");
         let _ = write!(page, "\n## {name}\n\n```text\n{}\n```\n", help.trim_end());
         let mut within = Vec::new();

@@ -92,7 +92,7 @@ pub struct Session {
     /// The side that is the client.
     client_side: Option<usize>,
     /// Something of a side was seen.
-    heard: [bool; 2],
+    received: [bool; 2],
     /// Something of a side's stream is missing.
     gaps: [bool; 2],
     changed: [bool; 2],
@@ -121,7 +121,7 @@ impl Session {
             is_established: false,
             too_long: 0,
             client_side: None,
-            heard: [false; 2],
+            received: [false; 2],
             gaps: [false; 2],
             changed: [false; 2],
             has_data: [false; 2],
@@ -184,7 +184,7 @@ impl Session {
         if self.is_established {
             return Some(true);
         }
-        let is_seen_in_part = self.heard != [true; 2] && self.changed != [false; 2];
+        let is_seen_in_part = self.received != [true; 2] && self.changed != [false; 2];
         let is_unknown = self.carrier == Carrier::Quic || self.gaps != [false; 2];
         (!is_unknown && !is_seen_in_part).then_some(false)
     }
@@ -224,7 +224,7 @@ impl Session {
             *place = direction;
         }
         match is_tls {
-            true => self.told(),
+            true => self.state(),
             false => SessionState::NotTls,
         }
     }
@@ -249,7 +249,7 @@ impl Session {
             self.part(side, RecordPart::Handshake(kind, body), stamp);
         });
         self.initials = initials;
-        is_its.then(|| self.told())
+        is_its.then(|| self.state())
     }
 
     /// A datagram of DTLS or QUIC.
@@ -263,10 +263,10 @@ impl Session {
                 *place = datagrams;
             }
         }
-        self.told()
+        self.state()
     }
 
-    fn told(&self) -> SessionState {
+    fn state(&self) -> SessionState {
         let is_done = match self.carrier {
             // The rest is private.
             Carrier::Quic => self.client.is_some() && self.server.is_some(),
@@ -279,7 +279,7 @@ impl Session {
     }
 
     fn part(&mut self, side: usize, part: RecordPart<'_>, stamp: Stamp) {
-        self.heard[side & 1] = true;
+        self.received[side & 1] = true;
         match part {
             RecordPart::Handshake(kind, body) => self.message(side, kind, body, stamp),
             RecordPart::Ssl2Hello(body) => {

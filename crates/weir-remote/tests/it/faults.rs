@@ -245,12 +245,12 @@ fn signatures_and_passwords_reach_the_server_and_no_name() {
     assert_eq!(whole(&object).unwrap(), vec![1; 100]);
     assert_eq!(object.name(), format!("http://{host}/day/a%20b.pcap?…"));
     assert!(!format!("{object:?} {stores:?}").contains("SECRET"));
-    let heard = server.heard();
+    let heads = server.request_heads();
     assert!(
-        heard.contains("/day/a%20b.pcap?signature=SECRET"),
-        "{heard}"
+        heads.contains("/day/a%20b.pcap?signature=SECRET"),
+        "{heads}"
     );
-    assert!(heard.contains("Basic bWU6U0VDUkVU"), "{heard}");
+    assert!(heads.contains("Basic bWU6U0VDUkVU"), "{heads}");
     // Another signature is another object, and has another name.
     let other = one(&stores, &address.replace("=SECRET", "=OTHER"));
     assert_ne!(other.name(), object.name());

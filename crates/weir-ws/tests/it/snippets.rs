@@ -32,8 +32,8 @@ fn run_with(program: &mut Command, code: &str) -> String {
     stdin.write_all(code.as_bytes()).unwrap();
     drop(stdin);
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{program:?}:\n{code}\n{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program:?}:\n{code}\n{errors}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
@@ -163,8 +163,8 @@ fn go(program: &str, module: &str, version: &str, code: &str) -> Option<String> 
         );
         return None;
     };
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{module}:\n{code}\n{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{module}:\n{code}\n{errors}");
     Some(String::from_utf8(output.stdout).unwrap().trim().to_owned())
 }
 
