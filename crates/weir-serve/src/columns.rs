@@ -50,7 +50,7 @@ impl Columns {
         Ok(Self::with(&shared.files, Looks::Elsewhere(session)))
     }
 
-    /// Those that an engine with these options finds in this process.
+    /// The columns that an engine with these options finds in this process.
     pub(crate) fn here(files: &Arc<Files>, options: Options) -> Self {
         Self::with(files, Looks::Here(Box::new(options), None))
     }

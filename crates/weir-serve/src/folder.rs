@@ -11,7 +11,7 @@ use weir_file::{PrivateFolder, PrivateFolderKind};
 pub(crate) struct Folder(PrivateFolder);
 
 impl Folder {
-    /// A new folder below `parent`. Those of servers that were killed are removed there.
+    /// A new folder below `parent`. The folders of servers that were killed are removed there.
     ///
     /// # Errors
     /// When `parent` is not writable.
@@ -19,7 +19,7 @@ impl Folder {
         PrivateFolder::create_in(parent, SERVER).map(Self)
     }
 
-    /// Removes it with all that is in it. What is still written there fails.
+    /// Removes it with all that is in it. Writing a file there fails from then on.
     pub(crate) fn remove(&self) {
         // The next server removes any rest.
         let _ = std::fs::remove_dir_all(self.0.path());

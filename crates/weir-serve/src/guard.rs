@@ -1,6 +1,6 @@
-//! Bytes of a client of the PostgreSQL protocol on their way in: no message is longer than it may be, and none gets
-//! to pgwire whose parts do not fit into it, since pgwire's readers take for granted that they do. What has come of messages has a limit, of all
-//! connections together, and so has the time in which one comes.
+//! Bytes of a client of the PostgreSQL protocol on their way in: no message is longer than it may be, and none gets to
+//! pgwire whose parts do not fit into it, since pgwire's readers take for granted that they do. The received octets of
+//! incomplete messages have a limit, over all connections, and so has the time in which a message arrives.
 
 use std::io;
 use std::pin::Pin;
@@ -171,8 +171,8 @@ impl PendingParts {
         }
     }
 
-    /// Those of a message of this kind, of which pgwire reads parts. The first message of an authentication names a mechanism, those
-    /// behind it are the mechanism's own.
+    /// The parts of a message of this kind that pgwire reads. The first message of an authentication names a mechanism,
+    /// those behind it are the mechanism's own.
     fn of(kind: u8, is_answering: bool) -> Self {
         use MessagePart::{Initial, Items, Octets, Text, Values};
         let rest: &[MessagePart] = match kind {

@@ -40,7 +40,7 @@ struct ConnectionSlots(Arc<Mutex<Connections>>);
 
 #[derive(Default)]
 struct Connections {
-    /// Those whose clients are not admitted yet, the oldest first.
+    /// The connections whose clients are not admitted yet, the oldest first.
     pending: VecDeque<PendingSlot>,
     /// The others.
     admitted: BTreeMap<u64, Arc<ConnectionActivity>>,
@@ -287,7 +287,7 @@ mod tests {
         assert!(places.make_room(Duration::ZERO));
         assert_eq!(third.try_recv(), Err(Closed));
         assert!(!closes(&first));
-        // One that has just come stays.
+        // The newest connection stays.
         let (_fourth, mut fourth) = places.add(4);
         places.lock().pending.front_mut().unwrap().since = Instant::now() + long;
         let while_ago = Duration::from_millis(1);

@@ -36,7 +36,7 @@ impl Load {
         if bytes <= SMALL_BYTES_MAX {
             return Ok(None);
         }
-        // One that is larger than all may be has no other beside it.
+        // A text that is larger than the limit of all texts runs alone.
         let kib = u32::try_from((bytes >> 10).min(ALL_KIB_MAX)).unwrap_or(u32::MAX);
         if let Ok(taken) = Arc::clone(&self.free_kib).try_acquire_many_owned(kib) {
             return Ok(Some(taken));

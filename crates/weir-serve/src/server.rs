@@ -80,7 +80,7 @@ impl Server {
             (options.http, &options.token, "token", "--token-file"),
             (
                 options.flight,
-                // One of them is enough.
+                // A token or a password is enough.
                 match &options.token {
                     Some(_) => &options.token,
                     None => &options.password,
@@ -155,7 +155,8 @@ impl Server {
         self.shared.options.tls.is_some()
     }
 
-    /// Serves on a runtime as [`Server::run`] does. What cannot look up by then, as the parser of a long text, is let go with its thread.
+    /// Serves on a runtime as [`Server::run`] does. Work that does not check for the end by then, such as the parser of
+    /// a long text, is abandoned with its thread.
     ///
     /// # Errors
     /// When the catalog cannot be made.

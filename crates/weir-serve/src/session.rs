@@ -61,7 +61,7 @@ impl Session {
         }
     }
 
-    /// One whose statements may write into a folder of the server, and nowhere else.
+    /// A session whose statements may write into a folder of the server, and nowhere else.
     pub(crate) fn writing_below(shared: &Arc<Shared>, folder: &Path) -> Result<Self, Failure> {
         if let Some(pool) = shared.pool() {
             return Ok(Self::remote(shared, pool, Some(folder.to_path_buf())));
@@ -82,7 +82,7 @@ impl Session {
         Self::with(shared, Runs::InProcesses(remote), reports)
     }
 
-    /// That of an engine that was made for it.
+    /// The session of an engine that was made for it.
     pub(crate) fn of(shared: &Arc<Shared>, engine: Arc<Engine>) -> Self {
         let reports = StatementReports {
             report: Arc::clone(engine.scan_report()),
@@ -179,7 +179,7 @@ impl Session {
                 ),
             ));
         }
-        // Those that stand in values and comments are no ends of statements.
+        // Semicolons in values and comments do not end statements.
         let ends = sql.bytes().filter(|byte| *byte == b';').count();
         if ends > STATEMENTS_MAX && weir_engine::statements(sql).0.len() > STATEMENTS_MAX {
             let message = format!("a text has {STATEMENTS_MAX} statements at most");
@@ -436,7 +436,7 @@ struct StatementWork {
     /// Why it ended before its end.
     ended: Arc<OnceLock<Failure>>,
     shared: Arc<Shared>,
-    /// That of its process; `None` where it computes in this one.
+    /// The priority of its process; `None` when it computes in this process.
     priority: Option<Arc<Priority>>,
 }
 

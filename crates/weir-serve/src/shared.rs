@@ -64,9 +64,9 @@ pub(crate) struct Shared {
 /// The folders of captures that were dropped into the page.
 #[derive(Debug)]
 pub(crate) struct Uploads {
-    /// Those that are whole.
+    /// The folder of complete uploads.
     pub(crate) whole: TempDir,
-    /// Those that are not yet.
+    /// The folder of uploads that are not complete yet.
     pub(crate) arriving: TempDir,
     /// Bytes of those that are whole, by their names.
     sizes: Mutex<HashMap<String, u64>>,
@@ -90,7 +90,7 @@ pub(crate) struct Running {
 }
 
 impl Shared {
-    /// That of a server, whose uploads have folders of their own.
+    /// The state of a server, whose uploads have folders of their own.
     pub(crate) fn new(
         options: Options,
         workers: Handle,
@@ -126,7 +126,7 @@ impl Shared {
         Ok(shared)
     }
 
-    /// That of a process that runs the statements of a server.
+    /// The state of a process that runs the statements of a server.
     pub(crate) fn of_worker(
         options: Options,
         workers: Handle,
@@ -447,7 +447,7 @@ const WAITING_MAX: usize = 64;
 mod tests {
     use super::*;
 
-    /// Those that waited were gone on with until the end of the time that statements have to finish.
+    /// Waiting statements went on until the end of the time that statements have to finish.
     #[tokio::test]
     async fn what_waits_to_begin_is_refused_when_the_server_ends() {
         let root = tempfile::tempdir().unwrap();

@@ -8,9 +8,10 @@
 //! them: a statement reads on when there is room. A holder ([`Holder`]) is a statement with such rows. Where others
 //! want room that it has kept for a while, it is ended, and its connection with it if the client takes nothing.
 //!
-//! A statement that has a process of its own and has computed for a while steps aside where others wait: it goes on, beside those that have
-//! a turn and with less of the processor, so that statements that take long, or never end, keep no short one from being answered. One
-//! whose rows there is no room for computes nothing, and steps aside at once.
+//! A statement that has a process of its own and has computed for a while steps aside where others wait: it goes on,
+//! beside those that have a turn and with less of the processor, so that statements that take long, or never end, keep
+//! no short one from being answered. A statement without room for its rows computes nothing, and gives up its permit at
+//! once.
 //!
 //! Statements of values alone ([`is_constant`](crate::constant::is_constant)) have turns of their own where others have all: as many as wait, they are not behind them.
 
@@ -30,7 +31,7 @@ use crate::activity::{CloseReason, ConnectionActivity, RunningStatement};
 pub(crate) struct Turns {
     free: Arc<Semaphore>,
     at_once: u32,
-    /// Those of statements of values alone.
+    /// The permits of statements of values alone.
     of_constants: Arc<Semaphore>,
     /// Statements that wait for a turn.
     in_line: AtomicUsize,
@@ -54,7 +55,8 @@ struct Queue {
     next: u64,
     /// The waiting statements, in the order in which they began to wait.
     waiting: BTreeMap<u64, QueuedStatement>,
-    /// Those that want room for rows, the smallest first. Statements that have rows on their way come behind those that have none.
+    /// The statements that want room for rows, the smallest first. Statements that have rows on their way come behind
+    /// those that have none.
     wanting: BTreeSet<(bool, usize, u64)>,
 }
 
@@ -155,7 +157,7 @@ impl Holder {
         }
     }
 
-    /// Ends the statement. What it has for its client is let go when that asks for more, or is closed with the connection.
+    /// Ends the statement. Its rows are dropped when the client asks for more, or when the connection is closed.
     pub(crate) fn end(self: &Arc<Self>) {
         self.is_ended.store(true, Ordering::Relaxed);
         self.ended.notify_waiters();
@@ -292,8 +294,8 @@ impl Turns {
         })
     }
 
-    /// Waits until there is room for rows of so many bytes, which are counted then. Those that want little come first. A statement that
-    /// has kept rows for a while is ended for them.
+    /// Waits until there is room for rows of so many bytes, which are counted then. Statements that want little come
+    /// first. A statement that has kept rows for a while is ended for them.
     pub(crate) async fn reserve(self: &Arc<Self>, bytes: usize, holder: &Arc<Holder>) -> Counted {
         let wanting = Wanting::new(self, bytes.min(self.bytes_max), holder);
         let _wants = WantsRoom(holder);
@@ -321,7 +323,7 @@ impl Turns {
         }
         let wanted = queue.bytes.saturating_add(bytes);
         if wanted > self.bytes_max {
-            // One whose own client has not taken its rows yet waits for that.
+            // A statement whose own client has not taken its rows yet waits for that client.
             if wanted.saturating_sub(queue.leaving()) > self.bytes_max
                 && !queue.has_rows(holder)
                 && let Some(longest) = queue.longest_waiting(self.kept_for)

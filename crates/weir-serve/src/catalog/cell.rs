@@ -122,7 +122,7 @@ pub(crate) fn array(kind: &DataType, cells: &[Cell]) -> ArrayRef {
                 _ => None,
             },
         ))),
-        // Other lists are lists of keys and the like, which are always empty.
+        // The remaining lists, such as those of keys, are always empty.
         other => new_null_array(other, cells.len()),
     }
 }

@@ -1,7 +1,7 @@
 //! The passes that turn statements as PostgreSQL's clients write them into what sessions plan, all on the parsed tree.
 //!
-//! What is rewritten is of PostgreSQL's own: its schemas, types and operators, which no other statement names. Passes that
-//! would change other statements (how columns are called, what `/` is) look first whether the catalog is asked.
+//! The rewritten parts are PostgreSQL's own: its schemas, types and operators, which no other statement names. Passes
+//! that would change other statements (how columns are called, what `/` is) look first whether the catalog is asked.
 
 mod any;
 mod empty;

@@ -538,8 +538,8 @@ fn schema_oid(name: &str) -> i64 {
     found.map_or(0, |(oid, _)| *oid)
 }
 
-/// The schemas with their OIDs. Those of the first two are fixed in PostgreSQL; that of the information schema differs between
-/// its versions.
+/// The schemas with their OIDs. PostgreSQL fixes the OIDs of the first two; the OID of the information schema differs
+/// between its versions.
 pub(super) const SCHEMAS: &[(i64, &str)] = &[
     (PG_CATALOG, "pg_catalog"),
     (2200, SCHEMA),

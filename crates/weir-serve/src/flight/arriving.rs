@@ -1,5 +1,5 @@
-//! Requests on their way in. What has come of a message is held until it is whole, or for ever where its client does not go on: so what
-//! is held of all requests has a limit.
+//! Requests on their way in. The received octets of a message are held until it is complete, or for ever when its
+//! client does not continue; therefore the octets of all requests have a limit.
 
 use std::pin::Pin;
 use std::sync::Arc;

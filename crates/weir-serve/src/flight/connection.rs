@@ -195,7 +195,7 @@ impl FlightConnection {
         }
     }
 
-    /// Says what a text would answer with. Nothing of it is done, but views and settings that stand in it.
+    /// Says what a text would answer with. The text is not executed, except for its views and settings.
     async fn outlook(&self, text: &str, values: &Values) -> Result<Outlook, Failure> {
         let deadline = self.deadline();
         let session = deadline.within(self.session()).await??;
@@ -562,7 +562,7 @@ impl FlightSqlService for FlightConnection {
     async fn do_get_sql_info(&self, mut query: CommandGetSqlInfo, _: Request<Ticket>) -> Got {
         query.info.sort_unstable();
         query.info.dedup();
-        // Others than these are not known; who asks for them gets none.
+        // Other infos are unknown, and a request for them gets an empty list.
         let wants_all = query.info.is_empty();
         query.info.retain(|number| *number <= SQL_INFO_MAX);
         let infos = lists::sql_info(&self.shared.options)?;

@@ -1,5 +1,5 @@
-//! The body of a question on its way in. What has come of it is held until it is whole, or for ever where its client does not go on: so what is
-//! held of all has a limit, and so has the time.
+//! The body of a question on its way in. Its received octets are held until the body is complete, or for ever when its
+//! client does not continue; therefore the octets of all bodies have a limit, and so has the time.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -114,7 +114,7 @@ impl crate::listener::Protocol for HttpProtocol {
 
     async fn serve_connection(self: Arc<Self>, socket: TcpStream, pending: Pending) {
         let router = self.router.clone().layer(Extension(pending));
-        // One that has sent more behind its request is not read from while that is answered.
+        // A connection is not read while a request on it is answered, even if its client has sent more.
         let Some((socket, watched)) = duplicated(socket) else {
             return;
         };

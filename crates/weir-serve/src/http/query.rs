@@ -233,7 +233,7 @@ async fn begin(session: &Session, query: QueryRequest) -> Result<Answer, Failure
 struct JsonFlow {
     answer: Option<Answer>,
     deadline: Deadline,
-    /// Those that are being written.
+    /// The rows that are being written.
     batch: Option<JsonRows>,
     rows: usize,
     rows_max: usize,
@@ -252,8 +252,8 @@ impl JsonFlow {
         }
     }
 
-    /// The object. What fails before its first megabyte fails with a status; an answer that fails behind them ends without its
-    /// end, which clients notice.
+    /// The object. A failure before the first megabyte gives an error status; after it, the object stays incomplete,
+    /// which clients notice.
     async fn body(mut self) -> Result<Body, Failure> {
         let mut first = self.head();
         while first.len() < HELD_BYTES {

@@ -92,7 +92,8 @@ fn declared(sql: &str, words: &mut Words<'_>) -> Result<Declared, Failure> {
         }
     }
     let query = sql.get(words.end..).unwrap_or_default().trim();
-    // A cursor is of rows. One of a cursor of a cursor … would be read as deep as a client likes.
+    // A cursor is declared for a query. Declarations within declarations would be parsed to any depth that a client
+    // likes.
     if ABOUT.contains(&words.peek_plain().as_str()) {
         return Err(misread("DECLARE name CURSOR [WITH HOLD] FOR SELECT …"));
     }

@@ -112,7 +112,7 @@ fn of_text(text: &str, kind: &Type) -> Option<Parameter> {
     })
 }
 
-/// An array of one dimension as PostgreSQL writes it: `{1,NULL,"a \"text\""}`. Those of others are refused.
+/// An array of one dimension as PostgreSQL writes it: `{1,NULL,"a \"text\""}`. Arrays of more dimensions are rejected.
 fn list_of_text(text: &str, element: &Type) -> Option<Parameter> {
     let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
     let mut values = Vec::new();

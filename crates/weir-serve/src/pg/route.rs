@@ -22,7 +22,7 @@ pub(super) enum RoutedStatement {
     Connection(Setting),
     /// The time zone is a setting of the engine and of the connection.
     TimeZone(Statement, String),
-    /// Nothing has to be done: the tag that answers it.
+    /// The statement has no effect and is answered by this tag.
     Nothing(&'static str),
 }
 
@@ -51,7 +51,7 @@ pub(super) fn parts(session: &Session, sql: &str) -> Result<Vec<RoutedStatement>
     };
     match session.parse_written(sql) {
         Ok(statements) => Ok(of_all(statements)),
-        // One of several may be a question to the catalog in PostgreSQL's own dialect.
+        // A statement among several may ask the catalog in PostgreSQL's own dialect.
         Err(failure) => {
             let (places, _) = weir_engine::statements(sql);
             let texts: Vec<&str> = places

@@ -167,7 +167,7 @@ impl Watched {
         #[cfg(target_os = "linux")]
         if let Some(handle) = &self.handle {
             use rustix::process::{Signal, pidfd_send_signal};
-            // One that has ended already needs no signal.
+            // A process that has ended already needs no signal.
             let _ = pidfd_send_signal(handle, Signal::KILL);
         }
         self.over.notify_one();
@@ -200,8 +200,8 @@ impl Watched {
 }
 
 impl Link {
-    /// Starts a process, which takes tasks when this is done. One that is kept for statements of values alone has as much of the processor as the
-    /// server, and others have less.
+    /// Starts a process, which takes tasks when this is done. The process reserved for statements of values alone has
+    /// the priority of the server, and other processes have a lower one.
     pub(super) async fn start(
         program: &WorkerProgram,
         folder: &Folder,
@@ -386,7 +386,7 @@ pub(super) enum Octets<'o> {
     Counted(&'o Arc<Turns>, &'o Arc<Holder>),
     /// There are few octets.
     Small,
-    /// Nothing needs them any more.
+    /// The octets are discarded.
     Dropped,
 }
 

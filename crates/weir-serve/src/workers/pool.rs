@@ -40,7 +40,7 @@ pub(crate) struct Pool {
     memory_limit_bytes: Option<usize>,
     idle_max: usize,
     idle: Mutex<Vec<Link>>,
-    /// One that is kept for statements of values alone.
+    /// The process reserved for statements of values alone.
     spare: Mutex<Option<Link>>,
     /// Tells that it is there.
     spare_is_back: Notify,
@@ -48,7 +48,7 @@ pub(crate) struct Pool {
     prompt: Arc<()>,
     /// One is being started that waits for a statement.
     is_warming: AtomicBool,
-    /// Those with a statement, and those that were ended until they are gone.
+    /// The processes with a statement, and ended processes until they are gone.
     at_work: Mutex<Vec<Arc<Watched>>>,
     /// Statements that are about to have a process.
     starting: AtomicU64,
@@ -178,7 +178,7 @@ impl Pool {
         })
     }
 
-    /// One that waits for a statement, and was in this state of a session last where there is one.
+    /// A process that waits for a statement, preferably the last one in this state of a session.
     fn idle_for(self: &Arc<Self>, session_id: u64) -> Option<Link> {
         let (link, is_last) = {
             let mut idle = lock(&self.idle);
@@ -260,7 +260,7 @@ impl Pool {
     /// Counts a statement as starting, if the others hold no more than the limit. Processes that are being ended count until they
     /// are gone.
     fn starting_within(self: &Arc<Self>, limit: u64) -> Option<Starting> {
-        // Others look when this one is counted.
+        // Other threads read the list only after this process is counted.
         let at_work = lock(&self.at_work);
         let others = self.starting.load(Ordering::Relaxed);
         let held = at_work
@@ -290,7 +290,7 @@ impl Pool {
     fn share(&self) -> Option<usize> {
         let limit = self.memory_limit_bytes?;
         let others = u32::try_from(lock(&self.at_work).len()).unwrap_or(u32::MAX);
-        // One that is alone has all, two have a half each, and so on down to an eighth.
+        // A single process has all of the memory, two have a half each, and so on down to an eighth.
         let halvings = u32::BITS - others.saturating_sub(1).leading_zeros();
         Some(limit >> halvings.min(3))
     }
@@ -308,7 +308,7 @@ impl Pool {
         if link.prompt.is_some() {
             match is_large {
                 true => drop(link),
-                // One that was started beside it ends.
+                // The process that was started beside it ends.
                 false => drop(lock(&self.spare).replace(link)),
             }
             self.spare_is_back.notify_one();
@@ -569,7 +569,7 @@ pub(crate) struct Order {
     work: Work,
     /// True for a trivial statement.
     pub(crate) is_constant: bool,
-    /// That of its process.
+    /// The priority of its process.
     pub(crate) priority: Arc<Priority>,
 }
 
@@ -824,7 +824,7 @@ mod tests {
             (&[(100, None), (200, None), (16, None)][..], 316, &[][..]),
             (&[(100, None), (200, None), (16, None)], 315, &[1]),
             (&[(100, None), (200, None), (16, None)], 110, &[1, 0]),
-            // Those that wait go first, in their order, if they hold more than an empty process.
+            // Waiting processes are ended first, in their order, if they hold more than an empty process.
             (
                 &[(300, None), (60, Some(9)), (50, Some(4)), (20, Some(1))],
                 375,

@@ -124,7 +124,7 @@ fn a_capture_that_is_dropped_can_be_asked() {
 fn captures_that_are_dropped_have_so_many_bytes_together() {
     use std::io::Write as _;
     let served = Served::with(|options| options.limits.upload_bytes_max = 1000);
-    // One that is not whole counts until its client has gone.
+    // An incomplete upload counts until its client is gone.
     let mut socket = std::net::TcpStream::connect(served.http).unwrap();
     let head =
         "POST /upload?name=cut.csv HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n";
@@ -159,7 +159,7 @@ fn captures_that_are_dropped_have_so_many_bytes_together() {
     }
 }
 
-/// Those that took the name of one other at the same moment each gave back its bytes, so that more and more came.
+/// Uploads that replaced the same file at the same moment each released its bytes, so that more and more were accepted.
 #[test]
 fn captures_that_take_the_name_of_others_are_counted_once() {
     let served = Served::with(|options| options.limits.upload_bytes_max = 1000);

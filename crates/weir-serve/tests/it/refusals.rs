@@ -263,7 +263,7 @@ fn silent_connections_give_their_places_to_others() {
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let (port, flight) = (served.postgres.port(), served.flight);
         let config = format!("host=127.0.0.1 port={port} user=me password=right");
-        // Those that have come in keep their places, and then there are no more.
+        // Accepted connections keep their places until no place is left.
         let mut clients = Vec::new();
         for _ in 0..4 {
             let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
