@@ -196,8 +196,8 @@ fn many_flows(flows: u32, packets: usize) {
     let (asked, resident) = (table.allocated_bytes(), resident_bytes() - before);
     let a_flow = asked as f64 / f64::from(flows);
     println!("  longest packets of one run: {:?}", pauses.worst());
-    // Other programs do not delay the same packet in each run, while the table's own pauses come every time. A process of its own
-    // has new memory from the system.
+    // Delays by other programs hit another packet in each run, while the table's own pauses come every time. A process
+    // of its own has new memory from the system.
     let mut new_memory = Pauses(pauses.0.clone());
     for _ in 1..PAUSE_RUNS {
         new_memory.run_process(flows);

@@ -39,7 +39,7 @@ impl Analyzed {
     pub const LOST_SEGMENT: u32 = 1 << 4;
     /// Acknowledges what was not captured.
     pub const ACK_LOST_SEGMENT: u32 = 1 << 5;
-    /// Nothing but another window.
+    /// Only the window differs.
     pub const WINDOW_UPDATE: u32 = 1 << 6;
     /// Fills the window of the receiver.
     pub const WINDOW_FULL: u32 = 1 << 7;

@@ -1,8 +1,8 @@
 //! The time that passes from packet to packet, although several clocks may have stamped them.
 //!
-//! Sections of a capture, and captures of several hosts in one file, have clocks of their own: times step back, or change
-//! between two that differ by a constant. What waits for a deadline goes by the time that passed on one and the same
-//! clock, so that such a step ends nothing.
+//! Sections of a capture, and captures of several hosts in one file, have clocks of their own: times step back, or
+//! change between two that differ by a constant. Deadlines go by the time that passed on one and the same clock, so
+//! that such a step ends no connection.
 
 /// The time that has passed, by the clocks of the packets so far.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use crate::tcp::{ACK, FIN, JUMP_MAX, RST, SYN, Segment, beyond};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum State {
-    /// Nothing was seen of this end.
+    /// No packet of this end was seen.
     #[default]
     Inactive,
     /// The side sent a SYN.
@@ -65,8 +65,8 @@ impl Side {
     pub(crate) const CLOSE_WAITS: u8 = 8;
     /// A packet of it went through the TCP state machine, or was counted for UDP and the like.
     pub(crate) const ACTIVE: u8 = 16;
-    /// Nothing was seen of it but what acknowledges it: `start` is one below the first acknowledgment, `ack` the highest
-    /// one behind that.
+    /// Only acknowledgments of its data were seen: `start` is one below the first acknowledgment, `ack` the highest one
+    /// behind that.
     pub(crate) const ACKNOWLEDGED: u8 = 32;
 
     #[inline]
@@ -106,7 +106,7 @@ impl Side {
         self.payload_bytes_high = 0;
     }
 
-    /// See [`FlowTable::follow_rtp`](crate::FlowTable). What only TCP needs has room for it in a flow of
+    /// See [`FlowTable::follow_rtp`](crate::FlowTable). Fields that only TCP needs hold its values in a flow of
     /// datagrams: `start` is the source, `last` its last sequence number, `ack` the packets in a row.
     pub(crate) fn follow_rtp(&mut self, header: RtpHeader) -> u32 {
         let step = u32::from(header.sequence).wrapping_sub(self.last) & 0xffff;
@@ -136,7 +136,7 @@ impl Side {
     }
 }
 
-/// A flow in the table. What each packet reads stands first, in the order of memory, so that a packet of an
+/// A flow in the table. Fields that each packet reads stand first, in the order of memory, so that a packet of an
 /// established connection touches three cache lines, wherever the flow lies.
 #[derive(Debug)]
 #[repr(C)]

@@ -15,9 +15,9 @@ use weir_packet::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Overlap {
-    /// Those that came first.
+    /// The bytes that came first.
     First,
-    /// Those that came last.
+    /// The bytes that came last.
     Last,
     /// The packet is dropped, unless the fragment repeats an earlier one exactly.
     Drop,
@@ -863,7 +863,7 @@ fn parse_v6<'p>(packet: &Packet<'p>) -> Option<Parsed<'p>> {
     let (mut next_at, mut at) = (6, 40);
     while u8_at(bytes, next_at)? != FRAGMENT {
         if !matches!(u8_at(bytes, next_at)?, HOP_BY_HOP | ROUTING | DESTINATION) {
-            // That of a packet inside this one.
+            // The fragment header belongs to a packet inside this one.
             return Some(Parsed::Whole);
         }
         next_at = at;

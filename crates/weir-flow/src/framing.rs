@@ -60,7 +60,7 @@ enum FramingStep {
         end: usize,
         next: usize,
     },
-    /// Nothing, of so many bytes.
+    /// So many bytes are not a message, and are skipped.
     Pass(usize),
     /// More must come.
     Wait,

@@ -47,7 +47,7 @@ pub enum Sender {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scope {
-    /// Nothing: the same addresses and ports are the same flow wherever they are seen.
+    /// Only addresses and ports: they are the same flow wherever they are seen.
     #[default]
     Addresses,
     /// The outermost VLAN identifier too, as networks behind different tags may use the same

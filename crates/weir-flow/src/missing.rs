@@ -1,8 +1,9 @@
 //! Octets of a TCP connection that were not captured: what was acknowledged and not seen, and what lies before octets that
 //! were seen.
 //!
-//! Numbers that were not seen wait as a hole until they come, are acknowledged, or the flow ends. Those of segments that
-//! were seen and not captured whole wait apart from these. What was counted and comes after all is taken back.
+//! Numbers that were not seen wait as a hole until they come, are acknowledged, or the flow ends. The bytes of segments
+//! that were not captured whole wait apart from these. Bytes that were counted as missing and come after all are
+//! subtracted again.
 
 use crate::flow::{Flow, Side, SideDetail, State};
 use crate::history::Event;
@@ -87,7 +88,8 @@ impl TcpUpdate<'_> {
         if ahead == 0 {
             return;
         }
-        // What was acknowledged before the first segment of the side is not among them, and is taken back as it comes.
+        // Bytes that were acknowledged before the first segment of the side are not among them, and are subtracted as
+        // they come.
         let from = end.ack.wrapping_sub(ahead);
         detail.ahead = 0;
         detail.missed_bytes = detail.missed_bytes.saturating_sub(ahead.into());
@@ -95,7 +97,7 @@ impl TcpUpdate<'_> {
         if end.ack < from {
             detail.ack_wraps = detail.ack_wraps.saturating_sub(1);
         }
-        // What lies in between is missing once others are seen behind it, or it is acknowledged again.
+        // The bytes in between are missing once bytes behind them are seen, or once they are acknowledged again.
         end.ack = from;
     }
 
@@ -138,7 +140,7 @@ impl TcpUpdate<'_> {
         let missed = to.wrapping_sub(from);
         detail.missed_bytes = detail.missed_bytes.saturating_add(missed.into());
         if missed <= LATE_MAX.unsigned_abs() {
-            // Those of one round of numbers before are not these.
+            // Ranges of the previous round of sequence numbers do not count.
             detail.given_up.remove(from, to);
             detail.given_up.add(from, to);
         }

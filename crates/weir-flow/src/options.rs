@@ -45,8 +45,8 @@ pub struct Options {
     /// The maximum number of concurrent flows; 10 million by default, which take 2 GB. Beyond it the flow that would end first is
     /// reported.
     pub flows_max: usize,
-    /// Most flows at one time that have retransmissions, gaps, resets and the like, which take 448
-    /// bytes more each; a million by default. Others go without these columns.
+    /// Most flows at one time that have retransmissions, gaps, resets and the like, which take 448 bytes more each; a
+    /// million by default. Further flows go without these columns.
     pub details_max: usize,
     /// Packets with a wrong checksum are noted and not counted, as Zeek does unless told otherwise.
     /// False by default: on the machine that sends, captures have no checksums yet.

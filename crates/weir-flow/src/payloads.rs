@@ -18,8 +18,8 @@ use crate::tracker::{missing, payload};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Payload<'a> {
-    /// Number of its flow, as [`FlowRecord::number`](crate::FlowRecord::number) with default options.
-    /// What a tunnel carries belongs to the flow of the tunnel. 0 where that is not known.
+    /// Number of its flow, as [`FlowRecord::number`](crate::FlowRecord::number) with default options. A payload in a
+    /// tunnel belongs to the flow of the tunnel. 0 where that is not known.
     pub flow: u64,
     /// Ends and protocol.
     pub key: &'a FlowKey,

@@ -67,7 +67,7 @@ pub struct Totals {
 pub enum End {
     /// Closed or reset, and silent since.
     Closed,
-    /// Nothing came for as long as its timeout, or its SYN had no answer.
+    /// No packet came within its timeout, or its SYN had no answer.
     Idle,
     /// The flow has lasted for the active timeout; further parts follow.
     Active,

@@ -60,8 +60,8 @@ impl Sighting {
     }
 }
 
-/// Length in bytes of what a datagram of UDP carries, as its header states it: what the IP packet holds beyond is not
-/// UDP's. That of a jumbogram is the IP packet's (RFC 2675, 4).
+/// The length in bytes of the payload of a UDP datagram, as its header states it; further bytes of the IP packet are
+/// not UDP's. The length of a jumbogram is that of the IP packet (RFC 2675, 4).
 #[inline]
 pub(crate) fn udp_payload_len(packet: &Packet<'_>) -> Option<u32> {
     let stated = match packet.u16_be(Layer::Udp, 4)? {
@@ -90,7 +90,7 @@ fn ip_facts(packet: &Packet<'_>) -> Option<(u32, u8)> {
         _ => {
             let header = packet.ipv6()?;
             let len = match header.payload_len()? {
-                // Nothing but the padding of a short frame is behind the header.
+                // Only the padding of a short frame is behind the header.
                 0 => match packet.declared_len(Layer::Ipv6)? {
                     ..=46 => 40,
                     len => len,

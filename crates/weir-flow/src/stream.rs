@@ -30,8 +30,8 @@ pub enum Part<'a> {
 /// Puts the segments of one direction in order: out of order, repeated, overlapping, with gaps, over
 /// the wrap of sequence numbers, from the middle of a connection.
 ///
-/// A segment that comes in order is handed through without a copy and without an allocation. Others
-/// wait until what is missing comes, or is given up ([`Self::give_up`]). Each piece keeps the [`Carrier`] that it came in.
+/// A segment that comes in order is handed through without a copy and without an allocation. Later segments wait until
+/// the missing bytes come, or are given up ([`Self::give_up`]). Each piece keeps the [`Carrier`] that it came in.
 ///
 /// ```
 /// use weir_flow::{Carrier, Overlap, Part, Reassembler};
@@ -62,7 +62,7 @@ pub struct Reassembler {
     overlap: Overlap,
     /// The waiting pieces, ordered by offset and disjoint.
     pieces: VecDeque<BufferedPiece>,
-    /// Nothing is given out: what is next waits for the other direction.
+    /// No bytes are given out: the next ones wait for the other direction.
     is_held_back: bool,
     /// The memory of the pieces.
     held: usize,

@@ -34,8 +34,8 @@ pub struct StreamLimits {
     /// The maximum number of concurrent connections; 65,536 by default. Beyond it the one that is idle for longest, as far as is
     /// known, is forgotten.
     pub connections_max: usize,
-    /// Most bytes of memory that wait in one direction of a connection; 1 MiB by default. What is
-    /// missing is given up when there are more.
+    /// Most bytes of memory that wait in one direction of a connection; 1 MiB by default. Missing bytes are given up
+    /// when more bytes wait.
     pub direction_bytes_max: usize,
     /// Most bytes of memory that wait in all; 256 MiB by default. The connection that would need
     /// more gives up what it misses.

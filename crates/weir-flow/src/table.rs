@@ -186,7 +186,7 @@ impl FlowTable {
             }
             std::hint::black_box(touched);
             for ((sighting, hash), id) in batch.iter().zip(hashes).zip(ids) {
-                // Those before it in the batch may have changed what was found.
+                // Packets before it in the batch may have changed the found flow.
                 let now_ns = self.see(sighting);
                 self.take_in(sighting, now_ns, *hash, id, false, &mut ended);
             }

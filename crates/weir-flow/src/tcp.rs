@@ -457,7 +457,7 @@ impl TcpUpdate<'_> {
             self.acknowledge_unseen(peer, segment);
             return None;
         }
-        // That of a RST is not trusted.
+        // The acknowledgment number of a RST is not trusted.
         if segment.is(RST) || !self.is_believed(peer, segment) {
             return None;
         }

@@ -47,7 +47,7 @@ struct FragmentsOfFlows {
     found: Vec<FragmentOfFlow>,
     /// Numbers of the frames of fragments that are of no flow.
     lost: Vec<u64>,
-    /// What the last packet is to its own packet of IP.
+    /// The relation of the last packet to its own IP packet.
     last: LastPacket,
 }
 

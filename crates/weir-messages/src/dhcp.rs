@@ -374,7 +374,7 @@ mod tests {
         assert_eq!(message.option(60).as_deref(), Some(&b"v"[..]));
         assert_eq!(&*message.file(), b"boo");
         assert_eq!(message.fault(), None);
-        // One that goes beyond its field.
+        // An option that goes beyond its field.
         bytes[44..50].copy_from_slice(&[15, 63, b't', b'l', b'e', 255]);
         let message = Message::new(&bytes, [67, 68]).unwrap();
         assert_eq!(message.fault(), Some(Fault::Short));

@@ -381,7 +381,7 @@ impl<'m> Walk<'m> {
         entry
     }
 
-    /// Nothing more is found.
+    /// Ends the search for records.
     fn stop(&mut self, fault: Fault) {
         self.fault = Some(fault);
         self.is_over = true;

@@ -35,8 +35,8 @@ const FAMILY_V6: [u8; 4] = [10, 28, 30, 23];
 const FAMILY_V4: u8 = 2;
 
 impl<'h> Hep<'h> {
-    /// Reads a datagram; `None` when it is none of HEP, or lacks an address or the message. What version 3
-    /// compresses is not read: see [`is_compressed`].
+    /// Reads a datagram; `None` when it is not HEP, or lacks an address or the message. Compressed messages of version
+    /// 3 are not read: see [`is_compressed`].
     #[must_use]
     pub fn parse(bytes: &'h [u8]) -> Option<Self> {
         match bytes {

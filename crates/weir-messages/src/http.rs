@@ -136,7 +136,7 @@ impl Fault {
 pub enum ConnectionState {
     /// More of it may be HTTP.
     More,
-    /// Nothing more of it is HTTP/1: it was upgraded, is a tunnel of something else, or never was.
+    /// The direction is not HTTP/1 any more: it was upgraded, is a tunnel of another protocol, or never was HTTP.
     Over,
 }
 
@@ -538,7 +538,7 @@ impl Connection {
         }
     }
 
-    /// Nothing more comes of a side: a body that ends with its connection is over.
+    /// A side has ended: a body that ends with its connection is complete.
     pub fn end(&mut self, side: usize, each: &mut dyn FnMut(Exchange)) {
         let Some(place) = self.sides.get_mut(side) else {
             return;
@@ -553,8 +553,7 @@ impl Connection {
         self.pairs.hand_on(each);
     }
 
-    /// Nothing more comes of a head that a side has begun: what is there of it is taken as a message. False when it does
-    /// not begin like one.
+    /// A head that a side has begun ends here, and is taken as a message. False when it does not begin like one.
     fn cut(&mut self, side: usize, this: &Side) -> bool {
         let is_head = matches!(this.state, State::Head) && !this.begun.is_empty();
         if !is_head || self.two.is_some() || self.is_over {
@@ -572,7 +571,7 @@ impl Connection {
         is_message
     }
 
-    /// Nothing more comes at all: hands on what waits.
+    /// The connection has ended: the waiting messages are reported.
     pub fn finish(&mut self, each: &mut dyn FnMut(Exchange)) {
         // A request comes before its response.
         let client = self.client.unwrap_or_default() & 1;
@@ -884,7 +883,7 @@ impl Connection {
         }
     }
 
-    /// Nothing more of a message comes.
+    /// A message ends.
     fn message_over(&mut self, side: usize, is_whole: bool) {
         match self.client == Some(side) {
             true => self.pairs.request_over(is_whole),

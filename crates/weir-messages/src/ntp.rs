@@ -92,8 +92,8 @@ impl<'m> Packet<'m> {
         array_at(self.0, 12).unwrap_or_default()
     }
 
-    /// A time in nanoseconds since 1970; `None` when it is not set. Those before 1968 are of the era that begins
-    /// in 2036 (RFC 5905, 6).
+    /// A time in nanoseconds since 1970; `None` when it is not set. Times before 1968 are of the era that begins in
+    /// 2036 (RFC 5905, 6).
     fn time(&self, at: usize) -> Option<i64> {
         let value = u64_be_at(self.0, at).filter(|value| *value > 0)?;
         let seconds = i64::from((value >> 32) as u32);

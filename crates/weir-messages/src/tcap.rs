@@ -78,7 +78,7 @@ pub struct Component {
 
 impl<'m> Message<'m> {
     /// Reads a message, as far as its components are whole; `None` when its type is not assigned, or its transaction
-    /// has no number. What is wrong with one is in [`Message::fault`].
+    /// has no number. The fault of a component is in [`Message::fault`].
     #[must_use]
     pub fn new(bytes: &'m [u8]) -> Option<Self> {
         let kind = *bytes.first()?;

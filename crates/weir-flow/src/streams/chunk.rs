@@ -1,4 +1,4 @@
-//! What the streams give out: pieces of bytes, gaps and ends.
+//! Chunks of streams: pieces of bytes, gaps and ends.
 
 use super::StreamCounters;
 use crate::key::{Endpoint, FlowKey, Sender};
@@ -28,7 +28,7 @@ pub struct Chunk<'a> {
     pub offset: u64,
     /// A SYN of the connection was seen: at offset 0 are the first bytes of the direction.
     pub saw_start: bool,
-    /// Nothing more comes of the connection, in either direction.
+    /// This is the last chunk of the connection, of either direction.
     pub is_last: bool,
     /// The content.
     pub content: Content<'a>,
@@ -41,7 +41,7 @@ pub enum Content<'a> {
     Bytes(&'a [u8]),
     /// A number of bytes that were not captured.
     Gap(u64),
-    /// Nothing more comes in this direction.
+    /// The direction has ended.
     End(StreamEnd),
 }
 
@@ -64,7 +64,8 @@ pub enum StreamEnd {
 pub enum Interest {
     /// Go on.
     Follow,
-    /// Nothing more of it is wanted, in either direction: it costs a look-up a packet from now on.
+    /// Further chunks of the connection are not wanted, in either direction: its packets cost one look-up each from now
+    /// on.
     Ignore,
 }
 

@@ -79,7 +79,7 @@ fn connections_that_two_clocks_stamp_in_turn_are_not_two() {
         for active_ns in [None, Some(600 * SECOND as u64)] {
             options.active_ns = active_ns;
             let found = flows(&packets, options.clone());
-            // One who has seen a single clock takes the first step forward for a pause.
+            // With a single clock so far, the first step forward is taken for a pause.
             let before = usize::from(offset > 0);
             assert_eq!(found.len(), CONNECTIONS + before, "{offset} {active_ns:?}");
             assert_eq!(whole(&found, 2), CONNECTIONS - before, "{offset}");
@@ -108,7 +108,7 @@ fn connections_of_which_two_clocks_stamp_a_part_are_not_many() {
             let first = first
                 .take_while(|(one, next)| next.time_ns - one.time_ns < 3_000 * SECOND)
                 .count();
-            // Those that were open by then.
+            // The connections that were open by then.
             let open = flows(&packets[..=first], Options::default()).len();
             assert!(found.len() <= CONNECTIONS + open, "{} {open}", found.len());
             assert!(whole(&found, 1) >= CONNECTIONS - open, "{offset} {open}");

@@ -199,7 +199,7 @@ fn what_was_acknowledged_behind_all_that_was_seen_is_missed_unless_its_sender_sh
         "ab[1]d[2]g",
         "",
     );
-    // What was sent before the acknowledgment was captured behind it.
+    // Segments that were sent before the acknowledgment were captured behind it.
     let late = format!("{begun}\n 5 > A 3 1");
     established(&late, 0, "ab", "");
     established(&format!("{late}\n 6 > A 7 1 gh"), 4, "ab[4]gh", "");

@@ -206,7 +206,8 @@ fn the_first_part_is_read_when_the_rest_never_comes() {
     assert_eq!((counters.timed_out, counters.unfinished), (1, 3));
 }
 
-/// A fragment before others has a multiple of eight octets. One that has not fits to none, and is read for what it is.
+/// A fragment before others has a multiple of eight octets. An address without a prefix fits no network, and is read as
+/// it is.
 #[test]
 fn a_first_part_of_an_odd_length_is_read() {
     let odd = |byte: u8, cut: usize| {

@@ -164,7 +164,7 @@ fn the_answer_that_was_accepted_counts() {
     );
     let exchange = EXCHANGE.replacen("2001 > A  1 1", "2000 < SA 70000 1\n 2001 > A 1 1", 1);
     check(&format!("0 > S 0 0 {exchange}"), &[SEEN]);
-    // One that answers another SYN, or none.
+    // A SYN with ACK that answers another SYN, or no SYN.
     check(
         &format!("0 > S 0 0\n 1 < SA 70000 -600000 {EXCHANGE}"),
         &[SEEN],

@@ -1,8 +1,8 @@
 //! Zeek as the judge: its own captures, and the `conn.log` that its own tests expect of them.
 //!
-//! Those beside the checkout are always compared, and all others in Zeek's sources with
-//! `WEIR_ZEEK=…/zeek/testing/btest cargo test -p weir-flow zeek`. Nothing of them is copied here. What differs is
-//! listed in `docs/reference/zeek-differences.md`.
+//! The captures beside the checkout are always compared, and those in Zeek's sources with
+//! `WEIR_ZEEK=…/zeek/testing/btest cargo test -p weir-flow zeek`. The captures are not copied into this repository.
+//! Differences are listed in `docs/reference/zeek-differences.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

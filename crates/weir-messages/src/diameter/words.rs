@@ -17,7 +17,7 @@ pub enum Shape {
     Address,
     /// Seconds since 1900.
     Time,
-    /// Other pairs.
+    /// A list of pairs.
     Group,
 }
 

@@ -170,7 +170,7 @@ pub struct Lookup<W> {
 pub struct Lookups<W> {
     /// Messages that wait for an answer, in the order in which they came.
     pending: BTreeMap<u64, Pending<W>>,
-    /// Those of a flow and number, the oldest first.
+    /// The queries of a flow and number, the oldest first.
     by_key: HashMap<(u64, u16), VecDeque<u64>>,
     next: u64,
     given_up: u64,

@@ -207,7 +207,7 @@ fn what_was_not_seen_of_a_lookup_is_not_known() {
     assert_eq!(told(&[&question], Dialect::Unicast), of_question);
     let of_answer = ([yes, yes, no], None, yes, None);
     assert_eq!(told(&[&response], Dialect::Unicast), of_answer);
-    // One that was cut is known to have been.
+    // A message that was cut is marked as such.
     assert_eq!(told(&[&cut], Dialect::Unicast).1, yes);
     assert_eq!(told(&[&cut, &response], Dialect::Unicast).1, yes);
     // LLMNR has another bit in the place of RD (RFC 4795, 2.1.1).

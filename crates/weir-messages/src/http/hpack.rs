@@ -130,7 +130,7 @@ fn integer(rest: &mut &[u8], bits: u32) -> Result<usize, Broken> {
         loop {
             let (octet, behind) = others.split_first().ok_or(Broken)?;
             others = behind;
-            // Nothing that is counted here needs more than 28 bits.
+            // No number that is counted here needs more than 28 bits.
             if shift > 21 {
                 return Err(Broken);
             }

@@ -114,7 +114,7 @@ enum Progress {
     Awaited,
     /// The body is incomplete.
     UnderWay,
-    /// Nothing more of it comes.
+    /// The message has ended.
     Over,
 }
 
@@ -149,7 +149,7 @@ impl Pairs {
         }
     }
 
-    /// Nothing more comes.
+    /// The connection has ended.
     pub(super) fn finish(&mut self, each: &mut dyn FnMut(Exchange)) {
         for waiting in &mut self.waiting {
             waiting.request = Progress::Over;
@@ -547,7 +547,7 @@ impl Pairs {
         })
     }
 
-    /// Nothing more of the request under way comes.
+    /// The request under way ends.
     pub(super) fn request_over(&mut self, is_whole: bool) {
         if let Some(asking) = self.asking() {
             asking.request = Progress::Over;
@@ -558,7 +558,7 @@ impl Pairs {
         self.settle();
     }
 
-    /// Nothing more of the response under way comes.
+    /// The response under way ends.
     pub(super) fn response_over(&mut self, is_whole: bool) {
         let stamp = self.stamp;
         if let Some(answer) = self.answer() {
@@ -585,7 +585,7 @@ impl Pairs {
     pub(super) fn request_lost(&mut self, offset: Option<u64>) {
         self.requests_lost(offset);
         if !self.is_in_step {
-            // What is lost lies behind the requests of responses that came before all of the client.
+            // The lost octets lie behind the requests of responses that came before all octets of the client.
             self.pass_early(None);
         }
         if let Some(asking) = self.asking() {

@@ -355,7 +355,7 @@ impl Http2Connection {
         }
     }
 
-    /// Nothing more comes at all: hands on what waits.
+    /// The connection has ended: the waiting messages are reported.
     pub(super) fn finish(&mut self, each: &mut dyn FnMut(Event<'_>)) {
         for exchange in std::mem::take(&mut self.streams) {
             each(Event::Over(exchange));
@@ -450,7 +450,7 @@ impl Http2Connection {
         }
     }
 
-    /// A side ends a stream (RFC 9113, 5.4.2). What the server sent before it knew of that comes behind.
+    /// A side ends a stream (RFC 9113, 5.4.2). Frames that the server sent before it received the reset come behind it.
     fn reset(&mut self, side: usize, stream: u32, each: &mut dyn FnMut(Event<'_>)) {
         each(Event::Stream(StreamEvent::Ended { stream, side }));
         let Some(exchange) = self.stream(stream) else {

@@ -17,7 +17,7 @@ pub const SAMPLES_MAX: usize = 3_600 * SAMPLE_RATE as usize;
 const APART_MAX: i64 = 2 * SAMPLE_RATE as i64;
 
 impl Law {
-    /// That of a codec by its name in `rtpmap`.
+    /// The law of a codec by its name in `rtpmap`.
     #[must_use]
     pub fn of_codec(name: &str) -> Option<Self> {
         match name {

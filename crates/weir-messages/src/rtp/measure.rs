@@ -88,13 +88,13 @@ struct Jump {
 /// The classification of a packet's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counted {
-    /// One that is higher than all before.
+    /// The number is higher than all before.
     Next,
-    /// One that came behind a higher number.
+    /// The packet came behind a higher number.
     Late,
-    /// One that came before.
+    /// The number has come before.
     Twice,
-    /// One that stands alone, far from the others: it was expected and came.
+    /// The packet stands alone, far from the others: it was expected and came.
     Alone,
 }
 
@@ -743,7 +743,7 @@ mod tests {
         // The number that it should have had never arrived; its own was expected by nothing else.
         assert_eq!((measure.packets(), measure.expected()), (200, 201));
         assert_eq!((measure.missing(), measure.longest_gap()), (1, 1));
-        // One that jumps and came twice is one of two.
+        // A packet that jumps and came twice counts as one of two.
         let packets = run(5, 0, 1, 0)
             .chain([(100, 20_000, 7, false)])
             .chain(run(5, 100, 20_000, 7));

@@ -1,6 +1,6 @@
 //! The E-model (ITU-T G.107): what packets that do not come, and delay, do to a telephone call.
 
-/// The inputs of the model. Others have the defaults of G.107, table 2.
+/// The inputs of the model. The other inputs have the defaults of G.107, table 2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inputs {
     /// One-way delay from mouth to ear, in milliseconds: *T*, *Ta* and half of *Tr*.
@@ -23,8 +23,8 @@ pub struct Impairment {
 }
 
 impl Impairment {
-    /// That of a codec by its name in `rtpmap`; `None` of those that appendix I has no values for, which are all
-    /// codecs that are not narrowband. Of G.711 it is that with packet loss concealment.
+    /// The impairment of a codec by its name in `rtpmap`; `None` for codecs without values in appendix I, which are all
+    /// that are not narrowband. The value of G.711 is that with packet loss concealment.
     #[must_use]
     pub fn of_codec(name: &str) -> Option<Self> {
         let known: [(&str, f64, f64); 5] = [

@@ -345,7 +345,7 @@ struct TlsSide {
 pub enum Opened<'o> {
     /// Octets of the application, of this side.
     Data(usize, &'o [u8]),
-    /// Nothing more of this side can be read: its keys are not known, its suite is another, or octets are missing.
+    /// The rest of this side cannot be read: its keys are not known, its suite is not supported, or octets are missing.
     Closed(usize),
 }
 

@@ -237,7 +237,8 @@ impl Session {
         self.gaps[side & 1] = true;
     }
 
-    /// A datagram of QUIC; `None` when it is of another connection. What the client's first packet opens is of this one.
+    /// A datagram of QUIC; `None` when it is of another connection. The session of the client's first packet is this
+    /// one.
     pub fn quic_datagram(
         &mut self,
         side: usize,

@@ -8,7 +8,7 @@ fn a_response_before_its_request_is_that_of_it() {
     let expected = [("/1", 201, None), ("/2", 202, None), ("/3", 203, None)];
     assert_pairs(&[GET_1, OK_1, OK_2, GET_2, GET_3, OK_3], &expected);
     assert_pairs(&[GET_1, OK_1, OK_2, OK_3, GET_2, GET_3], &expected);
-    // One whose request is not there at all.
+    // The request of the first response was not captured.
     assert_pairs(&[OK_1, GET_2, OK_2], &[("", 201, None), ("/2", 202, None)]);
     // A server alone has no requests to wait for.
     assert_pairs(
@@ -199,7 +199,7 @@ fn an_answer_that_is_none_is_a_fault() {
             assert_pairs(&seen, &[("/1", code, malformed)]);
         }
     }
-    // Nothing behind the first line came.
+    // The octets behind the first line are missing.
     assert_pairs(
         &[GET_1, Seen::Server("HTTP/1.1 201 Created")],
         &[("/1", 201, malformed)],

@@ -40,7 +40,7 @@ fn every_prefix_of_a_head_is_one_or_may_become_one() {
     }
 }
 
-/// Other octets in front of a head, in a piece of their own.
+/// Octets of another protocol precede a head, in a piece of their own.
 #[test]
 fn what_is_no_head_does_not_hide_the_next_one() {
     for before in [&b"\x05\x01\0"[..], b"hello world", b"UN", b"PRO", b"GET"] {
