@@ -182,8 +182,8 @@ fn fragment(v6: bool, identification: u16, offset: usize, more: bool, part: &[u8
         .packet(part)
 }
 
-/// User messages of SCTP, whole and in parts, on several streams, in any order and repeated. What comes out
-/// is one of the messages that were sent, and each at most once.
+/// User messages of SCTP, whole and in parts, on several streams, in any order and repeated. Each reassembled message
+/// is one of the messages that were sent, and comes at most once.
 pub fn sctp(bytes: &[u8]) {
     let mut bits = Bits(bytes);
     let mut limits = SctpLimits::default();

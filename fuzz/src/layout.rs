@@ -8,8 +8,8 @@ use weir_packet::{Kind, Value};
 
 use crate::bits::Bits;
 
-/// Any text as a layout. What stands behind a line of dashes is the layout that it may extend; the
-/// bytes behind a second one are read by it, if it is one.
+/// Any text as a layout. The text behind a line of dashes is the layout that it may extend; the bytes behind a second
+/// one are read by it, if it is one.
 pub fn parse(bytes: &[u8]) {
     let (text, rest) = halve(bytes);
     let (base, sample) = halve(rest);

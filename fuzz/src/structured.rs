@@ -1,7 +1,7 @@
 //! Captures that are written by the rules are read back as they were written.
 //!
-//! The input becomes a plan ([`arbitrary`]); the writers of the test kit, which share nothing with
-//! the readers, follow it. What the reader should give is worked out here, in the most naive way.
+//! The input becomes a plan ([`arbitrary`]); the writers of the test kit, which share nothing with the readers, follow
+//! it. The expected records are computed here, in the most naive way.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -1,6 +1,6 @@
 //! `cargo xtask docs`: the documents as a site, `target/book/html`, made by mdBook.
 //!
-//! What is written stands in `docs/`; what the program says of itself (columns, tables, functions, commands) and what
+//! The written pages are in `docs/`; what the program says of itself (columns, tables, functions, commands) and what
 //! the benchmarks measured last is asked and drawn here, so that it cannot be out of date. Every link of the site is
 //! followed.
 

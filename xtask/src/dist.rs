@@ -2,8 +2,8 @@
 //! materials, all made from one program.
 //!
 //! Only [`binary`] builds anything; what comes after it takes any program (`--binary PATH`), so that it is tested
-//! without a release. What a missing tool would make is named and left out, and the rest is made. The same
-//! program makes the same bytes: times are those of the commit, owners are root, names are sorted.
+//! without a release. Parts that need a missing tool are named and left out, and the rest is made. The same program
+//! makes the same bytes: times are those of the commit, owners are root, names are sorted.
 
 mod sbom;
 mod wheel;

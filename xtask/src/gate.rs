@@ -41,7 +41,7 @@ fn workspace(arguments: &[&str], answers: Answers) -> Result<()> {
     tests(&[&["--workspace"], &FULL[..], arguments].concat(), answers)
 }
 
-/// The tests that `words` to cargo test select. What was skipped is counted and named at the end: tests that pass keep
+/// The tests that `words` to cargo test select. Skipped tests are counted and named at the end: tests that pass keep
 /// what they say to themselves.
 pub(crate) fn tests(words: &[&str], answers: Answers) -> Result<()> {
     let skipped = target_dir()?.join("skipped-tests.txt");

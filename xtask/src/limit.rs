@@ -269,8 +269,8 @@ fn end_group(leader: u32) {
 
 /// A process that ends the groups which this one has started and not ended itself, when this one ends.
 ///
-/// Nothing can be done at a SIGKILL, and what has a group of its own does not see the terminal's Ctrl-C. So the guard,
-/// which has a group of its own too, reads the numbers of groups from a pipe, and acts when the pipe ends.
+/// A process cannot react to SIGKILL, and a process in a group of its own does not see the terminal's Ctrl-C. So the
+/// guard, which has a group of its own too, reads the numbers of groups from a pipe, and acts when the pipe ends.
 #[derive(Debug)]
 pub(crate) struct Guard {
     process: Child,

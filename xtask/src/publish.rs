@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{cargo, gate, root, target_dir, truth};
 
-/// `cargo publish --dry-run` of every package whose manifest lets it be published. Nothing is uploaded.
+/// `cargo publish --dry-run` of every package whose manifest lets it be published. No package is uploaded.
 pub(crate) fn check() -> Result<()> {
     let packages = published()?;
     if packages.is_empty() {

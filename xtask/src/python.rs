@@ -91,9 +91,9 @@ pub(crate) fn wheel() -> Result<()> {
 
 /// Builds the extension module with the address sanitizer, and runs its tests with it; arguments go to pytest.
 ///
-/// The crate of the module is instrumented: what PyO3's macros expand to, what hands batches to and from Python, and all
-/// generic code that it makes of arrow, PyO3 and the engine. What it is linked with stays as it was built, and is
-/// checked where it allocates, frees, copies and compares, since the sanitizer's runtime stands in front of the C
+/// The crate of the module is instrumented: what PyO3's macros expand to, what hands batches to and from Python, and
+/// all generic code that it makes of arrow, PyO3 and the engine. Linked libraries stay as they were built, and are
+/// checked where they allocate, frees, copies and compares, since the sanitizer's runtime stands in front of the C
 /// library. Our other crates with `unsafe` code are `cargo xtask sanitize`'s.
 pub(crate) fn asan(arguments: &[&str]) -> Result<()> {
     let python = env::var_os("WEIR_PYTHON").unwrap_or_else(|| "python3".into());
@@ -206,8 +206,8 @@ pub(crate) fn pack() -> Result<()> {
     packed(&python, Build::Alone)
 }
 
-/// Packs the built module with maturin, checks the wheel, and runs the README's examples from it without other libraries. Nothing
-/// is rebuilt: a stand-in for cargo gives maturin the result of the earlier build.
+/// Packs the built module with maturin, checks the wheel, and runs the README's examples from it without other
+/// libraries. The module is not rebuilt: a stand-in for cargo gives maturin the result of the earlier build.
 fn packed(python: &OsStr, build: Build) -> Result<()> {
     let out = target_dir()?.join("packing");
     if out.exists() {

@@ -13,11 +13,11 @@
 //!
 //! Addresses of IP are replaced by Crypto-PAn (Xu, Fan, Ammar, Moon: "Prefix-Preserving IP Address Anonymization", ICNP
 //! 2002): two addresses that share so many bits share so many bits afterwards, and no more. MAC addresses become others
-//! that keep their lowest two bits (group, locally administered). What is no header that this crate knows to be without
-//! addresses becomes zeros, of the same length: payloads, unknown options, unknown protocols. Checksums are changed by
-//! what was changed, so that a right one stays right and a wrong one stays wrong (RFC 1624).
+//! that keep their lowest two bits (group, locally administered). Bytes outside of headers that this crate knows to be
+//! without addresses become zeros, of the same length: payloads, unknown options, unknown protocols. Checksums are
+//! changed by what was changed, so that a right one stays right and a wrong one stays wrong (RFC 1624).
 //!
-//! Nothing else of a record stays: names of interfaces and comments are for the caller to leave out.
+//! The caller leaves out the rest of a record, such as names of interfaces and comments.
 //!
 //! This crate deliberately does not know captures, Arrow or SQL, and it performs no IO. It does not use the decoder of
 //! weir-packet either: what that learns to read must not leave this crate unseen.

@@ -130,8 +130,8 @@ impl Bits {
         }
     }
 
-    /// `width` bits of the word that have `shift` bits of this value below them. What would reach beyond
-    /// the word is left out.
+    /// `width` bits of the word that have `shift` bits of this value below them. Bits that would reach beyond the word
+    /// are left out.
     #[must_use]
     pub const fn part(self, shift: u32, width: u32) -> Self {
         let word = self.bytes() * 8;

@@ -316,7 +316,7 @@ const fn link_type(network: u16) -> u32 {
         3 => 10,
         // Tunnels and mobile networks have plain IP packets.
         7..=9 => 101,
-        // Those of libpcap.
+        // The link types of libpcap.
         0xe000..=0xefff => network as u32 & 0xfff,
         other => OTHER | other as u32,
     }

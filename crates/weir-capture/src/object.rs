@@ -1,7 +1,7 @@
 //! Objects: what a capture may be read from that is no file, such as an object in a store.
 //!
-//! This crate opens none itself: a crate that does (weir-remote) implements [`Object`]. What all crates need of
-//! addresses is here: which texts are addresses, and how they are shown without their secrets.
+//! This crate opens none itself: a crate that does (weir-remote) implements [`Object`]. All crates use this module to
+//! see which texts are addresses, and to show addresses without their secrets.
 
 use std::any::Any;
 use std::borrow::Cow;

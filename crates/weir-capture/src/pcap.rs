@@ -86,7 +86,7 @@ impl Pcap {
         stream.buffer.consume(header.len);
         let mut pcap = header.pcap;
         if header.candidates.len() > 1 && !pcap.begins_plausibly(stream) {
-            // Nothing more is known of the end than that there is none.
+            // Less is read ahead at the end of the file.
             stream.buffer.try_ensure(LOOK_AHEAD_BYTES);
             let window = stream.buffer.window();
             let start = window.get(..LOOK_AHEAD_BYTES).unwrap_or(window);

@@ -20,7 +20,7 @@ pub struct Pieces {
 /// The state of the trial.
 #[derive(Clone, Copy, Debug)]
 enum Trial {
-    /// Nothing is ever tried.
+    /// Compression is never tried.
     Never,
     /// The number of bytes until the next round.
     Rest(usize),

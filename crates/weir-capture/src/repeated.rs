@@ -10,7 +10,7 @@ pub(crate) struct Repeated {
     before: Vec<Vec<u8>>,
     next: usize,
     key: Option<RepeatsKey>,
-    /// That of the next one.
+    /// The data of the next record.
     own: Vec<u8>,
 }
 

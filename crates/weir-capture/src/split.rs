@@ -1,10 +1,10 @@
 //! One capture file, read in parts side by side.
 //!
-//! Nothing in a capture says where a record begins but the record before it. So the places are guessed:
-//! where a chain of plausible records begins and holds for [`WINDOW_BYTES`]. A guess may be wrong (a
-//! capture inside a capture is full of plausible records), so a part counts only when the one before it
-//! arrives at its very first byte knowing the same of the file: [`Split::follows`]. Otherwise the one
-//! before reads on, [`Split::read_on`], and the answer is the same as if there had been no parts.
+//! Only the previous record of a capture shows where a record begins. So the places are guessed: where a chain of
+//! plausible records begins and holds for [`WINDOW_BYTES`]. A guess may be wrong (a capture inside a capture is full of
+//! plausible records), so a part counts only when the one before it arrives at its very first byte knowing the same of
+//! the file: [`Split::follows`]. Otherwise the one before reads on, [`Split::read_on`], and the answer is the same as
+//! if there had been no parts.
 
 use std::io::{self, Chain, Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -224,7 +224,7 @@ pub struct Certificate {
     pub start: u64,
     /// The byte that it has come to.
     pub arrived: u64,
-    /// Nothing was wrong in it, and what it knows of the file in the end is what all parts began with.
+    /// The part has no errors, and ends with the same facts about the file with which all parts began.
     pub is_sound: bool,
 }
 

@@ -282,14 +282,14 @@ pub enum WriteError {
     Io(io::Error),
     /// pcap has one link type for all records.
     LinkType {
-        /// That of the first record.
+        /// The link type of the first record.
         expected: u32,
-        /// That of this one.
+        /// The link type of this record.
         found: u32,
     },
     /// pcapng numbers link types with 16 bits.
     LinkTypeNumber {
-        /// That of this record.
+        /// The link type of this record.
         found: u32,
     },
     /// The time, in nanoseconds since 1970, is outside of what the format can say: until 2106 in pcap,

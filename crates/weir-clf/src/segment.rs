@@ -22,7 +22,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Opens a file. One that ends with the seek table of zstd's seekable format is read decompressed.
+    /// Opens a file. A file that ends with the seek table of zstd's seekable format is read decompressed.
     ///
     /// # Errors
     /// When it cannot be opened or read, or is a zstd file without a seek table

@@ -31,7 +31,7 @@ pub(crate) fn start_with_settings() {
     }
 }
 
-/// Other allocators have other settings.
+/// Allocators of other systems have other settings.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) const fn start_with_settings() {}
 

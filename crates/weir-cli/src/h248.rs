@@ -1,7 +1,7 @@
 //! `weir h248`: Megaco messages shown, converted, checked and compared.
 //!
-//! What the messages say and cost is weir-h248's question; here are the command line, files, folders
-//! and captures, and what is written where.
+//! The crate weir-h248 reads and compares messages; this module has the command line, files, folders and captures, and
+//! writes the results.
 
 mod check;
 mod compare;

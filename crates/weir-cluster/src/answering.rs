@@ -226,7 +226,7 @@ impl HttpBody for RequestBody {
         }
         let polled = Pin::new(&mut self.body).poll_frame(context);
         match &polled {
-            // One that comes byte by byte is waited for all the time.
+            // A request that comes byte by byte does not stop the timeout.
             Poll::Ready(Some(Ok(_))) => {}
             Poll::Ready(_) => (state.waits, state.reader) = (None, None),
             Poll::Pending => {

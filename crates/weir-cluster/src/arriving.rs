@@ -1,5 +1,6 @@
-//! Bodies of requests on their way in. What has come of one is held until it is whole, or for ever where its client does not go
-//! on: so what is held has a limit, of a connection and of all together, and so has the time.
+//! Bodies of requests on their way in. The received octets of a request are held until it is complete, or for ever when
+//! its client does not continue; therefore these octets have a limit, of a connection and of all together, and so has
+//! the time.
 
 use std::collections::HashMap;
 use std::pin::Pin;

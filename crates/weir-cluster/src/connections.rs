@@ -31,7 +31,7 @@ pub(crate) struct Connections(Arc<Mutex<OpenConnections>>);
 
 #[derive(Default)]
 struct OpenConnections {
-    /// Those that are not authenticated yet, the oldest first.
+    /// The connections that are not authenticated yet, the oldest first.
     pending: VecDeque<OpenConnection>,
     admitted: Vec<OpenConnection>,
     /// The number of requests so far.
@@ -484,7 +484,7 @@ mod tests {
             guarded.connect_info().refuse();
             let ended = guarded.read_u8().await.unwrap_err();
             assert_eq!(ended.kind(), io::ErrorKind::TimedOut);
-            // One that is authenticated stays.
+            // An authenticated connection stays.
             let (mut other, stream) = tokio::io::duplex(100);
             let mut guarded = GuardedStream::new(patience, stream, &connections);
             guarded.connect_info().admit(Role::Client);
@@ -561,7 +561,7 @@ mod tests {
                 );
                 let (mut near, mut wire) = (connected.unwrap(), wire.unwrap());
                 assert_eq!(wire.connect_info().role(), Some(role));
-                // Others do not take its place, and it does not take theirs.
+                // It does not take the place of a connection that waits for authentication.
                 assert!(connections.open().pending.is_empty());
                 if is_silent {
                     let Wire::Tls(stream) = &mut wire else {
@@ -634,7 +634,7 @@ mod tests {
             let (_of_third, mut third, _) = connect();
             peer.count_request();
             let _at_work = answers.enter(second.connect_info().connection()).await;
-            // One that has just been accepted has had no time for its request.
+            // A connection that has just been accepted has had no time for its request.
             let (_of_new, stream) = tokio::io::duplex(100);
             let _new = GuardedStream::new(PATIENCE, stream, &connections);
             for _ in 0..2 {

@@ -79,7 +79,7 @@ impl Forwarder {
         if let Some(known) = sockets.iter().find(|socket| socket.to == *to) {
             return Ok(known.path.clone());
         }
-        // Those of executors that have ended. An executor that comes back finds another one.
+        // The sockets of executors that have ended are closed. An executor that comes back finds another one.
         let is_idle = |socket: &Socket| Arc::strong_count(&socket.open) <= OPEN_OF_IDLE;
         if sockets.iter().filter(|socket| is_idle(socket)).count() >= IDLE_MAX
             && let Some(oldest) = sockets.iter().position(is_idle)
@@ -187,7 +187,7 @@ mod tests {
             assert_eq!(mode & 0o777, 0o700);
             assert_eq!(forwarder.socket(&at(0)).unwrap(), path);
             assert_ne!(forwarder.socket(&at(1)).unwrap(), path);
-            // Those of executors that have gone do not add up.
+            // The sockets of executors that have ended do not add up.
             for number in 2..=IDLE_MAX {
                 forwarder.socket(&at(number)).unwrap();
             }

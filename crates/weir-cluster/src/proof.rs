@@ -1,9 +1,10 @@
 //! The mutual proof of the token right behind a TLS handshake whose certificates are of files.
 //!
-//! Each side signs the keying material that both export of this one connection (RFC 9266, which is RFC 5705 with a fixed label),
-//! with the key that it makes of the token ([`crate::identity`]): a man in the middle has two handshakes with two different values, and
-//! what was seen of one connection is of no use for another one. The client proves first; the server answers with one byte, and with
-//! its own proof behind it where it knows the client. Nothing else is sent before.
+//! Each side signs the keying material that both export of this one connection (RFC 9266, which is RFC 5705 with a
+//! fixed label), with the key that it makes of the token ([`crate::identity`]): a man in the middle has two handshakes
+//! with two different values, and what was seen of one connection is of no use for another one. The client proves
+//! first; the server answers with one byte, and with its own proof behind it where it knows the client. No other octets
+//! are sent before.
 //!
 //! It is a signature and no HMAC: a client has no key of the members, and with a key that all clients have each of them could be
 //! taken for a server.

@@ -115,7 +115,7 @@ pub(crate) fn check(program: &Program) -> Result<(), Fault> {
     let mut entries: Vec<Option<Facts>> = vec![None; program.blocks.len()];
     entries[0] = Some(first);
     for (number, block) in program.blocks.iter().enumerate() {
-        // Nothing leads to a block without facts, but what it holds has to make sense all the same.
+        // A block without facts is not reachable, but its steps have to be valid all the same.
         let Some(facts) = entries[number].take() else {
             return Err(Fault::Register);
         };
@@ -184,8 +184,8 @@ fn given(program: &Program) -> Result<Facts, Fault> {
     Ok(first)
 }
 
-/// Leads on to a block with what is known, but for one register of which more is. What another way to the block
-/// does not know is not known in it.
+/// Leads on to a block with what is known, but for one register of which more is. Facts that are not known on another
+/// way to the block are not known in it.
 fn meet(entry: &mut Option<Facts>, facts: &Facts, more: Option<(Register, Fact)>) {
     let more_of = |index: usize| match more {
         Some((register, fact)) if register.index() == index => Some(fact),

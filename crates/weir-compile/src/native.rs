@@ -225,7 +225,7 @@ struct Writer<'w> {
     left: Variable,
     /// The beginning of the code of each record.
     head: ir::Block,
-    /// Those of the program, in the copy of it that is written.
+    /// The blocks of the program, in the copy of it that is written.
     blocks: Vec<ir::Block>,
     /// The continuation after a record of a stretch, for all of which the program may run; `None` where that has to be tested.
     next: Option<ir::Block>,

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The tables are those of RFC 1951, section 3.2.5 to 3.2.7. The trees are zlib's to the bit: where codes of the same
-//! cost are to be had, they decide as its heap does. Nothing is compressed here: weir-h248 writes what Erlang's zlib
+//! cost are to be had, they decide as its heap does. This crate does not compress: weir-h248 writes what Erlang's zlib
 //! writes, weir-ws inflates and measures what zlib would make.
 
 mod tables;

@@ -84,7 +84,7 @@ static CODE_OF_LENGTH: [u8; 256] = {
     codes
 };
 
-/// The code of a length from 3 to 258. Others give some code, and no panic.
+/// The code of a length from 3 to 258. Other lengths give some code, and no panic.
 #[inline(always)]
 #[must_use]
 #[allow(clippy::indexing_slicing, reason = "the tables have every code")]

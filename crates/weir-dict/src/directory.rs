@@ -170,7 +170,7 @@ impl<T> Directory<T> {
 
     /// Makes room for one entry. Returns `None` when its segment is full.
     ///
-    /// Moves at most [`LANES`] entries. Nothing has changed when `hash_of` panics or memory is exhausted.
+    /// Moves at most [`LANES`] entries. The directory is unchanged when `hash_of` panics or memory is exhausted.
     #[inline(always)]
     pub(crate) fn room(
         &mut self,

@@ -145,8 +145,8 @@ impl<T> Segment<T> {
             core::arch::asm!("/* {} */", inout(reg) line, options(pure, nomem, nostack, preserves_flags));
         }
         let all = u64::from(tag) * 0x0101_0101_0101_0101;
-        // SAFETY: every x86-64 processor has SSE2, and the segment is 64 bytes without gaps, aligned
-        // to 16. What is compared of the head is shifted out.
+        // SAFETY: every x86-64 processor has SSE2, and the segment is 64 bytes without gaps, aligned to 16. The
+        // compared bytes of the head are shifted out.
         let parts = unsafe {
             let tag = _mm_set1_epi64x(all.cast_signed());
             let mask = |part| _mm_movemask_epi8(_mm_cmpeq_epi8(part, tag)).cast_unsigned();
@@ -423,8 +423,8 @@ impl<T> Segment<T> {
         Ok(())
     }
 
-    /// Splits the segment: the entries of `lanes`, one bit each, are in the new one after. Nothing has changed when
-    /// memory is exhausted.
+    /// Splits the segment: the entries of `lanes`, one bit each, are in the new one after. The segment is unchanged
+    /// when memory is exhausted.
     ///
     /// # Panics
     /// When one of them is not there.

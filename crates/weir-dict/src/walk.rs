@@ -1,8 +1,8 @@
 //! Walks that survive insertion and removal.
 //!
 //! Entries are walked in the order of their places: their hashes with the bits reversed. A cursor is a place: all
-//! entries below it have been seen, all others have not, whatever segments have split or merged since. Nothing is
-//! registered with the dictionary, so any number of cursors can be stored for any time.
+//! entries below it have been seen, all others have not, whatever segments have split or merged since. Cursors are not
+//! registered with the dictionary, so any number of them can be stored for any time.
 
 use core::hash::{BuildHasher, Hash};
 
@@ -102,9 +102,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
     /// in a clone as well. It may be serialised (feature `serde`) and means the same in another process when the hasher
     /// has the same key there, which [`ProcessKey`](crate::ProcessKey) has not.
     ///
-    /// Guarantee: an entry that is there from the first step to the last is seen exactly once. One that
-    /// comes or goes meanwhile is seen once or not at all. (An entry that is removed and inserted
-    /// again is another entry.)
+    /// Guarantee: an entry that is there from the first step to the last is seen exactly once. An entry that comes or
+    /// goes meanwhile is seen once or not at all. (An entry that is removed and inserted again is another entry.)
     ///
     /// The guarantee requires that the hash of a key stays the same, as every method does.
     ///

@@ -43,7 +43,7 @@ impl NewFolder {
     /// When the disk does not take it, or it cannot get there; what was there before stays then.
     pub fn keep(self) -> io::Result<()> {
         let Ok(metadata) = fs::metadata(&self.staged) else {
-            // Nothing was written: no rows make no files in a folder.
+            // No file was written: no rows make no files in a folder.
             return Ok(());
         };
         if metadata.is_dir() {

@@ -82,7 +82,7 @@ impl GrowingFile {
         self.end.as_ref().map(|end| end.temporary.as_path())
     }
 
-    /// Nothing worth keeping has come: leaves what was there before.
+    /// Discards the file, as it has no content worth keeping, and leaves the old one.
     pub fn discard(mut self) {
         self.written = false;
         if let Some(made) = &self.made {

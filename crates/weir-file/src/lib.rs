@@ -27,15 +27,16 @@
 //! - Links are followed: the file that a link names is replaced, and the link stays. A file that is
 //!   there keeps its mode, and its owner as far as the user may give files away; one that may not be
 //!   written to is not replaced. Other hard links to it keep the old content.
-//! - What is no regular file (a device, a pipe, `/dev/stdout`) is written to as it is.
+//! - A target that is not a regular file (a device, a pipe, `/dev/stdout`) is written to directly.
 //! - A folder ([`NewFolder`]) that is not there yet appears whole. Files for a folder that is there are
 //!   moved into it one by one at the end, and taken back when one cannot be; whoever looks at that very
 //!   moment, or a `SIGKILL` in it, sees some of them, each of them whole.
 //!
-//! What comes once and is never whole, such as a capture of an interface, is a [`GrowingFile`]: what
-//! there is of it is kept.
+//! A file that is never complete, such as a capture of an interface, is a [`GrowingFile`]: the part that was written is
+//! kept.
 //!
-//! What a process writes for itself alone lies in a [`PrivateFolder`], which goes with it, or is removed by the next process of its kind.
+//! Files that a process writes for itself alone lie in a [`PrivateFolder`], which it removes at its end, or which the
+//! next process of its kind removes.
 //!
 //! This crate does not know what is in a file. It installs no handler for signals.
 

@@ -20,7 +20,7 @@ pub struct NewFile {
 /// The action at the end.
 #[derive(Debug)]
 enum End {
-    /// Nothing: a device or a pipe.
+    /// The target is written to directly: a device or a pipe.
     Direct,
     /// The file gets its first name.
     Anonymous(PathBuf, Option<Metadata>),

@@ -49,9 +49,9 @@ impl Drop for Unfinished {
     }
 }
 
-/// Removes every temporary file and folder of this process. For a program that a signal ends; not to be
-/// called in the handler itself, but by a thread that waits for it. What is being written fails from then
-/// on, or goes nowhere; a thread that begins another file waits for the end of the program.
+/// Removes every temporary file and folder of this process. For a program that a signal ends; not to be called in the
+/// handler itself, but by a thread that waits for it. Writes to these files fail from then on, or have no effect; a
+/// thread that begins another file waits for the end of the program.
 pub fn remove_unfinished() {
     let list = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     for _ in 0..ATTEMPTS_MAX {
@@ -62,7 +62,7 @@ pub fn remove_unfinished() {
             break;
         }
     }
-    // Nothing is made behind it.
+    // No file is made behind it.
     std::mem::forget(list);
 }
 

@@ -122,7 +122,7 @@ impl<'m> DigitCollector<'m> {
     /// Digits that are collected at most; one more completes the map.
     pub const DIGITS_MAX: usize = 256;
 
-    /// Nothing dialled yet.
+    /// A collector before the first digit.
     #[must_use]
     pub fn new(map: &'m DigitMap, timers: DigitTimers) -> Self {
         Self {

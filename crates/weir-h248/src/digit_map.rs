@@ -74,8 +74,8 @@ fn bit(character: u8) -> Option<u32> {
 }
 
 impl DigitMap {
-    /// Reads a map: alternatives in parentheses, or one without. Nothing when it is not one, or when
-    /// it has more than 64 alternatives or one of them more than 256 elements.
+    /// Reads a map: alternatives in parentheses, or one without. `None` when the text is not a map, or when it has more
+    /// than 64 alternatives or an alternative has more than 256 elements.
     #[must_use]
     pub fn parse(body: &[u8]) -> Option<Self> {
         let body = body.trim_ascii();

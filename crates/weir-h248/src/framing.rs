@@ -123,8 +123,7 @@ impl Segments {
 /// Joins the segments of one reply, in any order, to the reply that would have been sent without segmentation. Repeated segments
 /// count once. An error in one of them is the whole reply.
 ///
-/// Nothing when a segment is missing, when the last has not come, or when the segments are of
-/// several transactions.
+/// `None` when a segment is missing, when the last has not come, or when the segments are of several transactions.
 #[must_use]
 pub fn join_segments<'a>(
     segments: &[TransactionReply<'a>],

@@ -241,7 +241,7 @@ sequence! {
 choice! {
     /// The result of a transaction.
     TransactionResult<'a> closed root 2 {
-        /// Nothing of it was done.
+        /// The transaction was not executed.
         [0] Error(&'a ErrorDescriptor<'a>) => Ref<ErrorDescriptor<'a>>, "transactionError";
         /// Context by context.
         [1] Actions(&'a [ActionReply<'a>]) => List<ActionReply<'a>>, "actionReplies";

@@ -133,7 +133,7 @@ impl PackageSet {
         Box::leak(Box::new(self))
     }
 
-    /// Those of H.248.1 Annex E, with the types of their values.
+    /// The packages of H.248.1 Annex E, with the types of their values.
     #[must_use]
     pub fn annex_e() -> &'static Self {
         &ANNEX_E

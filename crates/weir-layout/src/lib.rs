@@ -27,11 +27,11 @@
 //! # Ok::<(), weir_layout::LayoutError>(())
 //! ```
 //!
-//! Loading checks everything that can be checked without records and says in which line and column
-//! the fault lies ([`LayoutError`]). What remains is a list of fields with fixed places, and of
-//! steps for those whose place depends on others ([`Row`] keeps what these find). Records that are
-//! damaged or cut are still rows; [`View::stop`] says what was wrong. Everything that a layout or a
-//! record could make grow has a limit, a constant of [`Layout`].
+//! Loading checks everything that can be checked without records and says in which line and column the fault lies
+//! ([`LayoutError`]). A compiled layout is a list of fields with fixed places, and of steps for fields whose place
+//! depends on others ([`Row`] keeps the places that these find). Records that are damaged or cut are still rows;
+//! [`View::stop`] says what was wrong. Everything that a layout or a record could make grow has a limit, a constant of
+//! [`Layout`].
 //!
 //! This crate deliberately does not know files, SQL or how packets are decoded: it hands out the payload and what
 //! it starts with ([`Start`]).

@@ -86,7 +86,7 @@ impl Compiler {
                 .transpose()?;
             if let Some(field) = self.layout.fields.get_mut(usize::from(index)) {
                 field.equals = equals;
-                // Those at a fixed place of every record are checked when it is cut out.
+                // Fields at a fixed place of every record are checked when the record is framed.
                 if field.fixed_end() == 0 {
                     self.layout.steps.push(MachineStep::Check(index));
                 }

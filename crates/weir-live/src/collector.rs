@@ -14,8 +14,8 @@ use weir_packet::internet_checksum;
 
 use crate::{Counts, Error, ErrorKind};
 
-/// An address to which proxies and probes send messages of HEP (versions 1 to 3 in datagrams, version 3 over TCP, too). Nothing is
-/// received before it is started.
+/// An address to which proxies and probes send messages of HEP (versions 1 to 3 in datagrams, version 3 over TCP, too).
+/// Messages are received only after it is started.
 ///
 /// ```
 /// use std::sync::Arc;

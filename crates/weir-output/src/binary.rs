@@ -71,7 +71,7 @@ pub(super) struct Arrow {
 
 /// The two forms: a file has an index at its end, which a stream does without.
 enum ArrowForm {
-    /// Nothing has been written yet.
+    /// No batch has been written yet.
     FileToBe(Option<Pipe>),
     StreamToBe(Option<Pipe>),
     File(FileWriter<BufWriter<Pipe>>),

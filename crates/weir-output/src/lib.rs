@@ -239,8 +239,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Starts an output. Nothing is written before the first batch or [`Self::finish`], so that a
-    /// query that fails early leaves no half a result.
+    /// Starts an output. No output is written before the first batch or [`Self::finish`], so that a query that fails
+    /// early leaves no half a result.
     ///
     /// # Errors
     /// [`Error::BinaryOnTerminal`].

@@ -6,9 +6,10 @@
 //! ip.src        10.1.0.5
 //! ```
 //!
-//! On a terminal a row that says which packet it is, as `SELECT *` does, is shown by layers, with its bytes (`packet.rs`).
-//! Numbers of header fields have their names behind them there (`value_names.rs`). A terminal is spared the columns that are NULL in a row; elsewhere they are `NULL`. An empty text is `""`. What would
-//! break a line is escaped.
+//! On a terminal a row that says which packet it is, as `SELECT *` does, is shown by layers, with its bytes
+//! (`packet.rs`). Numbers of header fields have their names behind them there (`value_names.rs`). A terminal is spared
+//! the columns that are NULL in a row; elsewhere they are `NULL`. An empty text is `""`. Characters that would break a
+//! line are escaped.
 
 use arrow::datatypes::Schema;
 use unicode_width::UnicodeWidthStr;

@@ -145,7 +145,7 @@ impl Get {
 /// The part of a packet that must be decoded for a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// Nothing: the capture's own record header says it.
+    /// No header of a protocol: the record header of the capture has it.
     Record,
     /// The outermost header of this protocol.
     Layer(Layer),

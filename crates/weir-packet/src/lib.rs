@@ -14,9 +14,9 @@
 //! assert!(packet.stop().is_none());
 //! ```
 //!
-//! Decoding is lax and sans-IO: a slice goes in, and a [`Packet`] comes out that knows where each
-//! header lies and, when the bytes ran out or made no sense, the layer and the reason why decoding
-//! stopped ([`Stop`]). Nothing is copied and nothing is allocated for a packet.
+//! Decoding is lax and sans-IO: a slice goes in, and a [`Packet`] comes out that knows where each header lies and, when
+//! the bytes ran out or made no sense, the layer and the reason why decoding stopped ([`Stop`]). No bytes are copied
+//! and no memory is allocated for a packet.
 //!
 //! Each protocol is one file in `protocol/`: its header, its [`Field`]s under Wireshark's names and
 //! what it hangs on; `protocol.rs` holds the one table that lists them all.

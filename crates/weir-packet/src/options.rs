@@ -53,7 +53,7 @@ pub enum AtmVcMux {
     /// Ethernet; an address, 03 and an identifier frame relay; 4 or 6 in the first four bits IP.
     #[default]
     Guess,
-    /// Nothing: all PDUs have an LLC header.
+    /// All PDUs have an LLC header.
     Llc,
     /// IPv4 or IPv6, by the version number.
     Ip,

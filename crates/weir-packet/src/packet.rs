@@ -76,8 +76,8 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// The headers that lie in the frame itself, outermost first, including repeated protocols: the protocol, and where in the
-    /// frame's bytes the header and its payload lie. Those of a reassembled PDU are not among them.
+    /// The headers that lie in the frame itself, outermost first, including repeated protocols: the protocol, and where
+    /// in the frame's bytes the header and its payload lie. The headers of a reassembled PDU are not among them.
     #[inline]
     pub fn places(&self) -> impl Iterator<Item = (Layer, Range<usize>)> {
         let in_frame = self.found.found().iter();

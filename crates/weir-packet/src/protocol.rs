@@ -58,7 +58,7 @@ pub(crate) struct Header {
 /// The selector of the decoder of a payload, from the header before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Nothing that is decoded: data, or a fragment without a header.
+    /// The payload is not decoded: data, or a fragment without a header.
     Payload,
     /// This protocol.
     Layer(Layer),

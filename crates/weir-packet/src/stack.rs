@@ -80,7 +80,7 @@ impl Headers {
         Self::NONE
     }
 
-    /// Those that were found.
+    /// The layers that were found.
     #[inline]
     pub(crate) fn found(&self) -> &[Span] {
         self.stack

@@ -240,7 +240,7 @@ pub struct Slots {
 }
 
 /// Some twenty to fifty slots of a round width, by the spread of the values (Freedman and Diaconis 1981); `None` of no
-/// values. What is no finite number is passed over.
+/// values. Values that are not finite are skipped.
 #[must_use]
 pub fn slots(values: &[f64]) -> Option<Slots> {
     let mut ordered: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();

@@ -4,8 +4,8 @@ use std::fmt::{Display, Formatter, Result, Write as _};
 
 /// A text as it stands in elements and in quoted attributes of HTML and XML.
 ///
-/// The five characters that mean something there are written as references. What neither XML 1.0 nor HTML can hold
-/// (control characters but tabulator and line feed, and the two non-characters of XML 1.0, 2.2) becomes U+FFFD.
+/// The five characters that mean something there are written as references. Characters that neither XML 1.0 nor HTML
+/// can hold (control characters but tabulator and line feed, and the two non-characters of XML 1.0, 2.2) become U+FFFD.
 #[derive(Clone, Copy, Debug)]
 pub struct Escaped<'t>(pub &'t str);
 

@@ -59,7 +59,7 @@ impl Page {
         self.put(format_args!("<pre>{}</pre>\n", Escaped(text)));
     }
 
-    /// A table: the first column to the left, the others to the right. Nothing where there are no rows.
+    /// A table: the first column to the left, the others to the right. Without rows, nothing is written.
     pub fn table<R: AsRef<[String]>>(&mut self, headings: &[&str], rows: &[R]) {
         if rows.is_empty() {
             return;

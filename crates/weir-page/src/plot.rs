@@ -22,7 +22,7 @@ pub struct Point {
 pub struct Bars<'b> {
     /// The description of the plot for screen readers.
     pub title: &'b str,
-    /// The start of a logarithmic axis, for values that differ by factors: above 0. Others start at 0.
+    /// The start of a logarithmic axis, for values that differ by factors: above 0. Other axes start at 0.
     pub logarithmic_from: Option<f64>,
     /// Digits behind the point of the values.
     pub decimals: usize,

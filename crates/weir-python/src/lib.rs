@@ -1,9 +1,9 @@
 //! What do captures say to a Python program?
 //!
-//! The native half of the package `weir` (`python/weir`), as the module `weir._weir`: statements planned and
-//! read (`engine`, `answer`), their rows in Arrow's C data interface or as Python's values (`value`), values
-//! for their parameters (`parameter`), and the libraries beside SQL (`h248`, `sip`, `ws`, `clf`).
-//! What users see, with its types and its documentation, is the Python half.
+//! The native half of the package `weir` (`python/weir`), as the module `weir._weir`: statements planned and read
+//! (`engine`, `answer`), their rows in Arrow's C data interface or as Python's values (`value`), values for their
+//! parameters (`parameter`), and the libraries beside SQL (`h248`, `sip`, `ws`, `clf`). The Python half is the
+//! interface for users, with its types and its documentation.
 //!
 //! `offered` makes a query a table of datafusion-python's sessions.
 //!

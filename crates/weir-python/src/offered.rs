@@ -1,7 +1,8 @@
 //! Tables for the sessions of datafusion-python, in DataFusion's C interface.
 //!
-//! Whoever takes the capsule must be of this major version: the interface differs between them, and nothing in a
-//! capsule can be asked before it is read. The Python half asks for the version before it asks for the capsule.
+//! A library that takes the capsule must be of this major version: the interface differs between major versions, and a
+//! capsule does not show its version before it is read. The Python half asks for the version before it asks for the
+//! capsule.
 
 use std::ffi::CStr;
 use std::sync::Arc;

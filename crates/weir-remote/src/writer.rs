@@ -14,9 +14,9 @@ use crate::runtime::{Task, spawn, wait};
 /// An object that gets its name when it is whole ([`Self::keep`]); until then, and when this is dropped before, the object that has
 /// the name stays.
 ///
-/// What is small is put in one request. What is larger goes up in parts, some of them at once, which the store makes an
-/// object of at the end. A program that ends before has the store remove them ([`abort_unfinished`]); parts of a program
-/// that was killed stay with some stores until their own rules remove them.
+/// A small object is put in one request. A larger one is uploaded in parts, some of them at once, from which the store
+/// makes an object at the end. A program that ends before has the store remove them ([`abort_unfinished`]); parts of a
+/// program that was killed stay with some stores until their own rules remove them.
 pub struct RemoteFile {
     place: ObjectPlace,
     /// The part that is being filled.

@@ -74,10 +74,9 @@ impl Default for CallLimits {
 pub struct Counters {
     /// Messages that were looked at.
     pub messages: u64,
-    /// Those of them that repeat another.
+    /// The messages that repeat another one.
     pub retransmissions: u64,
-    /// Those of them that belong to no call: registrations, subscriptions, options, and what lacks a
-    /// Call-ID.
+    /// The messages that belong to no call: registrations, subscriptions, options, and messages without a Call-ID.
     pub outside: u64,
     /// Calls reported early because there were too many.
     pub evicted: u64,

@@ -36,9 +36,9 @@ pub enum FramerEvent<'a> {
 
 /// Cuts a stream into messages by Content-Length. A message without one has no body.
 ///
-/// What is found does not depend on the pieces in which the stream comes. A message that lies in
-/// one piece is lent out of it; only what lacks its end is copied. After bytes that are no message
-/// the framer looks for the next line that begins one.
+/// The found messages do not depend on the pieces in which the stream comes. A message that lies in one piece is lent
+/// out of it; only what lacks its end is copied. After bytes that are no message the framer looks for the next line
+/// that begins one.
 ///
 /// ```
 /// use weir_sip::{Framer, FramerEvent};

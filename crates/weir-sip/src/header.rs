@@ -207,7 +207,7 @@ const EMPTY: Slot = Slot {
     value_end: 0,
 };
 
-/// The headers of a message in order. Those beyond [`Headers::INLINE`] are on the heap.
+/// The headers of a message in order. Headers beyond [`Headers::INLINE`] are on the heap.
 #[derive(Clone, Debug)]
 pub struct Headers<'a> {
     bytes: &'a [u8],

@@ -97,8 +97,8 @@ impl<'a> Caption<'a> {
     }
 }
 
-/// A call flow. What is drawn is a text for terminals, or an SVG or HTML page that needs no other
-/// file. All names and labels are escaped.
+/// A call flow. It is drawn as a text for terminals, or as an SVG or HTML page that needs no other file. All names and
+/// labels are escaped.
 ///
 /// ```
 /// use weir_sip::{Ladder, Step};

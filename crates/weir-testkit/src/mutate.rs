@@ -17,8 +17,8 @@ pub struct Packet {
     pub bytes: Vec<u8>,
 }
 
-/// Changes packets of a capture in one to eight ways. What is put in the place of something comes from
-/// the capture itself, from `others` (packets of other captures) or from `random`.
+/// Changes packets of a capture in one to eight ways. Replacements come from the capture itself, from `others` (packets
+/// of other captures) or from `random`.
 ///
 /// ```
 /// use weir_testkit::mutate::{Packet, packets};

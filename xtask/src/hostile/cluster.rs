@@ -175,7 +175,7 @@ impl Cluster {
         cluster.scheduler = listener.local_addr()?;
         cluster.recorder.forward(listener, door);
         for number in 0..2 {
-            // Others reach an executor by another address of this machine, where the recorder listens.
+            // Executors are reached by another address of this machine, where the recorder listens.
             let listener = TcpListener::bind("127.0.0.2:0")?;
             let door = SocketAddr::from(([127, 0, 0, 1], listener.local_addr()?.port()));
             cluster.recorder.forward(listener, door);

@@ -28,7 +28,7 @@ enum HeldKind {
     Unended { requests: u32, octets: u32 },
 }
 
-/// What is tried, one after the other.
+/// The attempts, one after the other.
 pub(super) const HOLDS: [Hold; 4] = [
     Hold {
         name: "300 silent connections",

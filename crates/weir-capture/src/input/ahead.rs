@@ -18,7 +18,7 @@ pub(crate) struct Ahead {
     chunk: ReadBuffer,
     /// Bytes of the chunk that were given out.
     given: usize,
-    /// Nothing comes any more.
+    /// The input has ended.
     ended: bool,
 }
 

@@ -259,7 +259,8 @@ fn build<'a>(
             }
             // The first group has the value of all.
             tag::MESSAGE => {}
-            // Other groups are left out: RFC 6873 has no place for them, as only vendors with a number may add fields.
+            // Further groups are left out: RFC 6873 has no place for them, as only vendors with a number may add
+            // fields.
             _ => {}
         }
         rest = after;

@@ -65,7 +65,7 @@ pub struct Summary {
     pub warnings: Vec<String>,
 }
 
-/// Records could not be written. Those that were acknowledged before are in the log; no partial record is.
+/// Records could not be written. Records that were acknowledged before are in the log; no partial record is.
 #[derive(Clone, Debug)]
 pub struct WriteError {
     path: PathBuf,

@@ -151,7 +151,7 @@ impl Job<'_> {
                 .any(|socket| ports.contains(&socket.port()))
     }
 
-    /// Nothing has come for a moment: readers of the log are to see what came until then.
+    /// No record has come for a moment: readers of the log have to see all records until then.
     pub(super) fn pause(&mut self) -> Result<(), Failure> {
         self.log.hand_over()
     }

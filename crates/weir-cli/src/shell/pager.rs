@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// An output that goes to standard output as long as it fits on the screen, and to a pager when it does not.
 ///
-/// What is left goes out, and the pager is waited for, when it is dropped.
+/// When it is dropped, the rest is written, and the pager is waited for.
 pub(super) struct Paged {
     command: String,
     lines_max: usize,

@@ -411,7 +411,7 @@ fn calls_of_sipp_are_listed_as_they_come() {
         sipp(&["-sn", "uac", &to, "-p", &client, "-r", "50", "-d", "200"]).status_limited();
     assert!(caller.unwrap().success());
     callee.wait().unwrap();
-    // Other tests may be heard on loopback, too.
+    // Packets of other tests may be captured on loopback, too.
     terminal.press(&format!("/sipp {client}"));
     terminal.shows(&format!("{CALLS} calls that match"));
     terminal.press(" completed");

@@ -49,7 +49,7 @@ const RIGHT: &[&str] = &[
     "websocket-behind-another-answer--early-hints.pcap",
 ];
 
-/// Captures of which a question is answered wrong as yet. One that is answered right comes into the list above.
+/// Captures of which a question is answered wrong as yet. A question that is answered right is moved to the list above.
 const WRONG: &[&str] = &[];
 
 /// Captures of which the rows that are said to be right leave out what is in them, and the rows that are: one of the

@@ -1,5 +1,5 @@
-//! `weir clf write` on loopback, and logs that are damaged. What needs the capability to capture, or
-//! sipp, is skipped loudly without it.
+//! `weir clf write` on loopback, and logs that are damaged. Tests that need the capability to capture, or sipp, are
+//! skipped loudly without it.
 
 #![cfg(target_os = "linux")]
 
@@ -224,7 +224,7 @@ fn calls_of_sipp_are_logged_whole() {
     );
 }
 
-/// Whoever counts learns of damage, too, in every way of searching.
+/// Counting reports damage, too, in every way of searching.
 #[test]
 fn a_count_over_a_damaged_log_exits_1() {
     let folder = folder("count");

@@ -1,5 +1,5 @@
-//! `weir live` on loopback, and captures that are read while they grow. What needs the capability to
-//! capture is skipped loudly without it.
+//! `weir live` on loopback, and captures that are read while they grow. Tests that need the capability to capture are
+//! skipped loudly without it.
 
 #![cfg(target_os = "linux")]
 

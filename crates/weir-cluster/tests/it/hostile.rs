@@ -711,7 +711,7 @@ fn open_silent(to: &str, number: usize) -> std::net::TcpStream {
 /// oldest ones are closed in favour of new ones. A client whose connection is among those that are closed connects again.
 #[test]
 fn idle_connections_do_not_block_others() {
-    // Other tests have no part in this.
+    // A cluster of its own keeps other tests out of this.
     let folder = enter().join("idle");
     std::fs::create_dir_all(&folder).unwrap();
     let attacked = LocalCluster::start_below(&folder, 1, None).unwrap();

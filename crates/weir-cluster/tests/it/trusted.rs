@@ -233,7 +233,7 @@ fn a_server_with_certificates_alone_is_asked_nothing() {
             refused.to_string().contains(expected),
             "{expected}: {refused}"
         );
-        // Those of its own are answered.
+        // Clients with the token of the cluster are answered.
         let own = Asks::by(cluster.client(2).unwrap());
         assert!(!own.ask(SQL).unwrap().rows.is_empty());
     }

@@ -38,8 +38,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads the rest after `MTP{`: two hexadecimal digits an octet (RFC 3525 Annex B.2). Others write the octets themselves, which
-    /// lenient reading takes.
+    /// Reads the rest after `MTP{`: two hexadecimal digits an octet (RFC 3525 Annex B.2). Some implementations write
+    /// the octets themselves, which lenient reading takes.
     fn mtp_address(&mut self) -> Res<&'a [u8]> {
         let content = self.octets()?;
         let digits = content.trim_ascii();

@@ -677,7 +677,7 @@ macro_rules! flags {
             pub const fn empty() -> Self {
                 Self { len: 0, items: [$item::ALL[0]; $max] }
             }
-            /// Those of `items`, in that order, each once.
+            /// The flags of `items`, in that order, each once.
             #[must_use]
             pub fn of(items: &[$item]) -> Self {
                 items.iter().fold(Self::empty(), |mut all, item| { all.add(*item); all })
@@ -690,7 +690,7 @@ macro_rules! flags {
                 self.len = self.len.wrapping_add(1);
                 true
             }
-            /// Those that are set, in the order of the text.
+            /// The flags that are set, in the order of the text.
             #[must_use]
             pub fn as_slice(&self) -> &[$item] {
                 self.items.get(..usize::from(self.len)).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! Erlang's verdicts on the messages of its own tests of megaco, valid and invalid.
 //!
-//! Needs Erlang/OTP's sources: `WEIR_OTP=…/otp/lib/megaco/test cargo test -p weir-h248 otp -- --nocapture`. Nothing of
-//! them is copied here. What differs is listed in `docs/reference/erlang-differences.md`.
+//! Needs Erlang/OTP's sources: `WEIR_OTP=…/otp/lib/megaco/test cargo test -p weir-h248 otp -- --nocapture`. The
+//! messages are not copied into this repository. Differences are listed in `docs/reference/erlang-differences.md`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

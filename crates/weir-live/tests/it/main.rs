@@ -103,7 +103,7 @@ fn each_packet_arrives_once_and_in_order() {
         assert_eq!((data.len(), *wire_len), (142, 142));
         assert_eq!(data[42..46], number.to_be_bytes());
     }
-    // Others use loopback, too.
+    // Other programs use loopback, too.
     assert!(counts.received() >= 3_000 && counts.delivered() >= 3_000);
 }
 
@@ -154,7 +154,7 @@ fn what_does_not_fit_the_ring_is_counted() {
     stop.store(true, Ordering::Relaxed);
     let found = read(packets, port, &stop).len() as u64;
     assert!(counts.dropped() > 0 && found > 0);
-    // Others may use loopback, too.
+    // Other programs may use loopback, too.
     assert!(found + counts.dropped() >= sent);
     assert_eq!(counts.received(), counts.delivered() + counts.dropped());
 }

@@ -1,4 +1,4 @@
-//! Authentication Header of IPsec. What it protects stays readable behind it.
+//! Authentication Header of IPsec. The protected headers stay readable behind it.
 
 use weir_bytes::Bits;
 

@@ -17,7 +17,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
         Next::Layer(Layer::Llc)
     } else {
         match raw_ip::by_version(input.bytes) {
-            // Nothing else than IP stands here: what has another version is a bad header of it.
+            // Only IP stands here: another version is a bad header of IP.
             Next::Payload if !input.bytes.is_empty() => Next::Layer(Layer::Ipv4),
             next => next,
         }

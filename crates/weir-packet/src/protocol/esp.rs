@@ -1,4 +1,4 @@
-//! Encapsulating Security Payload of IPsec. What it carries is encrypted and stays closed.
+//! Encapsulating Security Payload of IPsec. The payload is encrypted and is not decoded.
 
 use weir_bytes::Bits;
 

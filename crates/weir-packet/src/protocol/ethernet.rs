@@ -63,7 +63,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     ],
 };
 
-/// Ethernet II. What has a length in the place of the type has link control behind it.
+/// Ethernet II. A frame with a length in the place of the type has link control behind it.
 pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(
     14,
     NextHeader::Number {

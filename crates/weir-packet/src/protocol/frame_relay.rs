@@ -282,7 +282,7 @@ enum Follows {
     Cisco { kind: u16 },
     /// Link control: LAPF on DLCI 0, or XID.
     Other { control: u8 },
-    /// Nothing of these; perhaps an Ethernet frame without any header around it.
+    /// None of these headers; perhaps an Ethernet frame without any header around it.
     Unknown { ethernet: bool },
 }
 
@@ -314,8 +314,8 @@ impl Frame {
                 follows: Follows::Cisco { kind },
             });
         }
-        // Numbered frames carry data too. What stands behind the control field has to be an
-        // identifier in use then, as the field itself may hold anything.
+        // Numbered frames carry data too. The octets behind the control field have to be an identifier in use then, as
+        // the field itself may hold anything.
         if Self::identifier(bytes, offset).is_some_and(is_known) {
             return Self::with_control(bytes, offset);
         }

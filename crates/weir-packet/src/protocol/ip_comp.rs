@@ -1,4 +1,4 @@
-//! IP Payload Compression. What it carries is compressed and stays closed.
+//! IP Payload Compression. The payload is compressed and is not decoded.
 
 use weir_bytes::Bits;
 

@@ -79,7 +79,7 @@ pub(super) fn flags(frame: &Frame<'_>) -> Option<u8> {
 
 fn value(packet: &Packet<'_>, bit: u32) -> Option<usize> {
     let bytes = packet.bytes(Layer::Radiotap)?;
-    // Other versions, if ever there are any, have other values.
+    // Later versions, if there ever are any, have another number.
     bytes.first().filter(|version| **version == 0)?;
     find(bytes, bit)
 }

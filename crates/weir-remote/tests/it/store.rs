@@ -167,7 +167,7 @@ fn objects_of_google_and_azure_are_listed_and_read() {
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
         assert!(!error.to_string().contains('\n'), "{error}");
     }
-    // One that changes while it is read.
+    // An object that changes while it is read.
     for (start, key) in [
         ("gs://bucket", "bucket/day%2Fa%2Epcap"),
         ("az://container", "container/day/a.pcap"),

@@ -17,7 +17,7 @@ pub(super) struct Session {
     call_id: Vec<u8>,
     caller: Party,
     callee: Party,
-    /// Something showed which side sent the INVITE that began the call. What either side sends within the dialog does not.
+    /// Something showed which side sent the INVITE that began the call. Messages within the dialog do not show it.
     is_caller_known: bool,
     request_uri: Option<Vec<u8>>,
     flow: Option<Flow>,
@@ -56,11 +56,11 @@ struct Invite {
 
 /// The INVITE that a response answers.
 enum Answered {
-    /// One that begins the call.
+    /// The INVITE that begins the call.
     Initial,
     /// One within the dialog, or an attempt before the last.
     Other,
-    /// One that was not seen, of which the response does not say either.
+    /// An INVITE that was not seen, and whose kind its response does not show.
     Unknown,
 }
 
@@ -81,7 +81,7 @@ struct Fork {
     user_agent: Option<Vec<u8>>,
     ringing_ns: Option<i64>,
     answer: Option<(i64, u16)>,
-    /// Other messages show that there was a success, which was not seen.
+    /// Later messages show that there was a success, which was not seen.
     is_confirmed: bool,
     /// The time of the BYE and the side that sent it. There is no time when only its response was seen.
     bye: Option<(Option<i64>, Side)>,
@@ -195,7 +195,8 @@ impl Session {
         let cseq = digest.cseq.map(|cseq| cseq.number);
         let is_new = match self.invite {
             Some(invite) => cseq != Some(invite.cseq),
-            // That of this dialog has a lower number than what the caller sent in it (RFC 3261 §12.2.1.1): it is captured late.
+            // An INVITE of this dialog with a lower number than earlier requests of the caller (RFC 3261 §12.2.1.1) is
+            // captured late.
             None => cseq > self.bye_cseq.max(self.dialog_cseq).or(cseq),
         };
         digest.is_request()

@@ -194,7 +194,7 @@ fn an_ack_of_a_failure_shows_no_success() {
             &[invite, ringing, "5 ACK sip:bob@b SIP/2.0 | T: b"][..],
             CallState::Rejected,
         ),
-        // That of the INVITE at another hop.
+        // The response to the INVITE at another hop.
         (
             &[
                 invite,
@@ -508,7 +508,7 @@ fn a_cancel_shows_a_lost_invite() {
     );
     assert_eq!((call.start_ns, call.attempts), (None, 0));
     assert_eq!((call.messages, call.reported), (4, ReportCause::Ended));
-    // That of an INVITE within a dialog begins none.
+    // A response to an INVITE within a dialog begins no call.
     assert_eq!(calls(&["4 CANCEL sip:bob@b SIP/2.0 | T: b"]), []);
 }
 

@@ -114,8 +114,8 @@ fn repeats(messages: &[(f64, &str, [u16; 2])]) -> Vec<bool> {
         .collect()
 }
 
-/// RFC 3261 §17.1.1.2: timer A sends the INVITE again after T1, 2·T1, 4·T1…, until timer B ends that after 64·T1,
-/// 32 seconds. What comes later is another one.
+/// RFC 3261 §17.1.1.2: timer A sends the INVITE again after T1, 2·T1, 4·T1…, until timer B ends that after 64·T1, 32
+/// seconds. A later request is another transaction.
 #[test]
 fn section_17_1_1_2_an_invite_is_sent_again_for_32_seconds() {
     let invite = message(INVITE, "h;branch=z9hG4bK-1", "1 INVITE", "");

@@ -114,8 +114,8 @@ impl AnswerCache {
         Ok(true)
     }
 
-    /// Removes what was not used for the longest time, until the rest is within the bound. What a process left behind that
-    /// was ended while it wrote goes the same way.
+    /// Removes what was not used for the longest time, until the rest is within the bound. Unfinished files of a
+    /// process that was ended while it wrote are removed, too.
     fn remove_oldest(&self) -> io::Result<()> {
         let Some(folder) = &self.folder else {
             return Ok(());

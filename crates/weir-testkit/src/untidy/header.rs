@@ -255,8 +255,8 @@ impl IpHeaders {
         self.is_plain && !self.is_fragment && self.is_whole(bytes) && self.tcp.is_some()
     }
 
-    /// The frame with another transport segment, its lengths and checksums right. What stood behind the packet (padding)
-    /// is left out.
+    /// The frame with another transport segment, its lengths and checksums right. Padding behind the packet is left
+    /// out.
     pub(super) fn with_segment(&self, bytes: &[u8], segment: &[u8]) -> Vec<u8> {
         let mut frame = bytes[..self.transport].to_vec();
         frame.extend_from_slice(segment);

@@ -219,9 +219,9 @@ impl fmt::Display for NegotiationError {
 
 impl std::error::Error for NegotiationError {}
 
-/// The offers of permessage-deflate in a client's header, in the order of preference; an offer that
-/// RFC 7692 tells a server to decline is an error in its place. Other extensions are passed over.
-/// Several headers may be joined with commas. Linear in the header, at most 64 offers.
+/// The offers of permessage-deflate in a client's header, in the order of preference; an offer that RFC 7692 tells a
+/// server to decline is an error in its place. Offers of other extensions are skipped. Several headers may be joined
+/// with commas. Linear in the header, at most 64 offers.
 #[must_use]
 pub fn parse_offers(header: &str) -> Vec<Result<Offer, NegotiationError>> {
     let mut offers = Vec::new();

@@ -1,11 +1,10 @@
 //! Links to earlier occurrences of the same bytes: one set that serves every setting of the lazy levels.
 //!
-//! zlib's lazy levels put every position into their hash chains, so what a search finds at a position
-//! does not depend on how the text before was parsed. The nearest occurrence of each greater match
-//! length (the records of a position) is therefore found once for all levels, windows and
-//! memLevels. What the settings differ in is how far they may look: the distance, which is known, and
-//! how many candidates of their own hash chain they look at. The number of candidates in between
-//! follows from running counts of each hash: `count(position) - count(candidate)`, for nine hashes.
+//! zlib's lazy levels put every position into their hash chains, so what a search finds at a position does not depend
+//! on how the text before was parsed. The nearest occurrence of each greater match length (the records of a position)
+//! is therefore found once for all levels, windows and memLevels. The settings differ in how far they may look: the
+//! distance, which is known, and how many candidates of their own hash chain they look at. The number of candidates in
+//! between follows from running counts of each hash: `count(position) - count(candidate)`, for nine hashes.
 
 use super::level::{MATCH_MAX, MATCH_MIN, hash};
 

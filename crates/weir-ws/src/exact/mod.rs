@@ -1,7 +1,7 @@
 //! The exact sizes of messages compressed by stock zlib, with each of 1,296 settings.
 //!
-//! To the byte, without running zlib: nothing is written, and what settings have in common is done
-//! once. What the ideas are, and where they live:
+//! To the byte, without running zlib: nothing is written, and what settings have in common is done once. The ideas, and
+//! the modules that have them:
 //!
 //! - sizes without output: a message is a list of symbols and a sum of bits (`emit`, `block`);
 //! - one set of links for all lazy levels, windows, memLevels and both takeover modes (`links`):

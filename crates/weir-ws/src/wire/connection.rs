@@ -253,7 +253,7 @@ impl Connection {
         }
     }
 
-    /// Nothing more comes in one direction.
+    /// Ends one direction.
     pub fn finish_direction(
         &mut self,
         direction: Direction,
@@ -345,8 +345,8 @@ impl Connection {
         self.on_trial(each, |trial| trial.feed(direction, bytes));
     }
 
-    /// What a response says that agrees on a WebSocket, and where its head ends, when nothing of its request was captured. The
-    /// target of the request is empty.
+    /// The handshake of a response that agrees on a WebSocket, and the end of its head, when its request was not
+    /// captured. The target of the request is empty.
     fn agreement_alone(&self) -> Option<(Handshake, usize)> {
         let [request, response] = &self.waiting;
         let end = head_end(response).filter(|_| request.is_empty())?;
@@ -356,7 +356,7 @@ impl Connection {
         let extensions = header(&head, "sec-websocket-extensions");
         is_agreed.then(|| {
             let handshake = Handshake {
-                // What was offered is not known.
+                // The offers are not known.
                 fault: None,
                 ..Handshake::of_heads(("", ""), 101, ("", &extensions))
             };

@@ -64,7 +64,7 @@ impl Trial {
         self.judge(direction, |decoder, each| decoder.feed(bytes, each))
     }
 
-    /// Nothing more comes in one direction.
+    /// Ends one direction.
     pub(super) fn finish(&mut self, direction: Direction) -> Verdict {
         self.finished[direction.slot()] = true;
         match self.judge(direction, Decoder::finish) {

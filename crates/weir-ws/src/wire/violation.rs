@@ -1,4 +1,4 @@
-//! What frames and messages may violate, and the rules that a frame can break by itself.
+//! Violations of the standards by frames and messages, and the rules that a frame can break by itself.
 
 use super::frame::{Header, Opcode, Sender, mask};
 use crate::deflate::InflateErrorKind;

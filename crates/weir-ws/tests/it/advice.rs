@@ -155,7 +155,7 @@ fn one_setting_within_the_budget() {
         assert!(chosen.fits && chosen.ratio <= last, "{}", advice.reason);
         assert_eq!(chosen.setting.takeover, takeover, "{}", advice.reason);
         last = chosen.ratio;
-        // Nothing on the front is beaten by anything.
+        // No setting on the front is beaten by another.
         for front in advice.front() {
             assert!(!advice.candidates.iter().any(|c| {
                 c.ratio < front.ratio

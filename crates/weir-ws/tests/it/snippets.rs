@@ -142,8 +142,8 @@ fn ws_takes_the_configuration_and_agrees_on_it() {
     }
 }
 
-/// Builds and runs a program of Go around the configuration; `None` where Go or the library is not
-/// there. Nothing is fetched.
+/// Builds and runs a program of Go around the configuration; `None` where Go or the library is not there. No packages
+/// are fetched.
 fn go(program: &str, module: &str, version: &str, code: &str) -> Option<String> {
     let name = module.replace('/', "-");
     let folder = std::env::temp_dir().join(format!("weir-ws-{name}-{}", std::process::id()));
