@@ -82,6 +82,24 @@ impl Payload<'_> {
     }
 }
 
+impl<'a> Payload<'a> {
+    /// A piece of a stream that came in no packet of its own, such as one of a connection whose segments a probe sent on.
+    #[must_use]
+    pub const fn of_stream(chunk: &'a Chunk<'a>, passed_ns: i64) -> Self {
+        Self {
+            flow: chunk.flow,
+            key: chunk.key,
+            sender: chunk.sender,
+            time_ns: chunk.time_ns,
+            passed_ns,
+            frame: chunk.frame,
+            others: &[],
+            missing: 0,
+            carried: Carried::Stream(chunk),
+        }
+    }
+}
+
 /// The kinds of a [`Payload`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -359,14 +377,7 @@ pub struct PayloadCounters {
 
 fn of_chunk<'a>(chunk: &'a Chunk<'a>, passed_ns: i64, gathered: &'a GatheredFrames) -> Payload<'a> {
     Payload {
-        flow: chunk.flow,
-        key: chunk.key,
-        sender: chunk.sender,
-        time_ns: chunk.time_ns,
-        passed_ns,
-        frame: chunk.frame,
         others: gathered.of(chunk.frame),
-        missing: 0,
-        carried: Carried::Stream(chunk),
+        ..Payload::of_stream(chunk, passed_ns)
     }
 }

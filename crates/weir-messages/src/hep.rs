@@ -17,7 +17,9 @@ pub struct Hep<'h> {
     pub destination: SocketAddr,
     /// The transport protocol, by its IP protocol number.
     pub protocol: u8,
-    /// The protocol type in version 3: 1 SIP, 5 RTCP in JSON, and others. Earlier versions carry SIP.
+    /// The protocol type in version 3: 1 SIP, 2 XMPP, 3 SDP, 4 RTP, 5 RTCP, mostly in JSON, 6 MGCP, 7 MEGACO, 8 M2UA, 9 M3UA,
+    /// 0x22 and 0x23 reports of quality, 0x32 to 0x39 SIP, DNS, M3UA, Diameter and MAP in JSON, 0x64 lines of logs, and others
+    /// without a number that is agreed on. Earlier versions carry SIP.
     pub kind: u8,
     /// The number of the capture agent that saw it.
     pub capture_id: Option<u32>,
@@ -29,6 +31,11 @@ pub struct Hep<'h> {
 
 /// The message is one of SIP.
 pub const SIP: u8 = 1;
+/// The message is a report of RTCP, which most senders write in JSON.
+const RTCP: u8 = 5;
+/// Types of messages that are read nowhere: XMPP, SDP by itself, M2UA, IAX, H.322, H.321, M2PA, reports of quality, RTSP, CDRs,
+/// signalling of Verto, and lines of logs.
+const OTHERS: [u8; 13] = [2, 3, 8, 10, 11, 12, 13, 0x22, 0x23, 0x37, 0x3c, 0x3d, 0x64];
 
 /// `AF_INET6` of Linux, which is what senders write; others have other numbers.
 const FAMILY_V6: [u8; 4] = [10, 28, 30, 23];
@@ -43,6 +50,17 @@ impl<'h> Hep<'h> {
             [b'H', b'E', b'P', b'3', ..] => Self::chunks(bytes),
             [1 | 2, ..] => Self::fixed(bytes),
             _ => None,
+        }
+    }
+
+    /// Whether the message is one between both ends, of a protocol that is read. False of reports and of lines of logs, and of
+    /// messages that the sender has written in JSON.
+    #[must_use]
+    pub fn is_message(&self) -> bool {
+        let is_json = || matches!(self.payload.trim_ascii_start(), [b'{' | b'[', ..]);
+        match self.kind {
+            RTCP | 0x32..=0x3b => !OTHERS.contains(&self.kind) && !is_json(),
+            kind => !OTHERS.contains(&kind),
         }
     }
 
@@ -111,6 +129,17 @@ pub fn is_compressed(bytes: &[u8]) -> bool {
     bytes.starts_with(b"HEP3")
         && walk(bytes)
             .is_some_and(|mut chunks| chunks.any(|(vendor, kind, _)| (vendor, kind) == (0, 16)))
+}
+
+/// True of a datagram of version 3 that lacks its end, or has a message without its addresses or its protocol. One without a
+/// message only says that its sender is there.
+#[must_use]
+pub fn is_incomplete(bytes: &[u8]) -> bool {
+    let has_message = || {
+        let mut chunks = walk(bytes)?;
+        Some(chunks.any(|(vendor, kind, value)| (vendor, kind) == (0, 15) && !value.is_empty()))
+    };
+    bytes.starts_with(b"HEP3") && Hep::parse(bytes).is_none() && has_message().unwrap_or(true)
 }
 
 /// The chunks of a datagram whose length is what it says: vendor, type and value of each.
@@ -305,5 +334,39 @@ mod tests {
         }
         assert!(is_compressed(&with(&[0, 0, 0, 16, 0, 7, 1])));
         assert!(!is_compressed(&whole));
+    }
+
+    #[test]
+    fn a_message_of_another_type_and_one_without_its_ends_say_so() {
+        let source = "10.0.0.1:5060".parse().unwrap();
+        let destination = "10.0.0.2:5060".parse().unwrap();
+        let of = |kind: u8, payload: &[u8]| {
+            let mut bytes = write(3, source, destination, 6, payload);
+            let place = bytes.windows(6).position(|it| it == [0, 0, 0, 11, 0, 7]);
+            bytes[place.unwrap() + 6] = kind;
+            Hep::parse(&bytes).unwrap().is_message()
+        };
+        let request = b"GET / HTTP/1.1\r\n\r\n";
+        for kind in [0, SIP, 4, 6, 7, 9, 0x38, 0x50] {
+            assert!(of(kind, request), "{kind}");
+        }
+        assert!(of(RTCP, b"\x80\xc9\0\x01\0\0\0\x01"));
+        for kind in [RTCP, 0x32, 0x35, 0x38] {
+            assert!(!of(kind, b" {\"a\": 1}"), "{kind}");
+        }
+        for kind in OTHERS {
+            assert!(!of(kind, request), "{kind}");
+        }
+        let whole = write(3, source, destination, 6, request);
+        assert!(!is_incomplete(&whole) && !is_incomplete(b"HEP2"));
+        for end in 4..whole.len() {
+            assert!(is_incomplete(&whole[..end]), "{end}");
+        }
+        // The address of the destination is of another family; there is no message at all.
+        let mut other = whole.clone();
+        let place = other.windows(6).position(|it| it == [0, 0, 0, 4, 0, 10]);
+        other[place.unwrap() + 3] = 14;
+        assert!(is_incomplete(&other));
+        assert!(!is_incomplete(&write(3, source, destination, 6, b"")));
     }
 }

@@ -31,6 +31,7 @@ mod opened;
 mod prefaces;
 pub(crate) mod quoted;
 mod radius;
+mod relayed;
 mod requests;
 mod rtcp;
 mod rtp;

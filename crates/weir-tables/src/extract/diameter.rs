@@ -40,6 +40,8 @@ impl Protocol for Diameter {
         }
     }
 
+    const READS_SEGMENTS: bool = true;
+
     fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
         let is_known = is_port(ports) && !matches!(length(bytes), Some(Err(())));
         is_known || begins(bytes)

@@ -26,7 +26,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     start: |settings| {
         let payloads = OpenedPayloads::with_keylog(settings.keylog.as_ref());
         Box::new(Http {
-            payloads,
+            payloads: payloads.with_segments_of_hep(),
             ..Http::default()
         })
     },

@@ -210,6 +210,9 @@ pub(super) trait Protocol: Default + Send + 'static {
     /// Returns whether a datagram between these ports is a message.
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool;
 
+    /// Whether segments of TCP that a probe sent on are pieces of a stream, and not each a message.
+    const READS_SEGMENTS: bool = false;
+
     /// The message of a segment of TCP that a probe sent on by itself.
     fn of_segment(bytes: &[u8]) -> &[u8] {
         bytes
@@ -347,8 +350,12 @@ impl<P: Protocol> Default for Messages<P> {
 impl<P: Protocol> Messages<P> {
     /// Starts the messages of a protocol that TLS may carry, which is decrypted with the secrets of the settings.
     pub(super) fn opened(settings: &Settings) -> Box<dyn Extract> {
+        let payloads = OpenedPayloads::with_keylog(settings.keylog.as_ref());
         Box::new(Self {
-            payloads: OpenedPayloads::with_keylog(settings.keylog.as_ref()),
+            payloads: match P::READS_SEGMENTS {
+                true => payloads.with_segments_of_hep(),
+                false => payloads,
+            },
             ..Self::default()
         })
     }

@@ -101,6 +101,8 @@ impl Protocol for Mqtt {
         false
     }
 
+    const READS_SEGMENTS: bool = true;
+
     fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
         let is_known = ports.contains(&PORT) && has_flags_of_type(bytes);
         is_known && matches!(length(bytes), None | Some(Ok(_))) || begins_with_connect(bytes)

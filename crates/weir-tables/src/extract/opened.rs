@@ -1,19 +1,16 @@
 //! The payloads of packets: TLS is decrypted where its secrets are known, and messages that probes forward by HEP
 //! replace those packets.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use weir_flow::{
-    Carried, Chunk, Content, Endpoint, FlowKey, Interest, Payload, Payloads, Sender, StreamEnd,
-    is_sip,
-};
-use weir_messages::hep::{Hep, is_compressed};
+use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads, Sender, StreamEnd};
 use weir_messages::tls::{Decryptor, KeyLog, Opened, begins_with_hello};
 use weir_packet::Packet;
 
 use super::came_in::CameIn;
 use super::prefaces::Prefaces;
+use super::relayed::Relayed;
 
 /// [`Payloads`] in which streams of TLS are replaced by their decrypted contents.
 #[derive(Debug, Default)]
@@ -22,34 +19,6 @@ pub(crate) struct OpenedPayloads {
     prefaces: Prefaces,
     tls: Option<Tls>,
     relayed: Relayed,
-}
-
-/// A message that was forwarded by HEP.
-#[derive(Debug, Default)]
-struct Relayed {
-    /// The number of messages that are compressed.
-    compressed: u64,
-    /// TCP connections that begin with a message: the message under way of each side.
-    streams: HashMap<u64, [RelayedSide; 2]>,
-    /// Other connections of TCP whose first octets were not captured, though their handshake was.
-    headless: HashSet<u64>,
-    /// The number of octets of messages under way.
-    held: usize,
-    given_up: u64,
-}
-
-/// A message under way.
-#[derive(Debug, Default)]
-struct RelayedSide {
-    begun: Vec<u8>,
-    came_in: CameIn,
-}
-
-impl RelayedSide {
-    fn held(&self) -> usize {
-        let frames = self.came_in.held_bytes();
-        self.begun.capacity().saturating_add(frames)
-    }
 }
 
 /// The connections that are read by a log of keys.
@@ -89,7 +58,7 @@ const HELD_BYTES_MAX: usize = 256 << 20;
 /// The number of TLS connections at one time, at most.
 const CONNECTIONS_MAX: usize = 1 << 16;
 
-type OnOpened<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
+pub(super) type OnOpened<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
 
 impl OpenedPayloads {
     /// Returns a reader that decrypts TLS with the secrets of `log`.
@@ -110,6 +79,12 @@ impl OpenedPayloads {
             prefaces,
             ..Self::default()
         }
+    }
+
+    /// Reads the segments of TCP that probes forward by HEP as streams, and not each by itself.
+    pub(crate) fn with_segments_of_hep(mut self) -> Self {
+        self.relayed.read_segments();
+        self
     }
 
     /// Reads a packet as [`Payloads::packet`] does.
@@ -134,6 +109,7 @@ impl OpenedPayloads {
             relayed,
         } = self;
         payloads.finish(&mut |payload| read(payload, prefaces, tls.as_mut(), relayed, each));
+        relayed.finish(each);
     }
 
     /// The counters of [`Payloads::given_up`], and of TLS that could not be read.
@@ -143,14 +119,6 @@ impl OpenedPayloads {
             .as_ref()
             .map_or([0, 0], |tls| [tls.closed, tls.given_up]);
         let own = [
-            (
-                self.relayed.compressed,
-                "messages that HEP carries are compressed, which is not read",
-            ),
-            (
-                self.relayed.given_up,
-                "TCP connections of HEP were not read completely, because there were more than 65,536 at one time, or 256 MiB of them in memory",
-            ),
             (
                 closed,
                 "directions of TLS connections could not be decrypted to their end: bytes are missing, or their keys changed",
@@ -164,7 +132,8 @@ impl OpenedPayloads {
                 "TLS connections were not read because there were more than 65,536 at one time, or 256 MiB of them in memory",
             ),
         ];
-        self.payloads.given_up().into_iter().chain(own)
+        let of_packets = self.payloads.given_up().into_iter();
+        of_packets.chain(self.relayed.counted()).chain(own)
     }
 }
 
@@ -191,159 +160,24 @@ fn opened(
     each: &mut OnOpened<'_>,
 ) -> Interest {
     match payload.carried {
-        Carried::Datagram(bytes) => datagram(payload, bytes, &mut relayed.compressed, each),
-        Carried::Stream(chunk) => match relayed.chunk(payload, chunk, each) {
-            Some(interest) => interest,
-            None => {
-                let interest = match tls {
-                    Some(tls) => tls.payload(payload, each),
-                    None => each(payload),
-                };
-                if interest == Interest::Ignore {
-                    relayed.headless.remove(&chunk.connection);
-                }
-                interest
+        Carried::Datagram(bytes) => relayed.datagram(payload, bytes, each),
+        Carried::Stream(chunk) => {
+            // Probes send HEP over TLS, too.
+            let mut inner = |payload: &Payload<'_>| match payload.carried {
+                Carried::Stream(chunk) => relayed.stream(payload, chunk, each),
+                _ => each(payload),
+            };
+            let interest = match tls {
+                Some(tls) => tls.payload(payload, &mut inner),
+                None => inner(payload),
+            };
+            if interest == Interest::Ignore {
+                relayed.forget(chunk.connection);
             }
-        },
+            interest
+        }
         _ => each(payload),
     }
-}
-
-/// The magic number of HEP version 3.
-pub(super) const HEP_MAGIC: &[u8] = b"HEP3";
-/// The number of octets of such a message before its chunks.
-const HEP_HEADER: usize = 6;
-
-impl Relayed {
-    /// Reads a chunk of a stream; returns `None` when the stream is not HEP.
-    fn chunk(
-        &mut self,
-        payload: &Payload<'_>,
-        chunk: &Chunk<'_>,
-        each: &mut OnOpened<'_>,
-    ) -> Option<Interest> {
-        if !self.streams.contains_key(&chunk.connection) {
-            let is_headless = self.is_headless(chunk);
-            let Content::Bytes(bytes) = chunk.content else {
-                return None;
-            };
-            // A connection that began before the capture begins with the rest of a message.
-            let is_hep = match chunk.saw_start && !is_headless {
-                true => chunk.offset == 0 && bytes.starts_with(HEP_MAGIC),
-                false => bytes.starts_with(HEP_MAGIC) || has_hep(bytes),
-            };
-            if !is_hep {
-                return None;
-            }
-            self.headless.remove(&chunk.connection);
-            if self.streams.len() >= CONNECTIONS_MAX {
-                self.given_up = self.given_up.saturating_add(1);
-                return Some(Interest::Ignore);
-            }
-            self.streams.insert(chunk.connection, Default::default());
-        }
-        let side = usize::from(chunk.sender == Sender::High);
-        let known = self.streams.get_mut(&chunk.connection)?.get_mut(side)?;
-        self.held = self.held.saturating_sub(known.held());
-        let mut known = std::mem::take(known);
-        let others = known.came_in.before(payload.others);
-        let mut of_message = *payload;
-        of_message.others = &others;
-        let mut under_way = known.begun;
-        match chunk.content {
-            Content::Bytes(bytes) => under_way.extend_from_slice(bytes),
-            _ => under_way = Vec::new(),
-        }
-        let mut rest = under_way.as_slice();
-        // After a gap the beginning of the next message is searched for.
-        while let Some(at) = memchr::memmem::find(rest, HEP_MAGIC) {
-            rest = rest.get(at..).unwrap_or_default();
-            let [_, _, _, _, high, low, ..] = rest else {
-                break;
-            };
-            let length = usize::from(u16::from_be_bytes([*high, *low])).max(HEP_HEADER);
-            let Some((message, behind)) = rest.split_at_checked(length) else {
-                break;
-            };
-            datagram(&of_message, message, &mut self.compressed, &mut |found| {
-                // Octets that are not a message are not read as another stream.
-                match found.carried {
-                    Carried::Stream(_) => Interest::Follow,
-                    _ => each(found),
-                }
-            });
-            // The octets that follow began in this piece.
-            of_message.others = payload.others;
-            rest = behind;
-        }
-        // Octets that may begin a message are kept, too.
-        let is_kept = rest.starts_with(HEP_MAGIC) || HEP_MAGIC.starts_with(rest);
-        known.begun = if is_kept { rest.to_vec() } else { Vec::new() };
-        known
-            .came_in
-            .take(payload, chunk.content, known.begun.len());
-        let held = self.held.saturating_add(known.held());
-        let is_too_much = held > HELD_BYTES_MAX;
-        self.given_up = self.given_up.saturating_add(u64::from(is_too_much));
-        if is_too_much || chunk.is_last {
-            for side in self.streams.remove(&chunk.connection).into_iter().flatten() {
-                self.held = self.held.saturating_sub(side.held());
-            }
-            return Some(Interest::Ignore);
-        }
-        self.held = held;
-        *self.streams.get_mut(&chunk.connection)?.get_mut(side)? = known;
-        Some(Interest::Follow)
-    }
-}
-
-impl Relayed {
-    /// Whether the first octets of a connection that is not read are missing.
-    fn is_headless(&mut self, chunk: &Chunk<'_>) -> bool {
-        let is_first_gap = chunk.offset == 0 && matches!(chunk.content, Content::Gap(_));
-        if self.headless.is_empty() && !is_first_gap {
-            return false;
-        }
-        if chunk.is_last {
-            return self.headless.remove(&chunk.connection);
-        }
-        if is_first_gap && chunk.saw_start && self.headless.len() < CONNECTIONS_MAX {
-            self.headless.insert(chunk.connection);
-        }
-        self.headless.contains(&chunk.connection)
-    }
-}
-
-/// Returns whether a HEP message begins in these octets, with a first chunk that HEP defines.
-fn has_hep(bytes: &[u8]) -> bool {
-    let mut all = memchr::memmem::find_iter(bytes, HEP_MAGIC);
-    all.any(|at| {
-        let chunk = bytes.get(at + HEP_HEADER..).unwrap_or_default();
-        matches!(chunk, [0, 0, 0, 1..=18, 0, 7..=255, ..])
-    })
-}
-
-/// Reports a datagram, or the message that a probe forwarded in it, with the addresses of that message.
-fn datagram(
-    payload: &Payload<'_>,
-    bytes: &[u8],
-    compressed: &mut u64,
-    each: &mut OnOpened<'_>,
-) -> Interest {
-    let Some(hep) = Hep::parse(bytes) else {
-        *compressed += u64::from(is_compressed(bytes));
-        return each(payload);
-    };
-    // Two octets and a length are too little to recognise versions 1 and 2.
-    if hep.version < 3 && !is_sip(hep.payload) {
-        return each(payload);
-    }
-    let [source, destination] = [hep.source, hep.destination].map(|end| Endpoint {
-        address: end.ip(),
-        port: end.port(),
-    });
-    let (key, sender) = FlowKey::new(source, destination, hep.protocol, 0);
-    each(&payload.with_datagram(&key, sender, hep.payload))
 }
 
 impl Tls {

@@ -326,6 +326,28 @@ fn messages_that_probes_sent_on_are_found() {
     is_the_same("sip", &[(true, &first), (true, &second)], 2);
 }
 
+/// Behind a request for a tunnel, and behind a header of the PROXY protocol.
+#[test]
+fn messages_that_probes_sent_on_are_found_behind_a_proxy() {
+    let request = hep(&sip("OPTIONS sip:b@x SIP/2.0", "OPTIONS"));
+    let response = hep(&sip("SIP/2.0 200 OK", "OPTIONS"));
+    let messages: [Sent<'_>; 2] = [(true, &request), (true, &response)];
+    let proxied: [Sent<'_>; 1] = [(true, b"PROXY TCP4 192.0.2.1 192.0.2.2 56324 9060\r\n")];
+    for tunnel in TUNNELS.into_iter().chain([&proxied[..]]) {
+        for octets in [1, 3, 7, 40, usize::MAX] {
+            let (packets, ends) = cut(&[tunnel, &messages].concat(), octets);
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("made.pcap");
+            wire::write(&packets, &path);
+            // Octets of the proxy may be counted as those of no message.
+            let (batch, _) = read_with_notes("sip", &[&path], 100);
+            let expected: Vec<String> = ends[tunnel.len()..].iter().map(usize::to_string).collect();
+            let numbers = column(&batch, "frame.number");
+            assert_eq!(numbers, expected, "{octets}, {tunnel:?}");
+        }
+    }
+}
+
 #[test]
 fn messages_of_web_sockets_are_found() {
     let get: &[u8] =

@@ -1,0 +1,178 @@
+//! Messages that probes forward by HEP: segments of TCP are pieces of streams, and what is not read is counted.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use weir_messages::hep;
+use weir_testkit::packet::{Ipv4, protocol, udp};
+
+use crate::sip::{column, read_with_notes};
+use crate::untidy::watchdog;
+use crate::wire::{self, Connection};
+
+const PROBE: Ipv4Addr = Ipv4Addr::new(10, 9, 9, 9);
+const COLLECTOR: Ipv4Addr = Ipv4Addr::new(10, 9, 9, 1);
+/// The protocol number of TCP.
+const TCP: u8 = 6;
+
+/// A message of HEP with what a client (true) or a server at this port sent.
+fn message(from_client: bool, port: u16, transport: u8, payload: &[u8]) -> Vec<u8> {
+    let ends: [SocketAddr; 2] = [
+        ([192, 0, 2, 1], 40_000).into(),
+        ([192, 0, 2, 2], port).into(),
+    ];
+    let [from, to] = match from_client {
+        true => ends,
+        false => [ends[1], ends[0]],
+    };
+    hep::write(3, from, to, transport, payload)
+}
+
+/// The same with another protocol type.
+fn of_type(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let mut message = message(true, 5_060, 17, payload);
+    let place = message.windows(6).position(|it| it == [0, 0, 0, 11, 0, 7]);
+    message[place.unwrap() + 6] = kind;
+    message
+}
+
+fn datagram(message: &[u8]) -> Vec<u8> {
+    let datagram = udp(PROBE.into(), COLLECTOR.into(), 40_404, 9_060, message);
+    Ipv4::new(PROBE, COLLECTOR, protocol::UDP).packet(&datagram)
+}
+
+/// The values of columns of the rows of a table, by rows, and the notes.
+fn rows(table: &str, packets: &[Vec<u8>], columns: &[&str]) -> (Vec<Vec<String>>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    wire::write(packets, &path);
+    let (batch, notes) = read_with_notes(table, &[&path], 100);
+    let columns: Vec<Vec<String>> = columns.iter().map(|it| column(&batch, it)).collect();
+    let rows = (0..batch.num_rows())
+        .map(|row| columns.iter().map(|column| column[row].clone()).collect())
+        .collect();
+    (rows, notes)
+}
+
+/// What a client (true) and a server send in segments.
+type Sent<'m> = (bool, &'m [u8]);
+
+/// Checks the rows of segments that a probe sends on in datagrams, and over TCP.
+#[track_caller]
+fn check(table: &str, port: u16, sent: &[Sent<'_>], columns: &[&str], expected: &[&[&str]]) {
+    let messages: Vec<Vec<u8>> = sent
+        .iter()
+        .map(|(from_client, segment)| message(*from_client, port, TCP, segment))
+        .collect();
+    let datagrams: Vec<Vec<u8>> = messages.iter().map(|it| datagram(it)).collect();
+    let mut segments = Vec::new();
+    let ends = [(PROBE, 40_404), (COLLECTOR, 9_060)];
+    let mut connection = Connection::open(ends[0], ends[1], &mut segments);
+    for piece in messages.concat().chunks(50) {
+        connection.send_one(true, piece, &mut segments);
+    }
+    for packets in [datagrams, segments] {
+        let (found, notes) = rows(table, &packets, columns);
+        assert_eq!(found, expected, "{table}");
+        assert_eq!(notes, Vec::<String>::new(), "{table}");
+    }
+}
+
+/// There were no rows of HTTP and MQTT, without a word.
+#[test]
+fn segments_of_tcp_that_a_probe_sent_on_are_read_as_streams() {
+    let http: [Sent<'_>; 6] = [
+        (true, b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n"),
+        (false, b"HTTP/1.1 200 OK\r\nContent-Le"),
+        (false, b"ngth: 4\r\n\r\nye"),
+        (false, b"s!"),
+        (
+            true,
+            b"POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi",
+        ),
+        (
+            false,
+            b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+        ),
+    ];
+    let columns = [
+        "proto",
+        "port.src",
+        "port.dst",
+        "http.request.uri",
+        "http.response.code",
+        "http.response.body_len",
+    ];
+    let expected: [&[&str]; 2] = [
+        &["tcp", "40000", "8000", "/a", "200", "4"],
+        &["tcp", "40000", "8000", "/b", "404", "0"],
+    ];
+    check("http", 8_000, &http, &columns, &expected);
+    // The response is missing; the end of the capture completes the row.
+    let expected: [&[&str]; 1] = [&["tcp", "40000", "8000", "/a", "", ""]];
+    check("http", 8_000, &http[..1], &columns, &expected);
+    let mqtt: [Sent<'_>; 3] = [
+        (true, b"\x10\x10\0\x04MQTT\x04\x02\0\x3c\0\x04gate"),
+        (false, b"\x20\x02\0\0"),
+        // Two packets, the second of which goes on in no other segment.
+        (true, b"\x30\x05\0\x01ahi\xc0\0"),
+    ];
+    let columns = ["port.src", "mqtt.msgtype"];
+    for port in [1_883, 6_000] {
+        let port_text = port.to_string();
+        let expected: [&[&str]; 4] = [
+            &["40000", "1"],
+            &[port_text.as_str(), "2"],
+            &["40000", "3"],
+            &["40000", "12"],
+        ];
+        check("mqtt", port, &mqtt, &columns, &expected);
+    }
+    // The second message of a segment was left out.
+    let two = watchdog().repeat(2);
+    let (first, second) = two.split_at(70);
+    let diameter: [Sent<'_>; 2] = [(true, first), (true, second)];
+    let expected: [&[&str]; 2] = [&["tcp", "280"], &["tcp", "280"]];
+    let columns = ["proto", "diameter.cmd.code"];
+    check("diameter", 3_868, &diameter, &columns, &expected);
+}
+
+/// The table of Megaco wants nothing of the connection that asks for a tunnel.
+#[test]
+fn a_tunnel_of_which_nothing_is_wanted_may_lead_to_a_collector() {
+    let text = b"MEGACO/1 [192.0.2.1]:2944\nTransaction=1{Context=1{Subtract=A/1{}}}";
+    let mut packets = Vec::new();
+    let ends = [(PROBE, 40_404), (COLLECTOR, 3_128)];
+    let mut connection = Connection::open(ends[0], ends[1], &mut packets);
+    let asked = b"CONNECT homer:9060 HTTP/1.1\r\nHost: homer:9060\r\n\r\n";
+    connection.send_one(true, asked, &mut packets);
+    connection.send_one(false, b"HTTP/1.1 200 OK\r\n\r\n", &mut packets);
+    connection.send_one(true, &message(true, 2_944, 17, text), &mut packets);
+    let (found, _) = rows("h248", &packets, &["frame.number"]);
+    assert_eq!(found.len(), 1);
+}
+
+#[test]
+fn messages_of_hep_that_are_not_read_are_counted() {
+    let report = b"{\"type\": 200, \"ssrc\": 1}";
+    let of_types = "messages that HEP carries are of types that are not read, such as reports in JSON and logs";
+    let incomplete =
+        "messages of HEP were not read because an address, the protocol or their end is missing";
+    let whole = message(true, 5_060, 17, b"OPTIONS sip:b@x SIP/2.0\r\n\r\n");
+    for (carried, note) in [
+        (of_type(5, report), Some(of_types)),
+        (of_type(0x64, b"a line of a log"), Some(of_types)),
+        (whole[..whole.len() - 1].to_vec(), Some(incomplete)),
+        // Some senders only say that they are there.
+        (of_type(1, b""), None),
+        (of_type(9, b"\x01\0"), None),
+    ] {
+        for table in ["sip", "rtcp", "dns", "h248"] {
+            let (found, notes) = rows(table, &[datagram(&carried)], &["frame.number"]);
+            let expected: Vec<String> = note
+                .iter()
+                .map(|note| format!("{table}: 1 {note}"))
+                .collect();
+            assert_eq!((found.len(), notes), (0, expected), "{table}");
+        }
+    }
+}
