@@ -239,6 +239,12 @@ impl Connection {
         self.pairs.dropped().saturating_add(two)
     }
 
+    /// Blocks of fields of HTTP/2 that have no exchange: they refer to fields that were not captured, and may be heads.
+    #[must_use]
+    pub fn unknown(&self) -> u64 {
+        self.two.as_ref().map_or(0, |two| two.unknown())
+    }
+
     /// The side that asks, 0 or 1, when it is known.
     #[must_use]
     pub fn client_side(&self) -> Option<usize> {
@@ -279,6 +285,13 @@ impl Connection {
         if is_new && let Some(all) = place.with_settings(bytes) {
             self.two = Some(Box::new(two::Http2Connection::new(1 - side, 0)));
             return self.go_on(side, &all, stamp, each);
+        }
+        // The beginning of a connection of HTTP/2 may be missing.
+        let is_searched = is_new && matches!(place.state, State::Lost);
+        if is_searched && let Some(is_of_client) = two::is_of_client(bytes) {
+            let client = if is_of_client { side } else { 1 - (side & 1) };
+            self.two = Some(Box::new(two::Http2Connection::partly(client)));
+            return self.go_on(side, bytes, stamp, each);
         }
         let mut this = std::mem::take(place);
         let mut bytes = bytes;

@@ -18,6 +18,9 @@ const TABLE_OCTETS: usize = 4_096;
 /// The size of a field besides its octets (RFC 7541, 4.1).
 const ENTRY_OCTETS: usize = 32;
 
+/// The number of fields of a table, at most.
+const PLACES_MAX: usize = TABLE_OCTETS_MAX / ENTRY_OCTETS;
+
 /// A name and a value.
 pub(super) type Field = (Arc<str>, Arc<str>);
 
@@ -33,6 +36,8 @@ pub(super) struct Decoder {
     octets: usize,
     /// The maximum size set by the encoder, which announces each change (RFC 7541, 4.2).
     octets_max: usize,
+    /// Blocks before the first one that is read were not seen: fields that they put into the table are unknown.
+    is_partial: bool,
 }
 
 impl Default for Decoder {
@@ -41,11 +46,22 @@ impl Default for Decoder {
             table: VecDeque::new(),
             octets: 0,
             octets_max: TABLE_OCTETS,
+            is_partial: false,
         }
     }
 }
 
 impl Decoder {
+    /// The state within a connection whose earlier blocks are unknown. Fields of which the name is in one of those have an
+    /// empty name. The table may be larger than that of the encoder, which names no field that it has forgotten.
+    pub(super) fn partial() -> Self {
+        Self {
+            octets_max: TABLE_OCTETS_MAX,
+            is_partial: true,
+            ..Self::default()
+        }
+    }
+
     /// Octets that are kept.
     pub(super) const fn held(&self) -> usize {
         self.octets
@@ -75,7 +91,12 @@ impl Decoder {
 
     fn field(&self, index: usize) -> Result<Field, Broken> {
         match index.checked_sub(FIELDS.len() + 1) {
-            Some(place) => self.table.get(place).cloned().ok_or(Broken),
+            Some(place) => match self.table.get(place) {
+                Some(field) => Ok(field.clone()),
+                // A field has 32 octets at least.
+                None if self.is_partial && place < PLACES_MAX => Ok(Field::default()),
+                None => Err(Broken),
+            },
             None => {
                 let place = index.checked_sub(1).ok_or(Broken)?;
                 STATIC.get(place).cloned().ok_or(Broken)
@@ -304,6 +325,32 @@ mod tests {
                 "{wrong}"
             );
         }
+    }
+
+    /// The second response of the RFC refers to four fields of the first one, and adds its own one.
+    #[test]
+    fn fields_that_earlier_blocks_added_have_no_name() {
+        let mut decoder = Decoder::partial();
+        let second = read(&mut decoder, &hex(RESPONSES[1])).unwrap();
+        assert_eq!(second, [":status: 307", ": ", ": ", ": "]);
+        let third = read(&mut decoder, &hex(RESPONSES[2])).unwrap();
+        assert_eq!(
+            third[..3],
+            [":status: 200", ": ", "date: Mon, 21 Oct 2013 20:13:22 GMT"]
+        );
+        assert_eq!(third[4], "content-encoding: gzip");
+        // The same fields are named again, by the places that they have now.
+        let again = read(&mut decoder, &hex("bf be c0 c1")).unwrap();
+        assert_eq!(again[0], "content-encoding: gzip");
+        assert!(again[1].starts_with("set-cookie: foo"));
+        assert_eq!(
+            again[2..],
+            ["date: Mon, 21 Oct 2013 20:13:22 GMT", ":status: 307"]
+        );
+        // A literal value has an unknown name, also when it is named again.
+        assert_eq!(read(&mut decoder, &hex("7f 0a 01 78")).unwrap(), [": x"]);
+        assert_eq!(read(&mut decoder, &hex("be")).unwrap(), [": x"]);
+        assert_eq!(read(&mut decoder, &hex("ffffffff07")), Err(Broken));
     }
 
     #[test]

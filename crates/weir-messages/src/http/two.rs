@@ -10,7 +10,8 @@ use weir_bytes::u32_be_at;
 
 use self::frame::{
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_HEADER, FrameHeader, HEADERS, PADDED,
-    PRIORITIES, PRIORITY, PRIORITY_UPDATE, PROMISE, RESET, SETTINGS, are_frames, header,
+    PRIORITIES, PRIORITY, PRIORITY_UPDATE, PROMISE, RESET, SETTINGS, are_frames, begin_with_frame,
+    fields_of, header,
 };
 use self::settings::Ahead;
 pub use self::settings::{Dependency, Priority, SETTINGS_MAX, Settings, setting_name};
@@ -61,6 +62,47 @@ struct Http2Side {
     block: Option<(FrameHeader, u32, Vec<u8>)>,
 }
 
+impl Http2Side {
+    /// The state behind a loss: frames begin with a later piece, and the fields of earlier ones are unknown.
+    fn partial() -> Self {
+        Self {
+            state: DirectionState::Lost,
+            fields: Decoder::partial(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Whether the sender of a piece is the client of a connection of HTTP/2, of which the beginning was not seen: the piece
+/// is frames up to its end, among them the whole head of a request or of a response. `None` where it is not.
+pub(super) fn is_of_client(bytes: &[u8]) -> Option<bool> {
+    if !begin_with_frame(bytes) {
+        return None;
+    }
+    let mut rest = bytes;
+    while let Some(header) = header(rest) {
+        let end = FRAME_HEADER.saturating_add(header.length);
+        let payload = rest.get(FRAME_HEADER..end)?;
+        rest = rest.get(end..)?;
+        if header.kind != HEADERS || header.flags & END_HEADERS == 0 {
+            continue;
+        }
+        let mut is_request = None;
+        let mut see = |(name, _): Field| match &*name {
+            ":method" | ":path" | ":scheme" | ":authority" => is_request = Some(true),
+            ":status" => is_request = Some(false),
+            _ => {}
+        };
+        Decoder::partial()
+            .read(fields_of(header, payload)?, &mut see)
+            .ok()?;
+        if is_request.is_some() {
+            return is_request;
+        }
+    }
+    None
+}
+
 /// An event of a connection.
 #[allow(
     clippy::large_enum_variant,
@@ -92,6 +134,10 @@ pub(super) struct Http2Connection {
     lost: [Option<Fault>; 2],
     /// Frames are read again behind a loss, without their fields.
     resumes: bool,
+    /// Frames are read again behind a loss, with the fields that do not refer to earlier ones.
+    resumes_partly: bool,
+    /// The number of blocks of fields that begin no row, as it is not known what they are.
+    unknown: u64,
     /// A frame of each side was seen.
     has_begun: [bool; 2],
     /// The settings of each side.
@@ -127,6 +173,8 @@ impl Http2Connection {
             gone: VecDeque::new(),
             lost: [None; 2],
             resumes: false,
+            resumes_partly: false,
+            unknown: 0,
             has_begun: [false; 2],
             settings: [None, None],
             ahead: Ahead::default(),
@@ -149,6 +197,14 @@ impl Http2Connection {
             side.state = DirectionState::Lost;
         }
         this.lost = [Some(Fault::Missing); 2];
+        this
+    }
+
+    /// The same; the fields that do not refer to those of earlier frames are read.
+    pub(super) fn partly(client: usize) -> Self {
+        let mut this = Self::new(client, 0);
+        this.resumes_partly = true;
+        this.sides = [Http2Side::partial(), Http2Side::partial()];
         this
     }
 
@@ -181,6 +237,11 @@ impl Http2Connection {
 
     pub(super) const fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// The number of blocks of fields that begin no row, as it is not known whether they are heads.
+    pub(super) const fn unknown(&self) -> u64 {
+        self.unknown
     }
 
     pub(super) fn held(&self) -> usize {
@@ -237,6 +298,13 @@ impl Http2Connection {
         while !rest.is_empty() && !self.is_over {
             match &mut this.state {
                 DirectionState::Lost if self.resumes && are_frames(rest) => {
+                    this.state = DirectionState::Frame;
+                }
+                DirectionState::Lost
+                    if self.resumes_partly
+                        && rest.len() == bytes.len()
+                        && begin_with_frame(rest) =>
+                {
                     this.state = DirectionState::Frame;
                 }
                 DirectionState::Lost => break,
@@ -388,6 +456,24 @@ impl Http2Connection {
         if side == self.client {
             self.pass_early(0, each);
         }
+        self.resume_partly(side, this);
+    }
+
+    /// Reads on behind a loss where nothing more of the connection would be read: both directions are lost, or were before.
+    fn resume_partly(&mut self, side: usize, this: &mut Http2Side) {
+        let is_all_lost = !self.resumes && self.lost.iter().all(Option::is_some);
+        if is_all_lost {
+            self.resumes_partly = true;
+            self.sides = [Http2Side::partial(), Http2Side::partial()];
+            self.lost = [None; 2];
+        } else if self.resumes_partly
+            && let Some(lost) = self.lost.get_mut(side)
+        {
+            *lost = None;
+        } else {
+            return;
+        }
+        *this = Http2Side::partial();
     }
 
     /// Hands on responses that wait for their requests or the rest of them, the oldest first, but so many.
@@ -544,9 +630,16 @@ impl Http2Connection {
             return Some(());
         }
         let mut read = Fields::default();
-        this.fields
-            .read(&block, &mut |field| read.add(field))
-            .ok()?;
+        let is_partly = self.resumes_partly;
+        let mut add = |field: Field| match is_partly && field.0.is_empty() {
+            true => read.is_unknown = true,
+            false => read.add(field),
+        };
+        this.fields.read(&block, &mut add).ok()?;
+        let is_head = read.is_of_request() || read.has(&[":status"]);
+        if read.is_unknown && !is_head && self.stream(stream).is_none() {
+            self.unknown = self.unknown.saturating_add(1);
+        }
         // A promise is a request that the server makes in the client's place.
         let is_request = self.client == side || first.kind == PROMISE;
         match is_request {
@@ -596,15 +689,16 @@ impl Http2Connection {
     ) {
         let method = read.pseudo(":method");
         // A block after a body has no method.
-        if self.stream(stream).is_none() && !method.is_empty() {
+        let is_head = !method.is_empty() || read.is_unknown && read.is_of_request();
+        if self.stream(stream).is_none() && is_head {
             self.begin(stream, each);
         }
         let settings = self.settings.get(self.client).cloned().flatten();
         let Some(exchange) = self.stream(stream) else {
             return;
         };
-        if read.is_cut {
-            exchange.fault.get_or_insert(Fault::Fields);
+        if let Some(fault) = read.fault() {
+            exchange.fault.get_or_insert(fault);
         }
         if exchange.request.is_some() {
             return;
@@ -644,8 +738,8 @@ impl Http2Connection {
         let Some(exchange) = self.stream(stream) else {
             return;
         };
-        if read.is_cut {
-            exchange.fault.get_or_insert(Fault::Fields);
+        if let Some(fault) = read.fault() {
+            exchange.fault.get_or_insert(fault);
         }
         if exchange.response.is_some() {
             return;
@@ -848,6 +942,8 @@ struct Fields {
     fields: Vec<(String, String)>,
     octets: usize,
     is_cut: bool,
+    /// Some refer to those of earlier frames, which were not seen.
+    is_unknown: bool,
 }
 
 impl Fields {
@@ -860,6 +956,24 @@ impl Fields {
         self.octets = octets;
         let text = |text: Arc<str>| text.as_ref().to_owned();
         self.fields.push((text(name), text(value)));
+    }
+
+    const fn fault(&self) -> Option<Fault> {
+        match (self.is_cut, self.is_unknown) {
+            (true, _) => Some(Fault::Fields),
+            (false, true) => Some(Fault::Missing),
+            (false, false) => None,
+        }
+    }
+
+    fn has(&self, names: &[&str]) -> bool {
+        let mut all = self.fields.iter();
+        all.any(|(name, _)| names.contains(&name.as_str()))
+    }
+
+    /// Whether a field is there that only requests have.
+    fn is_of_request(&self) -> bool {
+        self.has(&[":method", ":path", ":scheme", ":authority"])
     }
 
     fn pseudo(&self, wanted: &str) -> String {

@@ -66,16 +66,37 @@ struct Http {
 /// A TCP connection.
 struct HttpConnection {
     connection: Connection,
-    /// The number of octets that were searched.
-    seen: usize,
+    /// The number of octets of each side that were searched.
+    seen: [usize; 2],
 }
 
 /// The number of octets of a connection in which HTTP is searched for.
 const SEARCH_BYTES_MAX: usize = 1 << 16;
+/// The same limit for connections between ports of HTTP that began before the capture, as long as one side has sent less
+/// than the other limit: the body of a message may come first.
+const SEARCH_BEHIND_BODY_BYTES_MAX: usize = 1 << 24;
+/// The ports of servers (IANA: http, http-alt).
+const PORTS: [u16; 3] = [80, 8_008, 8_080];
 
 struct Exchanges {
     streams: Followed<HttpConnection>,
     dropped: u64,
+    /// The number of connections with ports of HTTP in which no message was found.
+    not_understood: u64,
+    /// The number of blocks of fields of HTTP/2 without a row.
+    unknown: u64,
+}
+
+impl HttpConnection {
+    /// Returns whether enough of a connection was searched.
+    fn is_spent(&self, is_behind_body: bool) -> bool {
+        let [low, high] = self.seen;
+        let all = low.saturating_add(high);
+        match is_behind_body {
+            true => low.min(high) > SEARCH_BYTES_MAX || all > SEARCH_BEHIND_BODY_BYTES_MAX,
+            false => all > SEARCH_BYTES_MAX,
+        }
+    }
 }
 
 impl Default for Exchanges {
@@ -83,6 +104,8 @@ impl Default for Exchanges {
         Self {
             streams: Followed::new(HELD_BYTES_MAX),
             dropped: 0,
+            not_understood: 0,
+            unknown: 0,
         }
     }
 }
@@ -96,21 +119,37 @@ impl Exchanges {
             return Interest::Ignore;
         };
         let way = Way::of(payload);
-        let dropped = &mut self.dropped;
-        self.streams.chunk_or_gap(
+        let Self {
+            streams,
+            dropped,
+            not_understood,
+            unknown,
+        } = self;
+        let is_expected = way.ports().iter().any(|port| PORTS.contains(port));
+        streams.chunk_or_gap(
             chunk,
             |_| {
                 Some(HttpConnection {
                     connection: Connection::searching(),
-                    seen: 0,
+                    seen: [0; 2],
                 })
             },
             |stream| {
-                if let Content::Bytes(bytes) = chunk.content {
-                    stream.seen = stream.seen.saturating_add(bytes.len());
+                let side = usize::from(chunk.sender == Sender::High);
+                if let (Content::Bytes(bytes), Some(seen)) =
+                    (chunk.content, stream.seen.get_mut(side))
+                {
+                    *seen = seen.saturating_add(bytes.len());
                 }
                 let held = take(&mut stream.connection, chunk, &way, dropped, each);
-                held.filter(|_| stream.connection.is_found() || stream.seen <= SEARCH_BYTES_MAX)
+                let is_found = stream.connection.is_found();
+                let is_spent = !is_found && stream.is_spent(is_expected && !chunk.saw_start);
+                if held.is_none() || is_spent {
+                    *unknown = unknown.saturating_add(stream.connection.unknown());
+                    let is_other = is_expected && !is_found && stream.seen != [0; 2];
+                    *not_understood = not_understood.saturating_add(is_other.into());
+                }
+                held.filter(|_| !is_spent)
             },
         )
     }
@@ -225,6 +264,14 @@ impl Extract for Http {
             (
                 self.found.dropped,
                 "requests were written without responses because more than 1,024 of a connection waited",
+            ),
+            (
+                self.found.not_understood,
+                "TCP connections on the protocol's ports carried no message that could be decoded",
+            ),
+            (
+                self.found.unknown,
+                "HEADERS of HTTP/2 connections that began before the capture have no row, because they refer to earlier fields",
             ),
         ];
         let counted = own.into_iter().chain(self.payloads.given_up());

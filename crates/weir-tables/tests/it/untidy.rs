@@ -419,6 +419,29 @@ fn a_connection_from_the_middle_is_looked_at_again_and_one_without_messages_is_c
     assert_eq!((found, notes), (0, Vec::new()));
 }
 
+/// Requests of HTTP/2 have rows without the connection's beginning, and of HTTP/1 behind the rest of a long body. A
+/// connection between ports of HTTP that has none was left out without a word.
+#[test]
+fn http_is_read_from_the_middle_or_counted() {
+    let frames =
+        b"\0\0\x08\0\x01\0\0\0\x05the rest\0\0\x07\x01\x05\0\0\0\x07\x82\x86\x04\x02/b\xc0";
+    let packets = from_the_middle(6_000, &[b"the rest", frames]);
+    let columns = ["http.request.method", "http.request.uri", "http.fault"];
+    let expected = [["GET", "/b", "bytes were not captured"]];
+    assert_eq!(columns_of("http", &packets, &columns), expected);
+    let body = [1; 1_000];
+    let mut pieces = vec![&body[..]; 100];
+    let (found, notes) = rows("http", &from_the_middle(8_080, &pieces));
+    let note =
+        "http: 1 TCP connections on the protocol's ports carried no message that could be decoded";
+    assert_eq!((found, notes), (0, vec![note.to_owned()]));
+    let (found, notes) = rows("http", &from_the_middle(5_999, &pieces));
+    assert_eq!((found, notes), (0, Vec::new()));
+    pieces.push(b"GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
+    let (found, notes) = rows("http", &from_the_middle(8_080, &pieces));
+    assert_eq!((found, notes), (1, Vec::new()));
+}
+
 /// Segments of a client behind the handshake of its connection, without the first `lost` octets.
 fn without_the_first(port: u16, lost: usize, bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
     let mut packets = Vec::new();

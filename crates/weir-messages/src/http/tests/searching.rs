@@ -151,3 +151,125 @@ fn a_request_behind_a_body_that_is_left_out_is_one() {
         }
     }
 }
+
+/// A request for a path that its sender's table gets, with a field of that table before it; the method, the scheme and the
+/// name of the path are those of RFC 7541, Appendix A.
+fn within(stream: u32, path: &[u8]) -> Vec<u8> {
+    let name = [b"\x82\x86\x44", &[path.len() as u8][..], path].concat();
+    frame(1, 5, stream, &[&name[..], b"\xc5"].concat())
+}
+
+/// What is told of the exchanges of pieces, by side, and the number of heads that are not known to be some.
+type Told = (u32, String, String, u16, Option<Fault>);
+
+fn told(pieces: &[(usize, Vec<u8>)]) -> (Vec<Told>, u64) {
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    for (side, piece) in pieces {
+        connection.take(*side, piece, Stamp::default(), &mut |it| found.push(it));
+    }
+    connection.finish(&mut |it| found.push(it));
+    let told = found.iter().map(|it| {
+        let line = it.request.as_ref().map(|it| &it.head.line);
+        let (method, target) = line.map_or_else(Default::default, |line| {
+            (line.method.clone(), line.target.clone())
+        });
+        let code = it.response.as_ref().map_or(0, |it| it.head.line.code);
+        (it.stream.unwrap(), method, target, code, it.fault)
+    });
+    (told.collect(), connection.unknown())
+}
+
+/// There were no exchanges of a connection of HTTP/2 that began before the capture.
+#[test]
+fn a_connection_of_http_2_is_read_from_its_middle() {
+    let client = [
+        frame(0, 1, 9, b"the rest of a body"),
+        within(11, b"/a"),
+        frame(1, 5, 13, b"\x82\x86\xbe"),
+    ]
+    .concat();
+    let server = [
+        frame(8, 0, 9, &[0, 0, 0, 1]),
+        frame(1, 4, 11, b"\x88\xc0"),
+        frame(0, 1, 11, b"yes"),
+        frame(1, 5, 13, b"\x8d"),
+    ]
+    .concat();
+    let row = |stream: u32, path: &str, code: u16, fault: Option<Fault>| {
+        (stream, "GET".to_owned(), path.to_owned(), code, fault)
+    };
+    let expected = vec![
+        row(11, "/a", 200, Some(Fault::Missing)),
+        row(13, "/a", 404, None),
+    ];
+    for order in [[0, 1], [1, 0]] {
+        let pieces = order.map(|side| (side, [&client, &server][side].clone()));
+        let (mut found, unknown) = told(&pieces);
+        found.sort_by_key(|it| it.0);
+        assert_eq!((found, unknown), (expected.clone(), 0), "{order:?}");
+    }
+    // Later frames come in pieces of any size.
+    let first = [(0, within(1, b"/1")), (1, frame(1, 5, 1, b"\x88"))];
+    for size in [1, 2, 5, 100] {
+        let mut pieces = first.to_vec();
+        for (side, bytes) in [(0, &client), (1, &server)] {
+            pieces.extend(bytes.chunks(size).map(|piece| (side, piece.to_vec())));
+        }
+        let (found, _) = told(&pieces);
+        assert_eq!(found.len(), 3, "{size}");
+        assert_eq!(found[1..], expected, "{size}");
+    }
+    // The method is one that earlier requests have added to the table. It is not known whether the server's fields are a head.
+    let put = frame(1, 5, 11, b"\xc7\x86\x04\x02/b");
+    let other = frame(1, 5, 7, b"\xc0\xc1");
+    let row = (11, String::new(), "/b".to_owned(), 0, Some(Fault::Missing));
+    assert_eq!(told(&[(0, put), (1, other)]), (vec![row], 1));
+}
+
+#[test]
+fn other_octets_are_no_frames_of_http_2() {
+    for bytes in [
+        // Messages of BitTorrent and of protocols with a length in front.
+        &b"\0\0\0\x05\x04\0\0\0\x07"[..],
+        b"\0\0\0\x01\0\0\0\0\0",
+        b"\0\0\x02\x01\x05\0\0\0\0\x82\x86",
+        // A head that goes on in another frame, trailers, and damaged fields.
+        b"\0\0\x02\x01\x01\0\0\0\x01\x82\x86",
+        b"\0\0\x01\x01\x05\0\0\0\x01\xc0",
+        b"\0\0\x02\x01\x05\0\0\0\x01\x82\x80",
+        b"\0\0\x03\x01\x05\0\0\0\x01\x82\x86",
+    ] {
+        assert_eq!(two::is_of_client(bytes), None, "{bytes:?}");
+    }
+    let request = within(1, b"/");
+    assert_eq!(two::is_of_client(&request), Some(true));
+    let padded = frame(1, 0x2d, 1, b"\x02\0\0\0\0\x10\x88\0\0");
+    assert_eq!(two::is_of_client(&padded), Some(false));
+    let behind = [request, b"the rest of another piece".to_vec()].concat();
+    assert_eq!(two::is_of_client(&behind), None);
+}
+
+/// Nothing more was read of a connection that had lost octets of both directions.
+#[test]
+fn http_2_is_read_behind_the_loss_of_both_directions() {
+    let settings = frame(4, 0, 0, b"");
+    let mut connection = Connection::default();
+    let mut found = Vec::new();
+    let stamp = Stamp::default();
+    let client = [two::PREFACE, &settings].concat();
+    connection.take(0, &client, stamp, &mut |it| found.push(it));
+    connection.take(1, &settings, stamp, &mut |it| found.push(it));
+    for side in [0, 1] {
+        connection.gap(side, 50, &mut |it| found.push(it));
+    }
+    for stream in [5, 7] {
+        connection.take(0, &within(stream, b"/a"), stamp, &mut |it| found.push(it));
+        let response = frame(1, 5, stream, b"\x88");
+        connection.take(1, &response, stamp, &mut |it| found.push(it));
+        connection.gap(0, 50, &mut |it| found.push(it));
+    }
+    let streams: Vec<_> = found.iter().map(|it| (it.stream, it.fault)).collect();
+    let missing = Some(Fault::Missing);
+    assert_eq!(streams, [(Some(5), missing), (Some(7), missing)]);
+}

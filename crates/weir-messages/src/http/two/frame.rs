@@ -79,6 +79,29 @@ pub(in crate::http) fn are_frames(bytes: &[u8]) -> bool {
     is_any
 }
 
+/// Whether octets are frames up to their end, of which the first is whole and carries something, ends a stream, or is of settings.
+pub(super) fn begin_with_frame(bytes: &[u8]) -> bool {
+    let is_whole = |header: Header| {
+        let is_empty = header.length == 0;
+        let may_be_empty = header.kind == SETTINGS || header.kind == DATA && header.flags != 0;
+        bytes.len() >= FRAME_HEADER.saturating_add(header.length) && (!is_empty || may_be_empty)
+    };
+    header(bytes).is_some_and(is_whole) && are_frames(bytes)
+}
+
+/// The block of fields in the payload of a frame of HEADERS: what is between its priority and its padding.
+pub(super) fn fields_of(header: Header, payload: &[u8]) -> Option<&[u8]> {
+    let (padding, rest) = match header.flags & PADDED {
+        0 => (0, payload),
+        _ => payload.split_first().map(|(first, rest)| (*first, rest))?,
+    };
+    let rest = match header.flags & PRIORITY {
+        0 => rest,
+        _ => rest.get(5..)?,
+    };
+    rest.get(..rest.len().checked_sub(padding.into())?)
+}
+
 /// The payload of the first frame of data, without its padding, where octets are frames.
 pub(in crate::http) fn first_data(bytes: &[u8]) -> Option<&[u8]> {
     let mut rest = bytes;
