@@ -170,6 +170,9 @@ struct Long<'p> {
     destination: &'p [u8],
     source: &'p [u8],
     is_initial: bool,
+    /// It is one that begins a connection: the bit behind the first one is set, or it has a token, with which a client that
+    /// knows its server may leave the bit out (RFC 9287, 3.1).
+    may_begin: bool,
     /// All of it, and where its number lies.
     packet: &'p [u8],
     number_at: usize,
@@ -196,9 +199,11 @@ impl<'p> Long<'p> {
         if kind == RETRY {
             return None;
         }
+        let mut may_begin = header.first & 0x40 != 0;
         if is_initial {
             let token = number(&mut reader)?;
             reader.skip(usize::try_from(token).ok()?).ok()?;
+            may_begin |= token > 0;
         }
         let length = usize::try_from(number(&mut reader)?).ok()?;
         let number_at = reader.offset();
@@ -208,6 +213,7 @@ impl<'p> Long<'p> {
             destination: header.destination,
             source: header.source,
             is_initial,
+            may_begin,
             packet: bytes.get(..reader.offset())?,
             number_at,
         })
@@ -218,11 +224,29 @@ impl<'p> Long<'p> {
 /// (RFC 9000, 12.2).
 #[must_use]
 pub fn is_initial(bytes: &[u8]) -> bool {
-    // Most datagrams of other protocols fail this test, which costs less than taking packets apart. A client's first
-    // packet has the fixed bit (RFC 9287, 3.1).
-    let is_long = bytes.first().is_some_and(|first| first & 0xc0 == 0xc0)
+    // Most datagrams of other protocols fail this test, which costs less than taking packets apart.
+    let is_long = bytes.first().is_some_and(|first| first & 0x80 != 0)
         && u32_be_at(bytes, 1).is_some_and(|version| version_of(version).is_some());
-    is_long && packets(bytes).any(|long| long.is_initial)
+    is_long && packets(bytes).any(|long| long.is_initial && long.may_begin)
+}
+
+/// Octets of a datagram with a client's Initial packet, at least (RFC 9000, 14.1).
+const INITIAL_OCTETS_MIN: usize = 1_200;
+
+/// Whether a datagram may begin with a client's Initial packet of a version whose keys are not known: a draft of version 1 or 2,
+/// or one of Google's or Facebook's. Those that only make a server say which versions it knows (RFC 9000, 15) do not count.
+#[must_use]
+pub fn is_of_unknown_version(bytes: &[u8]) -> bool {
+    let is_long = bytes.first().is_some_and(|first| first & 0xc0 == 0xc0);
+    let Some(version) = u32_be_at(bytes, 1).filter(|_| is_long) else {
+        return false;
+    };
+    let is_named = match version.to_be_bytes() {
+        [0xff, 0 | 2, 0, _] | [0xfa, 0xce, 0xb0, _] | [0x70, 0x9a, 0x50, 0xc4] => true,
+        [b'Q' | b'T', digits @ ..] => digits.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    is_named && bytes.len() >= INITIAL_OCTETS_MIN && version_of(version).is_none()
 }
 
 /// Whether a datagram begins with an Initial packet of a version with known keys, as far as its first octets say: of one that was
@@ -493,6 +517,53 @@ fn acknowledgment(reader: &mut Reader<'_>, has_counts: bool) -> Option<()> {
         }
     }
     Some(())
+}
+
+/// Writes a client's Initial packet with these frames (RFC 9000, 17.2.2), as the only one of its datagram: `first` has the type and
+/// the bits that the version defines, `ids` are those of the server and of the client. `None` where the keys of the version are
+/// not known, or the packet is too long.
+#[must_use]
+pub fn write_initial(
+    first: u8,
+    version: u32,
+    ids: [&[u8]; 2],
+    token: &[u8],
+    frames: &[u8],
+) -> Option<Vec<u8>> {
+    let short = |octets: &[u8]| {
+        u8::try_from(octets.len())
+            .ok()
+            .filter(|octets| *octets < 64)
+    };
+    let mut head = vec![first & 0xf0 | 1];
+    head.extend(version.to_be_bytes());
+    for octets in [ids[0], ids[1], token] {
+        head.push(short(octets)?);
+        head.extend_from_slice(octets);
+    }
+    // The length, the number and the tag have 20 octets together.
+    let mut frames = frames.to_vec();
+    let shortest = INITIAL_OCTETS_MIN.saturating_sub(head.len() + 20);
+    frames.resize(frames.len().max(shortest), 0);
+    let length = u16::try_from(frames.len() + 18).ok();
+    let length = length.filter(|length| *length < 0x4000)?;
+    head.extend((0x4000 | length).to_be_bytes());
+    let keys = PacketKeys::of(version, ids[0], "client in")?;
+    let number_at = head.len();
+    head.extend([0, 0]);
+    let payload = Payload {
+        msg: &frames,
+        aad: &head,
+    };
+    let sealed = keys.cipher.encrypt(&keys.iv.into(), payload).ok()?;
+    let mut mask = aes::Block::try_from(sealed.get(2..18)?).ok()?;
+    keys.header.encrypt_block(&mut mask);
+    head.extend_from_slice(&sealed);
+    *head.first_mut()? ^= mask[0] & 0x0f;
+    for (octet, mask) in head.iter_mut().skip(number_at).zip([mask[1], mask[2]]) {
+        *octet ^= mask;
+    }
+    Some(head)
 }
 
 /// The messages of the handshake that come in these pieces, by their offsets.

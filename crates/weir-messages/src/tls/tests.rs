@@ -457,3 +457,34 @@ fn a_hello_of_dtls_says_what_is_random_of_it() {
     hello[21] = 1;
     assert_eq!(random_of_datagram_hello(&hello), None, "a later fragment");
 }
+
+#[test]
+fn a_first_packet_that_is_written_is_read() {
+    let message = &hello_record()[5..];
+    let mut frames = vec![6, 0, 0x40, message.len() as u8];
+    frames.extend_from_slice(message);
+    for (first, version) in [(0xc0, 1), (0xd0, 0x6b33_43cf), (0x80, 1)] {
+        let ids = [&b"server"[..], b"client"];
+        let packet = write_quic_initial(first, version, ids, b"token", &frames).unwrap();
+        assert!(packet.len() >= 1_200 && is_quic_initial(&packet));
+        let mut session = Session::new(Carrier::Quic);
+        session.datagram(1, &packet, Stamp::default());
+        let hello = session.client.as_ref().unwrap();
+        assert_eq!(hello.server_name.as_deref(), Some("weir.test"));
+        assert_eq!(session.quic().unwrap().destination, b"server");
+        for length in 0..packet.len() {
+            assert!(!is_quic_initial(&packet[..length]), "{length}");
+        }
+    }
+    // Without a token a client sets the fixed bit.
+    let packet = write_quic_initial(0x80, 1, [b"server", b""], b"", &frames).unwrap();
+    assert!(!is_quic_initial(&packet));
+    assert_eq!(
+        write_quic_initial(0xc0, 7, [b"server", b""], b"", &frames),
+        None
+    );
+    assert_eq!(
+        write_quic_initial(0xc0, 1, [b"s", b""], b"", &[0; 20_000]),
+        None
+    );
+}

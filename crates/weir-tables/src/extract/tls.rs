@@ -305,6 +305,10 @@ impl Extract for Tls {
                 "QUIC Initial packets were not read because the client's first one, which gives their keys, was not captured before or soon after",
             ),
             (
+                found.datagrams.of_unknown_version(),
+                "QUIC datagrams were not read because the keys of their version are not known",
+            ),
+            (
                 found.datagrams.cut(),
                 "datagrams with a DTLS or QUIC hello were not read because too little of them was captured",
             ),

@@ -30,6 +30,7 @@ mod flow_packets;
 mod guesses;
 mod logs;
 mod oracle;
+mod quic;
 mod relayed;
 mod robustness;
 mod said;

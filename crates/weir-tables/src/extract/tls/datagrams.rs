@@ -6,7 +6,8 @@ use std::collections::{HashMap, VecDeque};
 use weir_flow::FlowKey;
 use weir_messages::tls::{
     Carrier, QuicIds, Session, SessionState, Stamp, begins_with_datagram_hello, is_quic_initial,
-    may_be_quic_initial, may_begin_with_datagram_hello, random_of_datagram_hello,
+    is_quic_of_unknown_version, may_be_quic_initial, may_begin_with_datagram_hello,
+    random_of_datagram_hello,
 };
 
 use super::{OnHandshake, Way, directed};
@@ -22,6 +23,7 @@ pub(super) struct Datagrams {
     given_up: u64,
     unopened: u64,
     cut: u64,
+    of_unknown_version: u64,
 }
 
 /// The handshakes between two ends, oldest first.
@@ -85,6 +87,11 @@ impl Datagrams {
         self.cut
     }
 
+    /// The number of datagrams that begin with packets of QUIC of a version whose keys are not known.
+    pub(super) const fn of_unknown_version(&self) -> u64 {
+        self.of_unknown_version
+    }
+
     /// Reads a datagram, and reports the handshakes that it completes.
     pub(super) fn take(
         &mut self,
@@ -102,6 +109,8 @@ impl Datagrams {
             return self.quic(key, bytes, way, side, each);
         } else if way.missing > 0 && is_cut_hello(bytes, way.ports()) {
             self.cut = self.cut.saturating_add(1);
+        } else if is_quic_of_unknown_version(bytes) {
+            self.of_unknown_version = self.of_unknown_version.saturating_add(1);
         }
         if let Some(talks) = self.open.get_mut(key) {
             talks.go_on(bytes, way, side, each);

@@ -1,0 +1,151 @@
+//! Hellos of QUIC behind what may come before them: other versions, a Retry packet, and data that a client sends early.
+
+use std::net::Ipv4Addr;
+
+use weir_messages::tls::write_quic_initial;
+use weir_testkit::packet::{Ipv4, protocol, udp};
+
+use crate::sip::{column, read_with_notes};
+use crate::wire;
+
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+/// A datagram, and whether the client sends it.
+type Sent = (bool, Vec<u8>);
+
+/// The names in the hellos of the rows of `tls`, and the notes.
+fn names(sent: &[Sent]) -> (Vec<String>, Vec<String>) {
+    let packet = |(from_client, bytes): &Sent| {
+        let (client, server) = ((CLIENT, 50_000), (SERVER, 443));
+        let (from, to) = match from_client {
+            true => (client, server),
+            false => (server, client),
+        };
+        let datagram = udp(from.0.into(), to.0.into(), from.1, to.1, bytes);
+        Ipv4::new(from.0, to.0, protocol::UDP).packet(&datagram)
+    };
+    let packets: Vec<Vec<u8>> = sent.iter().map(packet).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    wire::write(&packets, &path);
+    let (batch, notes) = read_with_notes("tls", &[&path], 100);
+    (
+        column(&batch, "tls.handshake.extensions_server_name"),
+        notes,
+    )
+}
+
+/// The client's hello with a server name (RFC 8446, 4.1.2).
+fn hello() -> Vec<u8> {
+    let mut body = vec![3, 3];
+    body.extend([7; 32]);
+    body.extend(b"\0\0\x02\x13\x01\x01\0");
+    body.extend(b"\0\x12\0\0\0\x0e\0\x0c\0\0\x09weir.test");
+    [vec![1, 0, 0, body.len() as u8], body].concat()
+}
+
+/// A CRYPTO frame (RFC 9000, 19.6).
+fn crypto(offset: usize, octets: &[u8]) -> Vec<u8> {
+    let number = |number: usize| (0x4000 | number as u16).to_be_bytes();
+    let mut frame = vec![6];
+    frame.extend(number(offset));
+    frame.extend(number(octets.len()));
+    frame.extend(octets);
+    frame
+}
+
+/// A client's first packet to a server that it calls so, with a part of its hello.
+fn initial(first: u8, version: u32, server: &[u8], token: &[u8], frames: &[u8]) -> Vec<u8> {
+    write_quic_initial(first, version, [server, b"client"], token, frames).unwrap()
+}
+
+/// A packet with a long header of this version (RFC 8999, 5.1).
+fn long(first: u8, version: u32, [destination, source]: [&[u8]; 2], rest: &[u8]) -> Vec<u8> {
+    let mut packet = vec![first];
+    packet.extend(version.to_be_bytes());
+    for id in [destination, source] {
+        packet.push(id.len() as u8);
+        packet.extend(id);
+    }
+    packet.extend(rest);
+    packet
+}
+
+#[test]
+fn the_hello_of_a_client_is_found_behind_what_comes_first() {
+    let frames = crypto(0, &hello());
+    let plain = initial(0xc0, 1, b"firstone", b"", &frames);
+    // A version that makes the server say which ones it knows (RFC 9000, 15).
+    let mut greased = plain.clone();
+    greased[1..5].copy_from_slice(&[0x1a, 0x2a, 0x3a, 0x4a]);
+    let versions = long(
+        0x80,
+        0,
+        [b"client", b"firstone"],
+        &[0xff, 0, 0, 0x1d, 0, 0, 0, 1],
+    );
+    let retry = long(0xf0, 1, [b"client", b"again"], &[9; 40]);
+    let retried = initial(0xc0, 1, b"again", b"token", &frames);
+    let mut early = long(0xd0, 1, [b"firstone", b"client"], &[20]);
+    early.extend([5; 20]);
+    let with_early = [early.clone(), plain.clone()].concat();
+    let draft = initial(0xc0, 0xff00_001d, b"secondone", b"", &frames);
+    let second_version = initial(0xd0, 0x6b33_43cf, b"firstone", b"", &frames);
+    // A client that has been there before may leave out the fixed bit (RFC 9287, 3.1).
+    let without_bit = initial(0x80, 1, b"firstone", b"token", &frames);
+    let whole = hello();
+    let (begun, rest) = whole.split_at(30);
+    let parts = [crypto(30, rest), crypto(0, begun)];
+    let [last, first] = parts.map(|part| initial(0xc0, 1, b"firstone", b"", &part));
+    let cases: [(&str, Vec<Sent>); 10] = [
+        ("nothing", vec![(true, plain.clone())]),
+        (
+            "another version",
+            vec![
+                (true, greased),
+                (false, versions.clone()),
+                (true, plain.clone()),
+            ],
+        ),
+        (
+            "a Retry packet",
+            vec![(false, retry.clone()), (true, retried.clone())],
+        ),
+        (
+            "a first packet and a Retry packet",
+            vec![(true, plain.clone()), (false, retry), (true, retried)],
+        ),
+        ("0-RTT", vec![(true, early), (true, plain.clone())]),
+        ("0-RTT in its datagram", vec![(true, with_early)]),
+        (
+            "the same of a version that is refused",
+            vec![(true, plain), (false, versions), (true, draft)],
+        ),
+        ("version 2", vec![(true, second_version)]),
+        ("no fixed bit", vec![(true, without_bit)]),
+        ("its own end", vec![(true, last), (true, first)]),
+    ];
+    for (case, sent) in cases {
+        let expected = (vec!["weir.test".to_owned()], Vec::new());
+        assert_eq!(names(&sent), expected, "{case}");
+    }
+}
+
+/// Connections of versions whose keys are not known were left out without a word.
+#[test]
+fn versions_without_keys_are_counted() {
+    let datagram = |version: &[u8; 4]| {
+        let mut datagram = long(0xc0, u32::from_be_bytes(*version), [b"firstone", b""], b"");
+        datagram.resize(1_200, 9);
+        datagram
+    };
+    let note =
+        "tls: 1 QUIC datagrams were not read because the keys of their version are not known";
+    for version in [b"Q050", b"\xff\0\0\x10", b"\xfa\xce\xb0\x0f"] {
+        let (names, notes) = names(&[(true, datagram(version))]);
+        assert_eq!((names.len(), notes), (0, vec![note.to_owned()]));
+    }
+    let (names, notes) = names(&[(true, datagram(b"\x1a\x2a\x3a\x4a"))]);
+    assert_eq!((names.len(), notes), (0, Vec::new()));
+}
