@@ -30,6 +30,8 @@ struct Tls {
     /// The number of octets of records and messages under way, of all connections.
     held: usize,
     closed: u64,
+    /// The number of connections of which nothing could be decrypted.
+    sealed: u64,
     given_up: u64,
 }
 
@@ -43,6 +45,8 @@ struct Sealed {
     /// The records of the capture that carried each side's incomplete TLS record.
     came_in: [CameIn; 2],
     was_opened: bool,
+    /// A direction cannot be decrypted, or no further.
+    is_closed: bool,
 }
 
 impl Sealed {
@@ -68,6 +72,7 @@ impl OpenedPayloads {
             streams: HashMap::new(),
             held: 0,
             closed: 0,
+            sealed: 0,
             given_up: 0,
         });
         let prefaces = match tls {
@@ -114,14 +119,18 @@ impl OpenedPayloads {
 
     /// The counters of [`Payloads::given_up`], and of TLS that could not be read.
     pub(crate) fn given_up(&self) -> impl Iterator<Item = (u64, &'static str)> {
-        let [closed, given_up] = self
+        let [closed, sealed, given_up] = self
             .tls
             .as_ref()
-            .map_or([0, 0], |tls| [tls.closed, tls.given_up]);
+            .map_or([0; 3], |tls| [tls.closed, tls.sealed, tls.given_up]);
         let own = [
             (
                 closed,
                 "directions of TLS connections could not be decrypted to their end: bytes are missing, or their keys changed",
+            ),
+            (
+                sealed,
+                "TLS connections were not read because the key log has no secrets of them, because of their cipher suite, or because bytes are missing",
             ),
             (
                 self.prefaces.given_up(),
@@ -202,6 +211,7 @@ impl Tls {
                 offsets: [(chunk.offset == 0).then_some(0); 2],
                 came_in: Default::default(),
                 was_opened: false,
+                is_closed: false,
             });
             self.streams.insert(chunk.connection, sealed);
         }
@@ -217,6 +227,7 @@ impl Tls {
             offsets,
             came_in,
             was_opened: is_opened,
+            is_closed,
         } = &mut **sealed;
         let before = came_in
             .get(side)
@@ -242,6 +253,7 @@ impl Tls {
             }
             Opened::Closed(_) => {
                 closed += 1;
+                *is_closed = true;
                 let content = Content::End(StreamEnd::Forgotten);
                 if *is_opened {
                     pass(payload, chunk, content, 0, each);
@@ -258,11 +270,19 @@ impl Tls {
         let is_too_much = held > HELD_BYTES_MAX;
         self.given_up += u64::from(is_too_much);
         if is_over || is_too_much || interest == Interest::Ignore || chunk.is_last {
-            self.streams.remove(&chunk.connection);
+            self.remove(chunk.connection);
             return Interest::Ignore;
         }
         self.held = held;
         interest
+    }
+
+    /// Removes a connection; counts one of which nothing was decrypted.
+    fn remove(&mut self, connection: u64) -> Option<Box<Sealed>> {
+        let known = self.streams.remove(&connection)?;
+        let was_sealed = known.is_closed && !known.was_opened;
+        self.sealed = self.sealed.saturating_add(was_sealed.into());
+        Some(known)
     }
 
     /// Processes a gap or an end.
@@ -278,19 +298,20 @@ impl Tls {
         if let Content::Gap(_) = chunk.content {
             let side = usize::from(chunk.sender == Sender::High);
             let was_opened = sealed.was_opened;
+            sealed.is_closed = true;
             self.held = self.held.saturating_sub(sealed.held());
             sealed.decryptor.gap(side, &mut |_| {
                 self.closed += u64::from(was_opened);
             });
             self.held = self.held.saturating_add(sealed.held());
             if sealed.decryptor.is_over() {
-                self.streams.remove(&chunk.connection);
+                self.remove(chunk.connection);
                 each(payload);
                 return Interest::Ignore;
             }
         }
         if chunk.is_last {
-            let known = self.streams.remove(&chunk.connection);
+            let known = self.remove(chunk.connection);
             let held = known.map_or(0, |sealed| sealed.held());
             self.held = self.held.saturating_sub(held);
         }

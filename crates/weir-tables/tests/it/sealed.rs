@@ -350,6 +350,9 @@ fn a_file_without_secrets_is_refused_and_a_wrong_secret_reads_nothing() {
         })
         .collect();
     std::fs::write(&path, wrong).unwrap();
-    let (batch, _) = read("http", &file("sessions.pcap"), Some(&path));
+    let (batch, notes) = read("http", &file("sessions.pcap"), Some(&path));
     assert_eq!(batch.num_rows(), 0);
+    // The connections were left out without a word.
+    let note = "TLS connections were not read because the key log has no secrets of them";
+    assert!(notes.len() == 1 && notes[0].contains(note), "{notes:?}");
 }
