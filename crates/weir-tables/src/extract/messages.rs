@@ -239,6 +239,16 @@ pub(super) trait Protocol: Default + Send + 'static {
         Self::is_expected(ports)
     }
 
+    /// Returns whether a datagram between these ports that is no message is counted.
+    fn may_be_damaged(bytes: &[u8], ports: [u16; 2]) -> bool {
+        Self::may_be_cut(bytes, ports)
+    }
+
+    /// Returns true for the identifiers of SCTP payloads that may carry messages in a way that is not read.
+    fn is_of_other_carrier(_payload_protocol: u32) -> bool {
+        false
+    }
+
     /// Whether a column marks truncated messages.
     const REPORTS_CUT: bool = false;
 
@@ -304,28 +314,43 @@ pub(super) struct Messages<P> {
     file: String,
 }
 
-/// The numbers of datagrams that were not captured in full.
+/// The numbers of datagrams that were not captured in full, and of others without a row.
 #[derive(Debug, Default)]
 struct CutDatagrams {
     /// The number of those without a row.
     left_out: u64,
     /// The number of those whose rows do not mark the missing octets.
     in_part: u64,
+    /// The number of whole datagrams on the protocol's ports that are no messages.
+    damaged: u64,
+    /// The number of messages of SCTP with payloads that are not read.
+    of_other_carriers: u64,
 }
 
 impl CutDatagrams {
-    /// Counts a datagram if it was truncated; `is_read` is true when it has a row.
+    /// Counts a datagram if it was truncated, or has no row; `is_read` is true when it has one.
     #[inline]
     fn take<P: Protocol>(&mut self, bytes: &[u8], way: &Way, is_read: bool) {
-        if way.missing == 0 {
-            return;
-        }
+        let is_cut = way.missing > 0;
+        let is_damaged = || way.transport == "udp" && !bytes.is_empty();
         let count = match is_read {
-            true if !P::REPORTS_CUT => &mut self.in_part,
-            false if P::may_be_cut(bytes, way.ports()) => &mut self.left_out,
+            true if is_cut && !P::REPORTS_CUT => &mut self.in_part,
+            false if is_cut && P::may_be_cut(bytes, way.ports()) => &mut self.left_out,
+            false if !is_cut && is_damaged() && P::may_be_damaged(bytes, way.ports()) => {
+                &mut self.damaged
+            }
             _ => return,
         };
         *count = count.saturating_add(1);
+    }
+
+    /// Counts a message of SCTP if its payload may carry messages in a way that is not read.
+    fn take_carrier<P: Protocol>(&mut self, carried: &Carried<'_>) {
+        if let Carried::Message { protocol, .. } = carried
+            && P::is_of_other_carrier(*protocol)
+        {
+            self.of_other_carriers = self.of_other_carriers.saturating_add(1);
+        }
     }
 }
 
@@ -459,6 +484,7 @@ impl<P: Protocol> Extract for Messages<P> {
                     let is_read = P::is_datagram(bytes, way.ports())
                         && take(protocol, early, (bytes, &way, row.file), &mut push);
                     cut.take::<P>(bytes, &way, is_read);
+                    cut.take_carrier::<P>(&payload.carried);
                     Interest::Follow
                 }
                 Carried::Stream(chunk) => {
@@ -550,6 +576,14 @@ impl<P: Protocol> Extract for Messages<P> {
             (
                 self.cut.in_part,
                 "datagrams were not captured completely: their rows have the captured part",
+            ),
+            (
+                self.cut.damaged,
+                "datagrams on the protocol's ports are left out because they are not messages that could be decoded",
+            ),
+            (
+                self.cut.of_other_carriers,
+                "SCTP messages of M2UA, SUA and M2PA, which may carry others, are not read",
             ),
         ];
         let counted = own

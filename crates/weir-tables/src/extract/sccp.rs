@@ -22,6 +22,9 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 #[derive(Default)]
 struct Sccp;
 
+/// The identifiers of SCTP payloads that carry SCCP in other ways than M3UA (IANA): M2UA, SUA and M2PA.
+pub(super) const OTHER_CARRIERS: [u32; 3] = [2, 4, 5];
+
 /// The SCCP message in a message of M3UA.
 pub(super) fn carried<'m>(bytes: &'m [u8], way: &Way) -> Option<Transfer<'m>> {
     let transfer = m3ua::Message::new(bytes)?.transfer()?;
@@ -33,6 +36,10 @@ impl Protocol for Sccp {
 
     fn is_datagram(bytes: &[u8], _ports: [u16; 2]) -> bool {
         m3ua::Message::new(bytes).is_some()
+    }
+
+    fn is_of_other_carrier(payload_protocol: u32) -> bool {
+        OTHER_CARRIERS.contains(&payload_protocol)
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

@@ -42,6 +42,11 @@ impl Protocol for Stun {
         ports.contains(&PORT) || find(bytes) == Some(0)
     }
 
+    /// The data of TURN's channels, and what a relay passes on, have the same ports.
+    fn may_be_damaged(bytes: &[u8], _ports: [u16; 2]) -> bool {
+        length(bytes).is_some()
+    }
+
     fn begins(bytes: &[u8], _ports: [u16; 2]) -> bool {
         length(bytes).is_some()
     }

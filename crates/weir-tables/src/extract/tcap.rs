@@ -34,6 +34,10 @@ impl Protocol for Tcap {
         <super::m3ua::M3ua as Protocol>::is_datagram(bytes, ports)
     }
 
+    fn is_of_other_carrier(payload_protocol: u32) -> bool {
+        super::sccp::OTHER_CARRIERS.contains(&payload_protocol)
+    }
+
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
         let Some(transfer) = super::sccp::carried(bytes, way) else {
             return false;

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use weir_testkit::Rng;
-use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags, udp};
+use weir_testkit::packet::{Chunk, Ipv4, Tcp, protocol, sctp, tcp_flags, udp};
 
 use crate::sip::{column, read_with_notes};
 use crate::wire::{self, Connection};
@@ -417,6 +417,46 @@ fn a_connection_from_the_middle_is_looked_at_again_and_one_without_messages_is_c
     // Between other ports no message is expected.
     let (found, notes) = rows("diameter", &from_the_middle(5_999, &rubbish));
     assert_eq!((found, notes), (0, Vec::new()));
+}
+
+/// Datagrams on the ports of a protocol that are no messages of it, and SCCP over other protocols than M3UA, were left out
+/// without a word.
+#[test]
+fn what_the_ports_of_a_protocol_carry_is_a_message_or_counted() {
+    let between = |port: u16, bytes: &[u8]| {
+        let datagram = udp(CLIENT.into(), SERVER.into(), 40_000, port, bytes);
+        Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&datagram)
+    };
+    let ports = [
+        ("dns", 53),
+        ("lookups", 53),
+        ("dhcp", 67),
+        ("ntp", 123),
+        ("snmp", 161),
+        ("radius", 1_812),
+        ("mgcp", 2_427),
+    ];
+    for (table, port) in ports {
+        let other = b"\xffnothing";
+        let packets = [
+            between(port, other),
+            between(port, b""),
+            between(5_999, other),
+        ];
+        let note = "1 datagrams on the protocol's ports are left out because they are not messages that could be decoded";
+        let expected = (0, vec![format!("{table}: {note}")]);
+        assert_eq!(rows(table, &packets), expected);
+    }
+    // A link status message of M2PA (RFC 4165, 2.3.2).
+    let mut data = vec![0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 5];
+    data.extend(b"\x01\0\x0b\x02\0\0\0\x14\0\xff\xff\xff\0\xff\xff\xff\0\0\0\x04");
+    let packet = sctp(3_565, 3_565, 1, &[Chunk::Other(0, 3, data)]);
+    let packets = [Ipv4::new(CLIENT, SERVER, protocol::SCTP).packet(&packet)];
+    for table in ["sccp", "tcap"] {
+        let note = "1 SCTP messages of M2UA, SUA and M2PA, which may carry others, are not read";
+        let expected = (0, vec![format!("{table}: {note}")]);
+        assert_eq!(rows(table, &packets), expected);
+    }
 }
 
 /// Requests of HTTP/2 have rows without the connection's beginning, and of HTTP/1 behind the rest of a long body. A
