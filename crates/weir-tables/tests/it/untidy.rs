@@ -459,6 +459,32 @@ fn what_the_ports_of_a_protocol_carry_is_a_message_or_counted() {
     }
 }
 
+/// Reports of calls with SRTP were left out without a word.
+#[test]
+fn encrypted_reports_are_counted() {
+    let between = |ports: [u16; 2], bytes: &[u8]| {
+        let datagram = udp(CLIENT.into(), SERVER.into(), ports[0], ports[1], bytes);
+        Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&datagram)
+    };
+    let body = format!("v=0\r\nc=IN IP4 {SERVER}\r\nm=audio 5000 RTP/SAVP 0\r\n");
+    let invite = format!(
+        "INVITE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=a\r\n\
+         To: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    // A sender report whose octets behind the sender are encrypted, with the index and the tag (RFC 3711, 3.4).
+    let report = [&b"\x80\xc8\0\x06\0\0\0\x01"[..], &[0x5a; 34]].concat();
+    let packets = [
+        between([5_060, 5_060], invite.as_bytes()),
+        between([4_001, 5_001], &report),
+        // These sockets were not announced.
+        between([4_001, 6_001], &report),
+    ];
+    let note = "rtcp: 1 RTCP datagrams between sockets of media are left out because they are encrypted (SRTCP) or damaged";
+    assert_eq!(rows("rtcp", &packets), (0, vec![note.to_owned()]));
+}
+
 /// Requests of HTTP/2 have rows without the connection's beginning, and of HTTP/1 behind the rest of a long body. A
 /// connection between ports of HTTP that has none was left out without a word.
 #[test]

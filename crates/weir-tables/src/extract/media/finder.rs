@@ -150,6 +150,10 @@ pub(in crate::extract) struct MediaFinder {
     rtcp_cut: u64,
     /// The number of media datagrams whose header was not captured in full.
     headers_cut: u64,
+    /// The number of RTCP datagrams between sockets of media that could not be decoded.
+    rtcp_sealed: u64,
+    /// The number of candidates that were dropped although packets of them continue each other.
+    candidates_dropped: u64,
 }
 
 /// Packets that may be the first of a stream.
@@ -178,6 +182,9 @@ const HELD_MAX: usize = 32;
 /// The maximum steps of the sequence number and of the timestamp between packets that continue each other.
 const SEQUENCE_STEP_MAX: u16 = 16;
 const TIMESTAMP_STEP_MAX: u32 = 90_000 * 60;
+/// The types of RTCP packets (IANA), from sender reports to extended reports.
+const RTCP_FIRST: u8 = rtcp::kind::SENDER_REPORT;
+const RTCP_LAST: u8 = rtcp::kind::EXTENDED_REPORT;
 /// The payload type that events mostly have where SDP does not give it.
 const EVENTS: u8 = 101;
 /// The number of octets of the shortest datagram of UDPTL (ITU-T T.38, 9.1).
@@ -188,7 +195,7 @@ const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 const MGCP_PORTS: [u16; 2] = [2_427, 2_727];
 
 impl MediaFinder {
-    fn counted(&self) -> [(u64, &'static str); 4] {
+    fn counted(&self) -> [(u64, &'static str); 6] {
         [
             (
                 self.announced.forgotten(),
@@ -205,6 +212,14 @@ impl MediaFinder {
             (
                 self.headers_cut,
                 "datagrams between sockets of media were cut within the header, and are left out",
+            ),
+            (
+                self.rtcp_sealed,
+                "RTCP datagrams between sockets of media are left out because they are encrypted (SRTCP) or damaged",
+            ),
+            (
+                self.candidates_dropped,
+                "possible RTP streams were dropped before they were recognised, because there were more than 8,192 at one time, or 16 MiB of them in memory",
             ),
         ]
     }
@@ -291,6 +306,10 @@ impl MediaFinder {
             return each(&Sight::Rtcp(bytes, way, announced.as_deref()));
         }
         let Some(packet) = RtpPacket::cut(bytes, way.missing) else {
+            let is_report = matches!(bytes, [_, RTCP_FIRST..=RTCP_LAST, ..]) && way.missing == 0;
+            self.rtcp_sealed = self
+                .rtcp_sealed
+                .saturating_add((is_sure && is_report).into());
             return self.count_cut(bytes, &way);
         };
         if !is_sure && (self.only_announced || !self.goes_on(&packet, bytes, &way, each)) {
@@ -382,6 +401,8 @@ impl MediaFinder {
             };
             if let Some(gone) = self.candidates.remove(&oldest) {
                 self.held_bytes = self.held_bytes.saturating_sub(gone.bytes());
+                let was_begun = gone.numbers > 1;
+                self.candidates_dropped = self.candidates_dropped.saturating_add(was_begun.into());
             }
         }
         false
