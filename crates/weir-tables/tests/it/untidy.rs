@@ -447,6 +447,13 @@ fn what_the_ports_of_a_protocol_carry_is_a_message_or_counted() {
         let expected = (0, vec![format!("{table}: {note}")]);
         assert_eq!(rows(table, &packets), expected);
     }
+    let packets = [
+        between(2_944, b"nothing"),
+        between(2_944, b"\r\n"),
+        between(5_999, b"nothing"),
+    ];
+    let note = "h248: 1 datagrams and SCTP messages of the protocol are left out because they begin as no message does";
+    assert_eq!(rows("h248", &packets), (0, vec![note.to_owned()]));
     // A link status message of M2PA (RFC 4165, 2.3.2).
     let mut data = vec![0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 5];
     data.extend(b"\x01\0\x0b\x02\0\0\0\x14\0\xff\xff\xff\0\xff\xff\xff\0\0\0\x04");

@@ -61,6 +61,8 @@ pub struct Lifter {
 struct CarrierStreams {
     open: Followed<Conversation<Framer>>,
     skipped: u64,
+    /// The number of payloads of UDP and SCTP on the ports of the protocol, or with its identifier, in no known encoding.
+    not_understood: u64,
 }
 
 impl Default for CarrierStreams {
@@ -68,6 +70,7 @@ impl Default for CarrierStreams {
         Self {
             open: Followed::new(HELD_BYTES_MAX),
             skipped: 0,
+            not_understood: 0,
         }
     }
 }
@@ -109,6 +112,10 @@ impl Lifter {
             (
                 self.streams.skipped,
                 "octets of TCP streams are not part of a complete message",
+            ),
+            (
+                self.streams.not_understood,
+                "datagrams and SCTP messages of the protocol are left out because they begin as no message does",
             ),
             (
                 self.streams.open.given_up(),
@@ -157,8 +164,13 @@ impl CarrierStreams {
             Carried::Stream(chunk) => return self.chunk(payload, chunk, known, each),
             _ => return Interest::Ignore,
         };
-        if let Some(encoding) = found(octets, known) {
-            each(&lifted(payload, transport, octets, encoding));
+        match found(octets, known) {
+            Some(encoding) => each(&lifted(payload, transport, octets, encoding)),
+            // Line ends alone keep the binding of a NAT alive.
+            None if known && !octets.trim_ascii().is_empty() => {
+                self.not_understood = self.not_understood.saturating_add(1);
+            }
+            None => {}
         }
         Interest::Follow
     }
