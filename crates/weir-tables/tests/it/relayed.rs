@@ -29,7 +29,7 @@ fn message(from_client: bool, port: u16, transport: u8, payload: &[u8]) -> Vec<u
 
 /// The same with another protocol type.
 fn of_type(kind: u8, payload: &[u8]) -> Vec<u8> {
-    let mut message = message(true, 5_060, 17, payload);
+    let mut message = message(true, 7_000, 17, payload);
     let place = message.windows(6).position(|it| it == [0, 0, 0, 11, 0, 7]);
     message[place.unwrap() + 6] = kind;
     message

@@ -454,6 +454,17 @@ fn what_the_ports_of_a_protocol_carry_is_a_message_or_counted() {
     ];
     let note = "h248: 1 datagrams and SCTP messages of the protocol are left out because they begin as no message does";
     assert_eq!(rows("h248", &packets), (0, vec![note.to_owned()]));
+    let cookie = b"\0\x01\0\0\x21\x12\xa4\x42abcdefghijkl";
+    let all: [&[u8]; 5] = [
+        b"\xf8compressed",
+        b"\r\n\r\n",
+        b"\0\0\0\0\0\0",
+        b"jaK\0",
+        cookie,
+    ];
+    let packets = all.map(|bytes| between(5_060, bytes));
+    let note = "sip: 1 datagrams on port 5060 are left out because they do not begin as a SIP message does, as those of SigComp";
+    assert_eq!(rows("sip", &packets), (0, vec![note.to_owned()]));
     // A link status message of M2PA (RFC 4165, 2.3.2).
     let mut data = vec![0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 5];
     data.extend(b"\x01\0\x0b\x02\0\0\0\x14\0\xff\xff\xff\0\xff\xff\xff\0\0\0\x04");
@@ -490,6 +501,21 @@ fn encrypted_reports_are_counted() {
     ];
     let note = "rtcp: 1 RTCP datagrams between sockets of media are left out because they are encrypted (SRTCP) or damaged";
     assert_eq!(rows("rtcp", &packets), (0, vec![note.to_owned()]));
+}
+
+/// Media that a relay of TURN passes on were left out without a word.
+#[test]
+fn datagrams_of_channels_are_counted() {
+    let media = [&b"\x80\0\0\x01\0\0\0\xa0\0\0\0\x07"[..], &[0xd5; 161]].concat();
+    let channel = [&b"\x40\x01\0\xad"[..], &media].concat();
+    let padded = [&channel[..], &[0; 3]].concat();
+    let other = [&channel[..], &[0; 2]].concat();
+    let packets = [&channel, &padded, &other].map(|bytes| {
+        let datagram = udp(CLIENT.into(), SERVER.into(), 40_000, 3_478, bytes);
+        Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&datagram)
+    });
+    let note = "rtp: 2 datagrams of TURN channels, which may carry media, are not read";
+    assert_eq!(rows("rtp", &packets), (0, vec![note.to_owned()]));
 }
 
 /// Requests of HTTP/2 have rows without the connection's beginning, and of HTTP/1 behind the rest of a long body. A

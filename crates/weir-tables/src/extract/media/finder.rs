@@ -152,6 +152,8 @@ pub(in crate::extract) struct MediaFinder {
     headers_cut: u64,
     /// The number of RTCP datagrams between sockets of media that could not be decoded.
     rtcp_sealed: u64,
+    /// The number of datagrams of TURN channels with what may be media.
+    of_channels: u64,
     /// The number of candidates that were dropped although packets of them continue each other.
     candidates_dropped: u64,
 }
@@ -182,6 +184,8 @@ const HELD_MAX: usize = 32;
 /// The maximum steps of the sequence number and of the timestamp between packets that continue each other.
 const SEQUENCE_STEP_MAX: u16 = 16;
 const TIMESTAMP_STEP_MAX: u32 = 90_000 * 60;
+/// The number of octets of the shortest report of RTCP (RFC 3550, 6.4.2).
+const RTCP_OCTETS_MIN: usize = 8;
 /// The types of RTCP packets (IANA), from sender reports to extended reports.
 const RTCP_FIRST: u8 = rtcp::kind::SENDER_REPORT;
 const RTCP_LAST: u8 = rtcp::kind::EXTENDED_REPORT;
@@ -195,7 +199,7 @@ const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 const MGCP_PORTS: [u16; 2] = [2_427, 2_727];
 
 impl MediaFinder {
-    fn counted(&self) -> [(u64, &'static str); 6] {
+    fn counted(&self) -> [(u64, &'static str); 7] {
         [
             (
                 self.announced.forgotten(),
@@ -216,6 +220,10 @@ impl MediaFinder {
             (
                 self.rtcp_sealed,
                 "RTCP datagrams between sockets of media are left out because they are encrypted (SRTCP) or damaged",
+            ),
+            (
+                self.of_channels,
+                "datagrams of TURN channels, which may carry media, are not read",
             ),
             (
                 self.candidates_dropped,
@@ -291,6 +299,8 @@ impl MediaFinder {
             } else if self.announced.has_faxes() {
                 self.fax(bytes, Way::of(payload), each);
             }
+            let is_of_channel = is_of_channel(bytes);
+            self.of_channels = self.of_channels.saturating_add(is_of_channel.into());
             return;
         }
         let way = Way::of(payload);
@@ -469,6 +479,16 @@ fn fax_sight(bytes: &[u8], way: Way, announced: Arc<Announcement>, each: &mut On
             announced,
         }));
     }
+}
+
+/// Returns true for the data of a TURN channel (RFC 8656, 12.4), padded to a word or not, that begin as RTP and RTCP do.
+fn is_of_channel(bytes: &[u8]) -> bool {
+    let [0x40..=0x4f, _, high, low, data @ ..] = bytes else {
+        return false;
+    };
+    let octets = usize::from(u16::from_be_bytes([*high, *low]));
+    let is_whole = data.len() == octets || data.len() == octets.next_multiple_of(4);
+    is_whole && octets >= RTCP_OCTETS_MIN && data.first().is_some_and(|first| first >> 6 == 2)
 }
 
 /// Returns the name of the gateway protocol whose message a datagram may be, which may announce media.

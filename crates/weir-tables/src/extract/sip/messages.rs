@@ -99,6 +99,8 @@ pub(crate) struct SipFinder {
     lost_bytes: u64,
     /// The number of datagrams of which less than the first line was captured.
     cut: u64,
+    /// The number of datagrams on the protocol's port that do not begin as a message does.
+    other: u64,
 }
 
 impl Default for SipFinder {
@@ -108,6 +110,7 @@ impl Default for SipFinder {
             web_sockets: Connections::default(),
             lost_bytes: 0,
             cut: 0,
+            other: 0,
         }
     }
 }
@@ -122,6 +125,10 @@ enum SipCarrier {
 /// The number of bytes of messages under way, of all streams.
 const HELD_BYTES_MAX: usize = 256 << 20;
 const SIP_PORT: u16 = 5060;
+/// The magic cookie of STUN, which follows a type and a length (RFC 8489, 5).
+const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
+/// The number of octets by which some phones show that they are there.
+const KEEP_ALIVE_OCTETS: usize = 4;
 /// The number of octets of the longest first line of a possible message.
 const LINE_BYTES_MAX: usize = 8_192;
 
@@ -181,7 +188,7 @@ fn way(payload: &Payload<'_>, transport: SipTransport) -> SipWay {
 
 impl SipFinder {
     /// Returns the counters of what was not read, or was given up because of limits, each with its description.
-    pub(crate) const fn counted(&self) -> [(u64, &'static str); 3] {
+    pub(crate) const fn counted(&self) -> [(u64, &'static str); 4] {
         [
             (
                 self.open.given_up(),
@@ -194,6 +201,10 @@ impl SipFinder {
             (
                 self.cut,
                 "datagrams are left out because they were cut within their first line",
+            ),
+            (
+                self.other,
+                "datagrams on port 5060 are left out because they do not begin as a SIP message does, as those of SigComp",
             ),
         ]
     }
@@ -216,8 +227,8 @@ impl SipFinder {
             _ => return Interest::Ignore,
         };
         let is_begun = looks_like_sip(bytes);
+        let ports = [payload.key.low().port, payload.key.high().port];
         if payload.missing > 0 && !bytes.contains(&b'\n') {
-            let ports = [payload.key.low().port, payload.key.high().port];
             let is_sip = is_begun || ports.contains(&SIP_PORT);
             self.cut = self.cut.saturating_add(is_sip.into());
         } else if is_begun {
@@ -226,6 +237,8 @@ impl SipFinder {
                 way: way(payload, transport),
                 others: payload.others,
             });
+        } else if ports.contains(&SIP_PORT) && !is_keep_alive(bytes) {
+            self.other = self.other.saturating_add(1);
         }
         Interest::Follow
     }
@@ -279,6 +292,13 @@ impl SipFinder {
             SipCarrier::is_understood,
         )
     }
+}
+
+/// True of what keeps the binding of a NAT alive: line ends, a few octets, or STUN (RFC 5626, 3.5).
+fn is_keep_alive(bytes: &[u8]) -> bool {
+    let is_blank = |byte: &u8| matches!(byte, 0 | b' ' | b'\t' | b'\r' | b'\n');
+    let is_stun = bytes.get(4..8) == Some(&STUN_COOKIE);
+    bytes.len() <= KEEP_ALIVE_OCTETS || is_stun || bytes.iter().all(is_blank)
 }
 
 const fn came_in_of([low, high]: &mut [CameIn; 2], sender: Sender) -> &mut CameIn {
