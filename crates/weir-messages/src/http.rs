@@ -286,16 +286,13 @@ impl Connection {
             self.two = Some(Box::new(two::Http2Connection::new(1 - side, 0)));
             return self.go_on(side, &all, stamp, each);
         }
-        // The beginning of a connection of HTTP/2 may be missing.
-        let is_searched = is_new && matches!(place.state, State::Lost);
-        if is_searched && let Some(is_of_client) = two::is_of_client(bytes) {
-            let client = if is_of_client { side } else { 1 - (side & 1) };
-            self.two = Some(Box::new(two::Http2Connection::partly(client)));
-            return self.go_on(side, bytes, stamp, each);
-        }
         let mut this = std::mem::take(place);
         let mut bytes = bytes;
         if matches!(this.state, State::Lost) {
+            if is_new && self.begins_within(side, bytes) {
+                self.put(side, this);
+                return self.go_on(side, bytes, stamp, each);
+            }
             if !self.answers_simple(side, bytes) && !this.begins(bytes, is_new) {
                 let Some(at) = self.find_beginning(side, &this, bytes) else {
                     self.put(side, this);
@@ -426,6 +423,16 @@ impl Connection {
                 ..Side::default()
             },
         );
+    }
+
+    /// Whether a connection in which nothing was found is one of HTTP/2 whose beginning is missing, by a piece of it.
+    fn begins_within(&mut self, side: usize, bytes: &[u8]) -> bool {
+        let Some(is_of_client) = two::is_of_client(bytes) else {
+            return false;
+        };
+        let client = if is_of_client { side } else { 1 - (side & 1) };
+        self.two = Some(Box::new(two::Http2Connection::partly(client)));
+        true
     }
 
     /// The offset of a message within octets of a side after a loss. Before the first message none is searched: a connection may

@@ -50,6 +50,17 @@ struct Sealed {
 }
 
 impl Sealed {
+    /// The state before the first octets of a connection, which begin with this chunk.
+    fn new(log: &Arc<KeyLog>, chunk: &Chunk<'_>) -> Self {
+        Self {
+            decryptor: Decryptor::new(Arc::clone(log)),
+            offsets: [(chunk.offset == 0).then_some(0); 2],
+            came_in: Default::default(),
+            was_opened: false,
+            is_closed: false,
+        }
+    }
+
     fn held(&self) -> usize {
         let frames = self.came_in.iter().map(CameIn::held_bytes);
         self.decryptor.held().saturating_add(frames.sum())
@@ -206,13 +217,7 @@ impl Tls {
                 self.given_up = self.given_up.saturating_add(1);
                 return Interest::Ignore;
             }
-            let sealed = Box::new(Sealed {
-                decryptor: Decryptor::new(Arc::clone(&self.log)),
-                offsets: [(chunk.offset == 0).then_some(0); 2],
-                came_in: Default::default(),
-                was_opened: false,
-                is_closed: false,
-            });
+            let sealed = Box::new(Sealed::new(&self.log, chunk));
             self.streams.insert(chunk.connection, sealed);
         }
         let Some(sealed) = self.streams.get_mut(&chunk.connection) else {
