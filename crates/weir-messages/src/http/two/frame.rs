@@ -81,7 +81,7 @@ pub(in crate::http) fn are_frames(bytes: &[u8]) -> bool {
 
 /// Whether octets are frames up to their end, of which the first is whole and carries something, ends a stream, or is of settings.
 pub(super) fn begin_with_frame(bytes: &[u8]) -> bool {
-    let is_whole = |header: Header| {
+    let is_whole = |header: FrameHeader| {
         let is_empty = header.length == 0;
         let may_be_empty = header.kind == SETTINGS || header.kind == DATA && header.flags != 0;
         bytes.len() >= FRAME_HEADER.saturating_add(header.length) && (!is_empty || may_be_empty)
@@ -90,7 +90,7 @@ pub(super) fn begin_with_frame(bytes: &[u8]) -> bool {
 }
 
 /// The block of fields in the payload of a frame of HEADERS: what is between its priority and its padding.
-pub(super) fn fields_of(header: Header, payload: &[u8]) -> Option<&[u8]> {
+pub(super) fn fields_of(header: FrameHeader, payload: &[u8]) -> Option<&[u8]> {
     let (padding, rest) = match header.flags & PADDED {
         0 => (0, payload),
         _ => payload.split_first().map(|(first, rest)| (*first, rest))?,
