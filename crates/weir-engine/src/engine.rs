@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::execution::SessionState;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::SessionStateDefaults;
@@ -274,7 +274,7 @@ impl Engine {
         prepared::check(&statement)?;
         if let Some(inner) = prepared::inner(&statement) {
             // The prepared statement runs later with its values; planning it now finds its errors.
-            let logical = self.logical(inner, false).await?;
+            let logical = self.logical(inner, Use::Description).await?;
             prepared::check_types(&logical.plan)?;
             self.prepared().keep(&statement)?;
             return self.nothing().await;
@@ -323,7 +323,7 @@ impl Engine {
         if let Some(root) = &self.root {
             root.keep(&mut statement)?;
         }
-        self.logical(statement, false).await
+        self.logical(statement, Use::Description).await
     }
 
     /// The plan of a statement without rows.
@@ -377,11 +377,12 @@ impl Engine {
         self.asked.plan(statement.query_text().filter(|_| is_told));
         let logical = match &copy {
             Some(Copy::Capture(_)) => {
-                let mut logical = self.logical(statement, true).await?;
+                let mut logical = self.logical(statement, Use::Records).await?;
                 logical.plan = copy::records_only(logical.plan)?;
                 logical
             }
-            _ => self.logical(statement, false).await?,
+            Some(_) => self.logical(statement, Use::Description).await?,
+            None => self.logical(statement, Use::Answer).await?,
         };
         let planned = self.physical(logical, copy, is_explain).await?;
         if let Some(view) = view {
@@ -401,6 +402,7 @@ impl Engine {
             plan,
             columns,
             origins,
+            text_is_due,
         } = logical;
         let failed = |error| Error::from_datafusion(ErrorKind::Plan, error, &columns);
         let frame = self
@@ -408,20 +410,25 @@ impl Engine {
             .execute_logical_plan(plan)
             .await
             .map_err(failed)?;
-        let schema = Arc::new(frame.schema().as_arrow().clone());
+        let mut schema = Arc::new(frame.schema().as_arrow().clone());
         let (state, plan) = frame.into_parts();
         let plan = state.optimize(&plan).map_err(failed)?;
         let config = state.config();
         let rows = bounded::batch_rows(&plan, config.batch_size()).map_err(failed)?;
         let config = config.clone().with_batch_size(rows);
+        let planner = state.query_planner();
+        let steps = planner.create_physical_plan(&plan, &state).await;
+        let mut steps = steps.map_err(failed)?;
+        if text_is_due {
+            let options = state.config_options();
+            steps = address::rows_to_text(steps, &schema, options).map_err(failed)?;
+            let fields = steps.schema().fields().clone();
+            schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+        }
         Ok(Planned {
             schema,
             context: Arc::new(TaskContext::from(&state).with_session_config(config)),
-            plan: (state
-                .query_planner()
-                .create_physical_plan(&plan, &state)
-                .await)
-                .map_err(failed)?,
+            plan: steps,
             copy,
             is_explain,
             origins,
@@ -496,8 +503,9 @@ impl Engine {
         }
     }
 
-    /// The logical plan of a statement, whose packets have their records with them when `records` is set.
-    async fn logical(&self, mut statement: Statement, records: bool) -> Result<Logical, Error> {
+    /// The logical plan of a statement.
+    async fn logical(&self, mut statement: Statement, of: Use) -> Result<Logical, Error> {
+        let records = of == Use::Records;
         let resolver = self.resolver(records);
         resolver.register_live()?;
         if let Some(pattern) = statement.shown_functions() {
@@ -548,6 +556,8 @@ impl Engine {
             }
             None => None,
         };
+        let text_is_due =
+            of == Use::Answer && whole.is_some() && self.may_end_with_text(zone.as_deref());
         let planned = match whole {
             Some(plan) => Ok(plan),
             None => state.statement_to_plan(statement.into_parsed()).await,
@@ -557,7 +567,10 @@ impl Engine {
                 passes::with_meanings(plan, &self.scan_report, self.values_bytes_max())
             })
             .inspect(|plan| origins = address::origins(plan))
-            .and_then(address::to_text)
+            .and_then(|plan| match text_is_due {
+                true => Ok(plan),
+                false => address::to_text(plan),
+            })
             .and_then(|plan| zone::to_zone(plan, zone.as_deref()))
             .map_err(|error| match Error::unknown_function(&error) {
                 Some(name) => list::unknown(&state, &name),
@@ -567,7 +580,15 @@ impl Engine {
             plan,
             columns: resolved.columns,
             origins,
+            text_is_due,
         })
+    }
+
+    /// Whether addresses may become text in the last step of a physical plan: not where parts of it run on other machines or are
+    /// looked at before their end, nor where instants become those of another zone in a step behind that.
+    fn may_end_with_text(&self, zone: Option<&str>) -> bool {
+        let options = &self.options;
+        zone.is_none() && options.cluster.is_none() && options.feed.is_none() && !options.follow
     }
 }
 
@@ -639,6 +660,19 @@ pub(crate) struct Logical {
     columns: Vec<String>,
     /// The origins of columns that are addresses.
     pub(crate) origins: Vec<Option<String>>,
+    /// Addresses are not text yet.
+    text_is_due: bool,
+}
+
+/// What a logical plan is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// It runs, and its rows are the answer.
+    Answer,
+    /// It runs, and packets have their records with them.
+    Records,
+    /// It says what the answer would be, or is a part of another plan.
+    Description,
 }
 
 impl Logical {
@@ -648,6 +682,7 @@ impl Logical {
             plan,
             columns: Vec::new(),
             origins: Vec::new(),
+            text_is_due: false,
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! DataFusion's planner looks each column of a star up among all columns of its table, and compares each with all before it, which
 //! of the hundreds that captures have is most of what planning takes. So such a query is planned with one column in the star's place,
-//! and the projection on that column is taken out of the plan.
+//! and the projection on that column is taken out of the plan. The step that makes texts of addresses would bring all columns back, so it
+//! is put behind the physical plan ([`rows_to_text`](weir_functions::address::rows_to_text)).
 
 use std::sync::Arc;
 

@@ -5,9 +5,11 @@
 //! nothing of that: left alone it would compare the bytes of `10.0.0.1` with its nine characters,
 //! and find nothing. [`Addresses`] is a pass over every plan before the planner's own type coercion.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Schema};
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{
     Column, DFSchema, DFSchemaRef, NullEquality, ScalarValue, internal_err, plan_err,
@@ -22,6 +24,10 @@ use datafusion::logical_expr::{
     LogicalPlanBuilder, Operator, Projection, Subquery, TryCast, Union, WindowFrame,
     WindowFrameBound, WindowFrameUnits,
 };
+use datafusion::physical_expr::expressions::Column as PlacedColumn;
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::projection::ProjectionExec;
 use weir_packet::Address;
 use weir_tables::is_address;
 
@@ -140,48 +146,80 @@ pub fn to_text(plan: LogicalPlan) -> Result<LogicalPlan> {
     }
 }
 
+/// The rows of a plan, with the address columns of `answer` as text: as [`to_text`], but behind all else that planning does. A
+/// step of a logical plan that names hundreds of columns takes DataFusion milliseconds, since each rule looks each of them up by its
+/// name.
+pub fn rows_to_text(
+    plan: Arc<dyn ExecutionPlan>,
+    answer: &Schema,
+    options: &Arc<ConfigOptions>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    if !answer.fields().iter().any(|field| is_address(field)) {
+        return Ok(plan);
+    }
+    let rows = plan.schema();
+    let function = Arc::new(function::address_text());
+    let columns = answer.fields().iter().enumerate().map(|(index, field)| {
+        let column: Arc<dyn PhysicalExpr> = Arc::new(PlacedColumn::new(field.name(), index));
+        let expr: Arc<dyn PhysicalExpr> = if is_address(field) {
+            Arc::new(ScalarFunctionExpr::try_new(
+                Arc::clone(&function),
+                vec![column],
+                &rows,
+                Arc::clone(options),
+            )?)
+        } else {
+            column
+        };
+        Ok((expr, field.name().clone()))
+    });
+    let columns: Vec<_> = columns.collect::<Result<_>>()?;
+    Ok(Arc::new(ProjectionExec::try_new(columns, plan)?))
+}
+
 /// The origins of the address columns of a plan: the table column that each comes from, under any name.
 pub fn origins(plan: &LogicalPlan) -> Vec<Option<String>> {
-    let flags = addresses(plan);
-    let columns = plan.schema().columns();
-    let columns = columns.iter().zip(flags);
-    columns
-        .map(|(column, is)| is.then(|| origin(plan, column)).flatten())
+    let flags = addresses(plan).into_iter().enumerate();
+    flags
+        .map(|(position, is)| is.then(|| origin(plan, position)).flatten())
         .collect()
 }
 
-/// The column of a table that a column of a plan is.
-fn origin(plan: &LogicalPlan, column: &Column) -> Option<String> {
+/// The column of a table that the column at this position of a plan is.
+fn origin(plan: &LogicalPlan, position: usize) -> Option<String> {
     let among = |exprs: &[Expr], input: &LogicalPlan| -> Option<String> {
-        let position = plan.schema().maybe_index_of_column(column)?;
         let mut expr = exprs.get(position)?;
         while let Expr::Alias(alias) = expr {
             expr = &alias.expr;
         }
         match expr {
-            Expr::Column(column) => origin(input, column),
+            Expr::Column(column) => origin(input, input.schema().maybe_index_of_column(column)?),
             _ => None,
         }
     };
     match plan {
-        LogicalPlan::TableScan(_) => Some(column.name.clone()),
+        LogicalPlan::TableScan(_) => Some(plan.schema().fields().get(position)?.name().clone()),
         LogicalPlan::Projection(projection) => among(&projection.expr, &projection.input),
         LogicalPlan::Aggregate(aggregate) => among(&aggregate.group_expr, &aggregate.input),
-        LogicalPlan::SubqueryAlias(alias) => {
-            let position = plan.schema().maybe_index_of_column(column)?;
-            origin(&alias.input, alias.input.schema().columns().get(position)?)
-        }
+        LogicalPlan::SubqueryAlias(alias) => origin(&alias.input, position),
+        // The columns of the input are at their places, and those that a window adds are behind them.
         LogicalPlan::Filter(_)
         | LogicalPlan::Sort(_)
         | LogicalPlan::Limit(_)
         | LogicalPlan::Repartition(_)
-        | LogicalPlan::Distinct(_)
-        | LogicalPlan::Window(_)
-        | LogicalPlan::Join(_) => plan
-            .inputs()
-            .into_iter()
-            .find(|input| input.schema().has_column(column))
-            .and_then(|input| origin(input, column)),
+        | LogicalPlan::Window(_) => {
+            let input = plan.inputs().into_iter().next()?;
+            let is_of_input = position < input.schema().fields().len();
+            is_of_input.then(|| origin(input, position)).flatten()
+        }
+        LogicalPlan::Distinct(_) | LogicalPlan::Join(_) => {
+            let (relation, field) = plan.schema().iter().nth(position)?;
+            let column = Column::new(relation.cloned(), field.name());
+            plan.inputs().into_iter().find_map(|input| {
+                let position = input.schema().maybe_index_of_column(&column)?;
+                Some(origin(input, position))
+            })?
+        }
         _ => None,
     }
 }
@@ -199,7 +237,10 @@ fn with_text(plan: LogicalPlan, flags: Vec<bool>) -> Result<LogicalPlan> {
             let text = function::address_text()
                 .call(vec![column])
                 .alias_qualified(relation.cloned(), field.name());
-            let (_, field) = text.to_field(schema.as_ref())?;
+            // Among all columns it would be compared with those before it.
+            let column = vec![(relation.cloned(), Arc::clone(field))];
+            let column = DFSchema::new_with_metadata(column, HashMap::new())?;
+            let (_, field) = text.to_field(&column)?;
             Ok((text, (relation.cloned(), field)))
         } else {
             Ok((column, (relation.cloned(), Arc::clone(field))))

@@ -23,6 +23,7 @@ mod samples;
 mod secrets;
 mod shared;
 mod slt;
+mod star;
 mod windows;
 
 /// A test for each file of `tests/slt`.
