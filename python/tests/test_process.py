@@ -249,6 +249,19 @@ def test_live_gives_packets_until_it_is_closed() -> None:
         assert len(seen) >= 3 and set(seen) == {(port, 29)}
 
 
+def test_the_modules_of_names_are_read_when_they_are_used() -> None:
+    program = (
+        "import sys, weir; read = lambda: {name for name in sys.modules if name.startswith('weir.')}; "
+        "assert read() == {'weir._errors', 'weir._weir'}, read(); "
+        "assert set(weir.__all__) <= set(dir(weir)); "
+        "assert weir.Duration.from_ns(1500).ns == 1500 and 'weir._relation' not in read(); "
+        "assert all(getattr(weir, name) is getattr(weir, name) for name in weir.__all__); "
+        "from weir import *; assert open is weir.open and Timestamp is weir.Timestamp; "
+        "assert not hasattr(weir, 'nothing')"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_the_libraries_beside_are_read_when_they_are_named() -> None:
     program = (
         "import sys, weir; libraries = ['weir.clf', 'weir.h248', 'weir.sip', 'weir.ws']; "

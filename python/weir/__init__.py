@@ -16,23 +16,27 @@ in :attr:`Result.damage`.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
-from weir._connection import Connection, connect, sql
-from weir._damage import Damage, DamageWarning, Fault
-from weir._demo import demo
 from weir._errors import DecodeError, Error, ParseError, PlanError, RunError, SourceError
-from weir._fields import Field, fields
-from weir._live import Live, interfaces, live
-from weir._relation import Capture, Grouped, Relation, open
-from weir._result import Result
-from weir._values import Duration, Interval, Timestamp
 from weir._weir import VERSION as __version__
 from weir._weir import Batch
 
+# As in `typing`, which a program may not need.
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from typing import Any
+
     from weir import clf, h248, sip, ws
+    from weir._connection import Connection, connect, sql
+    from weir._damage import Damage, DamageWarning, Fault
+    from weir._demo import demo
+    from weir._fields import Field, fields
+    from weir._live import Live, interfaces, live
     from weir._plot import Plot
+    from weir._relation import Capture, Grouped, Relation, open
+    from weir._result import Result
+    from weir._values import Duration, Interval, Timestamp
 
 __all__ = [
     "Batch",
@@ -71,20 +75,47 @@ __all__ = [
 ]
 
 
-#: The libraries beside, which are read when somebody names one: most programs want rows only, and are there sooner.
+#: The modules of names that are read when somebody uses one: most programs use few, and are there sooner.
+_MODULES = {
+    "Capture": "_relation",
+    "Connection": "_connection",
+    "Damage": "_damage",
+    "DamageWarning": "_damage",
+    "Duration": "_values",
+    "Fault": "_damage",
+    "Field": "_fields",
+    "Grouped": "_relation",
+    "Interval": "_values",
+    "Live": "_live",
+    "Plot": "_plot",
+    "Relation": "_relation",
+    "Result": "_result",
+    "Timestamp": "_values",
+    "connect": "_connection",
+    "demo": "_demo",
+    "fields": "_fields",
+    "interfaces": "_live",
+    "live": "_live",
+    "open": "_relation",
+    "sql": "_connection",
+}
+
+#: The libraries beside.
 _LIBRARIES = frozenset({"clf", "h248", "sip", "ws"})
 
 
 def __getattr__(name: str) -> Any:
     if name in _LIBRARIES:
         return importlib.import_module(f"weir.{name}")
-    if name == "Plot":
-        return importlib.import_module("weir._plot").Plot
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"weir.{_MODULES[name]}"), name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LIBRARIES, "Plot"})
+    return sorted({*globals(), *_LIBRARIES, *_MODULES})
 
 
 def load_ipython_extension(shell: Any) -> None:
