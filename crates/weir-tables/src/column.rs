@@ -1,6 +1,6 @@
 //! Tables: their columns, types and documentation.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use arrow::datatypes::{DataType, Field as ArrowField, Schema, SchemaRef, TimeUnit};
 use weir_flow::Tunnels;
@@ -81,9 +81,15 @@ const SINCE: &[(&str, Since, &str)] = &[
 ];
 
 impl Table {
-    /// The packets table, which every capture has.
+    /// The packets table, which every capture has. A process makes it once: it has hundreds of columns, and most other tables take some
+    /// of theirs from it.
     #[must_use]
     pub fn packets() -> Self {
+        static PACKETS: LazyLock<Table> = LazyLock::new(Table::of_packets);
+        PACKETS.clone()
+    }
+
+    fn of_packets() -> Self {
         let file = Column {
             name: "frame.file".into(),
             kind: Kind::Text,
@@ -125,8 +131,10 @@ impl Table {
             });
         let mut columns: Vec<Column> = own.collect();
         if layout.payload_starts().next().is_some() {
+            let of_layout = columns.len();
             for column in packet_columns() {
-                if !columns.iter().any(|own| own.name == column.name) {
+                let mut own = columns.iter().take(of_layout);
+                if !own.any(|own| own.name == column.name) {
                     columns.push(column);
                 }
             }
@@ -354,6 +362,12 @@ pub const ADDRESS_EXTENSION: &str = "weir.address";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_packets_table_is_made_once() {
+        let (one, other) = (Table::packets(), Table::packets());
+        assert!(Arc::ptr_eq(one.schema(), other.schema()));
+    }
 
     #[test]
     fn the_packets_table_has_typed_columns_by_wiresharks_names() {
