@@ -412,7 +412,11 @@ impl Engine {
             .map_err(failed)?;
         let mut schema = Arc::new(frame.schema().as_arrow().clone());
         let (state, plan) = frame.into_parts();
-        let plan = state.optimize(&plan).map_err(failed)?;
+        let plan = match text_is_due {
+            true => star::optimized(&plan, &state),
+            false => state.optimize(&plan),
+        };
+        let plan = plan.map_err(failed)?;
         let config = state.config();
         let rows = bounded::batch_rows(&plan, config.batch_size()).map_err(failed)?;
         let config = config.clone().with_batch_size(rows);

@@ -7,7 +7,11 @@
 
 use std::sync::Arc;
 
+use datafusion::common::ScalarValue;
+use datafusion::error::Result;
+use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Expr as PlanExpr, LogicalPlan};
+use datafusion::optimizer::Optimizer;
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{
     self, Expr, GroupByExpr, Ident, Query, Select, SelectItem, SetExpr, TableFactor,
@@ -88,10 +92,97 @@ pub(crate) fn widened(plan: LogicalPlan) -> Option<LogicalPlan> {
     }
 }
 
+/// What the session makes of a plan that was [`widened`]: behind each rule DataFusion compares every column with what it was, and of
+/// a table and a limit few rules change anything.
+pub(crate) fn optimized(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
+    if !is_bare(plan) {
+        return state.optimize(plan);
+    }
+    let rules = state.optimizers().iter();
+    let rules = rules.filter(|rule| RULES.contains(&rule.name())).cloned();
+    let optimizer = Optimizer::with_rules(rules.collect());
+    let analyzer = state.analyzer();
+    let plan = analyzer.execute_and_check(plan.clone(), state.config_options(), |_, _| {})?;
+    optimizer.optimize(plan, state, |_, _| {})
+}
+
+/// Returns true for a table, with or without a limit.
+fn is_bare(plan: &LogicalPlan) -> bool {
+    let is_number = |expr: &Option<Box<PlanExpr>>| match expr.as_deref() {
+        None | Some(PlanExpr::Literal(ScalarValue::Int64(Some(_)), _)) => true,
+        Some(_) => false,
+    };
+    match plan {
+        LogicalPlan::Limit(limit) => {
+            is_number(&limit.skip) && is_number(&limit.fetch) && is_table(&limit.input)
+        }
+        plan => is_table(plan),
+    }
+}
+
+/// The rules that change a table or a limit.
+const RULES: [&str; 3] = ["eliminate_limit", "push_down_limit", "optimize_projections"];
+
 fn is_table(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::TableScan(_) => true,
         LogicalPlan::SubqueryAlias(alias) => is_table(&alias.input),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::datasource::empty::EmptyTable;
+    use datafusion::datasource::provider_as_source;
+    use datafusion::execution::SessionStateBuilder;
+    use datafusion::logical_expr::LogicalPlanBuilder;
+
+    use super::*;
+
+    /// `t`, as the source of a plan.
+    fn table() -> LogicalPlanBuilder {
+        let fields = ["a", "b"].map(|name| Field::new(name, DataType::Int64, true));
+        let table = EmptyTable::new(Arc::new(Schema::new(Vec::from(fields))));
+        LogicalPlanBuilder::scan("t", provider_as_source(Arc::new(table)), None).unwrap()
+    }
+
+    #[test]
+    fn a_table_and_a_limit_become_what_all_rules_make_of_them() {
+        let state = SessionStateBuilder::new_with_default_features().build();
+        let named = || table().alias("u").unwrap();
+        for plan in [
+            table(),
+            named(),
+            table().limit(0, Some(7)).unwrap(),
+            table().limit(3, Some(7)).unwrap(),
+            table().limit(3, None).unwrap(),
+            table().limit(0, Some(0)).unwrap(),
+            named().limit(3, Some(7)).unwrap(),
+        ] {
+            let plan = plan.build().unwrap();
+            assert!(is_bare(&plan), "{plan}");
+            let all = state.optimize(&plan).unwrap();
+            assert_eq!(optimized(&plan, &state).unwrap(), all, "{plan}");
+        }
+    }
+
+    #[test]
+    fn other_plans_are_optimized_by_all_rules() {
+        let is_null = PlanExpr::IsNull(Box::new(PlanExpr::Column("a".into())));
+        let filtered = table().filter(is_null).unwrap();
+        assert!(!is_bare(&filtered.build().unwrap()));
+        let text = PlanExpr::Literal(ScalarValue::from("7"), None);
+        let limited = table().limit_by_expr(None, Some(text)).unwrap();
+        assert!(!is_bare(&limited.build().unwrap()));
+    }
+
+    /// A rule that is called otherwise one day would be left out.
+    #[test]
+    fn the_rules_have_these_names() {
+        let known = Optimizer::new().rules;
+        let known: Vec<&str> = known.iter().map(|rule| rule.name()).collect();
+        assert!(RULES.iter().all(|rule| known.contains(rule)), "{known:?}");
     }
 }
