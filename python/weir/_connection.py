@@ -57,16 +57,17 @@ class Connection:
     def _answer(
         self, query: str, parameters: dict[str, object], keep: tuple[object, ...]
     ) -> Result:
-        from weir._relation import Relation
-
         values: dict[str, object] = {}
-        for name, value in parameters.items():
-            if isinstance(value, Relation):
-                self.create_view(name, value)
-            elif hasattr(value, "__arrow_c_stream__"):
-                self.register(name, value)
-            else:
-                values[name] = value
+        if parameters:
+            from weir._relation import Relation
+
+            for name, value in parameters.items():
+                if isinstance(value, Relation):
+                    self.create_view(name, value)
+                elif hasattr(value, "__arrow_c_stream__"):
+                    self.register(name, value)
+                else:
+                    values[name] = value
 
         def plan(
             explain: bool | None, copy: tuple[str, str | None, bool] | None

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
-from weir import _damage, _datafusion, _weir
+from weir import _datafusion, _weir
 from weir._errors import Error, RunError
 from weir._weir import Batch
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from weir._damage import Damage
     from weir._plot import Kind, Plot
 
 __all__ = ["Result"]
@@ -79,8 +80,10 @@ class Result:
         return pyarrow.schema(_Schema(self._answer))
 
     @property
-    def damage(self) -> _damage.Damage:
+    def damage(self) -> Damage:
         """What was found damaged until now; all of it, once the result was read to its end."""
+        from weir import _damage
+
         return _damage._of(*self._answer.damage())
 
     def __arrow_c_schema__(self) -> object:

@@ -153,13 +153,18 @@ impl RowReader {
     }
 }
 
-/// Reports at the end of an answer: damage as warnings, the rest to the log.
+/// Reports at the end of an answer: damage as warnings, the rest to the log. Where there is nothing to report, no module is read for it.
 fn report(py: Python<'_>, shared: &AnswerState) -> PyResult<()> {
     let report = {
         let mut report = shared.take_up();
         report.is_whole = true;
         parts(&report)
     };
+    let (faults, notes, _, _, stopped, unknown_link, _) = &report;
+    let is_silent = faults.is_empty() && notes.is_empty() && *stopped == 0 && *unknown_link == 0;
+    if is_silent {
+        return Ok(());
+    }
     // Python may run anything here, which may request this report.
     py.import("weir._damage")?
         .getattr("_ended")?
