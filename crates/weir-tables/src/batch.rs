@@ -67,11 +67,14 @@ impl Batch {
     /// When a position is not in the table.
     #[must_use]
     pub fn new(table: &Table, projection: &[usize]) -> Self {
+        // Room for many rows in each of hundreds of columns takes thousands of pages, and few rows may come.
+        let is_wide = projection.len() >= SPARSE_COLUMNS_MIN;
+        let rows = if is_wide { 0 } else { FIRST_ROWS };
         let builders: Vec<_> = projection
             .iter()
             .map(|position| {
                 let column = table.columns()[*position].clone();
-                let builder = Builder::new(column.kind);
+                let builder = Builder::new(column.kind, rows);
                 (column, builder)
             })
             .collect();
@@ -221,24 +224,33 @@ fn homes(builders: &[(Column, Builder)]) -> (Vec<usize>, Vec<Sparse>, Vec<Option
 /// some that all of its packets have.
 const SPARSE_COLUMNS_MIN: usize = 24;
 
+/// The rows of the first batch that a query of fewer columns has room for, which is what Arrow takes by itself.
+const FIRST_ROWS: usize = 1024;
+
 impl Builder {
-    fn new(kind: Kind) -> Self {
+    /// A builder with room for so many rows of its first batch; those after it grow as rows come.
+    fn new(kind: Kind, rows: usize) -> Self {
         match kind {
-            Kind::Bool => Self::Bool(BooleanBuilder::new()),
-            Kind::U8 => Self::U8(UInt8Builder::new()),
-            Kind::U16 => Self::U16(UInt16Builder::new()),
-            Kind::U32 => Self::U32(UInt32Builder::new()),
-            Kind::U64 => Self::U64(UInt64Builder::new()),
-            Kind::I64 => Self::I64(Int64Builder::new()),
-            Kind::F64 => Self::F64(Float64Builder::new()),
-            Kind::Time => Self::Time(TimestampNanosecondBuilder::new().with_data_type(
-                DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
-            )),
-            Kind::Address | Kind::Bytes => Self::Bytes(BinaryViewBuilder::new()),
+            Kind::Bool => Self::Bool(BooleanBuilder::with_capacity(rows)),
+            Kind::U8 => Self::U8(UInt8Builder::with_capacity(rows)),
+            Kind::U16 => Self::U16(UInt16Builder::with_capacity(rows)),
+            Kind::U32 => Self::U32(UInt32Builder::with_capacity(rows)),
+            Kind::U64 => Self::U64(UInt64Builder::with_capacity(rows)),
+            Kind::I64 => Self::I64(Int64Builder::with_capacity(rows)),
+            Kind::F64 => Self::F64(Float64Builder::with_capacity(rows)),
+            Kind::Time => {
+                let zoned = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
+                let times = TimestampNanosecondBuilder::with_capacity(rows);
+                Self::Time(times.with_data_type(zoned))
+            }
+            Kind::Address | Kind::Bytes => Self::Bytes(BinaryViewBuilder::with_capacity(rows)),
             // Texts repeat (paths, protocol names): the same text is stored once a batch.
-            Kind::Text => Self::Text(StringViewBuilder::new().with_deduplicate_strings()),
-            Kind::Texts => Self::Texts(ListBuilder::new(StringBuilder::new())),
-            Kind::Numbers => Self::Numbers(ListBuilder::new(UInt32Builder::new())),
+            Kind::Text => {
+                let texts = StringViewBuilder::with_capacity(rows);
+                Self::Text(texts.with_deduplicate_strings())
+            }
+            Kind::Texts => Self::Texts(ListBuilder::new(StringBuilder::with_capacity(rows, rows))),
+            Kind::Numbers => Self::Numbers(ListBuilder::new(UInt32Builder::with_capacity(rows))),
         }
     }
 
