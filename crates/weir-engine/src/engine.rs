@@ -19,7 +19,7 @@ use weir_functions::{Error, ErrorKind, address, bounded, number, zone};
 use weir_sql::meaning::Meanings;
 use weir_sql::names::Scope;
 use weir_sql::prepared::{self, PreparedStatements};
-use weir_sql::{Statement, follow, grammar, narrow};
+use weir_sql::{Statement, follow, grammar, narrow, quantified};
 use weir_tables::{Location, Stop};
 
 use crate::answer::{Answer, Snapshot};
@@ -515,6 +515,7 @@ impl Engine {
         if let Some(pattern) = statement.shown_functions() {
             statement = show_functions::query(&self.context, pattern.as_deref())?;
         }
+        quantified::reword(&mut statement);
         follow::follow(&mut statement)?;
         let mut resolved = resolver.resolve(&mut statement).await?;
         let given = statement.given_names();

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Functions of addresses (`function`, `networks`, `registries`, `geoip`, `anonymous`), of bytes (`payload`), of JSON
-//! (`json`), of numbers (`number`, `units`, `top_k`); and the passes over logical plans ([`pass`](mod@pass)) that give
+//! (`json`), of lists (`lists`), of numbers (`number`, `units`, `top_k`); and the passes over logical plans ([`pass`](mod@pass)) that give
 //! operators the meanings that these have: addresses compare with text ([`address`]), closed vocabularies in any
 //! spelling ([`vocabulary`]), arithmetic does not wrap around ([`number`]), texts do not grow beyond memory ([`bounded`]),
 //! instants leave in the zone of the session ([`zone`]). [`Error`] is what all that plans SQL here answers with.
@@ -28,6 +28,7 @@ pub mod function;
 mod geoip;
 mod json;
 pub mod list;
+pub mod lists;
 mod networks;
 pub mod number;
 pub mod pass;
@@ -79,6 +80,7 @@ pub fn register(
     }
     session.register_udf(number::div());
     session.register_udf(number::negative());
+    session.register_udf(lists::unknown_in_list());
     session.register_udaf(number::sum());
     session.register_udaf(top_k::approx_top_k());
     bounded::register(session, values_bytes_max);

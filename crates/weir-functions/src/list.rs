@@ -7,6 +7,7 @@ use datafusion::logical_expr::Documentation;
 use weir_tables::EXTRACTIONS;
 
 use crate::error::{Error, ErrorKind};
+use crate::lists;
 use crate::number;
 use crate::payload;
 use crate::similar::similar;
@@ -349,4 +350,5 @@ const INTERNAL: &[&str] = &[
     payload::PART,
     payload::LIKE,
     number::NEGATIVE,
+    lists::UNKNOWN_IN_LIST,
 ];

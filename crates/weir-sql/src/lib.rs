@@ -12,7 +12,8 @@
 //! A [`Statement`] is a tree of sqlparser's, of a text that is no longer and no deeper than statements may be (`gate`), in
 //! a dialect that accepts what PostgreSQL and DuckDB accept (`dialect`). What it cannot mean is refused with one sentence
 //! ([`grammar`]), and what it can mean is put into the words that DataFusion plans: names ([`names`], [`meaning`]), prepared
-//! statements ([`prepared`]), streams ([`follow`]), the clause of samples ([`table_sample`]).
+//! statements ([`prepared`]), streams ([`follow`]), comparisons with lists
+//! ([`quantified`]), the clause of samples ([`table_sample`]).
 //!
 //! This crate deliberately does not know which tables there are, how statements are planned, and any file: it performs no IO.
 
@@ -27,6 +28,7 @@ pub mod names;
 pub mod narrow;
 mod patterns;
 pub mod prepared;
+pub mod quantified;
 mod quote;
 mod reworded;
 mod served;

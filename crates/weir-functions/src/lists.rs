@@ -1,0 +1,214 @@
+//! Whether a comparison with the elements of a list is unknown: what `x = ANY(list)` is where no element is equal.
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use arrow::buffer::NullBuffer;
+use arrow::datatypes::DataType;
+use datafusion::common::utils::take_function_args;
+use datafusion::common::{ScalarValue, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+/// `unknown_in_list(list, x)`: NULL where the list is NULL, where it has a NULL, and where `x` is NULL and the list has elements;
+/// false otherwise.
+pub const UNKNOWN_IN_LIST: &str = "unknown_in_list";
+
+pub(crate) fn unknown_in_list() -> ScalarUDF {
+    ScalarUDF::from(UnknownInList {
+        signature: Signature::any(2, Volatility::Immutable),
+    })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct UnknownInList {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for UnknownInList {
+    fn name(&self) -> &'static str {
+        UNKNOWN_IN_LIST
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types.first() {
+            Some(
+                DataType::List(_)
+                | DataType::LargeList(_)
+                | DataType::FixedSizeList(..)
+                | DataType::Null,
+            ) => Ok(DataType::Boolean),
+            _ => plan_err!("ANY and ALL take a list or a query: x = ANY(ARRAY[1, 2])"),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [list, value] = take_function_args(self.name(), args.args)?;
+        let is_constant = [&list, &value]
+            .iter()
+            .all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let rows = if is_constant { 1 } else { args.number_rows };
+        let (list, value) = (Argument::of(&list, rows)?, Argument::of(&value, rows)?);
+        let nulls = list.elements.logical_nulls();
+        let outcomes = (0..rows).map(|row| {
+            let (start, len) = list.range(row)?;
+            let is_known =
+                len == 0 || (value.is_valid(row) && !has_null(nulls.as_ref(), start, len));
+            is_known.then_some(false)
+        });
+        let outcomes: BooleanArray = outcomes.collect();
+        Ok(match is_constant {
+            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&outcomes, 0)?),
+            false => ColumnarValue::Array(Arc::new(outcomes)),
+        })
+    }
+}
+
+/// An argument: a constant has one row, which stands for all.
+struct Argument {
+    array: ArrayRef,
+    nulls: Option<NullBuffer>,
+    /// The elements of all lists.
+    elements: ArrayRef,
+    is_constant: bool,
+}
+
+impl Argument {
+    fn of(value: &ColumnarValue, rows: usize) -> Result<Self> {
+        let is_constant = matches!(value, ColumnarValue::Scalar(_));
+        let array = value.to_array(if is_constant { 1 } else { rows })?;
+        let elements = match array.data_type() {
+            DataType::List(_) => array.as_list::<i32>().values(),
+            DataType::LargeList(_) => array.as_list::<i64>().values(),
+            DataType::FixedSizeList(..) => array.as_fixed_size_list().values(),
+            _ => &array,
+        };
+        Ok(Self {
+            elements: ArrayRef::clone(elements),
+            nulls: array.logical_nulls(),
+            array,
+            is_constant,
+        })
+    }
+
+    const fn row(&self, row: usize) -> usize {
+        if self.is_constant { 0 } else { row }
+    }
+
+    fn is_valid(&self, row: usize) -> bool {
+        let row = self.row(row);
+        self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row))
+    }
+
+    /// The place of the first element of a row's list, and the number of its elements; `None` for no list.
+    fn range(&self, row: usize) -> Option<(usize, usize)> {
+        if !self.is_valid(row) {
+            return None;
+        }
+        let row = self.row(row);
+        let between = |start: i64, end: i64| {
+            let start = usize::try_from(start).ok()?;
+            Some((start, usize::try_from(end).ok()?.saturating_sub(start)))
+        };
+        match self.array.data_type() {
+            DataType::List(_) => match self.array.as_list::<i32>().value_offsets().get(row..) {
+                Some([start, end, ..]) => between(i64::from(*start), i64::from(*end)),
+                _ => None,
+            },
+            DataType::LargeList(_) => {
+                match self.array.as_list::<i64>().value_offsets().get(row..) {
+                    Some([start, end, ..]) => between(*start, *end),
+                    _ => None,
+                }
+            }
+            DataType::FixedSizeList(_, len) => {
+                let len = usize::try_from(*len).ok()?;
+                Some((row.checked_mul(len)?, len))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn has_null(nulls: Option<&NullBuffer>, start: usize, len: usize) -> bool {
+    match nulls {
+        Some(nulls) if start.saturating_add(len) <= nulls.len() => {
+            nulls.slice(start, len).null_count() > 0
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{Int64Array, ListArray};
+    use arrow::datatypes::{Field, Int64Type};
+    use datafusion::config::ConfigOptions;
+
+    use super::*;
+
+    fn lists() -> ArrayRef {
+        Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>([
+            Some(vec![Some(1), Some(2)]),
+            Some(vec![Some(1), None]),
+            Some(vec![]),
+            None,
+            Some(vec![Some(1)]),
+        ]))
+    }
+
+    fn outcomes(list: ColumnarValue, value: ColumnarValue, rows: usize) -> Vec<Option<bool>> {
+        let field = |value: &ColumnarValue| Arc::new(Field::new("a", value.data_type(), true));
+        let args = ScalarFunctionArgs {
+            arg_fields: vec![field(&list), field(&value)],
+            args: vec![list, value],
+            number_rows: rows,
+            return_field: Arc::new(Field::new("a", DataType::Boolean, true)),
+            config_options: Arc::new(ConfigOptions::default()),
+        };
+        let outcome = unknown_in_list().invoke_with_args(args).unwrap();
+        outcome
+            .to_array(rows)
+            .unwrap()
+            .as_boolean()
+            .iter()
+            .collect()
+    }
+
+    #[test]
+    fn a_comparison_with_a_list_is_unknown_where_a_null_is_involved() {
+        let values: ArrayRef = Arc::new(Int64Array::from(vec![
+            Some(3),
+            Some(3),
+            None,
+            Some(3),
+            None,
+        ]));
+        let known = Some(false);
+        let list = ColumnarValue::Array(lists());
+        let column = ColumnarValue::Array(Arc::clone(&values));
+        assert_eq!(
+            outcomes(list.clone(), column, 5),
+            [known, None, known, None, None]
+        );
+        let constant = ColumnarValue::Scalar(ScalarValue::from(3_i64));
+        assert_eq!(
+            outcomes(list, constant, 5),
+            [known, None, known, None, known]
+        );
+        // A part of a batch, whose lists begin behind the first element.
+        let part = ColumnarValue::Array(lists().slice(1, 4));
+        let column = ColumnarValue::Array(values.slice(1, 4));
+        assert_eq!(outcomes(part, column, 4), [None, known, None, None]);
+        for (place, expected) in [(0, known), (1, None), (2, known), (3, None)] {
+            let list = ScalarValue::try_from_array(&lists(), place).unwrap();
+            let list = ColumnarValue::Scalar(list);
+            let constant = ColumnarValue::Scalar(ScalarValue::from(3_i64));
+            assert_eq!(outcomes(list, constant, 1), [expected], "{place}");
+        }
+    }
+}
