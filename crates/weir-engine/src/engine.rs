@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::SessionStateDefaults;
@@ -14,12 +15,13 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::parser::Statement as DfStatement;
 use weir_functions::list::{self, FunctionEntry};
-use weir_functions::{Error, ErrorKind, address, bounded, number, zone};
+use weir_functions::{Error, ErrorKind, address, bounded, number, plan_size, zone};
 use weir_sql::meaning::Meanings;
 use weir_sql::names::Scope;
 use weir_sql::prepared::{self, PreparedStatements};
-use weir_sql::{Statement, follow, grammar, narrow, quantified};
+use weir_sql::{Statement, follow, grammar, narrow, quantified, widths};
 use weir_tables::{Location, Stop};
 
 use crate::answer::{Answer, Snapshot};
@@ -546,6 +548,7 @@ impl Engine {
         statement.visit_mut(&mut scope.resolver());
         // Rows that are written as a capture need their whole record, which no word of the statement names.
         let names = narrow::words(&statement).filter(|_| !records);
+        widths::check(&statement, &|table| resolved.width(table, names.as_ref()))?;
         let column = resolved.first_column_of_one();
         let narrowed = column.and_then(|column| star::narrowed(statement.parsed(), &column));
         let headers = scope.headers.into_inner();
@@ -554,19 +557,14 @@ impl Engine {
         let state = self.context.state();
         let zone = state.config().options().execution.time_zone.clone();
         let mut origins = Vec::new();
-        let whole = match narrowed {
-            Some(narrowed) => {
-                let planned = state.statement_to_plan(narrowed).await;
-                planned.ok().and_then(star::widened)
-            }
-            None => None,
-        };
+        let planned = planned(&state, statement, narrowed).await;
+        if let Ok((plan, _)) = &planned {
+            plan_size::check(plan)?;
+        }
+        let is_whole = matches!(planned, Ok((_, true)));
         let text_is_due =
-            of == Use::Answer && whole.is_some() && self.may_end_with_text(zone.as_deref());
-        let planned = match whole {
-            Some(plan) => Ok(plan),
-            None => state.statement_to_plan(statement.into_parsed()).await,
-        };
+            of == Use::Answer && is_whole && self.may_end_with_text(zone.as_deref());
+        let planned = planned.map(|(plan, _)| plan);
         let plan = planned
             .and_then(|plan| {
                 passes::with_meanings(plan, &self.scan_report, self.values_bytes_max())
@@ -595,6 +593,23 @@ impl Engine {
         let options = &self.options;
         zone.is_none() && options.cluster.is_none() && options.feed.is_none() && !options.follow
     }
+}
+
+/// The plan that DataFusion makes of a statement, or of its narrowed form, where it has one; and whether it is of the narrowed
+/// form, widened again.
+async fn planned(
+    state: &SessionState,
+    statement: Statement,
+    narrowed: Option<DfStatement>,
+) -> Result<(LogicalPlan, bool), DataFusionError> {
+    if let Some(narrowed) = narrowed {
+        let planned = state.statement_to_plan(narrowed).await;
+        if let Some(plan) = planned.ok().and_then(star::widened) {
+            return Ok((plan, true));
+        }
+    }
+    let plan = state.statement_to_plan(statement.into_parsed()).await?;
+    Ok((plan, false))
 }
 
 /// The configuration of DataFusion for an engine with these options.

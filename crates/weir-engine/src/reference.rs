@@ -73,6 +73,8 @@ pub(crate) struct Resolved {
     pub(crate) tables: HashMap<String, Option<HashSet<String>>>,
     /// Other names of columns in lower case, with the columns.
     pub(crate) aliases: HashMap<String, String>,
+    /// How many columns the tables have that the session knew before, by their names as they were written.
+    known: HashMap<String, usize>,
     /// Names to register, with what they stand for.
     made: Vec<(String, Made)>,
 }
@@ -99,6 +101,22 @@ impl Resolved {
         match self.made.as_slice() {
             [(_, made)] => Some(made.schema().fields().first()?.name().clone()),
             _ => None,
+        }
+    }
+
+    /// How many columns a table of the statement has: of a capture those that are named in it, where `names` has all of its words.
+    pub(crate) fn width(&self, table: &ObjectName, names: Option<&HashSet<String>>) -> usize {
+        let name = name_of(table);
+        let made = self.made.iter().find(|(known, _)| *known == name);
+        match (made, names) {
+            (Some((_, Made::Capture(table))), Some(names)) => {
+                let schema = table.schema();
+                let fields = schema.fields().iter();
+                let is_named = |name: &str| names.contains(&name.to_ascii_lowercase());
+                fields.filter(|field| is_named(field.name())).count() + 1
+            }
+            (Some((_, made)), _) => made.schema().fields().len(),
+            (None, _) => self.known.get(&table.to_string()).copied().unwrap_or(1),
         }
     }
 
@@ -216,7 +234,11 @@ impl Resolver<'_> {
         let name = name.to_string();
         let alias = alias.unwrap_or(&name);
         match self.context.table_provider(name.as_str()).await {
-            Ok(provider) => resolved.note(Some(alias), &provider.schema()),
+            Ok(provider) => {
+                let schema = provider.schema();
+                resolved.note(Some(alias), &schema);
+                resolved.known.insert(name.clone(), schema.fields().len());
+            }
             Err(_) => {
                 resolved.tables.insert(alias.to_ascii_lowercase(), None);
             }

@@ -14,7 +14,7 @@
 //! (`json`), of lists (`lists`), of numbers (`number`, `units`, `top_k`); and the passes over logical plans ([`pass`](mod@pass)) that give
 //! operators the meanings that these have: addresses compare with text ([`address`]), closed vocabularies in any
 //! spelling ([`vocabulary`]), arithmetic does not wrap around ([`number`]), texts do not grow beyond memory ([`bounded`]),
-//! instants leave in the zone of the session ([`zone`]). [`Error`] is what all that plans SQL here answers with.
+//! instants leave in the zone of the session ([`zone`]); and how large plans may be ([`plan_size`]). [`Error`] is what all that plans SQL here answers with.
 //!
 //! This crate deliberately does not know how statements are written, what tables there are and how they are scanned.
 
@@ -33,6 +33,7 @@ mod networks;
 pub mod number;
 pub mod pass;
 pub mod payload;
+pub mod plan_size;
 mod registries;
 pub mod similar;
 pub mod top_k;

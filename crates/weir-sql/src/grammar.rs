@@ -32,6 +32,7 @@ use verdict::Verdict;
 pub fn check(statement: &Statement, is_scalar: &dyn Fn(&str) -> bool) -> Result<(), Error> {
     let mut walker = Walker {
         is_scalar,
+        lists: size::Lists::default(),
         refusal: None,
     };
     statement.visit(&mut walker);
@@ -43,6 +44,7 @@ pub fn check(statement: &Statement, is_scalar: &dyn Fn(&str) -> bool) -> Result<
 
 struct Walker<'s> {
     is_scalar: &'s dyn Fn(&str) -> bool,
+    lists: size::Lists,
     refusal: Option<Error>,
 }
 
@@ -66,11 +68,18 @@ impl Visitor for Walker<'_> {
     }
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        self.take(look_at_query(query))
+        let looked = look_at_query(query).and_then(|()| self.lists.add_query(query));
+        self.take(looked)
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
-        self.take(look_at_select(select))
+        let looked = look_at_select(select).and_then(|()| self.lists.enter_select(select));
+        self.take(looked)
+    }
+
+    fn post_visit_select(&mut self, _: &Select) -> ControlFlow<()> {
+        let looked = self.lists.leave_select();
+        self.take(looked)
     }
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
@@ -81,7 +90,10 @@ impl Visitor for Walker<'_> {
         let looked = verdict::expression(expr)
             .outcome()
             .and_then(|()| match expr {
-                Expr::Function(function) => look_at_function(function, self.is_scalar),
+                Expr::Function(function) => look_at_function(function, self.is_scalar)
+                    .and_then(|()| self.lists.add_function(function)),
+                Expr::Cast { data_type, .. } => size::look_at_type(data_type),
+                Expr::TypedString(typed) => size::look_at_type(&typed.data_type),
                 _ => Ok(()),
             });
         self.take(looked)
@@ -212,6 +224,9 @@ impl Clause for CreateTableOptions {
 }
 
 fn look_at_table(table: &CreateTable) -> Result<(), Error> {
+    for column in &table.columns {
+        size::look_at_type(&column.data_type)?;
+    }
     refuse_clauses! {
         "CREATE TABLE", CreateTable = table,
         passed: [

@@ -38,6 +38,7 @@ mod syntax;
 pub mod table_sample;
 mod tokens;
 mod walk;
+pub mod widths;
 
 pub use embedded::Parameter;
 pub use quote::{quote_ident, quote_literal};

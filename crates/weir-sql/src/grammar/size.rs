@@ -1,9 +1,13 @@
-//! Arguments that size something: how large they may be, where what they size is made before a row is read.
+//! Arguments that size something: how large they may be, where what they size is made before a row is read; and how long lists may
+//! be that take far longer to plan than to write.
+
+use std::collections::HashSet;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr,
-    NamedWindowDefinition, NamedWindowExpr, Select, UnaryOperator, Value, WindowFrameBound,
-    WindowSpec, WindowType,
+    ArrayElemTypeDef, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentClause, FunctionArguments, GroupByExpr, NamedWindowDefinition, NamedWindowExpr,
+    OrderByKind, PipeOperator, Query, Select, UnaryOperator, Value, WindowFrameBound, WindowSpec,
+    WindowType,
 };
 use weir_functions::{Error, ErrorKind};
 
@@ -27,14 +31,40 @@ pub(super) fn look_at_select(select: &Select) -> Result<(), Error> {
 ///
 /// # Errors
 /// When there are more than there may be.
-pub(super) fn look_at_sets<'e>(exprs: impl Iterator<Item = &'e Expr>) -> Result<(), Error> {
-    match product(exprs) {
-        0..=SETS_MAX => Ok(()),
-        _ => Err(
-            limit(format!("GROUP BY has more than {SETS_MAX} grouping sets")).with_hint(
-                "CUBE of n columns is 2^n sets; GROUPING SETS lists only those that are needed",
-            ),
-        ),
+pub(super) fn look_at_sets<'e>(exprs: impl Iterator<Item = &'e Expr> + Clone) -> Result<(), Error> {
+    let hint = "CUBE of n columns is 2^n sets; GROUPING SETS lists only those that are needed";
+    let sets = product(exprs.clone());
+    if sets > SETS_MAX {
+        let said = format!("GROUP BY has more than {SETS_MAX} grouping sets");
+        return Err(limit(said).with_hint(hint));
+    }
+    if sets == 1 {
+        return Ok(());
+    }
+    let mut columns = HashSet::new();
+    exprs.for_each(|expr| add_columns(expr, &mut columns));
+    // A set says of each column whether it is in it.
+    match sets.saturating_mul(columns.len()) {
+        0..=SETS_COLUMNS_MAX => Ok(()),
+        _ => Err(limit(format!(
+            "GROUP BY has {sets} grouping sets of {} columns, and the limit is {SETS_COLUMNS_MAX} for both multiplied",
+            columns.len()
+        ))
+        .with_hint(hint)),
+    }
+}
+
+/// Adds the columns that the sets of a GROUP BY are made of.
+fn add_columns<'e>(expr: &'e Expr, columns: &mut HashSet<&'e Expr>) {
+    match expr {
+        Expr::Cube(sets) | Expr::Rollup(sets) | Expr::GroupingSets(sets) => {
+            sets.iter()
+                .flatten()
+                .for_each(|expr| add_columns(expr, columns));
+        }
+        expr => {
+            columns.insert(expr);
+        }
     }
 }
 
@@ -67,6 +97,9 @@ pub(super) fn look_at_arguments(function: &Function) -> Result<(), Error> {
     }
     let name = function.name.0.last().and_then(|part| part.as_ident());
     let name = name.map(|name| name.value.to_ascii_lowercase());
+    if let Some("arrow_cast" | "arrow_try_cast") = name.as_deref() {
+        return look_at_arrow_type(&function.args);
+    }
     let known = SIZES
         .iter()
         .find(|(known, _, _)| Some(*known) == name.as_deref());
@@ -93,6 +126,164 @@ pub(super) fn look_at_arguments(function: &Function) -> Result<(), Error> {
             "argument {} of {name} must be a number up to {most}",
             place + 1
         ))),
+    }
+}
+
+/// Checks the length of lists in a type, which each row has room for: `CAST(NULL AS INT[1000])`.
+///
+/// # Errors
+/// When it is more than there may be.
+pub(super) fn look_at_type(kind: &DataType) -> Result<(), Error> {
+    match elements(kind) {
+        0..=ELEMENTS_MAX => Ok(()),
+        elements => Err(limit(format!(
+            "the type {kind} has {elements} elements, and the limit is {ELEMENTS_MAX}"
+        ))
+        .with_hint("INT[] is the type of lists of any length")),
+    }
+}
+
+/// Checks the length of lists and bytes in a type of Arrow's: `arrow_cast(NULL, 'FixedSizeList(1000, Int64)')`.
+fn look_at_arrow_type(args: &FunctionArguments) -> Result<(), Error> {
+    let FunctionArguments::List(list) = args else {
+        return Ok(());
+    };
+    let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(kind)))) = list.args.get(1)
+    else {
+        return Ok(());
+    };
+    let kind = kind.value.to_string();
+    let elements = kind.split("FixedSize").skip(1).map(|part| {
+        let numbers = part.split(|character: char| !character.is_ascii_digit());
+        let numbers = numbers.filter(|digits| !digits.is_empty());
+        numbers
+            .map(|digits| digits.parse().unwrap_or(u64::MAX))
+            .max()
+            .unwrap_or(1)
+    });
+    match elements.fold(1, u64::saturating_mul) {
+        0..=ELEMENTS_MAX => Ok(()),
+        elements => Err(limit(format!(
+            "the type {kind} has {elements} elements, and the limit is {ELEMENTS_MAX}"
+        ))
+        .with_hint("List(Int64) and Binary are types of any length")),
+    }
+}
+
+/// The elements that a value of a type has, whatever is in it.
+fn elements(kind: &DataType) -> u64 {
+    match kind {
+        DataType::Array(ArrayElemTypeDef::SquareBracket(element, Some(len))) => {
+            len.saturating_mul(elements(element))
+        }
+        DataType::Array(
+            ArrayElemTypeDef::SquareBracket(element, None)
+            | ArrayElemTypeDef::AngleBracket(element)
+            | ArrayElemTypeDef::Parenthesis(element),
+        ) => elements(element),
+        _ => 1,
+    }
+}
+
+/// The lists of a statement that take far longer to plan than to write.
+#[derive(Default)]
+pub(super) struct Lists {
+    selected: Count,
+    ordered: Count,
+    partitioned: Count,
+    windows: Count,
+    /// The window functions so far of each SELECT around this place.
+    around: Vec<usize>,
+}
+
+#[derive(Default)]
+struct Count {
+    all: usize,
+    most: usize,
+    squares: usize,
+}
+
+impl Count {
+    /// Adds a list of so many. `what` says what they are, and where.
+    fn add(&mut self, count: usize, (what, place, most): ListLimit) -> Result<(), Error> {
+        self.all = self.all.saturating_add(count);
+        self.most = self.most.max(count);
+        let square = count.saturating_mul(count);
+        self.squares = self.squares.saturating_add(square);
+        match self.most > most || self.squares > 2 * most * most {
+            false => Ok(()),
+            true => Err(limit(format!(
+                "{} {what}, {} of them in one {place}, are too many to be planned: the limit is {most} in one, or fewer in each of several",
+                self.all, self.most
+            ))
+            .with_hint("ask for less at once, in several statements")),
+        }
+    }
+}
+
+impl Lists {
+    /// Adds what a query orders its rows by.
+    ///
+    /// # Errors
+    /// As all of these: when the lists of the statement so far are longer than they may be.
+    pub(super) fn add_query(&mut self, query: &Query) -> Result<(), Error> {
+        for operator in &query.pipe_operators {
+            match operator {
+                PipeOperator::OrderBy { exprs } => self.ordered.add(exprs.len(), ORDERED)?,
+                PipeOperator::Select { exprs } | PipeOperator::Extend { exprs } => {
+                    self.selected.add(exprs.len(), SELECTED)?;
+                }
+                PipeOperator::Aggregate {
+                    full_table_exprs,
+                    group_by_expr,
+                } => {
+                    let exprs = full_table_exprs.len().saturating_add(group_by_expr.len());
+                    self.selected.add(exprs, SELECTED)?;
+                }
+                _ => {}
+            }
+        }
+        match query.order_by.as_ref().map(|order| &order.kind) {
+            Some(OrderByKind::Expressions(keys)) => self.ordered.add(keys.len(), ORDERED),
+            Some(OrderByKind::All(_)) | None => Ok(()),
+        }
+    }
+
+    pub(super) fn enter_select(&mut self, select: &Select) -> Result<(), Error> {
+        self.around.push(0);
+        for NamedWindowDefinition(_, window) in &select.named_window {
+            if let NamedWindowExpr::WindowSpec(spec) = window {
+                self.add_window(spec)?;
+            }
+        }
+        self.selected.add(select.projection.len(), SELECTED)
+    }
+
+    pub(super) fn leave_select(&mut self) -> Result<(), Error> {
+        let windows = self.around.pop().unwrap_or(0);
+        self.windows.add(windows, WINDOWS)
+    }
+
+    pub(super) fn add_function(&mut self, function: &Function) -> Result<(), Error> {
+        if let FunctionArguments::List(list) = &function.args {
+            for clause in &list.clauses {
+                if let FunctionArgumentClause::OrderBy(keys) = clause {
+                    self.ordered.add(keys.len(), ORDERED)?;
+                }
+            }
+        }
+        if let (Some(_), Some(windows)) = (&function.over, self.around.last_mut()) {
+            *windows += 1;
+        }
+        match &function.over {
+            Some(WindowType::WindowSpec(spec)) => self.add_window(spec),
+            Some(WindowType::NamedWindow(_)) | None => Ok(()),
+        }
+    }
+
+    fn add_window(&mut self, spec: &WindowSpec) -> Result<(), Error> {
+        self.partitioned.add(spec.partition_by.len(), PARTITIONED)?;
+        self.ordered.add(spec.order_by.len(), ORDERED)
     }
 }
 
@@ -152,8 +343,20 @@ fn limit(message: String) -> Error {
     Error::new(ErrorKind::Limit, message)
 }
 
+/// What a list has, where, and how many one may have: planning one takes some five seconds then, and the square of that for twice as
+/// many.
+type ListLimit = (&'static str, &'static str, usize);
+const SELECTED: ListLimit = ("expressions", "SELECT list", 2048);
+const ORDERED: ListLimit = ("keys", "ORDER BY", 512);
+/// The orders of so many columns are compared key by key, each with all others.
+const PARTITIONED: ListLimit = ("keys", "PARTITION BY", 64);
+const WINDOWS: ListLimit = ("window functions", "SELECT", 256);
 /// The limit of PostgreSQL.
 const SETS_MAX: usize = 4096;
+/// CUBE of twelve columns has 49,152.
+const SETS_COLUMNS_MAX: usize = 1 << 16;
+/// A batch of 8,192 rows has 256 MiB of them.
+const ELEMENTS_MAX: u64 = 4096;
 /// Rows between a row and an end of its frame.
 const FRAME_MAX: u64 = 1 << 31;
 /// Functions, the argument that sizes what they keep, and the most that it may be.

@@ -591,6 +591,26 @@ fn what_sizes_something_has_a_limit() {
             "SELECT 1 FROM t GROUP BY ROLLUP (a, b, c, d, e, f, g), CUBE (h, i, j, k, l, m, n, o, p, q)",
             "more than 4096 grouping sets",
         ),
+        (
+            "SELECT CAST(NULL AS INT[2000000000])",
+            "has 2000000000 elements, and the limit is 4096",
+        ),
+        (
+            "SELECT NULL::INT[100][][100]",
+            "has 10000 elements, and the limit is 4096",
+        ),
+        (
+            "CREATE TABLE t (a INT[5000])",
+            "has 5000 elements, and the limit is 4096",
+        ),
+        (
+            "SELECT arrow_cast(NULL, 'FixedSizeList(2000000000, Int64)')",
+            "has 2000000000 elements, and the limit is 4096",
+        ),
+        (
+            "SELECT arrow_try_cast(NULL, 'FixedSizeList(5000 x FixedSizeBinary(5000))')",
+            "has 25000000 elements, and the limit is 4096",
+        ),
     ] {
         let refusal = outcome(sql).expect_err(sql);
         assert!(refusal.contains(says), "{sql}: {refusal}");
@@ -602,7 +622,89 @@ fn what_sizes_something_has_a_limit() {
         "SELECT sum(v) OVER (ORDER BY t RANGE BETWEEN INTERVAL '1 day' PRECEDING AND CURRENT ROW) FROM t",
         "SELECT 1 FROM t GROUP BY CUBE (a, b, c), ROLLUP (d, e), GROUPING SETS ((a), (b, c), ())",
         "SELECT 1 FROM t GROUP BY CUBE (a, b, c, d, e, f, g, h, i, j, k, l)",
+        "SELECT CAST(a AS INT[3]), CAST(b AS TEXT[]), arrow_cast(c, 'FixedSizeBinary(16)'), arrow_cast(d, 'FixedSizeList(2, Int64)') FROM t",
     ] {
         assert_eq!(outcome(sql), Ok(()), "{sql}");
+    }
+}
+
+/// Lists that were planned for minutes: DataFusion compares each of their elements with all others.
+#[test]
+fn lists_that_are_planned_with_the_square_of_their_length_have_a_limit() {
+    let list = |count: usize, element: &str| {
+        let all: Vec<String> = (0..count)
+            .map(|number| element.replace('#', &number.to_string()))
+            .collect();
+        all.join(", ")
+    };
+    let several = vec![format!("SELECT {} FROM t", list(1500, "sum(a + #)")); 4];
+    for (sql, says) in [
+        (
+            format!("SELECT {} FROM t", list(2049, "a + #")),
+            "2049 expressions, 2049 of them in one SELECT list, are too many",
+        ),
+        (
+            several.join(" UNION ALL "),
+            "6000 expressions, 1500 of them in one SELECT list, are too many",
+        ),
+        (
+            format!("SELECT a FROM t ORDER BY {}", list(513, "a + #")),
+            "513 keys, 513 of them in one ORDER BY, are too many",
+        ),
+        (
+            format!("SELECT array_agg(a ORDER BY {}) FROM t", list(513, "a + #")),
+            "in one ORDER BY, are too many",
+        ),
+        (
+            format!(
+                "SELECT sum(a) OVER (ORDER BY {}) FROM t",
+                list(513, "a + #")
+            ),
+            "in one ORDER BY, are too many",
+        ),
+        (
+            format!(
+                "SELECT sum(a) OVER (PARTITION BY {}) FROM t",
+                list(65, "a + #")
+            ),
+            "65 keys, 65 of them in one PARTITION BY, are too many",
+        ),
+        (
+            format!(
+                "SELECT sum(a) OVER w FROM t WINDOW w AS (PARTITION BY {})",
+                list(65, "a + #")
+            ),
+            "in one PARTITION BY, are too many",
+        ),
+        (
+            format!(
+                "SELECT {} FROM t",
+                list(257, "sum(a) OVER (PARTITION BY b + #)")
+            ),
+            "257 window functions, 257 of them in one SELECT, are too many",
+        ),
+        (
+            format!(
+                "SELECT 1 FROM t GROUP BY ROLLUP ({}), ROLLUP ({})",
+                list(60, "a + #"),
+                list(60, "b + #")
+            ),
+            "3721 grouping sets of 120 columns, and the limit is 65536",
+        ),
+    ] {
+        let refusal = outcome(&sql).expect_err(&sql);
+        assert!(refusal.contains(says), "{sql:.60}: {refusal}");
+    }
+    for sql in [
+        format!("SELECT {} FROM t", list(2000, "a + #")),
+        vec![format!("SELECT {} FROM t", list(60, "a + #")); 400].join(" UNION ALL "),
+        format!("SELECT a FROM t ORDER BY {}", list(500, "a + #")),
+        format!("SELECT {} FROM t", list(250, "sum(a) OVER (ORDER BY b)")),
+        format!(
+            "SELECT 1 FROM t GROUP BY GROUPING SETS ({})",
+            list(200, "(a + #, b)")
+        ),
+    ] {
+        assert_eq!(outcome(&sql), Ok(()), "{sql:.60}");
     }
 }

@@ -1,0 +1,238 @@
+//! How large a logical plan may be, in which views and queries of WITH stand wherever they are named.
+//!
+//! DataFusion's rules walk through a plan some forty times before it runs, and no statement is ended while they do. What a rule does at
+//! a node takes longer than the node has expressions: each schema is made anew, and each column looked up in it. So a plan is
+//! measured once, before any pass or rule walks through it.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
+use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
+
+use crate::error::{Error, ErrorKind};
+
+/// Checks how large a plan is. What this costs is bounded by the limits, however often views name each other.
+///
+/// # Errors
+/// When it has more tables, levels, subqueries or expressions than plans may have.
+pub fn check(plan: &LogicalPlan) -> Result<(), Error> {
+    let mut size = Size::default();
+    size.add(plan, 1);
+    match size.refusal {
+        Some(refusal) => Err(refusal),
+        None => Ok(()),
+    }
+}
+
+#[derive(Default)]
+struct Size {
+    tables: usize,
+    /// The subqueries that become joins.
+    subqueries: Counts,
+    expressions: Counts,
+    refusal: Option<Error>,
+}
+
+/// What is counted at each node: planning takes at least the square of it.
+#[derive(Default)]
+struct Counts {
+    all: usize,
+    /// The most at one node.
+    most: usize,
+    squares: usize,
+}
+
+impl Counts {
+    fn add(&mut self, count: usize) {
+        self.all = self.all.saturating_add(count);
+        self.most = self.most.max(count);
+        let square = count.saturating_mul(count);
+        self.squares = self.squares.saturating_add(square);
+    }
+}
+
+impl Size {
+    fn add(&mut self, plan: &LogicalPlan, level: usize) {
+        stacker::maybe_grow(ROOM_BYTES, STACK_BYTES, || {
+            let inputs = plan.inputs();
+            self.tables += usize::from(inputs.is_empty());
+            let subqueries = self.add_expressions(plan);
+            self.refusal = self.refused(level);
+            let inputs = inputs.into_iter();
+            for input in inputs.chain(subqueries.iter().map(AsRef::as_ref)) {
+                if self.refusal.is_some() {
+                    return;
+                }
+                self.add(input, level + 1);
+            }
+        });
+    }
+
+    /// Counts the expressions of a node, and returns the plans of its subqueries.
+    fn add_expressions(&mut self, plan: &LogicalPlan) -> Vec<Arc<LogicalPlan>> {
+        let mut plans = Vec::new();
+        // Rows that are written out are planned once, and there may be many.
+        if let LogicalPlan::Values(_) = plan {
+            return plans;
+        }
+        let is_filter = matches!(plan, LogicalPlan::Filter(_));
+        let (mut expressions, mut joined) = (0_usize, 0_usize);
+        // The walk fails only where what it does fails.
+        let _ = plan.apply_expressions(|expression| {
+            expressions += 1;
+            expression.apply(|part| {
+                let (subquery, joins) = match part {
+                    Expr::ScalarSubquery(subquery) => (subquery, joins(subquery)),
+                    Expr::Exists(Exists { subquery, .. }) => (subquery, joins(subquery)),
+                    // Beside a truth value that is asked for, it asks whether there are rows, and NULLs among them.
+                    Expr::InSubquery(InSubquery { subquery, .. })
+                    | Expr::SetComparison(SetComparison { subquery, .. }) => match is_filter {
+                        true => (subquery, joins(subquery)),
+                        false => (subquery, IN_JOINS),
+                    },
+                    _ => return Ok(TreeNodeRecursion::Continue),
+                };
+                joined += joins;
+                plans.push(Arc::clone(&subquery.subquery));
+                Ok(TreeNodeRecursion::Continue)
+            })
+        });
+        self.expressions.add(expressions);
+        self.subqueries.add(joined);
+        plans
+    }
+
+    /// What of the size so far is more than there may be.
+    fn refused(&self, level: usize) -> Option<Error> {
+        if self.tables > TABLES_MAX {
+            let said = format!(
+                "the statement reads more than {TABLES_MAX} tables, which is the limit: views and queries of WITH count wherever they are named"
+            );
+            return Some(limit(
+                said,
+                "COPY (…) TO 'x.parquet' saves the rows of one, which is a single table then",
+            ));
+        }
+        if level > LEVELS_MAX {
+            let said = format!(
+                "the plan of the statement has more than {LEVELS_MAX} levels, which is the limit: views and queries of WITH count wherever they are named"
+            );
+            return Some(limit(
+                said,
+                "COPY (…) TO 'x.parquet' saves the rows of a view, which is a single table then",
+            ));
+        }
+        let Counts { all, most, squares } = self.subqueries;
+        if squares > SUBQUERIES_MAX * SUBQUERIES_MAX {
+            let said = format!(
+                "{all} subqueries become joins with their outer queries, {most} of them in one, and the limit is {SUBQUERIES_MAX} in one, or fewer in each of several"
+            );
+            return Some(limit(
+                said,
+                "JOIN (SELECT a, max(b) AS b, min(c) AS c FROM … GROUP BY a) q ON q.a = t.a computes many values at once",
+            ));
+        }
+        let Counts { all, most, squares } = self.expressions;
+        (squares > EXPRESSIONS_SQUARE_MAX).then(|| {
+            let said = format!(
+                "the plan of the statement has more than {all} columns and expressions, up to {most} in one query: too many to be planned"
+            );
+            limit(said, "name the columns that are needed in place of *")
+        })
+    }
+}
+
+/// The joins that a subquery becomes: one that does not depend on the row of the outer query is computed once.
+fn joins(subquery: &Subquery) -> usize {
+    usize::from(!subquery.outer_ref_columns.is_empty())
+}
+
+fn limit(message: String, hint: &str) -> Error {
+    Error::new(ErrorKind::Limit, message).with_hint(hint)
+}
+
+/// Tables of a plan: a join of so many is planned for some seconds.
+const TABLES_MAX: usize = 1024;
+/// Nodes above each other. A text may have 500 levels, with up to four nodes each.
+const LEVELS_MAX: usize = 2500;
+/// Subqueries of one node that become joins: 200 are planned for 40 seconds, with the third power of their number.
+const SUBQUERIES_MAX: usize = 64;
+/// Expressions of the nodes of a plan, squared and summed: 130 queries of all columns of packets, planned for some 20 seconds.
+const EXPRESSIONS_SQUARE_MAX: usize = 1 << 26;
+/// The joins that IN becomes, at most, where it is not a condition of WHERE.
+const IN_JOINS: usize = 3;
+const ROOM_BYTES: usize = 1 << 20;
+const STACK_BYTES: usize = 8 << 20;
+
+#[cfg(test)]
+mod tests {
+    use datafusion::logical_expr::LogicalPlanBuilder;
+    use datafusion::prelude::SessionContext;
+
+    use super::*;
+
+    fn says(plan: &LogicalPlan) -> Option<String> {
+        check(plan).err().map(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn a_plan_that_doubles_is_measured_no_further_than_the_limit() {
+        let mut plan = LogicalPlanBuilder::empty(true).build().unwrap();
+        for level in 0..60 {
+            assert_eq!(says(&plan).is_some(), level > 10, "{level}");
+            let other = LogicalPlanBuilder::from(plan.clone()).build().unwrap();
+            let joined = LogicalPlanBuilder::from(plan).cross_join(other).unwrap();
+            plan = joined.build().unwrap();
+        }
+        let said = says(&plan).unwrap();
+        assert!(said.contains("more than 1024 tables"), "{said}");
+    }
+
+    #[test]
+    fn a_plan_has_a_limit_of_levels() {
+        let mut plan = LogicalPlanBuilder::empty(true).build().unwrap();
+        for _ in 0..3000 {
+            plan = LogicalPlanBuilder::from(plan)
+                .distinct()
+                .unwrap()
+                .build()
+                .unwrap();
+        }
+        let said = says(&plan).unwrap();
+        assert!(said.contains("more than 2500 levels"), "{said}");
+        // What is that deep is not dropped in one go.
+        loop {
+            let input = plan.inputs().first().map(|input| (*input).clone());
+            match input {
+                Some(input) => plan = input,
+                None => break,
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn subqueries_that_depend_on_the_row_have_a_limit() {
+        let session = SessionContext::new();
+        let plan = |sql: String| {
+            let state = session.state();
+            async move { state.create_logical_plan(&sql).await.unwrap() }
+        };
+        let list = |subquery: &str, times: usize| {
+            let all: Vec<String> = (0..times)
+                .map(|number| format!("{subquery} + {number}"))
+                .collect();
+            format!("SELECT {} FROM (VALUES (1)) AS a(x)", all.join(", "))
+        };
+        let of_row = "(SELECT max(b.y) FROM (VALUES (1)) AS b(y) WHERE b.y = a.x)";
+        let of_none = "(SELECT max(b.y) FROM (VALUES (1)) AS b(y))";
+        assert_eq!(says(&plan(list(of_row, 64)).await), None);
+        assert_eq!(says(&plan(list(of_none, 300)).await), None);
+        let said = says(&plan(list(of_row, 65)).await).unwrap();
+        assert!(said.starts_with("65 subqueries become joins"), "{said}");
+        // Several queries with fewer each.
+        let several = [list(of_row, 40), list(of_row, 40), list(of_row, 40)].join(" UNION ALL ");
+        let said = says(&plan(several).await).unwrap();
+        assert!(said.starts_with("120 subqueries become joins"), "{said}");
+    }
+}
