@@ -83,6 +83,7 @@ pub fn register(
     session.register_udf(number::negative());
     session.register_udf(lists::unknown_in_list());
     session.register_udaf(number::sum());
+    session.register_udaf(number::percentile_cont());
     session.register_udaf(top_k::approx_top_k());
     bounded::register(session, values_bytes_max);
     Ok(())

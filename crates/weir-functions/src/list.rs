@@ -324,6 +324,11 @@ const OWN: &[(&str, &str, &str)] = &[
     ("sum", "sum(frame.len)", "The sum of the values"),
     ("avg", "avg(frame.len)", "The mean of the values"),
     (
+        "percentile_cont",
+        "percentile_cont(0.95) WITHIN GROUP (ORDER BY frame.len)",
+        "The value below which this part of the values lies, between the two that are around it",
+    ),
+    (
         "coalesce",
         "coalesce(ip.src, ipv6.src)",
         "The first value that is not NULL",

@@ -6,6 +6,7 @@
 //! integers; both fail when the divisor is zero. `docs/decisions/0007-division.md` has the reasons.
 
 mod arithmetic;
+mod percentile;
 mod sum;
 
 use arrow::datatypes::{DataType, TimeUnit};
@@ -19,6 +20,7 @@ use crate::pass::{Inputs, Pass};
 
 pub use arithmetic::{DIV, NEGATIVE, Operation, operation, operations};
 pub(crate) use arithmetic::{div, negative};
+pub(crate) use percentile::percentile_cont;
 pub(crate) use sum::sum;
 
 /// Plans the operators of numbers.
