@@ -429,7 +429,7 @@ impl Program {
     /// Registers of a program, at most.
     pub const REGISTERS_MAX: usize = 4096;
     /// Spaces of a program, at most.
-    pub const SPACES_MAX: usize = 8;
+    pub const SPACES_MAX: usize = 24;
 
     /// Checks what becomes a program.
     pub(crate) fn new(

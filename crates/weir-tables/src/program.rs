@@ -472,4 +472,4 @@ const CONDITIONS_MAX: usize = 64;
 /// The number of different fields of headers, at most.
 const FIELDS_MAX: usize = 32;
 /// The number of aggregates whose keys have places, at most: each takes two spaces.
-const PLACES_MAX: usize = 2;
+const PLACES_MAX: usize = 6;
