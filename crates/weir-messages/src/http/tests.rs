@@ -9,7 +9,7 @@ mod searching;
 mod settings;
 mod streams;
 
-use self::http2::{frame, two};
+use self::http2::{frame, http2_connection};
 
 const REQUESTS: &[u8] = b"GET /a HTTP/1.1\r\nHost: weir.test\r\n\r\n\
     POST /b HTTP/1.1\r\nHost: weir.test\r\nContent-Length: 5\r\n\r\nhello\

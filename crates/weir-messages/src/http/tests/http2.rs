@@ -13,7 +13,7 @@ pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
 
 /// A client that asks twice, the second time with padding, priority and a head in three frames; a server that answers in
 /// the other order, and promises.
-pub(super) fn two() -> (Vec<u8>, Vec<u8>) {
+pub(super) fn http2_connection() -> (Vec<u8>, Vec<u8>) {
     let settings = frame(4, 0, 0, &[0, 1, 0, 0, 0x10, 0]);
     let get = b"\x82\x86\x84\x41\x01a";
     let post = [
@@ -48,7 +48,7 @@ pub(super) fn two() -> (Vec<u8>, Vec<u8>) {
 
 #[test]
 fn streams_of_http_2_find_their_responses_in_pieces_of_any_size() {
-    let (client, server) = two();
+    let (client, server) = http2_connection();
     for size in 1..=client.len().max(server.len()) {
         let (found, connection) = read(&client, &server, size);
         let rows: Vec<_> = found
@@ -128,7 +128,7 @@ fn a_stream_that_is_reset_has_one_row() {
 
 #[test]
 fn a_server_of_http_2_may_begin() {
-    let (client, server) = two();
+    let (client, server) = http2_connection();
     let mut connection = Connection::searching();
     let mut found = Vec::new();
     for (side, bytes) in [(1, &server[..15]), (0, &client[..]), (1, &server[15..])] {
@@ -140,7 +140,7 @@ fn a_server_of_http_2_may_begin() {
 #[test]
 fn an_upgraded_request_has_its_response_on_the_first_stream() {
     let request = b"GET /up HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: \r\n\r\n";
-    let (client, _) = two();
+    let (client, _) = http2_connection();
     let client = [request, &client[..]].concat();
     let server = [
         b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n".to_vec(),
@@ -212,7 +212,7 @@ fn what_precedes_the_response_to_an_upgrade_is_what_that_makes_it() {
 #[test]
 fn a_preface_may_precede_the_response_that_upgrades_to_http_2() {
     let request = b"GET /up HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: \r\n\r\n";
-    let (client, _) = two();
+    let (client, _) = http2_connection();
     let server = [
         b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n".to_vec(),
         frame(4, 0, 0, b""),
@@ -238,7 +238,7 @@ fn a_preface_may_precede_the_response_that_upgrades_to_http_2() {
 
 #[test]
 fn every_prefix_of_http_2_is_read_as_far_as_it_goes() {
-    let (client, server) = two();
+    let (client, server) = http2_connection();
     for end in 0..server.len() {
         let (found, mut connection) = read(&client, &server[..end], 7);
         let mut all = found.len();
@@ -253,7 +253,7 @@ fn every_prefix_of_http_2_is_read_as_far_as_it_goes() {
 
 #[test]
 fn what_is_missing_of_data_is_counted_and_what_is_missing_of_fields_ends_the_direction() {
-    let (client, server) = two();
+    let (client, server) = http2_connection();
     let data = server
         .windows(6)
         .position(|window| window == b"thanks")

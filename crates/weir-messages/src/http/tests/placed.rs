@@ -575,7 +575,7 @@ fn a_response_that_may_be_that_of_another_request_says_so() {
 /// Streams of HTTP/2 have the responses that were captured before their requests.
 #[test]
 fn a_response_of_http_2_before_its_request_is_that_of_it() {
-    let (client, server) = two();
+    let (client, server) = http2_connection();
     for size in [1, 7, 1_000] {
         let mut connection = Connection::searching();
         let mut found = Vec::new();
