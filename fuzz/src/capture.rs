@@ -58,7 +58,7 @@ pub fn compressed(bytes: &[u8]) {
     let plain = read(content, &options(None));
     let unframed = read(&framed[..], &options(None));
     if plain.compression == Some(Compression::None) {
-        // The same records, and the same error at the same place of the content.
+        // Both readers give the same records, and the same error at the same place of the content.
         assert_eq!(plain.records, unframed.records);
         assert_eq!(plain.error, unframed.error);
     }

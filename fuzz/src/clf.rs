@@ -55,7 +55,7 @@ fn written(record: &Record<'_>, form: Form) {
     let mut reader = Reader::with_options(encoder.bytes(), options);
     match reader.next() {
         Ok(Some(Item::Record { len, .. })) => assert_eq!(len, encoder.bytes().len()),
-        // Longer than the reader's limit.
+        // The line is longer than the reader's limit.
         Ok(Some(Item::Damage(_))) if encoder.bytes().len() > 1 << 20 => return,
         other => panic!("{form:?}: {other:?}"),
     }

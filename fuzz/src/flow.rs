@@ -135,7 +135,7 @@ pub fn fragments(bytes: &[u8]) {
         let mut end = (offset + 8 + usize::from(bits.u8()) * 8).min(len);
         let is_other = kind & 7 == 0;
         if is_other {
-            // Any bytes under another identification, whole or contradicting.
+            // Any bytes arrive under another identification, whole or contradicting.
             end = (offset + 1 + usize::from(bits.u8())).min(len);
         }
         let part = payload.get(offset..end).unwrap_or_default();

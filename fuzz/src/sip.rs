@@ -70,7 +70,7 @@ pub fn stream(bytes: &[u8]) {
         };
         let message = Message::parse(bytes, &limits).expect("a framed message has a start line");
         let digest = Digest::of(&message);
-        // Now and then long silence, now and then a step backwards.
+        // Now and then the time makes a long pause, or a step backwards.
         time_ns += (bytes.len() as i64 - 60) * 10_000_000_000;
         let socket = |port: usize| SocketAddr::from(([127, 0, 0, 1], (port % 3) as u16));
         let flow = Flow {

@@ -444,7 +444,7 @@ fn statement(random: &mut Rng) -> String {
                 .replace("{other}", &other.to_string())
         }
         4 => {
-            // A statement within others.
+            // The statement stands within others.
             let (one, other) = (*random.pick(STATEMENTS), *random.pick(STATEMENTS));
             match random.below(4) {
                 0 => format!("WITH x AS ({one}) {other}"),

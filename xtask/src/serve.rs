@@ -83,7 +83,7 @@ fn compare(text: &str, rows: f64) -> Result<Vec<Comparison>> {
     for turns in seconds.values_mut() {
         turns.sort_by(f64::total_cmp);
     }
-    // The median of the turns.
+    // The result is the median of the turns.
     let took = |name: &str, who: &str| {
         let turns = seconds.get(&(name.to_owned(), who.to_owned()))?;
         turns.get(turns.len() / 2).copied()

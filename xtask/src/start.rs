@@ -66,7 +66,7 @@ impl Measured {
 
 fn measure(weir: &str, folder: &Path) -> Result<Vec<Comparison>> {
     let empty = folder.join("empty.pcap");
-    // The header of a pcap file of Ethernet, and no record.
+    // This is the header of a pcap file of Ethernet, without records.
     let header: [u32; 6] = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1];
     fs::write(&empty, header.map(u32::to_le_bytes).concat())?;
     let samples = folder.join("demo");

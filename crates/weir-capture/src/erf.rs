@@ -183,7 +183,7 @@ impl RecordHeader {
 fn time_ns(timestamp: u64) -> i64 {
     let seconds = (timestamp >> 32) as i64;
     let fraction = (timestamp & 0xffff_ffff) * 1_000_000_000;
-    // Below 2^62 + 2^30: no overflow.
+    // The number is below 2^62 + 2^30, so that nothing overflows.
     seconds * 1_000_000_000 + ((fraction + (1 << 31)) >> 32) as i64
 }
 

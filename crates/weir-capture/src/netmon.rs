@@ -135,7 +135,7 @@ impl NetMon {
             self.note(stream.buffer.offset());
             let interface = self.interface(stream, network)?;
             stream.number += 1;
-            // Below 2^64 * 1000.
+            // The number is below 2^64 * 1000.
             let since_start = i128::from(header.delta_us) * 1_000;
             let time_ns = stream.held(time_ns.unwrap_or(self.start_ns + since_start));
             let found = FoundRecord {
@@ -205,7 +205,7 @@ impl NetMon {
             return (self.network, None);
         };
         let mut time = || -> Result<u64, Short> {
-            // The process.
+            // The process is skipped.
             fields.skip(4)?;
             fields.u64(Endian::Little)
         };

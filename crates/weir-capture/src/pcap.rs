@@ -265,7 +265,7 @@ fn file_header(bytes: &[u8], options: &Options) -> Result<FileHeader, Reason> {
         reader.skip(4)?;
         let major = reader.u16(endian)?;
         let minor = reader.u16(endian)?;
-        // Zone and accuracy of the times, which no writer fills in.
+        // The zone and the accuracy of the times are skipped, as no writer fills them in.
         reader.skip(8)?;
         Ok((major, minor, reader.u32(endian)?, reader.u32(endian)?))
     };

@@ -103,7 +103,7 @@ impl<W: Write> Writer<W> {
         );
         let pending = &mut writer.pending;
         put(pending, &[SECTION_HEADER, 28, BYTE_ORDER_MAGIC, 1]);
-        // Version 1.0; a section of unknown length.
+        // The version is 1.0, and the length of the section is unknown.
         put(pending, &[u32::MAX, u32::MAX, 28]);
         writer
     }
@@ -175,7 +175,7 @@ impl<W: Write> Writer<W> {
         self.format = WriteFormat::Pcap {
             link_type: Some(link_type),
         };
-        // Version 2.4, no time zone.
+        // The version is 2.4, and there is no time zone.
         let header = [PCAP_MAGIC_NS, 4 << 16 | 2, 0, 0, SNAP_LEN, link_type];
         put(&mut self.pending, &header);
     }
@@ -211,7 +211,7 @@ impl<W: Write> Writer<W> {
         let pending = &mut self.pending;
         let start = pending.len();
         let high = (time >> 32) as u32;
-        // The low half of the time.
+        // The low half of the time is written second.
         let low = time as u32;
         let header = [ENHANCED_PACKET, 0, interface, high, low, captured];
         put(pending, &header);

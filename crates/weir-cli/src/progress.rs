@@ -277,7 +277,7 @@ fn tick(stop: &TickerStop, target: ProgressDrawTarget, done: &dyn Fn() -> Done) 
         }
         bar.set_position(place);
         bar.set_message(message(done, begun.elapsed()));
-        // Drawn only now, so that no empty bar flashes up first.
+        // The bar is drawn only now, so that no empty bar appears first.
         if let Some(target) = target.take() {
             bar.set_draw_target(target);
             *shown() = Some(bar.clone());

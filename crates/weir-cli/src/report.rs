@@ -217,7 +217,7 @@ fn parse_parameter(text: &str) -> Result<(String, ReportSetting), String> {
         _ => match (value.parse(), value.parse()) {
             (Ok(whole), _) => Parameter::Integer(whole),
             (_, Ok(number)) if is_number => Parameter::Float(number),
-            // An address, a time, a text: the column beside it decides.
+            // The column beside it shows whether it is an address, a time or a text.
             _ => Parameter::Text(value.to_owned()),
         },
     };

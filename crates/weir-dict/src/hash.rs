@@ -160,7 +160,7 @@ impl Hasher for FoldHasher {
                 self.pair(low(block), high(block));
                 rest = after;
             }
-            // The last sixteen bytes, some of them for the second time.
+            // The last sixteen bytes are mixed in, some of them for the second time.
             if let Some(block) = bytes.last_chunk::<16>() {
                 self.pair(low(block), high(block));
             }

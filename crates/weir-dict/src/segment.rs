@@ -50,7 +50,7 @@ impl Lanes {
 #[inline(always)]
 pub(crate) const fn tag_of(hash: u64) -> u8 {
     let tag = (hash >> 56) as u8;
-    // 255 tags; 0 shares with 1.
+    // There are 255 tags; the hashes 0 and 1 have the same tag.
     tag + (tag == 0) as u8
 }
 

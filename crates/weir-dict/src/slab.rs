@@ -145,7 +145,7 @@ impl<T> Slab<T> {
     }
 
     fn layout(places: usize) -> Result<Layout, AllocError> {
-        // Each segment in one cache line.
+        // Each segment lies in one cache line.
         Layout::array::<Segment<T>>(places)
             .and_then(|layout| layout.align_to(size_of::<Segment<T>>()))
             .map_err(|_| AllocError::array::<Segment<T>>(places))

@@ -256,7 +256,7 @@ impl DirectionHistory {
         match self.scale {
             Scale::Unknown => None,
             Scale::By(_) if self.is_first_window => Some(0),
-            // RFC 7323, 2.3: 14 at most.
+            // The shift is 14 at most (RFC 7323, 2.3).
             Scale::By(shift) => Some(u32::from(shift.min(14))),
         }
     }

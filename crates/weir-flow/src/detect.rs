@@ -351,7 +351,7 @@ fn is_tls(payload: &[u8]) -> bool {
     match payload {
         // A hello may come in records of one octet each; none is empty.
         [22, 3, 0..=4, high, low, 1 | 2, ..] => (high, low) != (&0, &0),
-        // An alert instead of a hello.
+        // An alert may stand in the place of a hello.
         [21, 3, 0..=4, 0, 2, 1 | 2, ..] => true,
         [length, _, 1, 3, 0..=3, ..] => length & 0x80 != 0 && payload.len() > 9,
         _ => false,

@@ -212,7 +212,7 @@ impl Around {
             // The label counts, and not its traffic class and TTL.
             Layer::Mpls => self.mix(number(0) >> 12),
             Layer::Gtp => self.mix(number(4)),
-            // The numbers of sessions, services and virtual circuits.
+            // The numbers of sessions, services and virtual circuits are part of the key.
             Layer::Pppoe => self.mix(number(0) & 0xffff),
             Layer::L2tp => {
                 let has_length = header.first().is_some_and(|flags| flags & 0x40 != 0);

@@ -369,7 +369,7 @@ fn epoch(section: &Section<'_>) -> Checked<Option<Located<i64>>> {
         }),
         Scalar::Text(_) => None,
     };
-    // The range of nanoseconds in 64 bits, with room for the time itself.
+    // This is the range of nanoseconds in 64 bits, with room for the time itself.
     let reach = 200 * 366 * 86_400;
     match seconds.filter(|seconds| (-reach..=reach).contains(seconds)) {
         Some(value) => Ok(Some(Located { value, at })),

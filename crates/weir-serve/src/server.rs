@@ -232,7 +232,7 @@ pub(crate) fn statement_threads(threads: Option<usize>) -> Result<Runtime, Error
         // Plans of many steps are walked recursively.
         .thread_stack_size(STACK_BYTES)
         .thread_name("weir-query")
-        // Their deadlines, and the pipes of processes.
+        // The runtime drives deadlines and the pipes of processes.
         .enable_all()
         .build()
         .map_err(|error| Error::new(format!("cannot start threads: {error}")))

@@ -103,7 +103,7 @@ pub fn sample(messages: &[&[u8]], options: &SampleOptions) -> Sampled {
         .take(blocks)
         .filter(|class| class.bytes > 0)
         .collect();
-    // The same draws for every setting.
+    // Every setting gets the same draws.
     let mut draws = Vec::new();
     if !complete && !drawn.is_empty() {
         for _ in 0..options.resamples.clamp(1, 100_000) * drawn.len() {
@@ -162,7 +162,7 @@ fn study_blocks(engine: &mut Engine, messages: &[&[u8]], plan: &SamplePlan, rand
     let mut at = 0;
     let mut passed = 0;
     for block in 0..plan.blocks as u16 {
-        // Anywhere in the block's part of the transcript.
+        // The start is anywhere in the block's part of the transcript.
         let part = total / plan.blocks;
         let offset = part * usize::from(block) + (random.next() >> 11) as usize % part.max(1);
         while at < messages.len() && passed < offset.min(total - plan.block_bytes.min(total)) {

@@ -94,7 +94,7 @@ impl<R: Read> Gzip<R> {
             return Err(self.failure("the compression method is not deflate", None));
         }
         let flags = self.header_byte()?;
-        // Time (4), extra flags, operating system.
+        // The time (4 bytes), extra flags and the operating system are skipped.
         self.skip(6)?;
         if flags & FLAG_EXTRA != 0 {
             let low = self.header_byte()?;

@@ -199,7 +199,7 @@ impl Notation for Binary {
     }
 
     fn may_begin(bytes: &[u8]) -> bool {
-        // The upper half of the seconds.
+        // This is the upper half of the seconds.
         !bytes.is_empty() && bytes.iter().take(8).skip(4).all(|&byte| byte == 0)
     }
 

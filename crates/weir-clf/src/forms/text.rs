@@ -171,7 +171,7 @@ fn resolve(
     let earlier = earlier
         .and_then(|line| words(line).ok())
         .map(|(words, _)| words);
-    // The indices in a request of the words of a response.
+    // These are the indices in a request of the words of a response.
     const AS_REQUEST: [usize; RESPONSE_WORDS] = [0, 9, 10, REQUEST_WORDS, 3, 6, 8];
     let count = if response {
         RESPONSE_WORDS

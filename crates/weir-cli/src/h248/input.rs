@@ -190,7 +190,7 @@ impl MessageWalk<'_, '_> {
         };
         let mut decoder = Decoder::new(Options::default(), [Needs::All]);
         let mut lifter = Lifter::new();
-        // The messages that the current record completes: frame number and octets.
+        // These are the messages that the current record completes: frame number and octets.
         let mut lifted: Vec<(u64, Vec<u8>)> = Vec::new();
         let take = |lifted: &mut Vec<_>, message: &Lifted<'_>| {
             lifted.push((message.frame, message.octets.to_vec()));

@@ -252,7 +252,7 @@ fn statement(line: &str, before: &str, catalog: &Catalog) -> Vec<Candidate> {
     }
     let word_start = word_start(before);
     let word = before.get(word_start..).unwrap_or_default();
-    // The word before the one at the cursor.
+    // This is the word before the one at the cursor.
     let in_front = written
         .iter()
         .rposition(|token| token.range.end <= word_start);

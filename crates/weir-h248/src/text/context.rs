@@ -187,7 +187,7 @@ impl<'a> Parser<'a> {
                         stream_id = Some(self.number_of(word, 0xffff, "a stream")? as u16);
                     }
                     _ => {
-                        // The next triple.
+                        // The next triple follows.
                         self.at = before;
                         break;
                     }

@@ -225,7 +225,7 @@ impl<'a> Parser<'a> {
             b',' => {
                 self.at += 1;
                 self.skip();
-                // A comma behind the last element, as in RFC 3525 Appendix I.
+                // A comma stands behind the last element, as in RFC 3525 Appendix I.
                 Ok(self.strict || !self.take(b'}'))
             }
             b'}' => {

@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
                 }
                 value = value.wrapping_mul(10).wrapping_add(u32::from(digit));
             };
-            // One to three digits and the mark.
+            // A number has one to three digits, and the mark follows.
             if mark != end || value > 255 || !(2..=4).contains(&at.wrapping_sub(first)) {
                 return None;
             }

@@ -81,7 +81,7 @@ impl<'o> BerWriter<'o> {
                 *octet = len as u8;
             }
         } else if len < 256 {
-            // One octet further: the outer levels of nearly every message.
+            // The outer levels of nearly every message need one octet more.
             self.out.push(0);
             let end = self.out.len().wrapping_sub(1);
             self.out.copy_within(start..end, start.wrapping_add(1));
@@ -133,7 +133,7 @@ impl<'o> BerWriter<'o> {
             self.out.extend_from_slice(&[tag, 1, value as u8]);
             return;
         }
-        // Bits and a sign bit of 0, in whole octets.
+        // The number is its bits and a sign bit of 0, in whole octets.
         let len = (32 - value.leading_zeros()) / 8 + 1;
         let digits = (u64::from(value) << (64 - 8 * len)).to_be_bytes();
         let [a, b, c, d, e, ..] = digits;
@@ -356,7 +356,7 @@ fn long_element(input: &[u8], depth: u8) -> Option<Element<'_>> {
         let (contents, next) = rest.split_at_checked(usize::try_from(len).ok()?)?;
         return Some(((tag, contents), next));
     }
-    // Indefinite: elements up to two zero octets.
+    // The indefinite form has elements up to two zero octets.
     if tag & CONSTRUCTED == 0 || depth >= INDEFINITE_DEPTH_MAX {
         return None;
     }

@@ -329,7 +329,7 @@ fn parse_line(bytes: &[u8]) -> Parsed {
             },
         ),
         Ok(Status::Partial) => Parsed::More,
-        // The preface of HTTP/2 (RFC 9113, 3.4).
+        // The preface of HTTP/2 looks like a request (RFC 9113, 3.4).
         Err(_) if bytes.starts_with(b"PRI * HTTP/2.0\r\n\r\n") => Parsed::Request(
             18,
             Head {

@@ -471,7 +471,7 @@ fn received(body: &[u8], at: usize) -> Option<Received> {
     let lost = u32_be_at(body, at + 4)?;
     Some(Received {
         fraction_lost: (lost >> 24) as u8,
-        // Twenty-four bits with a sign.
+        // The field has twenty-four bits with a sign.
         lost: (lost << 8) as i32 >> 8,
         highest: u32_be_at(body, at + 8)?,
         jitter: u32_be_at(body, at + 12)?,

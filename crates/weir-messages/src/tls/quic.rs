@@ -97,7 +97,7 @@ fn version_of(version: u32) -> Option<Version> {
             header: "quicv2 hp",
             initial: 1,
         },
-        // The draft's form with a salt of Google's.
+        // This is the draft's form with a salt of Google's.
         T050 => one([
             0x7f, 0xf5, 0x79, 0xe5, 0xac, 0xd0, 0x72, 0x91, 0x55, 0x80, 0x30, 0x4c, 0x43, 0xa2,
             0x36, 0x7c, 0x60, 0x48, 0x83, 0x10,

@@ -14,7 +14,7 @@ pub(super) fn with_usual_times(der: &[u8]) -> Option<(Vec<u8>, [Option<i64>; 2])
     if signed.first() == Some(&VERSION) {
         fields.next()?;
     }
-    // Serial number, algorithm of the signature, issuer.
+    // The serial number, the algorithm of the signature and the issuer are skipped.
     fields.of(INTEGER)?;
     fields.of(SEQUENCE)?;
     fields.of(SEQUENCE)?;

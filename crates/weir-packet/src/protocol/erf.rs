@@ -131,7 +131,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Ethernet: bytes that the frame was cut at its start",
             "Endace ERF",
         ),
-        // One multi-channel header a kind of record; the bits of each.
+        // Each kind of record has its multi-channel header; these are the bits of each.
         word(
             "erf.mchdlc",
             |p| multi_channel(p, is_mc_hdlc),

@@ -67,7 +67,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let Some(at) = tag_at(input.bytes) else {
-        // The ethertype behind something else than the addresses of Ethernet.
+        // The ethertype does not stand behind addresses of Ethernet.
         return Ok(Header::foreign(Next::Payload));
     };
     let len = at.saturating_add(TAG_LEN);

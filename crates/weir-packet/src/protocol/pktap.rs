@@ -122,7 +122,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     }
     input.need(header_len)?;
     let next = match (number(4)?, number(8)?) {
-        // No tap within a tap.
+        // A tap does not contain another tap.
         (PACKET, dlt) if dlt != PKTAP_LINK && dlt != USER_2 => Next::Link(dlt),
         _ => Next::Payload,
     };

@@ -47,7 +47,7 @@ impl Ends {
                 IpAddr::V6(address) => address.octets().to_vec(),
             };
             for octet in octets.into_iter().chain(port.to_be_bytes()) {
-                // FNV-1a.
+                // This is FNV-1a.
                 number = (number ^ u64::from(octet)).wrapping_mul(0x0100_0000_01b3);
             }
         }
@@ -177,7 +177,7 @@ impl IpHeaders {
             is_plain: true,
             tcp: None,
         };
-        // Hop-by-hop options, routing, fragment, authentication and destination options.
+        // These are hop-by-hop options, routing, fragment, authentication and destination options.
         while matches!(header.protocol, 0 | 43 | 44 | 51 | 60) && !header.is_fragment {
             let at = header.transport;
             let len = usize::from(*bytes.get(at + 1)?);

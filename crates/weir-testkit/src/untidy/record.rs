@@ -164,7 +164,7 @@ fn renumbered(
             put_u32(&mut segment, 8, later(tcp.ack, other));
         }
     }
-    // The edges of selective acknowledgments (RFC 2018).
+    // The edges of selective acknowledgments move as well (RFC 2018).
     let mut at = 20;
     while let Some(kind) = segment.get(at).copied() {
         let len = match kind {

@@ -314,7 +314,7 @@ impl Trees {
         } else {
             header.add(&self.used_distances);
         }
-        // A Huffman code spends at least one bit a symbol.
+        // A Huffman code has at least one bit for each symbol.
         let literals = self.logs.shannon(self.literal_count, self.literal_sum);
         let literals = literals.max(self.literal_count.into());
         literals + self.distance_bound() + self.extra_bits + header.bound(self.logs)

@@ -462,7 +462,7 @@ impl Sink for RecordSink<'_, '_> {
             Token::Key if *self.depth == 1 => {
                 *self.last = Member::of(text);
                 if matches!(self.last, Member::Data | Member::Base64) {
-                    // Four characters of base64 for three bytes.
+                    // Base64 has four characters for three bytes.
                     return self.message_bytes_max.saturating_mul(4) / 3 + 4;
                 }
             }

@@ -159,7 +159,7 @@ impl Json {
                     self.keep = sink.token(Token::Word, word, false);
                     at += end;
                 }
-                // A byte-order mark before the beginning.
+                // A byte-order mark may precede the value.
                 0xef | 0xbb | 0xbf if self.levels.is_empty() => {}
                 _ => return Err(InputErrorKind::Syntax),
             }

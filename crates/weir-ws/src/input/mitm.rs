@@ -65,7 +65,7 @@ impl Flows {
         let connection = report.connections;
         report.connections += 1;
         for message in messages.items() {
-            // Type, from the client, content, time, …
+            // The list has the type, whether the client sent it, the content and the time.
             let mut fields = message.items();
             let (opcode, client, content, time) =
                 (fields.next(), fields.next(), fields.next(), fields.next());
