@@ -28,6 +28,7 @@ mod mgcp;
 mod mqtt;
 mod ntp;
 mod opened;
+mod over_websocket;
 mod prefaces;
 pub(crate) mod quoted;
 mod radius;

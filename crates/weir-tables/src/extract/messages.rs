@@ -13,6 +13,7 @@ use super::conversation::{Conversation, Cut, Piece};
 use super::early::{EarlyAnswer, EarlyAnswers};
 use super::followed::{Begin, Followed, Looks};
 use super::opened::OpenedPayloads;
+use super::over_websocket::OverWebSocket;
 use super::settings::Settings;
 use super::tunnel;
 use super::value::{address, number};
@@ -213,6 +214,9 @@ pub(super) trait Protocol: Default + Send + 'static {
     /// Whether segments of TCP that a probe sent on are pieces of a stream, and not each a message.
     const READS_SEGMENTS: bool = false;
 
+    /// Whether binary messages of WebSocket connections are pieces of a stream of the protocol, too.
+    const IS_OVER_WEBSOCKET: bool = false;
+
     /// The message of a segment of TCP that a probe sent on by itself.
     fn of_segment(bytes: &[u8]) -> &[u8] {
         bytes
@@ -304,6 +308,7 @@ pub(super) enum Length {
 /// Reads the messages of a protocol out of captures.
 pub(super) struct Messages<P> {
     payloads: OpenedPayloads,
+    over_websocket: Option<OverWebSocket>,
     streams: Followed<Conversation<Framer<P>>>,
     lost_bytes: u64,
     cut: CutDatagrams,
@@ -361,6 +366,7 @@ impl<P: Protocol> Default for Messages<P> {
     fn default() -> Self {
         Self {
             payloads: OpenedPayloads::default(),
+            over_websocket: P::IS_OVER_WEBSOCKET.then(OverWebSocket::default),
             streams: Followed::new(HELD_BYTES_MAX),
             lost_bytes: 0,
             cut: CutDatagrams::default(),
@@ -383,6 +389,23 @@ impl<P: Protocol> Messages<P> {
             },
             ..Self::default()
         })
+    }
+
+    /// Reads a chunk of a TCP connection, and the WebSocket messages in it where these may carry the protocol.
+    fn stream(
+        over_websocket: Option<&mut OverWebSocket>,
+        streams: &mut Followed<Conversation<Framer<P>>>,
+        lost_bytes: &mut u64,
+        (payload, chunk): (&Payload<'_>, &Chunk<'_>),
+        each: &mut dyn FnMut(&[u8], &Way) -> bool,
+    ) -> Interest {
+        let mut piece = |payload: &Payload<'_>, chunk: &Chunk<'_>| {
+            Self::chunk(streams, lost_bytes, (payload, chunk), each)
+        };
+        match over_websocket {
+            Some(over_websocket) => over_websocket.chunk(payload, chunk, &mut piece),
+            None => piece(payload, chunk),
+        }
     }
 
     fn chunk(
@@ -457,6 +480,7 @@ impl<P: Protocol> Extract for Messages<P> {
         }
         let Self {
             payloads,
+            over_websocket,
             streams,
             lost_bytes,
             cut,
@@ -488,8 +512,8 @@ impl<P: Protocol> Extract for Messages<P> {
                     Interest::Follow
                 }
                 Carried::Stream(chunk) => {
-                    let piece = (payload, chunk);
-                    Self::chunk(streams, lost_bytes, piece, &mut |bytes, way| {
+                    let (over, piece) = (over_websocket.as_mut(), (payload, chunk));
+                    Self::stream(over, streams, lost_bytes, piece, &mut |bytes, way| {
                         take(protocol, early, (bytes, way, row.file), &mut push)
                     })
                 }
@@ -501,6 +525,7 @@ impl<P: Protocol> Extract for Messages<P> {
     fn finish(&mut self, rows: &mut Rows) -> bool {
         let Self {
             payloads,
+            over_websocket,
             streams,
             lost_bytes,
             cut,
@@ -513,8 +538,8 @@ impl<P: Protocol> Extract for Messages<P> {
             let mut last = VecDeque::new();
             payloads.finish(&mut |payload| match payload.carried {
                 Carried::Stream(chunk) => {
-                    let piece = (payload, chunk);
-                    Self::chunk(streams, lost_bytes, piece, &mut |bytes, way| {
+                    let (over, piece) = (over_websocket.as_mut(), (payload, chunk));
+                    Self::stream(over, streams, lost_bytes, piece, &mut |bytes, way| {
                         last.push_back((bytes.to_vec(), *way));
                         true
                     })
@@ -586,9 +611,11 @@ impl<P: Protocol> Extract for Messages<P> {
                 "SCTP messages of M2UA, SUA and M2PA, which may carry others, are not read",
             ),
         ];
+        let over_websocket = self.over_websocket.iter().flat_map(OverWebSocket::counted);
         let counted = own
             .into_iter()
             .chain(self.protocol.counted())
+            .chain(over_websocket)
             .chain(self.payloads.given_up());
         in_words(counted)
             .map(|note| format!("{}: {note}", P::NAME))

@@ -102,6 +102,7 @@ impl Protocol for Mqtt {
     }
 
     const READS_SEGMENTS: bool = true;
+    const IS_OVER_WEBSOCKET: bool = true;
 
     fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
         let is_known = ports.contains(&PORT) && has_flags_of_type(bytes);

@@ -716,6 +716,35 @@ fn behind_a_gap_messages_are_found_within_segments() {
     }
 }
 
+/// MQTT 5.0, 6: packets may be divided among WebSocket messages in any way. There were no rows of them.
+#[test]
+fn packets_of_mqtt_in_websocket_messages_are_read() {
+    let upgrade = b"GET /mqtt HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n";
+    let switch = b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n";
+    let masked = |bytes: &[u8]| [&[0x82, 0x80 | bytes.len() as u8, 0, 0, 0, 0][..], bytes].concat();
+    let connect = b"\x10\x10\0\x04MQTT\x04\x02\0\x3c\0\x04gate";
+    let mut packets = Vec::new();
+    let ends = [(CLIENT, 40_000), (SERVER, 8_083)];
+    let mut connection = Connection::open(ends[0], ends[1], &mut packets);
+    connection.send_one(true, upgrade, &mut packets);
+    connection.send_one(false, switch, &mut packets);
+    connection.send_one(true, &masked(&connect[..10]), &mut packets);
+    let rest = [&connect[10..], b"\xc0\0"].concat();
+    connection.send_one(true, &masked(&rest), &mut packets);
+    connection.send_one(false, b"\x82\x04\x20\x02\0\0", &mut packets);
+    // A message that is no packet, such as one of text.
+    connection.send_one(false, b"\x81\x02hi", &mut packets);
+    let columns = ["frame.number", "port.src", "mqtt.msgtype"];
+    let expected = [
+        ["7", "40000", "1"],
+        ["7", "40000", "12"],
+        ["8", "8083", "2"],
+    ];
+    assert_eq!(columns_of("mqtt", &packets, &columns), expected);
+    let (_, notes) = rows("mqtt", &packets);
+    assert_eq!(notes, Vec::<String>::new());
+}
+
 /// Pages of any usual size come before the request that upgrades their connection.
 #[test]
 fn a_websocket_behind_long_pages_is_read() {

@@ -130,14 +130,6 @@ impl WebSockets {
     pub fn notes(&self) -> Vec<String> {
         let counted = [
             (
-                self.followed.open.given_up(),
-                "WebSocket connections were dropped because messages and windows took more than 512 MiB",
-            ),
-            (
-                self.followed.gap_bytes,
-                "bytes of WebSocket connections were not captured",
-            ),
-            (
                 self.followed.dropped,
                 "WebSocket connections without a handshake were read up to their first violation",
             ),
@@ -150,11 +142,26 @@ impl WebSockets {
                 "HTTP/2 streams that may be WebSocket connections were not read because their request or response was not captured",
             ),
         ];
-        in_words(counted.into_iter().chain(self.payloads.given_up())).collect()
+        let all = self.followed.counted().into_iter().chain(counted);
+        in_words(all.chain(self.payloads.given_up())).collect()
     }
 }
 
 impl Connections {
+    /// The counters of what is missing of connections, or was given up because of limits.
+    pub(crate) const fn counted(&self) -> [(u64, &'static str); 2] {
+        [
+            (
+                self.open.given_up(),
+                "WebSocket connections were dropped because messages and windows took more than 512 MiB",
+            ),
+            (
+                self.gap_bytes,
+                "bytes of WebSocket connections were not captured",
+            ),
+        ]
+    }
+
     pub(crate) fn chunk(
         &mut self,
         payload: &Payload<'_>,
