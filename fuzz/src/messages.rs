@@ -14,7 +14,7 @@ use weir_messages::rtp::quality::{Impairment, Inputs, opinion, rating};
 use weir_messages::rtp::{Arrival, Measure, Packet as RtpPacket, rtcp};
 use weir_messages::tls::{
     Carrier, Certificate, Decryptor, HANDSHAKE_OCTETS_MAX, KeyLog, Opened, Session, Stamp,
-    begins_with_hello, is_quic_initial, ja3, ja3s, ja4,
+    begins_with_hello, is_quic_initial, is_quic_of_unknown_version, ja3, ja3s, ja4,
 };
 use weir_messages::{diameter, hep, m3ua, mgcp, mqtt, radius, sccp, sdp, snmp, stun, tcap};
 
@@ -93,7 +93,7 @@ pub fn tls(bytes: &[u8]) {
     let flags = bits.u8();
     let piece = 1 + usize::from(bits.u8());
     black_box(begins_with_hello(bits.0));
-    black_box(is_quic_initial(bits.0));
+    black_box((is_quic_initial(bits.0), is_quic_of_unknown_version(bits.0)));
     opened(bits.0, piece);
     let carrier = match flags & 3 {
         0 | 1 => Carrier::Tls,
@@ -301,8 +301,10 @@ pub fn small(bytes: &[u8]) {
     }
     if let Some(hep) = hep::Hep::parse(bytes) {
         assert!(hep.payload.len() < bytes.len());
+        assert!(!hep::is_incomplete(bytes));
+        black_box(hep.is_message());
     }
-    black_box(hep::is_compressed(bytes));
+    black_box((hep::is_compressed(bytes), hep::is_incomplete(bytes)));
     if let Some(message) = stun::Message::new(bytes) {
         for (kind, value) in message.attributes() {
             black_box(message.address(kind, value));
