@@ -268,8 +268,7 @@ impl Tls {
         if let Some(came_in) = came_in.get_mut(side) {
             came_in.take(payload, chunk.content, decryptor.begun(side));
         }
-        let is_opened = sealed.was_opened;
-        let is_over = sealed.decryptor.is_over();
+        let (is_opened, is_over) = (sealed.was_opened, sealed.decryptor.is_over());
         self.closed += if is_opened { closed } else { 0 };
         let held = self.held.saturating_add(sealed.held());
         let is_too_much = held > HELD_BYTES_MAX;
