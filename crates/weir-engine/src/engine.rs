@@ -427,7 +427,10 @@ impl Engine {
         let mut steps = steps.map_err(failed)?;
         if text_is_due {
             let options = state.config_options();
-            steps = address::rows_to_text(steps, &schema, options).map_err(failed)?;
+            let zone = options.execution.time_zone.as_deref();
+            steps = address::rows_to_text(steps, &schema, options)
+                .and_then(|steps| zone::rows_to_zone(steps, zone))
+                .map_err(failed)?;
             let fields = steps.schema().fields().clone();
             schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
         }
@@ -562,8 +565,7 @@ impl Engine {
             plan_size::check(plan)?;
         }
         let is_whole = matches!(planned, Ok((_, true)));
-        let text_is_due =
-            of == Use::Answer && is_whole && self.may_end_with_text(zone.as_deref());
+        let text_is_due = of == Use::Answer && is_whole && self.may_end_with_text();
         let planned = planned.map(|(plan, _)| plan);
         let plan = planned
             .and_then(|plan| {
@@ -572,9 +574,8 @@ impl Engine {
             .inspect(|plan| origins = address::origins(plan))
             .and_then(|plan| match text_is_due {
                 true => Ok(plan),
-                false => address::to_text(plan),
+                false => zone::to_zone(address::to_text(plan)?, zone.as_deref()),
             })
-            .and_then(|plan| zone::to_zone(plan, zone.as_deref()))
             .map_err(|error| match Error::unknown_function(&error) {
                 Some(name) => list::unknown(&state, &name),
                 None => Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns),
@@ -588,10 +589,10 @@ impl Engine {
     }
 
     /// Whether addresses may become text in the last step of a physical plan: not where parts of it run on other machines or are
-    /// looked at before their end, nor where instants become those of another zone in a step behind that.
-    fn may_end_with_text(&self, zone: Option<&str>) -> bool {
+    /// looked at before their end.
+    fn may_end_with_text(&self) -> bool {
         let options = &self.options;
-        zone.is_none() && options.cluster.is_none() && options.feed.is_none() && !options.follow
+        options.cluster.is_none() && options.feed.is_none() && !options.follow
     }
 }
 
@@ -680,7 +681,7 @@ pub(crate) struct Logical {
     columns: Vec<String>,
     /// The origins of columns that are addresses.
     pub(crate) origins: Vec<Option<String>>,
-    /// Addresses are not text yet.
+    /// Addresses are not text yet, and instants not in the zone of the session.
     text_is_due: bool,
 }
 

@@ -12,6 +12,10 @@ use arrow::datatypes::DataType;
 use datafusion::common::Column;
 use datafusion::error::Result;
 use datafusion::logical_expr::{Cast, Expr, LogicalPlan, Projection};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{Column as PlacedColumn, cast};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::projection::ProjectionExec;
 
 use crate::error::{Error, ErrorKind};
 
@@ -102,6 +106,33 @@ fn projected(plan: LogicalPlan, zone: &str) -> Result<LogicalPlan> {
         exprs,
         Arc::new(plan),
     )?))
+}
+
+/// The rows of a plan with their instants in `zone`: as [`to_zone`], but behind all else that planning does, as
+/// [`rows_to_text`](crate::address::rows_to_text).
+pub fn rows_to_zone(
+    plan: Arc<dyn ExecutionPlan>,
+    zone: Option<&str>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let Some(zone) = zone.filter(|zone| !is_utc(zone)) else {
+        return Ok(plan);
+    };
+    let to: Arc<str> = zone.into();
+    let rows = plan.schema();
+    let mut fields = rows.fields().iter();
+    if !fields.any(|field| zoned(field.data_type(), &to).is_some()) {
+        return Ok(plan);
+    }
+    let columns = rows.fields().iter().enumerate().map(|(index, field)| {
+        let column: Arc<dyn PhysicalExpr> = Arc::new(PlacedColumn::new(field.name(), index));
+        let expr = match zoned(field.data_type(), &to) {
+            Some(kind) => cast(column, &rows, kind)?,
+            None => column,
+        };
+        Ok((expr, field.name().clone()))
+    });
+    let columns: Vec<_> = columns.collect::<Result<_>>()?;
+    Ok(Arc::new(ProjectionExec::try_new(columns, plan)?))
 }
 
 /// The type of instants of this type in another zone; `None` for what are no instants of UTC.
