@@ -186,7 +186,37 @@ fn no_option(word: OsString) -> OsString {
 /// The refusal to show instead.
 pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Cli, Refusal> {
     let line: Vec<OsString> = line.into_iter().map(no_option).collect();
+    if let Some(cli) = parse_query(&line) {
+        return Ok(cli);
+    }
     Cli::try_parse_from(&line).map_err(|error| refuse(error, &line))
+}
+
+/// Parses a line that begins with `query`, the command whose start is waited for most, without the definitions of all others. `None`
+/// for another line, and for one that gives help or a refusal, which the definitions of all commands word.
+fn parse_query(line: &[OsString]) -> Option<Cli> {
+    line.get(1).filter(|word| *word == "query")?;
+    let parsed = QueryLine::try_parse_from(line).ok()?;
+    let QueryCommand::Query(query) = parsed.command;
+    Some(Cli {
+        global: parsed.global,
+        command: Command::Query(query),
+    })
+}
+
+// The part of `Cli` that a query needs; comments of documentation would be texts of help here.
+#[derive(Debug, Parser)]
+#[command(name = "weir")]
+struct QueryLine {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: QueryCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum QueryCommand {
+    Query(Query),
 }
 
 /// The notes about old names of options and numbers without a unit, which still work.
@@ -397,6 +427,31 @@ mod tests {
     fn the_definitions_hold_together() {
         Cli::command().debug_assert();
         assert_eq!(RowLimit::default(), query("query x").output.rows);
+    }
+
+    #[test]
+    fn queries_are_parsed_as_by_the_definitions_of_all_commands() {
+        for line in [
+            "query x",
+            "query -q --color never x y",
+            "query --format csv --threads 2 -o a.csv --overwrite -- x",
+            "query --file q.sql --stats",
+            "query",
+            "query x --file q.sql",
+            "query x --nothing",
+            "query --help",
+            "query --version",
+            "-q query x",
+            "fields x",
+        ] {
+            let words = line.split(' ').map(OsString::from);
+            let words: Vec<OsString> = std::iter::once("weir".into()).chain(words).collect();
+            let whole = Cli::try_parse_from(&words).ok();
+            let is_query = words[1] == "query";
+            let parsed = parse_query(&words).map(|cli| format!("{cli:?}"));
+            let expected = whole.map(|cli| format!("{cli:?}")).filter(|_| is_query);
+            assert_eq!(parsed, expected, "{line}");
+        }
     }
 
     #[test]
