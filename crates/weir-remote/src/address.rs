@@ -202,7 +202,10 @@ mod tests {
             ),
             ("https://u:SECRET@h/x?sig=SECRET#SECRET", "https://h/x?…"),
             ("http://h:8080/a//b", "http://h:8080/a//b"),
-            ("https://bücher.example/x", "https://xn--bcher-kva.example/x"),
+            (
+                "https://bücher.example/x",
+                "https://xn--bcher-kva.example/x",
+            ),
         ] {
             let address = Address::parse(text).unwrap();
             assert_eq!(address.shown(), expected);
