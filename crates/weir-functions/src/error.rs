@@ -6,7 +6,7 @@ use arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use weir_capture::redacted;
-use weir_tables::names::{Meaning, NAMES, advice};
+use weir_tables::names::{Meaning, NAMES, Name, advice};
 use weir_tables::{FilterError, SourceError, Vocabulary};
 
 use crate::similar::nearest;
@@ -574,6 +574,9 @@ fn unknown_column(name: &str, columns: &[String]) -> Error {
         if close.is_empty() {
             close = unqualified.map(near).unwrap_or_default();
         }
+        if close.is_empty() {
+            close.extend(meant_by_the_end(name, &is_elsewhere));
+        }
         // A word of SQL ends at the hyphen of a name such as sip.Status-Code.
         let begin = format!("{name}_");
         let longer: Vec<&str> = names().filter(|it| it.starts_with(&begin)).collect();
@@ -590,6 +593,18 @@ fn unknown_column(name: &str, columns: &[String]) -> Error {
         }
     };
     Error::new(ErrorKind::Plan, format!("no column named {name}")).with_hint(hint)
+}
+
+/// The column at hand that the last part of a name is another name of: `sni` of `client.hello.sni`.
+fn meant_by_the_end(name: &str, has: &dyn Fn(&str) -> bool) -> Option<&'static str> {
+    let (_, last) = name.rsplit_once('.')?;
+    let last = last.to_ascii_lowercase();
+    let meant = Name::meanings(&last).find(|known| known.fits(has))?;
+    match meant.meaning {
+        Meaning::Column(column) => Some(column),
+        Meaning::Sides(_) => Some(meant.name),
+        Meaning::Expression(_) | Meaning::Advice(_) => None,
+    }
 }
 
 /// The advice for a name of other tools, if the columns are those of captures.

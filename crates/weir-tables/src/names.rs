@@ -80,26 +80,7 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     }
     let meaning = Name::meanings(&lower).map(|name| name.meaning).next();
     if let Some(meaning) = meaning {
-        return Some(match meaning {
-            Meaning::Sides(columns) => match has("addr.src") {
-                true if lower.ends_with("addr") => {
-                    "this table has addr.src and addr.dst: write addr.any".to_owned()
-                }
-                true if lower.ends_with("port") && has("port.src") => {
-                    "this table has port.src and port.dst: write port.any".to_owned()
-                }
-                _ => format!(
-                    "it is either of {}, and this table has neither",
-                    columns.join(" and ")
-                ),
-            },
-            Meaning::Column(column) => match elsewhere(column) {
-                Some(place) => format!("it is called {column} here: {place}"),
-                None => format!("it is called {column} here, and this table does not have it"),
-            },
-            Meaning::Expression(text) => format!("it is {text}"),
-            Meaning::Advice(advice) => advice.to_owned(),
-        });
+        return Some(of_meaning(&lower, meaning, has));
     }
     let begins = |known: &&(&str, &str)| {
         lower
@@ -109,6 +90,10 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     let prefix = lower.split('.').next().unwrap_or(&lower);
     if let Some((_, advice)) = PREFIXES.iter().find(begins) {
         return Some((*advice).to_owned());
+    }
+    let here = columns_of_tables(|column| has(column) && is_shortened(&lower, column), false);
+    if !here.is_empty() {
+        return Some(format!("did you mean {}?", here.join(", ")));
     }
     // A protocol that has a table: this field is not among its columns.
     let with_prefix = EXTRACTIONS.iter().find(|extraction| {
@@ -137,9 +122,34 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     // The name may be the end of names of columns, such as `user_agent` or `ja3`.
     let near = match PACKET_PREFIXES.contains(&prefix) {
         true => Vec::new(),
-        false => ending(&lower),
+        false => ending(&lower, has),
     };
     (!near.is_empty()).then(|| format!("did you mean {}?", near.join(", ")))
+}
+
+/// What a name of another program means, where the table at hand has nothing that it could be put in the place of.
+fn of_meaning(name: &str, meaning: Meaning, has: &dyn Fn(&str) -> bool) -> String {
+    match meaning {
+        Meaning::Sides(columns) => match has("addr.src") {
+            true if name.ends_with("addr") => {
+                "this table has addr.src and addr.dst: write addr.any".to_owned()
+            }
+            true if name.ends_with("port") && has("port.src") => {
+                "this table has port.src and port.dst: write port.any".to_owned()
+            }
+            _ => format!(
+                "it is either of {}, and this table has neither",
+                columns.join(" and ")
+            ),
+        },
+        Meaning::Column(column) if has(column) => format!("did you mean {column}?"),
+        Meaning::Column(column) => match elsewhere(column) {
+            Some(place) => format!("it is called {column} here: {place}"),
+            None => format!("it is called {column} here, and this table does not have it"),
+        },
+        Meaning::Expression(text) => format!("it is {text}"),
+        Meaning::Advice(advice) => advice.to_owned(),
+    }
 }
 
 /// The advice for the name of a protocol alone, which is a condition of display filters.
@@ -174,30 +184,55 @@ fn alike(name: &str) -> Vec<String> {
         letters.map(|letter| letter.to_ascii_lowercase()).collect()
     };
     let wanted = letters(name);
-    columns_of_tables(|column| {
-        let begins = column
-            .strip_prefix(name)
-            .is_some_and(|rest| rest.starts_with(['.', '_']));
-        begins || letters(column) == wanted
+    columns_of_tables(
+        |column| {
+            let begins = column
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with(['.', '_']));
+            begins || letters(column) == wanted || is_shortened(name, column)
+        },
+        true,
+    )
+}
+
+/// Whether a name leaves parts out of that of a column of its protocol: `tls.server_name` is short for
+/// `tls.handshake.extensions_server_name`.
+fn is_shortened(name: &str, column: &str) -> bool {
+    let parts = name.split_once('.').zip(column.split_once('.'));
+    parts.is_some_and(|((protocol, field), (of, whole))| {
+        let field = field.rsplit('.').next().unwrap_or(field);
+        protocol == of && field.len() > 2 && ends_in(whole, field)
     })
 }
 
-/// Columns of tables whose names end with this, each with its table.
-fn ending(name: &str) -> Vec<String> {
+/// Whether the words of a name end with those of another; what stands between words and capitals do not count.
+fn ends_in(whole: &str, end: &str) -> bool {
+    let words = |text: &str| text.to_ascii_lowercase().replace(['.', '-'], "_");
+    let (whole, end) = (words(whole), words(end));
+    let before = whole.strip_suffix(end.as_str());
+    before.is_some_and(|before| before.is_empty() || before.ends_with('_'))
+}
+
+/// Columns whose names end with this: those at hand, or else those of other tables, each with its table.
+fn ending(name: &str, has: &dyn Fn(&str) -> bool) -> Vec<String> {
     let ends = |column: &str| {
         let before = column.strip_suffix(name);
         before.is_some_and(|before| before.ends_with(['.', '_']))
     };
     let packets = Table::packets();
     let is_of_packets = packets.columns().iter().any(|column| ends(&column.name));
-    match name.len() >= 3 && !is_of_packets {
-        true => columns_of_tables(ends),
-        false => Vec::new(),
+    if name.len() < 3 || is_of_packets {
+        return Vec::new();
+    }
+    let here = columns_of_tables(|column| has(column) && ends(column), false);
+    match here.is_empty() {
+        true => columns_of_tables(ends, true),
+        false => here,
     }
 }
 
-/// The columns of tables that are wanted, the shortest names first, three at most.
-fn columns_of_tables(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+/// The columns of tables that are wanted, the shortest names first, three at most; each with its table, if that is wanted, too.
+fn columns_of_tables(is_wanted: impl Fn(&str) -> bool, with_table: bool) -> Vec<String> {
     let mut found: Vec<(String, &str)> = Vec::new();
     for extraction in EXTRACTIONS {
         for column in (extraction.columns)() {
@@ -210,7 +245,10 @@ fn columns_of_tables(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
     found.sort_by_key(|(column, _)| column.len());
     let shown = found.into_iter().take(3);
     shown
-        .map(|(column, table)| format!("{column} of {table}('trace.pcap')"))
+        .map(|(column, table)| match with_table {
+            true => format!("{column} of {table}('trace.pcap')"),
+            false => column,
+        })
         .collect()
 }
 
@@ -751,12 +789,42 @@ mod tests {
             ("tls.issuerdn", "x509.issuer[1]"),
             ("app_proto", "flow.service"),
             ("x509ce.dNSName", "x509.san.dns"),
+            (
+                "tls.server_name",
+                "tls.handshake.extensions_server_name of tls('trace.pcap')",
+            ),
+            (
+                "tls.handshake.server_name",
+                "tls.handshake.extensions_server_name of tls('trace.pcap')",
+            ),
+            ("sip.status_code", "sip.Status-Code"),
         ] {
             let found = advice(name, &packets).unwrap_or_default();
             assert!(found.contains(part), "{name}: {found}");
         }
         for name in ["tcp.flags.sin", "ip.scr", "frobnicate.foo", "adress"] {
             assert_eq!(advice(name, &packets), None, "{name}");
+        }
+    }
+
+    /// `tls.server_name` of a table of TLS had no hint, or that of another table.
+    #[test]
+    fn a_name_that_leaves_parts_out_is_that_of_a_column_at_hand() {
+        let tls = EXTRACTIONS
+            .iter()
+            .find(|table| table.name == "tls")
+            .unwrap();
+        let has = |name: &str| (tls.columns)().iter().any(|column| *column.name == *name);
+        let expected = "did you mean tls.handshake.extensions_server_name?";
+        for name in [
+            "tls.server_name",
+            "TLS.Server-Name",
+            "tls.handshake.server_name",
+            "tls.client.extensions.server_name",
+            "server_name",
+            "sni",
+        ] {
+            assert_eq!(advice(name, &has).as_deref(), Some(expected), "{name}");
         }
     }
 
