@@ -196,12 +196,21 @@ fn alike(name: &str) -> Vec<String> {
 }
 
 /// Whether a name leaves parts out of that of a column of its protocol: `tls.server_name` is short for
-/// `tls.handshake.extensions_server_name`.
+/// `tls.handshake.extensions_server_name`. Where it has other parts in front of the last, these are those of the column, or the last
+/// has several words: `tls.handshake.type` is not short for `tls.handshake.extension.type`.
 fn is_shortened(name: &str, column: &str) -> bool {
-    let parts = name.split_once('.').zip(column.split_once('.'));
-    parts.is_some_and(|((protocol, field), (of, whole))| {
-        let field = field.rsplit('.').next().unwrap_or(field);
-        protocol == of && field.len() > 2 && ends_in(whole, field)
+    let parts = name.rsplit_once('.').zip(column.split_once('.'));
+    parts.is_some_and(|((path, last), (protocol, whole))| {
+        let rest = column.strip_prefix(path);
+        let is_right = match (
+            path.split_once('.'),
+            rest.and_then(|it| it.strip_prefix('.')),
+        ) {
+            (None, _) => path == protocol,
+            (Some(_), Some(rest)) => !rest.contains('.'),
+            (Some((first, _)), None) => first == protocol && last.contains('_'),
+        };
+        is_right && last.len() > 2 && ends_in(whole, last)
     })
 }
 
