@@ -355,5 +355,6 @@ const INTERNAL: &[&str] = &[
     payload::PART,
     payload::LIKE,
     number::NEGATIVE,
+    number::ROUND_TO_EVEN,
     lists::UNKNOWN_IN_LIST,
 ];
