@@ -1,22 +1,53 @@
-//! The difference of two times beside an interval.
+//! The difference of two times beside an interval, and intervals beside each other.
 //!
 //! The difference is a duration, a number of seconds; an interval has months, days and seconds, each for itself. The engine compares
 //! the two part by part, so that 25 hours are less than `INTERVAL '1 day'`. In PostgreSQL and DuckDB, a day that is compared has 24
 //! hours, and a month 30 days.
 
-use arrow::datatypes::{DataType, IntervalMonthDayNano, TimeUnit};
-use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, ScalarValue};
-use datafusion::error::Result;
-use datafusion::logical_expr::{Between, BinaryExpr, Expr, ExprSchemable, Operator};
+use std::sync::Arc;
 
+use arrow::array::{AsArray, Decimal128Array};
+use arrow::datatypes::{
+    DataType, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
+};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, ScalarValue, exec_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::{
+    Between, BinaryExpr, Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use crate::computed::computed;
 use crate::pass::{Inputs, Pass};
 
-/// Makes intervals that durations are compared with durations.
+/// Makes intervals that durations are compared with durations, and those that are compared with each other their lengths.
 pub struct Durations;
 
 impl Pass for Durations {
+    /// Rows are in the order of the lengths of intervals.
+    fn node(&self, plan: LogicalPlan, inputs: &Inputs) -> Result<Transformed<LogicalPlan>> {
+        let LogicalPlan::Sort(mut sort) = plan else {
+            return Ok(Transformed::no(plan));
+        };
+        let mut is_changed = false;
+        for key in &mut sort.expr {
+            if is_interval(&key.expr, inputs.all()) {
+                key.expr = length(std::mem::take(&mut key.expr));
+                is_changed = true;
+            }
+        }
+        Ok(Transformed::new_transformed(
+            LogicalPlan::Sort(sort),
+            is_changed,
+        ))
+    }
+
     fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
+        if compares_intervals(&expr, inputs.all()) {
+            return Ok(Transformed::yes(by_lengths(expr)));
+        }
         match expr {
             Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(op) => {
                 let schema = inputs.all();
@@ -52,6 +83,113 @@ impl Pass for Durations {
         }
     }
 }
+
+/// Whether an expression compares intervals with each other, or with texts, which are intervals then.
+fn compares_intervals(expr: &Expr, schema: &DFSchema) -> bool {
+    let are_intervals = |first: &Expr, others: &[&Expr]| {
+        let is_either = |expr: &&Expr| is_interval(expr, schema) || is_text(expr, schema);
+        match is_interval(first, schema) {
+            true => others.iter().all(is_either),
+            false => is_text(first, schema) && others.iter().all(|it| is_interval(it, schema)),
+        }
+    };
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
+            are_intervals(left.as_ref(), &[right.as_ref()])
+        }
+        Expr::Between(Between {
+            expr, low, high, ..
+        }) => are_intervals(expr.as_ref(), &[low.as_ref(), high.as_ref()]),
+        Expr::InList(InList { expr, list, .. }) => {
+            is_interval(expr, schema)
+                && are_intervals(expr.as_ref(), &list.iter().collect::<Vec<_>>())
+        }
+        _ => false,
+    }
+}
+
+/// A comparison of intervals as one of their lengths.
+fn by_lengths(expr: Expr) -> Expr {
+    let boxed = |expr: Box<Expr>| Box::new(length(*expr));
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => Expr::BinaryExpr(BinaryExpr {
+            left: boxed(left),
+            op,
+            right: boxed(right),
+        }),
+        Expr::Between(between) => Expr::Between(Between {
+            expr: boxed(between.expr),
+            negated: between.negated,
+            low: boxed(between.low),
+            high: boxed(between.high),
+        }),
+        Expr::InList(of) => Expr::InList(InList {
+            expr: boxed(of.expr),
+            list: of.list.into_iter().map(length).collect(),
+            negated: of.negated,
+        }),
+        expr => expr,
+    }
+}
+
+fn is_interval(expr: &Expr, schema: &DFSchema) -> bool {
+    matches!(expr.get_type(schema), Ok(DataType::Interval(_)))
+}
+
+fn is_text(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.get_type(schema).is_ok_and(|kind| kind.is_string())
+}
+
+/// The length of an interval.
+fn length(interval: Expr) -> Expr {
+    let kind = DataType::Interval(IntervalUnit::MonthDayNano);
+    interval_length().call(vec![Expr::Cast(Cast::new(Box::new(interval), kind))])
+}
+
+/// `interval_length(a)`, which is compared in the place of an interval: its nanoseconds, of days with 24 hours and months with 30 days.
+pub(crate) const INTERVAL_LENGTH: &str = "interval_length";
+
+pub(crate) fn interval_length() -> ScalarUDF {
+    ScalarUDF::from(IntervalLength {
+        signature: Signature::any(1, Volatility::Immutable),
+    })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct IntervalLength {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for IntervalLength {
+    fn name(&self) -> &'static str {
+        INTERVAL_LENGTH
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Decimal128(DIGITS, 0))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        computed(&args, |columns| {
+            let intervals = match columns {
+                [intervals] => intervals.as_primitive_opt::<IntervalMonthDayNanoType>(),
+                _ => None,
+            };
+            let Some(intervals) = intervals else {
+                return exec_err!("{INTERVAL_LENGTH} takes an interval");
+            };
+            let lengths: Decimal128Array = intervals.unary(|interval| nanoseconds(&interval));
+            Ok(Arc::new(lengths.with_precision_and_scale(DIGITS, 0)?))
+        })
+    }
+}
+
+/// 2^31 months have 25 digits.
+const DIGITS: u8 = 38;
 
 fn compares(op: Operator) -> bool {
     matches!(
@@ -91,8 +229,7 @@ fn as_duration(interval: &Expr, beside: &Expr, schema: &DFSchema) -> Option<Expr
 
 /// How many units an interval is; `None` where it is not a whole number of them that 64 bits hold.
 fn count(interval: &IntervalMonthDayNano, unit: TimeUnit) -> Option<i64> {
-    let days = i128::from(interval.months) * DAYS_OF_MONTH + i128::from(interval.days);
-    let nanoseconds = days * NANOSECONDS_OF_DAY + i128::from(interval.nanoseconds);
+    let nanoseconds = nanoseconds(interval);
     let of_unit = match unit {
         TimeUnit::Second => 1_000_000_000,
         TimeUnit::Millisecond => 1_000_000,
@@ -103,6 +240,11 @@ fn count(interval: &IntervalMonthDayNano, unit: TimeUnit) -> Option<i64> {
         return None;
     }
     i64::try_from(nanoseconds / of_unit).ok()
+}
+
+fn nanoseconds(interval: &IntervalMonthDayNano) -> i128 {
+    let days = i128::from(interval.months) * DAYS_OF_MONTH + i128::from(interval.days);
+    days * NANOSECONDS_OF_DAY + i128::from(interval.nanoseconds)
 }
 
 const DAYS_OF_MONTH: i128 = 30;

@@ -80,6 +80,7 @@ pub fn register(
         session.register_udf(function);
     }
     session.register_udf(number::div());
+    session.register_udf(duration::interval_length());
     session.register_udf(number::negative());
     session.register_udf(number::round_to_even());
     session.register_udf(lists::unknown_in_list());
