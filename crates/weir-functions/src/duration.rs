@@ -87,10 +87,13 @@ impl Pass for Durations {
 /// Whether an expression compares intervals with each other, or with texts, which are intervals then.
 fn compares_intervals(expr: &Expr, schema: &DFSchema) -> bool {
     let are_intervals = |first: &Expr, others: &[&Expr]| {
-        let is_either = |expr: &&Expr| is_interval(expr, schema) || is_text(expr, schema);
-        match is_interval(first, schema) {
-            true => others.iter().all(is_either),
-            false => is_text(first, schema) && others.iter().all(|it| is_interval(it, schema)),
+        let mut others = others.iter();
+        match first.get_type(schema) {
+            Ok(DataType::Interval(_)) => {
+                others.all(|other| is_interval(other, schema) || is_text(other, schema))
+            }
+            Ok(kind) if kind.is_string() => others.all(|other| is_interval(other, schema)),
+            _ => false,
         }
     };
     match expr {

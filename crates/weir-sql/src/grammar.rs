@@ -13,11 +13,11 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     self, ContextModifier, CreateTable, CreateTableOptions, CreateView, Cte, DuplicateTreatment,
-    Expr, Fetch, Function, FunctionArg, FunctionArgumentClause, FunctionArguments, GroupByExpr,
-    HiveDistributionStyle, Join, JoinConstraint, JoinOperator, LimitClause, OrderBy, OrderByExpr,
-    OrderByKind, PipeOperator, Query, Select, Set, SetExpr, SetOperator, SetQuantifier, TableAlias,
-    TableAliasColumnDef, TableFactor, TableFunctionArgs, TableSampleKind, TableWithJoins, Visitor,
-    WindowSpec, WindowType, With,
+    Expr, Fetch, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
+    GroupByExpr, HiveDistributionStyle, Join, JoinConstraint, JoinOperator, LimitClause, OrderBy,
+    OrderByExpr, OrderByKind, PipeOperator, Query, Select, Set, SetExpr, SetOperator,
+    SetQuantifier, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs,
+    TableSampleKind, TableWithJoins, Visitor, WindowSpec, WindowType, With,
 };
 use weir_functions::{Error, ErrorKind};
 
@@ -803,6 +803,7 @@ fn look_at_function(function: &Function, is_scalar: &dyn Fn(&str) -> bool) -> Re
         "write all in one pair of parentheses: approx_percentile_cont(a, 0.9)",
     )?;
     size::look_at_arguments(function)?;
+    look_at_format(&name, args)?;
     let mut clauses: &[FunctionArgumentClause] = &[];
     let mut is_distinct = false;
     match args {
@@ -860,6 +861,26 @@ fn look_at_function(function: &Function, is_scalar: &dyn Fn(&str) -> bool) -> Re
         )),
         None => Ok(()),
     }
+}
+
+/// A pattern of PostgreSQL's, which the planner's function would give back as it is.
+fn look_at_format(name: &str, args: &FunctionArguments) -> Result<(), Error> {
+    let FunctionArguments::List(list) = args else {
+        return Ok(());
+    };
+    let (
+        "to_char" | "date_format",
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(format)))),
+    ) = (name, list.args.get(1))
+    else {
+        return Ok(());
+    };
+    let is_pattern = |text: &str| !text.contains('%') && text.contains(char::is_alphabetic);
+    refuse_if(
+        matches!(&format.value, ast::Value::SingleQuotedString(text) if is_pattern(text)),
+        &format!("a format of {name} without %"),
+        "'%Y-%m-%d %H:%M:%S' is what 'YYYY-MM-DD HH24:MI:SS' is in PostgreSQL, as strftime has it",
+    )
 }
 
 /// Functions that choose a row, of which NULL may be one.
