@@ -253,7 +253,8 @@ fn look_at_tree(tree: &impl Visit) -> Result<(), Error> {
 }
 
 /// The size of a statement in which the queries of WITH are in the places that name them, as the planner has them: of twenty, each of
-/// which names the one before it twice, a million tables.
+/// which names the one before it twice, a million tables. This is known before a file is opened; views are counted in the plan, with all
+/// other tables (`weir_functions::plan_size`).
 #[derive(Default)]
 struct Expansion {
     /// The tables that a query of WITH stands for, by its name in lower case.

@@ -236,6 +236,29 @@ fn what_is_too_deep_or_too_large_is_refused_and_the_server_goes_on() {
             "folders of a function",
             format!("SELECT * FROM dns('{}x.pcap')", "**/".repeat(300_000)),
         ),
+        (
+            "subqueries of each row",
+            format!(
+                "SELECT 1{} FROM 'office.pcapng' a",
+                ", (SELECT max(b.frame.len) FROM 'office.pcapng' b WHERE b.frame.number = a.frame.number)"
+                    .repeat(200)
+            ),
+        ),
+        (
+            "columns of a join",
+            format!(
+                "SELECT * FROM 'office.pcapng'{}",
+                " CROSS JOIN 'office.pcapng'".repeat(20)
+            ),
+        ),
+        (
+            "keys",
+            format!("SELECT 1 FROM 'office.pcapng' ORDER BY 1{}", ", 1".repeat(1000)),
+        ),
+        (
+            "a list in a type",
+            "SELECT CAST(NULL AS INT[2000000000])".to_owned(),
+        ),
         ("statements", "SELECT 1;".repeat(60_000)),
         ("parameter", "SELECT $10000000000".to_owned()),
         (
