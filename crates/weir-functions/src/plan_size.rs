@@ -28,6 +28,7 @@ pub fn check(plan: &LogicalPlan) -> Result<(), Error> {
 #[derive(Default)]
 struct Size {
     tables: usize,
+    steps: usize,
     /// The subqueries that become joins.
     subqueries: Counts,
     expressions: Counts,
@@ -57,6 +58,7 @@ impl Size {
         stacker::maybe_grow(ROOM_BYTES, STACK_BYTES, || {
             let inputs = plan.inputs();
             self.tables += usize::from(inputs.is_empty());
+            self.steps += 1;
             let subqueries = self.add_expressions(plan);
             self.refusal = self.refused(level);
             let inputs = inputs.into_iter();
@@ -105,23 +107,20 @@ impl Size {
 
     /// What of the size so far is more than there may be.
     fn refused(&self, level: usize) -> Option<Error> {
-        if self.tables > TABLES_MAX {
-            let said = format!(
-                "the statement reads more than {TABLES_MAX} tables, which is the limit: views and queries of WITH count wherever they are named"
-            );
-            return Some(limit(
-                said,
-                "COPY (…) TO 'x.parquet' saves the rows of one, which is a single table then",
-            ));
-        }
-        if level > LEVELS_MAX {
-            let said = format!(
-                "the plan of the statement has more than {LEVELS_MAX} levels, which is the limit: views and queries of WITH count wherever they are named"
-            );
-            return Some(limit(
-                said,
-                "COPY (…) TO 'x.parquet' saves the rows of a view, which is a single table then",
-            ));
+        for (what, found, most) in [
+            ("tables", self.tables, TABLES_MAX),
+            ("levels", level, LEVELS_MAX),
+            ("steps", self.steps, STEPS_MAX),
+        ] {
+            if found > most {
+                let said = format!(
+                    "the plan of the statement has more than {most} {what}, which is the limit: views and queries of WITH count wherever they are named"
+                );
+                return Some(limit(
+                    said,
+                    "COPY (…) TO 'x.parquet' saves the rows of one, which is a single table then",
+                ));
+            }
         }
         let Counts { all, most, squares } = self.subqueries;
         if squares > SUBQUERIES_MAX * SUBQUERIES_MAX {
@@ -156,6 +155,8 @@ fn limit(message: String, hint: &str) -> Error {
 const TABLES_MAX: usize = 1024;
 /// Nodes above each other. A text may have 500 levels, with up to four nodes each.
 const LEVELS_MAX: usize = 2500;
+/// Nodes of a plan: a query of WITH in 200 steps that is named 80 times, planned for some seconds.
+const STEPS_MAX: usize = 1 << 14;
 /// Subqueries of one node that become joins: 200 are planned for 40 seconds, with the third power of their number.
 const SUBQUERIES_MAX: usize = 64;
 /// Expressions of the nodes of a plan, squared and summed: 130 queries of all columns of packets, planned for some 20 seconds.
@@ -209,6 +210,27 @@ mod tests {
                 None => break,
             }
         }
+    }
+
+    #[test]
+    fn a_plan_has_a_limit_of_steps() {
+        let steps = |count: usize| {
+            let mut plan = LogicalPlanBuilder::empty(true).build().unwrap();
+            for _ in 0..count {
+                let step = LogicalPlanBuilder::from(plan).distinct().unwrap();
+                plan = step.build().unwrap();
+            }
+            let one = plan.clone();
+            for _ in 0..100 {
+                let other = LogicalPlanBuilder::from(one.clone()).build().unwrap();
+                let joined = LogicalPlanBuilder::from(plan).cross_join(other).unwrap();
+                plan = joined.build().unwrap();
+            }
+            plan
+        };
+        assert_eq!(says(&steps(100)), None);
+        let said = says(&steps(200)).unwrap();
+        assert!(said.contains("more than 16384 steps"), "{said}");
     }
 
     #[tokio::test]

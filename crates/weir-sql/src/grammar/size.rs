@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentClause, FunctionArguments, GroupByExpr, NamedWindowDefinition, NamedWindowExpr,
-    OrderByKind, PipeOperator, Query, Select, UnaryOperator, Value, WindowFrameBound, WindowSpec,
-    WindowType,
+    ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentClause, FunctionArguments, GroupByExpr, JoinConstraint, JoinOperator,
+    NamedWindowDefinition, NamedWindowExpr, OrderByKind, PipeOperator, Query, Select,
+    UnaryOperator, Value, WindowFrameBound, WindowSpec, WindowType,
 };
 use weir_functions::{Error, ErrorKind};
 
@@ -192,6 +192,7 @@ pub(super) struct Lists {
     ordered: Count,
     partitioned: Count,
     windows: Count,
+    conditions: Count,
     /// The window functions so far of each SELECT around this place.
     around: Vec<usize>,
 }
@@ -230,6 +231,9 @@ impl Lists {
         for operator in &query.pipe_operators {
             match operator {
                 PipeOperator::OrderBy { exprs } => self.ordered.add(exprs.len(), ORDERED)?,
+                PipeOperator::Where { expr } => {
+                    self.conditions.add(conjuncts(expr), CONDITIONS)?;
+                }
                 PipeOperator::Select { exprs } | PipeOperator::Extend { exprs } => {
                     self.selected.add(exprs.len(), SELECTED)?;
                 }
@@ -255,6 +259,11 @@ impl Lists {
             if let NamedWindowExpr::WindowSpec(spec) = window {
                 self.add_window(spec)?;
             }
+        }
+        let conditions = select.selection.iter().chain(&select.having);
+        let joins = select.from.iter().flat_map(|table| &table.joins);
+        for condition in conditions.chain(joins.filter_map(|join| on(&join.join_operator))) {
+            self.conditions.add(conjuncts(condition), CONDITIONS)?;
         }
         self.selected.add(select.projection.len(), SELECTED)
     }
@@ -284,6 +293,39 @@ impl Lists {
     fn add_window(&mut self, spec: &WindowSpec) -> Result<(), Error> {
         self.partitioned.add(spec.partition_by.len(), PARTITIONED)?;
         self.ordered.add(spec.order_by.len(), ORDERED)
+    }
+}
+
+/// The conditions of which all must be true.
+fn conjuncts(mut condition: &Expr) -> usize {
+    let mut count = 1_usize;
+    loop {
+        match condition {
+            Expr::Nested(inner) => condition = inner.as_ref(),
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::And,
+                right,
+            } => {
+                count = count.saturating_add(conjuncts(right));
+                condition = left.as_ref();
+            }
+            _ => return count,
+        }
+    }
+}
+
+/// The condition of a join.
+const fn on(join: &JoinOperator) -> Option<&Expr> {
+    match join {
+        JoinOperator::Join(JoinConstraint::On(condition))
+        | JoinOperator::Inner(JoinConstraint::On(condition))
+        | JoinOperator::Left(JoinConstraint::On(condition))
+        | JoinOperator::LeftOuter(JoinConstraint::On(condition))
+        | JoinOperator::Right(JoinConstraint::On(condition))
+        | JoinOperator::RightOuter(JoinConstraint::On(condition))
+        | JoinOperator::FullOuter(JoinConstraint::On(condition)) => Some(condition),
+        _ => None,
     }
 }
 
@@ -350,6 +392,7 @@ const SELECTED: ListLimit = ("expressions", "SELECT list", 2048);
 const ORDERED: ListLimit = ("keys", "ORDER BY", 512);
 /// The orders of so many columns are compared key by key, each with all others.
 const PARTITIONED: ListLimit = ("keys", "PARTITION BY", 64);
+const CONDITIONS: ListLimit = ("conditions", "WHERE or ON", 512);
 const WINDOWS: ListLimit = ("window functions", "SELECT", 256);
 /// The limit of PostgreSQL.
 const SETS_MAX: usize = 4096;

@@ -637,6 +637,7 @@ fn lists_that_are_planned_with_the_square_of_their_length_have_a_limit() {
             .collect();
         all.join(", ")
     };
+    let all = |count: usize| vec!["a > b"; count].join(" AND ");
     let several = vec![format!("SELECT {} FROM t", list(1500, "sum(a + #)")); 4];
     for (sql, says) in [
         (
@@ -691,6 +692,10 @@ fn lists_that_are_planned_with_the_square_of_their_length_have_a_limit() {
             ),
             "3721 grouping sets of 120 columns, and the limit is 65536",
         ),
+        (
+            vec![format!("SELECT a FROM t WHERE {}", all(400)); 4].join(" UNION ALL "),
+            "1600 conditions, 400 of them in one WHERE or ON, are too many",
+        ),
     ] {
         let refusal = outcome(&sql).expect_err(&sql);
         assert!(refusal.contains(says), "{sql:.60}: {refusal}");
@@ -699,6 +704,11 @@ fn lists_that_are_planned_with_the_square_of_their_length_have_a_limit() {
         format!("SELECT {} FROM t", list(2000, "a + #")),
         vec![format!("SELECT {} FROM t", list(60, "a + #")); 400].join(" UNION ALL "),
         format!("SELECT a FROM t ORDER BY {}", list(500, "a + #")),
+        format!("SELECT a FROM t WHERE {}", all(450)),
+        format!(
+            "SELECT a FROM t WHERE {}",
+            vec!["(a = 1 AND b = 2)"; 400].join(" OR ")
+        ),
         format!("SELECT {} FROM t", list(250, "sum(a) OVER (ORDER BY b)")),
         format!(
             "SELECT 1 FROM t GROUP BY GROUPING SETS ({})",
