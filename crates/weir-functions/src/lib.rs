@@ -82,7 +82,6 @@ pub fn register(
     session.register_udf(number::div());
     session.register_udf(duration::interval_length());
     session.register_udf(number::negative());
-    session.register_udf(number::round_to_even());
     session.register_udf(lists::unknown_in_list());
     session.register_udaf(number::sum());
     session.register_udaf(number::percentile_cont());

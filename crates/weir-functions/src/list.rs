@@ -357,6 +357,5 @@ const INTERNAL: &[&str] = &[
     payload::PART,
     payload::LIKE,
     number::NEGATIVE,
-    number::ROUND_TO_EVEN,
     lists::UNKNOWN_IN_LIST,
 ];

@@ -3,12 +3,10 @@
 //! `+`, `-` and `*` of integers are computed with 64 bits, signed, and fail where these have no room:
 //! in the columns' own types `frame.cap_len - frame.len` would wrap around and `udp.srcport + udp.dstport`
 //! overflow, without a word. `/` is the quotient of real numbers, whatever is divided, and `//` that of
-//! integers; both fail when the divisor is zero. `docs/decisions/0007-division.md` has the reasons. A number that is
-//! cast to an integer is rounded.
+//! integers; both fail when the divisor is zero. `docs/decisions/0007-division.md` has the reasons.
 
 mod arithmetic;
 mod percentile;
-mod rounded;
 mod sum;
 
 use arrow::datatypes::{DataType, TimeUnit};
@@ -16,16 +14,13 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, Operator, TryCast};
+use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, Operator};
 
 use crate::pass::{Inputs, Pass};
 
 pub use arithmetic::{DIV, NEGATIVE, Operation, operation, operations};
 pub(crate) use arithmetic::{div, negative};
 pub(crate) use percentile::percentile_cont;
-pub use rounded::ROUND_TO_EVEN;
-pub(crate) use rounded::round_to_even;
-use rounded::{is_cut, rounded};
 pub(crate) use sum::sum;
 
 /// Plans the operators of numbers.
@@ -33,18 +28,7 @@ pub struct Arithmetic;
 
 impl Pass for Arithmetic {
     fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
-        let schema = inputs.all();
-        match expr {
-            Expr::Cast(Cast { expr, field }) if is_cut(&expr, field.data_type(), schema) => {
-                let expr = Box::new(rounded(*expr, schema));
-                Ok(Transformed::yes(Expr::Cast(Cast { expr, field })))
-            }
-            Expr::TryCast(TryCast { expr, field }) if is_cut(&expr, field.data_type(), schema) => {
-                let expr = Box::new(rounded(*expr, schema));
-                Ok(Transformed::yes(Expr::TryCast(TryCast { expr, field })))
-            }
-            expr => widen_expr(expr, schema),
-        }
+        widen_expr(expr, inputs.all())
     }
 }
 
