@@ -1,5 +1,7 @@
 //! Whether a comparison with the elements of a list is unknown: what `x = ANY(list)` is where no element is equal.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::DataType;
