@@ -77,60 +77,9 @@ impl Aggregate {
         };
         let widths: Vec<_> = kinds.iter().copied().zip((0..).map(width)).collect();
         let key = Key::of_widths(&widths)?;
-        let mut measures = Vec::with_capacity(functions.len());
-        let mut fresh = Vec::new();
-        for (index, function) in functions.iter().enumerate() {
-            let argument = first.arguments.get(index)?.as_ref();
-            let kind = argument.map_or(Kind::U64, Expression::kind);
-            if argument.is_none() != matches!(function, Function::CountRows) {
-                return None;
-            }
-            let mut filters = branches.iter().map(|branch| branch.filters.get(index));
-            let is_filtered = filters.any(|filter| filter.is_some_and(Option::is_some));
-            let arguments = branches
-                .iter()
-                .flat_map(|branch| branch.arguments.get(index));
-            let mut widths = arguments.flatten().map(Expression::width);
-            measures.push(Measure::new(
-                function.clone(),
-                kind,
-                index,
-                fresh.len(),
-                is_filtered,
-                widths.any(|width| width == u64::BITS),
-            )?);
-            fresh.push(function.fresh(kind));
-            if matches!(function, Function::Average) {
-                // The state is the sum, followed by the count.
-                fresh.push(0);
-            }
-        }
-        for branch in &branches {
-            let same_keys = branch
-                .keys
-                .iter()
-                .map(Expression::kind)
-                .eq(kinds.iter().copied());
-            let same_arguments = branch.arguments.len() == measures.len()
-                && branch
-                    .arguments
-                    .iter()
-                    .zip(&measures)
-                    .all(|(argument, measure)| {
-                        argument
-                            .as_ref()
-                            .is_none_or(|argument| argument.kind() == measure.kind)
-                    });
-            // Measures are filtered when some branch has a filter for them.
-            let same_filters = branch.filters.len() == measures.len()
-                && branch
-                    .filters
-                    .iter()
-                    .zip(&measures)
-                    .all(|(filter, measure)| filter.is_some() == measure.is_filtered);
-            if !same_keys || !same_arguments || !same_filters {
-                return None;
-            }
+        let (measures, mut fresh) = measures(&branches, functions)?;
+        if !branches.iter().all(|it| it.agrees(&kinds, &measures)) {
+            return None;
         }
         let flags_at = fresh.len();
         fresh.push(0);
@@ -566,7 +515,69 @@ impl Aggregate {
     }
 }
 
+/// The measures of functions on the arguments of branches, and the words of the state of a new group; `None` when an
+/// argument does not go with its function.
+fn measures(branches: &[Branch], functions: &[Function]) -> Option<(Vec<Measure>, Vec<u64>)> {
+    let first = branches.first()?;
+    let mut measures = Vec::with_capacity(functions.len());
+    let mut fresh = Vec::new();
+    for (index, function) in functions.iter().enumerate() {
+        let argument = first.arguments.get(index)?.as_ref();
+        let kind = argument.map_or(Kind::U64, Expression::kind);
+        if argument.is_none() != matches!(function, Function::CountRows) {
+            return None;
+        }
+        let mut filters = branches.iter().map(|branch| branch.filters.get(index));
+        let is_filtered = filters.any(|filter| filter.is_some_and(Option::is_some));
+        let arguments = branches
+            .iter()
+            .flat_map(|branch| branch.arguments.get(index));
+        let mut widths = arguments.flatten().map(Expression::width);
+        measures.push(Measure::new(
+            function.clone(),
+            kind,
+            index,
+            fresh.len(),
+            is_filtered,
+            widths.any(|width| width == u64::BITS),
+        )?);
+        fresh.push(function.fresh(kind));
+        if matches!(function, Function::Average) {
+            // The state is the sum, followed by the count.
+            fresh.push(0);
+        }
+    }
+    Some((measures, fresh))
+}
+
 impl Branch {
+    /// Returns whether the keys have these types, and arguments and filters are those of the measures.
+    fn agrees(&self, kinds: &[Kind], measures: &[Measure]) -> bool {
+        let same_keys = self
+            .keys
+            .iter()
+            .map(Expression::kind)
+            .eq(kinds.iter().copied());
+        let same_arguments = self.arguments.len() == measures.len()
+            && self
+                .arguments
+                .iter()
+                .zip(measures)
+                .all(|(argument, measure)| {
+                    argument
+                        .as_ref()
+                        .is_none_or(|argument| argument.kind() == measure.kind)
+                });
+        // Measures are filtered when some branch has a filter for them.
+        let same_filters = self.filters.len() == measures.len()
+            && self
+                .filters
+                .iter()
+                .zip(measures)
+                .all(|(filter, measure)| filter.is_some() == measure.is_filtered);
+        same_keys && same_arguments && same_filters
+    }
+
     /// Calls `visit` with every column that is read.
     pub fn visit_columns(&self, visit: &mut dyn FnMut(&Column)) {
         for predicate in self.predicate.iter().chain(self.filters.iter().flatten()) {

@@ -19,7 +19,7 @@ mod value;
 use std::sync::Arc;
 
 use weir_capture::RecordFraming;
-use weir_compile::{CompileError, Exit, Runner};
+use weir_compile::{CompileError, Exit, Run, Runner};
 use weir_layout::Layout;
 use weir_packet::{LinkType, NextTable, Options};
 
@@ -347,6 +347,73 @@ impl Questions {
         self.whole.program().steps()
     }
 
+    /// Sets the words of the state that the program reads, and those of the aggregates.
+    fn begin(&mut self, aggregates: &mut [Aggregate], number: u64, ports: u8) {
+        self.state[PORTS_WORD as usize] = ports.into();
+        self.state[NUMBER_WORD as usize] = number;
+        self.state[TAKEN_WORD as usize] = 0;
+        for (aggregate, output) in aggregates.iter_mut().zip(&self.outputs) {
+            let first = output.first_word as usize;
+            aggregate.begin_run(output, &mut self.state[first..first + output.words()]);
+            self.state[output.rows_word as usize] = 0;
+            if output.mode == Mode::Hashed {
+                self.state[output.multiplier_word as usize] = aggregate.hash_places();
+            }
+        }
+    }
+
+    /// Runs the program from a place in the window on for `left` records at most, interpreted as long as there is a
+    /// sample.
+    fn run_once(
+        &mut self,
+        aggregates: &mut [Aggregate],
+        window: &[u8],
+        at: usize,
+        left: u64,
+    ) -> Run {
+        // The spaces are an array, because a program that selects rows is run once for each of them.
+        let mut spaces: [&mut [u64]; 1 + 2 * PLACES_MAX] = Default::default();
+        let mut count = 1;
+        spaces[0] = &mut self.state;
+        for (aggregate, output) in aggregates.iter_mut().zip(&self.outputs) {
+            if output.mode.place_bits().is_some() {
+                let (places, entries) = aggregate.spaces();
+                (spaces[count], spaces[count + 1]) = (places, entries);
+                count += 2;
+            }
+        }
+        let spaces = &mut spaces[..count];
+        match (&self.narrow, self.sample.left) {
+            (_, to_see @ 1..) => {
+                let visited = &mut self.sample.visited;
+                let most = left.min(to_see);
+                let run = self.whole.sample(window, at, most, spaces, visited);
+                // A record that is left to the decoder is counted as well.
+                let seen = run.records.saturating_add(1).min(to_see);
+                self.sample.left -= seen;
+                run
+            }
+            (Some(narrow), _) => narrow.run(window, at, left, spaces),
+            (None, _) => self.whole.run(window, at, left, spaces),
+        }
+    }
+
+    /// Gives the aggregates the states and rows of a run, and counts its records for the sample and for the places.
+    fn end(&mut self, aggregates: &mut [Aggregate], records: u64) {
+        for (aggregate, output) in aggregates.iter_mut().zip(&self.outputs) {
+            let rows = std::mem::take(&mut self.state[output.rows_word as usize]) as usize;
+            if let (Mode::Hashed, Some(hashed)) = (output.mode, &mut self.hashed) {
+                hashed.searched += rows as u64;
+            }
+            let first = output.first_word as usize;
+            aggregate.end_run(output, &self.state[first..first + output.words()], rows);
+        }
+        self.sample.records += records;
+        if let Some(hashed) = &mut self.hashed {
+            hashed.records += records;
+        }
+    }
+
     /// Processes records from the beginning of a window, at most `most`, up to one that has to be decoded or is not
     /// whole in it. `number` is that of the first record, and `ports` has a bit for each port of a capture whose
     /// records have ports.
@@ -359,66 +426,19 @@ impl Questions {
         most: u64,
     ) -> Passed {
         let mut passed = Passed::default();
-        self.state[PORTS_WORD as usize] = ports.into();
-        self.state[NUMBER_WORD as usize] = number;
-        self.state[TAKEN_WORD as usize] = 0;
-        for (aggregate, output) in aggregates.iter_mut().zip(&self.outputs) {
-            let first = output.first_word as usize;
-            aggregate.begin_run(output, &mut self.state[first..first + output.words()]);
-            self.state[output.rows_word as usize] = 0;
-            if output.mode == Mode::Hashed {
-                self.state[output.multiplier_word as usize] = aggregate.hash_places();
-            }
-        }
+        self.begin(aggregates, number, ports);
         let was_seen = self.sample.left;
         loop {
             let left = most.saturating_sub(passed.records);
             let is_compiled = self.sample.left == 0
                 && self.narrow.as_deref().unwrap_or(&self.whole).is_compiled();
-            // The spaces are an array, because a program that selects rows is run once for each of them.
-            let mut spaces: [&mut [u64]; 1 + 2 * PLACES_MAX] = Default::default();
-            let mut count = 1;
-            spaces[0] = &mut self.state;
-            for (aggregate, output) in aggregates.iter_mut().zip(&self.outputs) {
-                if output.mode.place_bits().is_some() {
-                    let (places, entries) = aggregate.spaces();
-                    (spaces[count], spaces[count + 1]) = (places, entries);
-                    count += 2;
-                }
-            }
-            let spaces = &mut spaces[..count];
-            let run = match (&self.narrow, self.sample.left) {
-                (_, to_see @ 1..) => {
-                    let visited = &mut self.sample.visited;
-                    let most = left.min(to_see);
-                    let run = self
-                        .whole
-                        .sample(window, passed.bytes, most, spaces, visited);
-                    // A record that is left to the decoder is counted as well.
-                    let seen = run.records.saturating_add(1).min(to_see);
-                    self.sample.left -= seen;
-                    run
-                }
-                (Some(narrow), _) => narrow.run(window, passed.bytes, left, spaces),
-                (None, _) => self.whole.run(window, passed.bytes, left, spaces),
-            };
+            let run = self.run_once(aggregates, window, passed.bytes, left);
             passed.bytes = run.at;
             passed.records += run.records;
             if is_compiled {
                 passed.compiled += run.records;
             }
-            for (aggregate, output) in aggregates.iter_mut().zip(&self.outputs) {
-                let rows = std::mem::take(&mut self.state[output.rows_word as usize]) as usize;
-                if let (Mode::Hashed, Some(hashed)) = (output.mode, &mut self.hashed) {
-                    hashed.searched += rows as u64;
-                }
-                let first = output.first_word as usize;
-                aggregate.end_run(output, &self.state[first..first + output.words()], rows);
-            }
-            self.sample.records += run.records;
-            if let Some(hashed) = &mut self.hashed {
-                hashed.records += run.records;
-            }
+            self.end(aggregates, run.records);
             match run.exit {
                 Exit::Left(LEAVE_FULL) => {}
                 Exit::Left(LEAVE_RARE) => {

@@ -11,14 +11,7 @@ use crate::predicate::Network;
 
 /// Parses a literal as a value of this type.
 pub(super) fn literal(operand: &Operand, kind: Type) -> Result<Literal, Error> {
-    let wrong = |wanted: &str, hint: &str| {
-        let error = Error::new(format!("expected {wanted}"), operand.start, operand.end);
-        Err(if hint.is_empty() {
-            error
-        } else {
-            error.with_hint(hint)
-        })
-    };
+    let wrong = |wanted, hint| Err(expected(operand, wanted, hint));
     let word = match &operand.kind {
         OperandKind::Word(word) => word.as_str(),
         OperandKind::Text(text) => match kind {
@@ -54,6 +47,21 @@ pub(super) fn literal(operand: &Operand, kind: Type) -> Result<Literal, Error> {
         }
         _ => return wrong("a value", ""),
     };
+    word_literal(operand, word, kind)
+}
+
+/// The error of a literal that has another type than the one that is expected.
+fn expected(operand: &Operand, wanted: &str, hint: &str) -> Error {
+    let error = Error::new(format!("expected {wanted}"), operand.start, operand.end);
+    match hint {
+        "" => error,
+        hint => error.with_hint(hint),
+    }
+}
+
+/// Parses the word of an operand as a value of this type.
+fn word_literal(operand: &Operand, word: &str, kind: Type) -> Result<Literal, Error> {
+    let wrong = |wanted, hint| Err(expected(operand, wanted, hint));
     match kind {
         Type::Number => match number(word) {
             Some(number) => Ok(Literal::Number(number)),

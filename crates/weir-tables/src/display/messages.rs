@@ -480,14 +480,7 @@ impl Messages {
             quotes: *extraction != conversations::EXTRACTION,
             ..ScanOptions::default()
         };
-        let wanted = EXCEPT
-            .iter()
-            .find(|(table, ..)| *table == extraction.name)
-            .and_then(|(_, column, word)| {
-                let column = table.columns().get(table.position(column)?)?.clone();
-                let word = Constant::Text((*word).to_owned());
-                Some(Predicate::Compare(column, Operator::NotEqual, word))
-            });
+        let wanted = wanted(&table, extraction);
         let mut scan = Scan::new(&table, &projection, wanted, vec![source.clone()], options);
         loop {
             match scan.next_batch() {
@@ -534,6 +527,18 @@ struct Places {
     version: Option<(usize, bool)>,
     /// A column that must be true.
     only: Option<usize>,
+}
+
+/// The rows of a table that display filters have, where these are not all.
+fn wanted(table: &Table, extraction: &Extraction) -> Option<Predicate> {
+    EXCEPT
+        .iter()
+        .find(|(table, ..)| *table == extraction.name)
+        .and_then(|(_, column, word)| {
+            let column = table.columns().get(table.position(column)?)?.clone();
+            let word = Constant::Text((*word).to_owned());
+            Some(Predicate::Compare(column, Operator::NotEqual, word))
+        })
 }
 
 /// Tests each message of a batch.

@@ -171,39 +171,58 @@ impl<'t> FilterReader<'t> {
             ComparisonOperator::Greater => Sign::Greater,
             ComparisonOperator::GreaterOrEqual => Sign::GreaterOrEqual,
             ComparisonOperator::Contains => Sign::Contains,
-            ComparisonOperator::Matches => {
-                let (source, kind) = self.source(left)?;
-                let OperandKind::Text(pattern) = &right.kind else {
-                    return Err(Error::new("a pattern must be text", right.start, right.end)
-                        .with_hint("frame matches \"GET /[a-z]+\""));
-                };
-                if matches!(
-                    kind,
-                    Type::Number | Type::Flag | Type::Address | Type::Time | Type::Seconds
-                ) {
-                    return Err(Error::new(
-                        "a pattern matches text or bytes",
-                        left.start,
-                        left.end,
-                    ));
-                }
-                let pattern = pattern_text(pattern);
-                let built = RegexBuilder::new(&pattern)
-                    .case_insensitive(true)
-                    .unicode(false)
-                    .size_limit(PATTERN_BYTES_MAX)
-                    .build();
-                let built = built.map_err(|error| {
-                    let text = error.to_string();
-                    let line = text.lines().last().unwrap_or_default().trim();
-                    let line = line.strip_prefix("error: ").unwrap_or(line).to_owned();
-                    Error::new(format!("invalid pattern: {line}"), right.start, right.end)
-                })?;
-                return Ok(Test::Matches(quantifier, source, built));
-            }
+            ComparisonOperator::Matches => return self.matches(quantifier, left, right),
         };
+        let (left, right) = self.sides(left, sign, right)?;
+        Ok(Test::Compare(quantifier, left, sign, right))
+    }
+
+    /// Reads a comparison of bytes or text with a pattern.
+    fn matches(
+        &mut self,
+        quantifier: Quantifier,
+        left: &Operand,
+        right: &Operand,
+    ) -> Result<Test, Error> {
+        let (source, kind) = self.source(left)?;
+        let OperandKind::Text(pattern) = &right.kind else {
+            return Err(Error::new("a pattern must be text", right.start, right.end)
+                .with_hint("frame matches \"GET /[a-z]+\""));
+        };
+        if matches!(
+            kind,
+            Type::Number | Type::Flag | Type::Address | Type::Time | Type::Seconds
+        ) {
+            return Err(Error::new(
+                "a pattern matches text or bytes",
+                left.start,
+                left.end,
+            ));
+        }
+        let pattern = pattern_text(pattern);
+        let built = RegexBuilder::new(&pattern)
+            .case_insensitive(true)
+            .unicode(false)
+            .size_limit(PATTERN_BYTES_MAX)
+            .build();
+        let built = built.map_err(|error| {
+            let text = error.to_string();
+            let line = text.lines().last().unwrap_or_default().trim();
+            let line = line.strip_prefix("error: ").unwrap_or(line).to_owned();
+            Error::new(format!("invalid pattern: {line}"), right.start, right.end)
+        })?;
+        Ok(Test::Matches(quantifier, source, built))
+    }
+
+    /// Reads both sides of a comparison; a literal has the type of the other side.
+    fn sides(
+        &mut self,
+        left: &Operand,
+        sign: Sign,
+        right: &Operand,
+    ) -> Result<(ValueSource, ValueSource), Error> {
         let open = (self.is_literal(left), self.is_literal(right));
-        let (left_source, right_source) = match open {
+        Ok(match open {
             (false, true) => {
                 let (source, kind) = self.source(left)?;
                 let kind = match (sign, kind) {
@@ -245,8 +264,7 @@ impl<'t> FilterReader<'t> {
                 }
                 (left_source, right_source)
             }
-        };
-        Ok(Test::Compare(quantifier, left_source, sign, right_source))
+        })
     }
 
     /// Returns true for an operand that is no field, protocol or function.

@@ -55,74 +55,18 @@ impl Lowering<'_> {
                 let end = b.compute(Operation::Add, at, u64::from(len));
                 (at, end, end)
             }
-            Framing::Capture(RecordFraming::Erf) => {
-                b.require_bytes(at, 16, window, leave);
-                // Padding, and the first record of a port, are left to the reader.
-                let kind = b.load(at, 8, Bytes::One);
-                let kind = b.compute(Operation::And, kind, 0x7f);
-                b.require(Relation::NotEqual, kind, 48, leave);
-                let len = b.load(at, 10, Bytes::Two);
-                b.require(Relation::Greater, len, 16, leave);
-                let end = b.reach(at, len, window, leave);
-                let flags = b.load(at, 9, Bytes::One);
-                let port = b.compute(Operation::And, flags, 3);
-                self.require_port(port);
-                (at, end, end)
-            }
+            Framing::Capture(RecordFraming::Erf) => self.frame_erf(),
             Framing::Capture(RecordFraming::Pcapng {
                 is_little_endian,
                 captured_len_max,
                 options_bytes_max,
                 tick_ns,
-            }) => {
-                let word = |b: &mut Builder, at, offset| {
-                    b.load_in_order(at, offset, Bytes::Four, is_little_endian)
-                };
-                b.require_bytes(at, 32, window, leave);
-                let kind = word(b, at, 0);
-                b.require(Relation::Equal, kind, 6, leave);
-                let len = word(b, at, 4);
-                b.require(Relation::GreaterOrEqual, len, 32, leave);
-                let odd = b.compute(Operation::And, len, 3);
-                b.require(Relation::Equal, odd, 0, leave);
-                // The length stands at the end again; it is 4 at least, which the checker of programs cannot know.
-                let before = b.compute(Operation::Subtract, len, 4);
-                let before = b.compute(Operation::Minimum, before, u64::from(u32::MAX));
-                let closing_at = b.reach(at, before, window, leave);
-                b.require_bytes(closing_at, 4, window, leave);
-                let closing = word(b, closing_at, 0);
-                let end = b.compute(Operation::Add, closing_at, 4);
-                b.require(Relation::Equal, closing, len, leave);
-                let captured = word(b, at, 20);
-                b.require(
-                    Relation::LessOrEqual,
-                    captured,
-                    u64::from(captured_len_max),
-                    leave,
-                );
-                let room = b.compute(Operation::Subtract, len, 32);
-                b.require(Relation::LessOrEqual, captured, room, leave);
-                let options = b.compute(Operation::Subtract, room, captured);
-                b.require(
-                    Relation::LessOrEqual,
-                    options,
-                    u64::from(options_bytes_max),
-                    leave,
-                );
-                // A later time is the largest one, and counted, by the reader.
-                let ticks = self.ticks(is_little_endian);
-                let most = i64::MAX as u64 / tick_ns.max(1);
-                self.builder
-                    .require(Relation::LessOrEqual, ticks, most, leave);
-                let interface = word(&mut self.builder, at, 8);
-                self.builder
-                    .require(Relation::LessOrEqual, interface, 7, leave);
-                self.require_port(interface);
-                let b = &mut self.builder;
-                let data = b.compute(Operation::Add, at, 28);
-                let data_end = b.reach(data, captured, end, leave);
-                (data, data_end, end)
-            }
+            }) => self.frame_pcapng(
+                is_little_endian,
+                captured_len_max,
+                options_bytes_max,
+                tick_ns,
+            ),
             Framing::Capture(RecordFraming::Pcap {
                 header_len,
                 is_little_endian,
@@ -152,6 +96,83 @@ impl Lowering<'_> {
         };
         self.builder.set(self.record_end, end);
         (data, data_end)
+    }
+
+    /// Frames a record of an ERF file; returns the beginning and the end of its data, and its own end.
+    fn frame_erf(&mut self) -> (Register, Register, Register) {
+        let (at, window, leave) = (Register::AT, Register::WINDOW_LEN, self.leave);
+        let b = &mut self.builder;
+        b.require_bytes(at, 16, window, leave);
+        // Padding, and the first record of a port, are left to the reader.
+        let kind = b.load(at, 8, Bytes::One);
+        let kind = b.compute(Operation::And, kind, 0x7f);
+        b.require(Relation::NotEqual, kind, 48, leave);
+        let len = b.load(at, 10, Bytes::Two);
+        b.require(Relation::Greater, len, 16, leave);
+        let end = b.reach(at, len, window, leave);
+        let flags = b.load(at, 9, Bytes::One);
+        let port = b.compute(Operation::And, flags, 3);
+        self.require_port(port);
+        (at, end, end)
+    }
+
+    /// Frames an enhanced packet block; returns the beginning and the end of its data, and its own end.
+    fn frame_pcapng(
+        &mut self,
+        is_little_endian: bool,
+        captured_len_max: u32,
+        options_bytes_max: u32,
+        tick_ns: u64,
+    ) -> (Register, Register, Register) {
+        let (at, window, leave) = (Register::AT, Register::WINDOW_LEN, self.leave);
+        let b = &mut self.builder;
+        let word = |b: &mut Builder, at, offset| {
+            b.load_in_order(at, offset, Bytes::Four, is_little_endian)
+        };
+        b.require_bytes(at, 32, window, leave);
+        let kind = word(b, at, 0);
+        b.require(Relation::Equal, kind, 6, leave);
+        let len = word(b, at, 4);
+        b.require(Relation::GreaterOrEqual, len, 32, leave);
+        let odd = b.compute(Operation::And, len, 3);
+        b.require(Relation::Equal, odd, 0, leave);
+        // The length stands at the end again; it is 4 at least, which the checker of programs cannot know.
+        let before = b.compute(Operation::Subtract, len, 4);
+        let before = b.compute(Operation::Minimum, before, u64::from(u32::MAX));
+        let closing_at = b.reach(at, before, window, leave);
+        b.require_bytes(closing_at, 4, window, leave);
+        let closing = word(b, closing_at, 0);
+        let end = b.compute(Operation::Add, closing_at, 4);
+        b.require(Relation::Equal, closing, len, leave);
+        let captured = word(b, at, 20);
+        b.require(
+            Relation::LessOrEqual,
+            captured,
+            u64::from(captured_len_max),
+            leave,
+        );
+        let room = b.compute(Operation::Subtract, len, 32);
+        b.require(Relation::LessOrEqual, captured, room, leave);
+        let options = b.compute(Operation::Subtract, room, captured);
+        b.require(
+            Relation::LessOrEqual,
+            options,
+            u64::from(options_bytes_max),
+            leave,
+        );
+        // A later time is the largest one, and counted, by the reader.
+        let ticks = self.ticks(is_little_endian);
+        let most = i64::MAX as u64 / tick_ns.max(1);
+        self.builder
+            .require(Relation::LessOrEqual, ticks, most, leave);
+        let interface = word(&mut self.builder, at, 8);
+        self.builder
+            .require(Relation::LessOrEqual, interface, 7, leave);
+        self.require_port(interface);
+        let b = &mut self.builder;
+        let data = b.compute(Operation::Add, at, 28);
+        let data_end = b.reach(data, captured, end, leave);
+        (data, data_end, end)
     }
 
     /// The record is left to the reader unless its port or interface, at most 7, has a bit in the state.
