@@ -715,7 +715,8 @@ impl<'i> NodeColumns<'i> {
     }
 }
 
-const fn is_comparison(op: Operator) -> bool {
+/// Returns whether the operator compares two values.
+pub(crate) const fn is_comparison(op: Operator) -> bool {
     matches!(
         op,
         Operator::Eq
@@ -729,7 +730,7 @@ const fn is_comparison(op: Operator) -> bool {
     )
 }
 
-/// Comparisons that ask which of both comes first, which a text that is no address has no answer to.
+/// Returns whether the operator compares by order, in which a text that is not an address has no place.
 const fn is_order(op: Operator) -> bool {
     matches!(
         op,

@@ -15,10 +15,11 @@ use datafusion::common::{DFSchema, ScalarValue, exec_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{
-    Between, BinaryExpr, Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator,
-    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    Between, BinaryExpr, Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
+use crate::address::is_comparison;
 use crate::computed::computed;
 use crate::pass::{Inputs, Pass};
 
@@ -49,7 +50,7 @@ impl Pass for Durations {
             return Ok(Transformed::yes(by_lengths(expr)));
         }
         match expr {
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(op) => {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
                 let schema = inputs.all();
                 let new_right = as_duration(&right, &left, schema);
                 let new_left = as_duration(&left, &right, schema);
@@ -97,7 +98,7 @@ fn compares_intervals(expr: &Expr, schema: &DFSchema) -> bool {
         }
     };
     match expr {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
             are_intervals(left.as_ref(), &[right.as_ref()])
         }
         Expr::Between(Between {
@@ -193,20 +194,6 @@ impl ScalarUDFImpl for IntervalLength {
 
 /// 2^31 months have 25 digits.
 const DIGITS: u8 = 38;
-
-fn compares(op: Operator) -> bool {
-    matches!(
-        op,
-        Operator::Eq
-            | Operator::NotEq
-            | Operator::Lt
-            | Operator::LtEq
-            | Operator::Gt
-            | Operator::GtEq
-            | Operator::IsDistinctFrom
-            | Operator::IsNotDistinctFrom
-    )
-}
 
 /// An interval with months or days as a duration of the other side's unit; `None` where the other side is no duration, and where the
 /// unit has no such number.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use weir_packet::{Address, Get, Kind, Value};
 
+use crate::predicate::with_text;
 use crate::{Column, Origin, Row};
 
 /// A column, or an integer computed from columns with 64-bit arithmetic.
@@ -186,24 +187,7 @@ impl Expression {
         let Self::Column(column) = self else {
             return None;
         };
-        match column.origin {
-            Origin::File => Some(f(row.file)),
-            Origin::Packet(field, _) => match field.get {
-                Get::Text(get) => get(row.packet).map(f),
-                Get::Write(write) => {
-                    let mut text = String::new();
-                    match write(row.packet, &mut text) {
-                        Ok(true) => Some(f(&text)),
-                        _ => None,
-                    }
-                }
-                _ => None,
-            },
-            origin => match row.given(origin)? {
-                Value::Text(text) => Some(f(text)),
-                _ => None,
-            },
-        }
+        with_text(column, row, f)
     }
 
     /// Whether the row has a value of bytes, of any length.

@@ -305,7 +305,9 @@ fn with_bytes<T>(column: &Column, row: &Row<'_>, f: impl FnOnce(&[u8]) -> T) -> 
     }
 }
 
-fn with_text<T>(column: &Column, row: &Row<'_>, f: impl FnOnce(&str) -> T) -> Option<T> {
+/// Calls `f` with the text of a column; with `None` for NULL and for other types.
+#[inline]
+pub(crate) fn with_text<T>(column: &Column, row: &Row<'_>, f: impl FnOnce(&str) -> T) -> Option<T> {
     match column.origin {
         Origin::File => Some(f(row.file)),
         Origin::Packet(Field { get, .. }, _) => match get {

@@ -308,8 +308,8 @@ impl GroupsAccumulator for OfGroups {
     }
 }
 
-/// Whether a row passes the FILTER of an aggregate.
-fn is_wanted(filter: Option<&BooleanArray>, row: usize) -> bool {
+/// Returns whether a row passes the FILTER of an aggregate.
+pub(super) fn is_wanted(filter: Option<&BooleanArray>, row: usize) -> bool {
     filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row))
 }
 

@@ -18,6 +18,8 @@ use datafusion::logical_expr::{
     SetMonotonicity, Signature,
 };
 
+use super::percentile::is_wanted;
+
 /// `sum(value)`.
 pub(crate) fn sum() -> AggregateUDF {
     AggregateUDF::from(Sum { inner: sum_udaf() })
@@ -281,9 +283,7 @@ impl<T: ArrowPrimitiveType + Debug + Send> GroupsAccumulator for Totals<T> {
         for values in values.iter().take(1) {
             let values = as_primitive_array::<T>(values)?;
             for (row, (group, value)) in groups.iter().zip(values).enumerate() {
-                let is_wanted =
-                    filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
-                let Some(value) = value.filter(|_| is_wanted) else {
+                let Some(value) = value.filter(|_| is_wanted(filter, row)) else {
                     continue;
                 };
                 if let (Some(sum), Some(seen)) =
