@@ -140,7 +140,7 @@ impl WeirCodec {
         let mut message = Piece {
             folder: bytes_of(piece.folder()),
             reading: piece.reading(),
-            label: piece.told().to_owned(),
+            label: piece.label().to_owned(),
             ..Piece::default()
         };
         match piece.work() {

@@ -218,10 +218,10 @@ impl Snapshot {
     /// # Errors
     /// When what follows the groups fails.
     pub async fn rows(&self) -> Result<Option<Vec<RecordBatch>>, Error> {
-        let Some(asked) = self.live.ask() else {
+        let Some(groups) = self.live.request_groups() else {
             return Ok(None);
         };
-        let Ok(groups) = asked.await else {
+        let Ok(groups) = groups.await else {
             return Ok(None);
         };
         let failed = |error| Error::from_datafusion(ErrorKind::Run, error, &[]);

@@ -81,7 +81,7 @@ pub struct Engine {
     root: Option<Root>,
     remote: Remote,
     /// The statement that is being planned, for a cluster.
-    asked: Arc<PlannedStatement>,
+    planned: Arc<PlannedStatement>,
     options: Options,
 }
 
@@ -109,8 +109,8 @@ impl Engine {
             config = config.with_extension(Arc::new(cancel));
         }
         let runtime = runtime(options, &mut config)?;
-        let asked = Arc::<PlannedStatement>::default();
-        let rules = rules::physical(options, &asked, &scan_report)?;
+        let planned = Arc::<PlannedStatement>::default();
+        let rules = rules::physical(options, &planned, &scan_report)?;
         let logical_rules = rules::logical(options)?;
         // The first planner that knows what to do does it.
         let mut planners = weir_functions::planners();
@@ -142,7 +142,7 @@ impl Engine {
             registered.map_err(|error| Error::from_datafusion(ErrorKind::Run, error, &[]))?;
         }
         Ok(Self {
-            asked,
+            planned,
             remote,
             context,
             scan_report,
@@ -375,8 +375,9 @@ impl Engine {
         let view = view.map(|_| statement.parsed().to_string());
         let (statement, copy) = copy::prepared(statement, &options)?;
         // The bytes of records are not in the text of what is copied.
-        let is_told = !matches!(copy, Some(Copy::Capture(_)));
-        self.asked.plan(statement.query_text().filter(|_| is_told));
+        let has_text = !matches!(copy, Some(Copy::Capture(_)));
+        self.planned
+            .plan(statement.query_text().filter(|_| has_text));
         let logical = match &copy {
             Some(Copy::Capture(_)) => {
                 let mut logical = self.logical(statement, Use::Records).await?;
@@ -388,7 +389,7 @@ impl Engine {
         };
         let planned = self.physical(logical, copy, is_explain).await?;
         if let Some(view) = view {
-            self.asked.view(view);
+            self.planned.view(view);
         }
         Ok(planned)
     }

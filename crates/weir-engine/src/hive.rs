@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_has_no_columns_and_that_is_told() {
+    fn columns_that_differ_are_left_out_and_reported() {
         let (found, note) = Partitions::of(&files(&["k=1/a.csv", "b.csv"]));
         assert!(found.is_none() && note.is_some());
         for path in ["=1/x.csv", "x/y.csv", "y.csv", "k=1.csv", "k=1/k=2/x.csv"] {

@@ -11,7 +11,7 @@ use weir_tables::CaptureTee;
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     pub(crate) tee: Option<CaptureTee>,
-    asked: Mutex<GroupsRequest>,
+    request: Mutex<GroupsRequest>,
     /// Wakes who waits for rows, and has groups.
     awaken: Notify,
 }
@@ -35,13 +35,13 @@ impl Live {
     }
 
     /// Asks the aggregate for its groups as they stand; `None` when it has ended.
-    pub(crate) fn ask(&self) -> Option<Receiver<Vec<RecordBatch>>> {
-        let mut asked = self.lock();
-        if matches!(*asked, GroupsRequest::Closed) {
+    pub(crate) fn request_groups(&self) -> Option<Receiver<Vec<RecordBatch>>> {
+        let mut request = self.lock();
+        if matches!(*request, GroupsRequest::Closed) {
             return None;
         }
         let (sender, receiver) = channel();
-        *asked = GroupsRequest::For(sender);
+        *request = GroupsRequest::For(sender);
         self.awaken.notify_one();
         Some(receiver)
     }
@@ -52,12 +52,12 @@ impl Live {
     }
 
     /// The receiver of the groups, if there is a request.
-    pub(crate) fn asked(&self) -> Option<Sender<Vec<RecordBatch>>> {
-        let mut asked = self.lock();
-        match std::mem::take(&mut *asked) {
+    pub(crate) fn take_request(&self) -> Option<Sender<Vec<RecordBatch>>> {
+        let mut request = self.lock();
+        match std::mem::take(&mut *request) {
             GroupsRequest::For(sender) => Some(sender),
             other => {
-                *asked = other;
+                *request = other;
                 None
             }
         }
@@ -68,7 +68,7 @@ impl Live {
         &self,
         groups: impl FnOnce() -> Result<Vec<RecordBatch>, E>,
     ) -> Result<(), E> {
-        if let Some(sender) = self.asked() {
+        if let Some(sender) = self.take_request() {
             // A receiver that is gone does not want them.
             let _ = sender.send(groups()?);
         }
@@ -81,6 +81,6 @@ impl Live {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, GroupsRequest> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+        self.request.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

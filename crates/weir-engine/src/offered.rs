@@ -158,9 +158,9 @@ impl TableProvider for Offered {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         if self.process != std::process::id() {
-            let said =
+            let message =
                 "this table was made in another process, whose threads do not exist in this one";
-            return Err(DataFusionError::External(said.into()));
+            return Err(DataFusionError::External(message.into()));
         }
         let mut builder = LogicalPlanBuilder::from(self.plan.clone());
         for filter in filters {
@@ -327,7 +327,7 @@ impl Reading {
             }
         };
         let Some(batch) = answer.next().await.map_err(outside)? else {
-            (self.ended)().map_err(|said| DataFusionError::External(said.into()))?;
+            (self.ended)().map_err(|message| DataFusionError::External(message.into()))?;
             return Ok(None);
         };
         // The batch gets the schema of the table, with the names and types of the other session's plan.
@@ -340,9 +340,9 @@ impl Reading {
 
 /// An error of this engine as one of the other session, with its hint.
 fn outside(error: Error) -> DataFusionError {
-    let said = match error.hint() {
+    let message = match error.hint() {
         Some(hint) => format!("{error}; {hint}"),
         None => error.to_string(),
     };
-    DataFusionError::External(said.into())
+    DataFusionError::External(message.into())
 }

@@ -75,7 +75,7 @@ pub(crate) fn physical(
     if let Some(cluster) = &options.cluster {
         rules.push(Arc::new(SendAway {
             cluster: Arc::clone(cluster),
-            asked: Arc::clone(planned),
+            statement: Arc::clone(planned),
             scan_report: Arc::clone(scan_report),
             options: options.clone(),
         }));

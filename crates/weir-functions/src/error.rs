@@ -291,9 +291,9 @@ fn of_unplanned_subquery(expression: &str) -> Option<Wording> {
 fn of_subqueries(message: &str) -> Option<Wording> {
     if let Some(names) = message.strip_prefix(COLUMNS_OF_SUBQUERY) {
         let count = names.split(", ").count();
-        let said =
+        let wording =
             format!("a subquery in an expression must have one column, and this one has {count}");
-        return Some((said, None));
+        return Some((wording, None));
     }
     if message.starts_with("Correlated scalar subquery must be aggregated") {
         let hint = "an aggregate such as max(…) returns one row";
@@ -365,16 +365,19 @@ fn of_arguments(message: &str) -> Option<Wording> {
         ));
     }
     // The message of a function of weir about its arguments has the function's name.
-    if let Some((_, said)) = message.split_once("user-defined coercion failed with: ") {
-        let said = said.split(" No function matches").next().unwrap_or(said);
-        if let Some(said) = said.strip_prefix("Error during planning: ") {
-            return Some(match said.split_once(": ") {
+    if let Some((_, quoted)) = message.split_once("user-defined coercion failed with: ") {
+        let quoted = quoted
+            .split(" No function matches")
+            .next()
+            .unwrap_or(quoted);
+        if let Some(quoted) = quoted.strip_prefix("Error during planning: ") {
+            return Some(match quoted.split_once(": ") {
                 // DataFusion ends what it quotes with a full stop.
                 Some((what, example)) => {
                     let example = example.trim_end_matches('.');
                     (what.to_owned(), Some(example.to_owned()))
                 }
-                None => (said.to_owned(), None),
+                None => (quoted.to_owned(), None),
             });
         }
     }

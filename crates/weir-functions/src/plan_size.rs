@@ -113,31 +113,31 @@ impl Size {
             ("steps", self.steps, STEPS_MAX),
         ] {
             if found > most {
-                let said = format!(
+                let message = format!(
                     "the plan of the statement has more than {most} {what}, which is the limit: views and queries of WITH count wherever they are named"
                 );
                 return Some(limit(
-                    said,
+                    message,
                     "COPY (…) TO 'x.parquet' saves the rows of one, which is a single table then",
                 ));
             }
         }
         let Counts { all, most, squares } = self.subqueries;
         if squares > SUBQUERIES_MAX * SUBQUERIES_MAX {
-            let said = format!(
+            let message = format!(
                 "{all} subqueries become joins with their outer queries, {most} of them in one, and the limit is {SUBQUERIES_MAX} in one, or fewer in each of several"
             );
             return Some(limit(
-                said,
+                message,
                 "JOIN (SELECT a, max(b) AS b, min(c) AS c FROM … GROUP BY a) q ON q.a = t.a computes many values at once",
             ));
         }
         let Counts { all, most, squares } = self.expressions;
         (squares > EXPRESSIONS_SQUARE_MAX).then(|| {
-            let said = format!(
+            let message = format!(
                 "the plan of the statement has more than {all} columns and expressions, up to {most} in one query: too many to be planned"
             );
-            limit(said, "name the columns that are needed in place of *")
+            limit(message, "name the columns that are needed in place of *")
         })
     }
 }
@@ -173,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    fn says(plan: &LogicalPlan) -> Option<String> {
+    fn refusal(plan: &LogicalPlan) -> Option<String> {
         check(plan).err().map(|refusal| refusal.to_string())
     }
 
@@ -181,13 +181,13 @@ mod tests {
     fn a_plan_that_doubles_is_measured_no_further_than_the_limit() {
         let mut plan = LogicalPlanBuilder::empty(true).build().unwrap();
         for level in 0..60 {
-            assert_eq!(says(&plan).is_some(), level > 10, "{level}");
+            assert_eq!(refusal(&plan).is_some(), level > 10, "{level}");
             let other = LogicalPlanBuilder::from(plan.clone()).build().unwrap();
             let joined = LogicalPlanBuilder::from(plan).cross_join(other).unwrap();
             plan = joined.build().unwrap();
         }
-        let said = says(&plan).unwrap();
-        assert!(said.contains("more than 1024 tables"), "{said}");
+        let message = refusal(&plan).unwrap();
+        assert!(message.contains("more than 1024 tables"), "{message}");
     }
 
     #[test]
@@ -200,8 +200,8 @@ mod tests {
                 .build()
                 .unwrap();
         }
-        let said = says(&plan).unwrap();
-        assert!(said.contains("more than 2500 levels"), "{said}");
+        let message = refusal(&plan).unwrap();
+        assert!(message.contains("more than 2500 levels"), "{message}");
         // What is that deep is not dropped in one go.
         loop {
             let input = plan.inputs().first().map(|input| (*input).clone());
@@ -228,9 +228,9 @@ mod tests {
             }
             plan
         };
-        assert_eq!(says(&steps(100)), None);
-        let said = says(&steps(200)).unwrap();
-        assert!(said.contains("more than 16384 steps"), "{said}");
+        assert_eq!(refusal(&steps(100)), None);
+        let message = refusal(&steps(200)).unwrap();
+        assert!(message.contains("more than 16384 steps"), "{message}");
     }
 
     #[tokio::test]
@@ -248,13 +248,19 @@ mod tests {
         };
         let of_row = "(SELECT max(b.y) FROM (VALUES (1)) AS b(y) WHERE b.y = a.x)";
         let of_none = "(SELECT max(b.y) FROM (VALUES (1)) AS b(y))";
-        assert_eq!(says(&plan(list(of_row, 64)).await), None);
-        assert_eq!(says(&plan(list(of_none, 300)).await), None);
-        let said = says(&plan(list(of_row, 65)).await).unwrap();
-        assert!(said.starts_with("65 subqueries become joins"), "{said}");
+        assert_eq!(refusal(&plan(list(of_row, 64)).await), None);
+        assert_eq!(refusal(&plan(list(of_none, 300)).await), None);
+        let message = refusal(&plan(list(of_row, 65)).await).unwrap();
+        assert!(
+            message.starts_with("65 subqueries become joins"),
+            "{message}"
+        );
         // Several queries with fewer each.
         let several = [list(of_row, 40), list(of_row, 40), list(of_row, 40)].join(" UNION ALL ");
-        let said = says(&plan(several).await).unwrap();
-        assert!(said.starts_with("120 subqueries become joins"), "{said}");
+        let message = refusal(&plan(several).await).unwrap();
+        assert!(
+            message.starts_with("120 subqueries become joins"),
+            "{message}"
+        );
     }
 }

@@ -605,9 +605,9 @@ mod tests {
         ];
         for (name, sql) in shapes {
             let refusal = Statement::parse(&sql).map(drop).unwrap_err();
-            let says = refusal.to_string();
-            assert_eq!(refusal.kind(), ErrorKind::Limit, "{name}: {says}");
-            assert!(says.len() < 200, "{name}: {says}");
+            let message = refusal.to_string();
+            assert_eq!(refusal.kind(), ErrorKind::Limit, "{name}: {message}");
+            assert!(message.len() < 200, "{name}: {message}");
             let postgres = super::parse_postgres(&sql);
             assert!(postgres.is_err(), "{name}");
         }

@@ -502,8 +502,8 @@ mod tests {
             let Err(error) = Statement::parse(sql) else {
                 panic!("{sql} is SQL");
             };
-            let said = error.hint().unwrap_or_default();
-            assert!(said.contains(part), "{sql}: {error}: {said}");
+            let hint = error.hint().unwrap_or_default();
+            assert!(hint.contains(part), "{sql}: {error}: {hint}");
         }
     }
 

@@ -237,11 +237,11 @@ fn look_at(tables: usize, columns: usize) -> Result<(), Error> {
     if tables < 2 || columns <= most {
         return Ok(());
     }
-    let said = format!(
+    let message = format!(
         "the {tables} tables of one FROM have {columns} columns together, and the limit is {most} for so many tables"
     );
     let hint = "a join has the columns that are named: write those that are needed in place of *, or in a query in FROM";
-    Err(Error::new(ErrorKind::Limit, said).with_hint(hint))
+    Err(Error::new(ErrorKind::Limit, message).with_hint(hint))
 }
 
 /// Columns of a join: six tables of packets with all of them.

@@ -202,7 +202,7 @@ impl States {
             if let Some(batch) = taken {
                 self.add(batch).await?;
             }
-            if let Some(sender) = live.asked() {
+            if let Some(sender) = live.take_request() {
                 // A receiver that is gone does not want them.
                 let _ = sender.send(self.groups().await?);
             }

@@ -52,7 +52,7 @@ pub(super) struct Part {
     /// Parts that there are.
     pub(super) count: usize,
     /// The requested number of parts: equal requests get equal parts.
-    pub(super) asked: usize,
+    pub(super) requested: usize,
 }
 
 /// The work on each piece.
@@ -86,7 +86,7 @@ pub struct PieceExec {
     /// The number of the reading in its statement.
     reading: u32,
     /// The work, for EXPLAIN.
-    told: String,
+    label: String,
     /// The pieces, on the machine that made the plan.
     pieces: Arc<[Piece]>,
     properties: Arc<PlanProperties>,
@@ -101,7 +101,7 @@ impl PieceExec {
         input: Arc<dyn ExecutionPlan>,
         folder: PathBuf,
         reading: u32,
-        told: String,
+        label: String,
     ) -> Self {
         let properties = PlanProperties::new(
             EquivalenceProperties::new(work.schema()),
@@ -114,7 +114,7 @@ impl PieceExec {
             input,
             folder,
             reading,
-            told,
+            label,
             pieces: Arc::from([]),
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
@@ -130,12 +130,12 @@ impl PieceExec {
         pieces: Vec<Piece>,
         folder: PathBuf,
         reading: u32,
-        told: String,
+        label: String,
     ) -> Result<Self> {
         let input = leaf(&pieces)?;
         Ok(Self {
             pieces: pieces.into(),
-            ..Self::new(work, input, folder, reading, told)
+            ..Self::new(work, input, folder, reading, label)
         })
     }
 
@@ -176,7 +176,7 @@ impl PieceExec {
             pieces,
             self.folder.clone(),
             self.reading,
-            self.told.clone(),
+            self.label.clone(),
         )
     }
 
@@ -200,8 +200,8 @@ impl PieceExec {
 
     /// The work, for EXPLAIN.
     #[must_use]
-    pub fn told(&self) -> &str {
-        &self.told
+    pub fn label(&self) -> &str {
+        &self.label
     }
 
     /// The number of pieces.
@@ -220,7 +220,7 @@ impl DisplayAs for PieceExec {
                 "; "
             }
         };
-        write!(f, "pieces={}{separate}{}", self.pieces(), self.told)
+        write!(f, "pieces={}{separate}{}", self.pieces(), self.label)
     }
 }
 
@@ -261,7 +261,7 @@ impl ExecutionPlan for PieceExec {
                 Arc::clone(input),
                 self.folder.clone(),
                 self.reading,
-                self.told.clone(),
+                self.label.clone(),
             )
         }))
     }
@@ -361,7 +361,7 @@ impl PieceReader {
         let report = Arc::new(ScanReport::default());
         // The damage that was found is reported, whether the piece ends well or not.
         let certified = Arc::new(Certified::default());
-        let told = Telling {
+        let on_drop = ReportOnDrop {
             report: &report,
             certified: &certified,
             reader: self,
@@ -374,7 +374,7 @@ impl PieceReader {
                     .await
             }
         };
-        drop(told);
+        drop(on_drop);
         given
     }
 
@@ -495,15 +495,15 @@ impl PieceReader {
     }
 }
 
-/// Tells of a piece when it is dropped.
-struct Telling<'r> {
+/// Reports the reading of a piece when it is dropped.
+struct ReportOnDrop<'r> {
     report: &'r ScanReport,
     certified: &'r Certified,
     reader: &'r PieceReader,
     id: PieceId,
 }
 
-impl Drop for Telling<'_> {
+impl Drop for ReportOnDrop<'_> {
     fn drop(&mut self) {
         record(
             &self.reader.metrics,
@@ -624,7 +624,7 @@ fn leaf(pieces: &[Piece]) -> Result<Arc<dyn ExecutionPlan>> {
             Piece::Part(part) => (
                 std::slice::from_ref(&part.source),
                 number(part.number),
-                number(part.asked),
+                number(part.requested),
             ),
         };
         let piece = u32::try_from(index).unwrap_or(u32::MAX);

@@ -52,10 +52,10 @@ pub(super) fn record(
         let path = &error.path;
         let hint = error.hint().unwrap_or_default();
         let text = error.to_string();
-        let said = text.strip_prefix(&format!("{path}: ")).unwrap_or(&text);
+        let message = text.strip_prefix(&format!("{path}: ")).unwrap_or(&text);
         add(
             format!(
-                "{start}.{ERROR}{SEPARATOR}{index}{SEPARATOR}{path}{SEPARATOR}{said}{SEPARATOR}{hint}"
+                "{start}.{ERROR}{SEPARATOR}{index}{SEPARATOR}{path}{SEPARATOR}{message}{SEPARATOR}{hint}"
             ),
             1,
         );
@@ -87,12 +87,12 @@ impl Reports {
         {
             let mut parts = error.splitn(4, SEPARATOR).map(ToOwned::to_owned);
             let index = parts.next().and_then(|index| index.parse().ok());
-            let (Some(index), Some(path), Some(said), Some(hint)) =
+            let (Some(index), Some(path), Some(message), Some(hint)) =
                 (index, parts.next(), parts.next(), parts.next())
             else {
                 return false;
             };
-            self.errors.insert((id, index), (path, said, hint));
+            self.errors.insert((id, index), (path, message, hint));
             return true;
         }
         if let Some(note) = rest.strip_prefix(NOTE)
@@ -144,9 +144,9 @@ impl Reports {
         let mut before = None;
         pieces.into_iter().all(|piece| {
             let id = PieceId { reading, piece };
-            let said = |name| self.counts.get(&(id, name)).copied();
+            let count = |name| self.counts.get(&(id, name)).copied();
             let (Some(start), Some(arrived), Some(0)) =
-                (said(CUT_START), said(CUT_ARRIVED), said(CUT_UNSOUND))
+                (count(CUT_START), count(CUT_ARRIVED), count(CUT_UNSOUND))
             else {
                 return false;
             };
@@ -179,10 +179,10 @@ impl Reports {
         report.counters.add(&totals);
         let left_out = errors_found.saturating_sub(self.errors.len() as u64);
         // A place that several came upon is damaged once.
-        let mut told = BTreeSet::new();
+        let mut seen = BTreeSet::new();
         let errors = self.errors.into_values();
         let errors =
-            errors.filter(|(path, message, _)| told.insert((path.clone(), message.clone())));
+            errors.filter(|(path, message, _)| seen.insert((path.clone(), message.clone())));
         let errors = errors.map(|(path, message, hint)| SourceError {
             path,
             cause: Cause::Remote { message, hint },

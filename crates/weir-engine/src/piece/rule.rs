@@ -31,7 +31,7 @@ use crate::share::{aggregate_of, scan_of};
 /// The statement that is being planned, for rules that see its plan only.
 #[derive(Debug, Default)]
 pub(crate) struct PlannedStatement {
-    asked: Mutex<(Option<String>, Vec<String>)>,
+    texts: Mutex<(Option<String>, Vec<String>)>,
 }
 
 impl PlannedStatement {
@@ -46,12 +46,12 @@ impl PlannedStatement {
     }
 
     fn query(&self) -> Option<(String, Vec<String>)> {
-        let asked = self.lock();
-        Some((asked.0.clone()?, asked.1.clone()))
+        let texts = self.lock();
+        Some((texts.0.clone()?, texts.1.clone()))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, (Option<String>, Vec<String>)> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -143,7 +143,7 @@ impl Cut {
         let template = TemplateScan::new(description)?;
         let why = self.why_whole(scan);
         let work = PieceWork::Scan(Arc::new(template));
-        self.pieces(scan.reading(), work, why, false, &told(node))
+        self.pieces(scan.reading(), work, why, false, &label(node))
             .map(Some)
     }
 
@@ -159,7 +159,7 @@ impl Cut {
             let reading: Reading = (*reading).clone();
             let may_cut = fused.allows_parts();
             let fused: Arc<dyn ExecutionPlan> = Arc::new(fused);
-            match self.template(partial, &reading, may_cut, &told(&fused)) {
+            match self.template(partial, &reading, may_cut, &label(&fused)) {
                 Ok(pieces) => Some(pieces),
                 Err(error) => {
                     *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -179,7 +179,7 @@ impl Cut {
         partial: &AggregateExec,
         reading: &Reading,
         may_cut: bool,
-        told: &str,
+        label: &str,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let mut why = None;
         let input = Arc::clone(partial.input())
@@ -200,7 +200,7 @@ impl Cut {
             input,
             partial.input_schema(),
         )?);
-        self.pieces(reading, PieceWork::Aggregate(template), why, may_cut, told)
+        self.pieces(reading, PieceWork::Aggregate(template), why, may_cut, label)
     }
 
     /// The parts that a large capture falls into; `None` when it is read whole.
@@ -220,7 +220,7 @@ impl Cut {
                 source: source.clone(),
                 number,
                 count: found.count(),
-                asked: wanted,
+                requested: wanted,
             })
         });
         Some(parts.collect())
@@ -252,7 +252,7 @@ impl Cut {
         work: PieceWork,
         why_whole: Option<&str>,
         may_cut: bool,
-        told: &str,
+        label: &str,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let sources = &reading.sources;
         let mut pieces = Vec::new();
@@ -271,13 +271,13 @@ impl Cut {
             }
         }
         let is_first = |piece: &&Piece| matches!(piece, Piece::Part(part) if part.number == 0);
-        let told = match pieces.iter().filter(is_first).count() {
-            0 => told.to_owned(),
-            cut => format!("{told}; captures cut={cut}"),
+        let label = match pieces.iter().filter(is_first).count() {
+            0 => label.to_owned(),
+            cut => format!("{label}; captures cut={cut}"),
         };
-        let told = match why_whole {
-            Some(why) if sources.len() > 1 => format!("{told}; in one piece: {why}"),
-            _ => told,
+        let label = match why_whole {
+            Some(why) if sources.len() > 1 => format!("{label}; in one piece: {why}"),
+            _ => label,
         };
         let of_reading = self.readings.iter().position(|known| known == reading);
         // A reading that cuts the same files otherwise has other pieces, and counts as a second reading.
@@ -295,7 +295,7 @@ impl Cut {
             pieces,
             self.folder.clone(),
             of_reading.unwrap_or(u32::MAX),
-            told,
+            label,
         )?))
     }
 }
@@ -307,7 +307,7 @@ fn described(node: &Arc<dyn ExecutionPlan>) -> Option<(&CaptureScan, ScanDescrip
 }
 
 /// The description of a node, without its name.
-fn told(node: &Arc<dyn ExecutionPlan>) -> String {
+fn label(node: &Arc<dyn ExecutionPlan>) -> String {
     let text = displayable(node.as_ref()).one_line().to_string();
     let text = text.trim();
     match text.split_once(": ") {
@@ -321,7 +321,7 @@ fn told(node: &Arc<dyn ExecutionPlan>) -> String {
 #[derive(Debug)]
 pub(crate) struct SendAway {
     pub(crate) cluster: Arc<dyn Cluster>,
-    pub(crate) asked: Arc<PlannedStatement>,
+    pub(crate) statement: Arc<PlannedStatement>,
     pub(crate) scan_report: Arc<ScanReport>,
     pub(crate) options: Options,
 }
@@ -376,7 +376,7 @@ impl SendAway {
             self.note("the statement reads no capture: it is answered on this machine");
             return Ok(plan);
         }
-        let query = self.asked.query().filter(|_| !leaves.memory);
+        let query = self.statement.query().filter(|_| !leaves.memory);
         if let Some((sql, views)) = query {
             let description = QueryDescription::new(sql, views, plan.schema(), &self.options);
             let whole: Arc<dyn ExecutionPlan> = Arc::new(PieceExec::of_pieces(

@@ -159,7 +159,7 @@ fn unknown_function(name: &str) -> Error {
     let near = similar(name, functions().chain(OF_DATAFUSION.iter().copied()));
     let hint = match (near.first(), weir_tables::names::not_decoded(name)) {
         (Some(near), _) => format!("did you mean {near}(…)?"),
-        (None, Some(told)) => told,
+        (None, Some(advice)) => advice,
         (None, None) => {
             let known: Vec<&str> = functions().collect();
             format!(
@@ -241,7 +241,7 @@ fn set(
     };
     extraction
         .set(settings, key, value)
-        .map_err(|wants| Error::new(ErrorKind::Plan, format!("{key} must be {wants}")))
+        .map_err(|expected| Error::new(ErrorKind::Plan, format!("{key} must be {expected}")))
 }
 
 /// The longest delay of records: `INTERVAL '1 second'`.

@@ -157,19 +157,19 @@ fn tshark(path: &str) -> String {
         "frame.protocols",
     ];
     let fields = fields.iter().flat_map(|field| ["-e", field]);
-    let said = Command::new("tshark")
+    let decoded = Command::new("tshark")
         .args(["-r", path, "-T", "fields"])
         .args(fields)
         .output_limited()
         .unwrap();
-    assert!(said.status.success(), "{path}: {said:?}");
+    assert!(decoded.status.success(), "{path}: {decoded:?}");
     let bytes = Command::new("tshark")
         .args(["-r", path, "-x"])
         .output_limited()
         .unwrap();
     format!(
         "{}{}",
-        String::from_utf8_lossy(&said.stdout),
+        String::from_utf8_lossy(&decoded.stdout),
         String::from_utf8_lossy(&bytes.stdout)
     )
 }

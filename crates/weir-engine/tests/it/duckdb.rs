@@ -386,7 +386,7 @@ fn predicates_over_subqueries_are_those_of_duckdb() {
         .map(|index| {
             let depth = random.below(3);
             let condition = subquery_condition(&mut random, depth);
-            let asked = match index % 4 {
+            let query = match index % 4 {
                 0 => format!("SELECT t.a, t.b, {condition} AS c FROM t"),
                 1 => format!("SELECT {condition} AS c, count(*) FROM t GROUP BY 1"),
                 2 => format!("SELECT count(*) FILTER (WHERE {condition}), count(t.b) FROM t"),
@@ -394,7 +394,7 @@ fn predicates_over_subqueries_are_those_of_duckdb() {
             };
             format!(
                 "WITH t(a, b) AS (VALUES (1, 1), (2, NULL), (3, 2), (NULL, 4), (5, 3)), \
-                 u(x, y) AS (VALUES (1, 2), (2, 3), (NULL, 1), (5, 5), (1, 1)) {asked}"
+                 u(x, y) AS (VALUES (1, 2), (2, 3), (NULL, 1), (5, 5), (1, 1)) {query}"
             )
         })
         .collect();

@@ -116,7 +116,7 @@ fn tshark_finds_the_checksums_of_an_anonymized_capture_right() {
 fn what_cannot_be_anonymized_is_refused() {
     samples::enter();
     let runner = Runner::new(&Options::default());
-    for (sql, said) in [
+    for (sql, message) in [
         (
             "COPY (SELECT * FROM 'demo/framerelay.pcap') TO 'never.pcap' OPTIONS (anonymize 'k')",
             "link type 107",
@@ -131,7 +131,7 @@ fn what_cannot_be_anonymized_is_refused() {
         ),
     ] {
         let error = runner.rows(sql).unwrap_err();
-        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
         assert!(!Path::new("never.pcap").exists() && !Path::new("never.csv").exists());
     }
 }

@@ -21,7 +21,7 @@ struct Replay {
     read: Arc<AtomicU64>,
     /// Bytes at which to wait until the groups were read.
     until: Arc<AtomicU64>,
-    asked: Arc<Mutex<Option<bool>>>,
+    has_predicate: Arc<Mutex<Option<bool>>>,
 }
 
 impl Replay {
@@ -31,7 +31,7 @@ impl Replay {
             bytes: Mutex::new(Some(std::fs::read(path).unwrap())),
             read: Arc::default(),
             until: Arc::new(AtomicU64::new(u64::MAX)),
-            asked: Arc::default(),
+            has_predicate: Arc::default(),
         }
     }
 }
@@ -48,7 +48,7 @@ impl Feed for Replay {
     }
 
     fn start(&self, wanted: Option<&Predicate>) -> io::Result<Box<dyn Read + Send>> {
-        *self.asked.lock().unwrap() = Some(wanted.is_some());
+        *self.has_predicate.lock().unwrap() = Some(wanted.is_some());
         let bytes = self.bytes.lock().unwrap().take();
         Ok(Box::new(Pieces {
             bytes: bytes.ok_or_else(|| io::Error::other("read twice"))?,
@@ -141,10 +141,14 @@ fn conditions_on_messages_keep_no_packet_from_the_table() {
         let found = rows(&options, &of("live")).unwrap();
         let expected = rows(&Options::default(), &of("'demo/services.pcap'")).unwrap();
         assert_eq!(found, expected, "{condition}");
-        assert_eq!(*replay.asked.lock().unwrap(), Some(false), "{condition}");
+        assert_eq!(
+            *replay.has_predicate.lock().unwrap(),
+            Some(false),
+            "{condition}"
+        );
         let (options, replay) = live("demo/services.pcap");
         rows(&options, "SELECT * FROM live WHERE port.dst = 53").unwrap();
-        assert_eq!(*replay.asked.lock().unwrap(), Some(true));
+        assert_eq!(*replay.has_predicate.lock().unwrap(), Some(true));
     }
 }
 

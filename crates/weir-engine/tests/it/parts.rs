@@ -180,12 +180,12 @@ fn damage_in_a_part_is_told_once_and_where_it_is() {
     });
     let sql = format!("SELECT count(*), sum(frame.len) FROM '{damaged}'");
     answer(&sql);
-    let told = |threads| {
+    let errors = |threads| {
         let runner = runner(threads);
         runner.rows(&sql).unwrap();
         runner.errors()
     };
-    let expected = told(1);
+    let expected = errors(1);
     assert_eq!(expected.len(), 1, "{expected:?}");
-    assert_eq!(told(3), expected);
+    assert_eq!(errors(3), expected);
 }

@@ -151,17 +151,17 @@ fn rows_that_do_not_fit_are_read_again() {
 
 /// Damage is reported once, with any number of queries.
 #[test]
-fn damage_is_told_once() {
+fn damage_is_reported_once() {
     samples::enter();
     let runner = Runner::new(&options(2));
     let count = "SELECT count(*) FROM 'cut.pcap'";
     let rows = "SELECT frame.number FROM 'cut.pcap'";
     let first = Runner::new(&options(2));
     first.rows(count).unwrap();
-    let told = first.errors();
-    assert_eq!(told.len(), 1);
+    let errors = first.errors();
+    assert_eq!(errors.len(), 1);
     runner.answers(&format!("{count};{rows};{count}")).unwrap();
-    assert_eq!(runner.errors(), told);
+    assert_eq!(runner.errors(), errors);
     // A statement that does not fit fails in its turn.
     let error = runner.answers(&format!("{count};SELECT nothing FROM 'cut.pcap'"));
     assert!(error.is_err());

@@ -35,8 +35,8 @@ pub(super) fn look_at_sets<'e>(exprs: impl Iterator<Item = &'e Expr> + Clone) ->
     let hint = "CUBE of n columns is 2^n sets; GROUPING SETS lists only those that are needed";
     let sets = product(exprs.clone());
     if sets > SETS_MAX {
-        let said = format!("GROUP BY has more than {SETS_MAX} grouping sets");
-        return Err(limit(said).with_hint(hint));
+        let message = format!("GROUP BY has more than {SETS_MAX} grouping sets");
+        return Err(limit(message).with_hint(hint));
     }
     if sets == 1 {
         return Ok(());

@@ -530,7 +530,7 @@ const OPERATOR_EXAMPLES: &[(&str, &str)] = &[
 
 #[test]
 fn what_sizes_something_has_a_limit() {
-    for (sql, says) in [
+    for (sql, message) in [
         (
             "SELECT approx_percentile_cont(v, 0.5, 4294967296) FROM t",
             "argument 3 of",
@@ -613,7 +613,7 @@ fn what_sizes_something_has_a_limit() {
         ),
     ] {
         let refusal = outcome(sql).expect_err(sql);
-        assert!(refusal.contains(says), "{sql}: {refusal}");
+        assert!(refusal.contains(message), "{sql}: {refusal}");
     }
     for sql in [
         "SELECT approx_percentile_cont(v, 0.5, 100), approx_percentile_cont(v, 0.5) FROM t",
@@ -639,7 +639,7 @@ fn lists_that_are_planned_with_the_square_of_their_length_have_a_limit() {
     };
     let all = |count: usize| vec!["a > b"; count].join(" AND ");
     let several = vec![format!("SELECT {} FROM t", list(1500, "sum(a + #)")); 4];
-    for (sql, says) in [
+    for (sql, message) in [
         (
             format!("SELECT {} FROM t", list(2049, "a + #")),
             "2049 expressions, 2049 of them in one SELECT list, are too many",
@@ -698,7 +698,7 @@ fn lists_that_are_planned_with_the_square_of_their_length_have_a_limit() {
         ),
     ] {
         let refusal = outcome(&sql).expect_err(&sql);
-        assert!(refusal.contains(says), "{sql:.60}: {refusal}");
+        assert!(refusal.contains(message), "{sql:.60}: {refusal}");
     }
     for sql in [
         format!("SELECT {} FROM t", list(2000, "a + #")),
