@@ -142,10 +142,10 @@ impl Extraction {
         value: Option<Setting<'_>>,
     ) -> Result<(), &'static str> {
         let known = self.arguments.iter().find(|(known, _)| *known == name);
-        let (name, wants) = known.copied().ok_or("")?;
+        let (name, expected) = known.copied().ok_or("")?;
         match value {
             Some(value) if settings.set_named(name, value) => Ok(()),
-            _ => Err(wants),
+            _ => Err(expected),
         }
     }
 }
@@ -167,7 +167,7 @@ impl fmt::Debug for Extraction {
 pub(crate) trait Extract: Send {
     /// Gets the columns that the rows and the predicate need, before the first packet: the extractor may leave out work
     /// that only other columns need.
-    fn wants(&mut self, _columns: &[Column]) {}
+    fn set_columns(&mut self, _columns: &[Column]) {}
 
     /// Reads a packet, and pushes the rows that it completes. A packet should complete no more than a few.
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows);

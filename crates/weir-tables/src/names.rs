@@ -841,8 +841,8 @@ mod tests {
     #[test]
     fn what_has_a_table_is_not_said_to_be_missing() {
         for extraction in EXTRACTIONS {
-            let told = not_decoded(extraction.name);
-            assert_eq!(told, None, "{}", extraction.name);
+            let hint = not_decoded(extraction.name);
+            assert_eq!(hint, None, "{}", extraction.name);
         }
     }
 

@@ -2,7 +2,6 @@
 //! code. The loop leaves records that are not plain, and those that become rows, to the decoder, and continues after
 //! them.
 
-mod ask;
 mod compiled;
 mod condition;
 mod decide;
@@ -12,6 +11,7 @@ mod give;
 mod header;
 mod lower;
 mod output;
+mod plan;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -25,10 +25,10 @@ use weir_packet::{LinkType, NextTable, Options};
 
 use crate::reading::COMPILED_BYTES_MIN;
 use crate::{Aggregate, Branch, Compile, Predicate, Source};
-use ask::ProgramPlan;
 pub(crate) use framing::{Framing, Records};
 use lower::{FIRST_FREE_WORD, LEAVE_FULL, LEAVE_RARE, NUMBER_WORD, PORTS_WORD, TAKEN_WORD};
 pub(crate) use output::{MeasurePlan, Mode, Output, WaitingColumn};
+use plan::ProgramPlan;
 
 /// The program of all aggregates, for records of the same kind.
 pub(crate) struct Questions {
@@ -86,14 +86,14 @@ pub fn compiles(
         return not.map(Err);
     }
     let layout = sources.first().and_then(Source::layout);
-    let asked = match aggregate.is_plain() {
+    let plan = match aggregate.is_plain() {
         true => ProgramPlan::new(&[aggregate.branches()], layout.map(AsRef::as_ref)),
         false => None,
     };
     let branches = aggregate.branches().len();
-    Some(match asked {
+    Some(match plan {
         None => Err("more than plain fields is asked for"),
-        Some(asked) if !is_small(&asked, branches) => Err("too much is asked for at once"),
+        Some(plan) if !is_small(&plan, branches) => Err("too much is asked for at once"),
         Some(_) if layout.is_some_and(|layout| layout.plain_record_len().is_none()) => {
             Err("the records are not all of one length")
         }
@@ -141,8 +141,8 @@ fn selection(predicates: &[&Predicate]) -> Option<ProgramPlan> {
         })
     });
     let branches = branches.collect::<Option<Vec<_>>>()?;
-    let asked = ProgramPlan::new(&[&branches], None)?;
-    is_small(&asked, branches.len()).then_some(asked)
+    let plan = ProgramPlan::new(&[&branches], None)?;
+    is_small(&plan, branches.len()).then_some(plan)
 }
 
 /// The part of a predicate on plain fields, which must hold for the whole to hold.
@@ -167,16 +167,16 @@ fn is_plain_capture(framing: Framing, link_type: LinkType) -> bool {
 }
 
 /// Returns whether records of the link type are decoded: the decoder counts the records of others.
-fn is_decoded(asked: &ProgramPlan, link_type: LinkType, layout: Option<&Layout>) -> bool {
+fn is_decoded(plan: &ProgramPlan, link_type: LinkType, layout: Option<&Layout>) -> bool {
     let is_known = || NextTable::LinkType.layer(link_type.0.into()).is_some();
-    asked.fields.is_empty() || layout.is_some() || is_known()
+    plan.fields.is_empty() || layout.is_some() || is_known()
 }
 
 /// Returns whether the program of a plan is not too large.
-fn is_small(asked: &ProgramPlan, branches: usize) -> bool {
+fn is_small(plan: &ProgramPlan, branches: usize) -> bool {
     (1..=BRANCHES_MAX).contains(&branches)
-        && asked.conditions.len() <= CONDITIONS_MAX
-        && asked.fields.len() <= FIELDS_MAX
+        && plan.conditions.len() <= CONDITIONS_MAX
+        && plan.fields.len() <= FIELDS_MAX
 }
 
 /// The records that a program has skipped.
@@ -216,8 +216,8 @@ impl Questions {
         if !is_plain {
             return None;
         }
-        let asked = ProgramPlan::new(&branches, layout)?;
-        if !is_small(&asked, count) || !is_decoded(&asked, link_type, layout) {
+        let plan = ProgramPlan::new(&branches, layout)?;
+        if !is_small(&plan, count) || !is_decoded(&plan, link_type, layout) {
             return None;
         }
         let mut word = FIRST_FREE_WORD;
@@ -237,7 +237,7 @@ impl Questions {
             word = output.first_word + u32::try_from(output.words()).ok()?;
             outputs.push(output);
         }
-        let program = lower::lower(&asked, &outputs, word, framing, link_type, options).ok()?;
+        let program = lower::lower(&plan, &outputs, word, framing, link_type, options).ok()?;
         let mut modes = outputs.iter().map(|output| output.mode);
         let is_hashed = modes.any(|mode| mode == Mode::Hashed);
         let hashed = is_hashed.then(Hashed::default);
@@ -260,12 +260,12 @@ impl Questions {
         link_type: LinkType,
         options: &Options,
     ) -> Option<Self> {
-        let asked = selection(predicates)?;
-        if !is_plain_capture(framing, link_type) || !is_decoded(&asked, link_type, None) {
+        let plan = selection(predicates)?;
+        if !is_plain_capture(framing, link_type) || !is_decoded(&plan, link_type, None) {
             return None;
         }
         let words = FIRST_FREE_WORD;
-        let program = lower::lower(&asked, &[], words, framing, link_type, options).ok()?;
+        let program = lower::lower(&plan, &[], words, framing, link_type, options).ok()?;
         Some(Self {
             whole: Runner::interpreted(program),
             narrow: None,

@@ -236,7 +236,7 @@ impl Gathering {
             rows_left,
         };
         if let Some(extract) = &mut extract {
-            extract.wants(&wanted.columns);
+            extract.set_columns(&wanted.columns);
         }
         let is_of_record = |column: &Column| !matches!(column.origin, Origin::Since(_));
         let gathering = Self {

@@ -162,7 +162,7 @@ impl Search {
             .build();
         built
             .map(|regex| Self::of(What::Matches(regex)))
-            .map_err(|error| said(&error))
+            .map_err(|error| pattern_error(&error))
     }
 
     /// The bytes contain a match of a regular expression.
@@ -184,7 +184,7 @@ impl Search {
             .unicode(false)
             .size_limit(PATTERN_BYTES_MAX)
             .build()
-            .map_err(|error| said(&error))
+            .map_err(|error| pattern_error(&error))
     }
 
     /// The same search in a part of the bytes.
@@ -217,7 +217,7 @@ enum Like {
 }
 
 /// The message of an invalid pattern, which is the last line of the error.
-fn said(error: &regex::Error) -> String {
+pub(crate) fn pattern_error(error: &regex::Error) -> String {
     let text = error.to_string();
     let line = text.lines().last().unwrap_or_default().trim();
     line.strip_prefix("error: ").unwrap_or(line).to_owned()

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use weir_capture::Reader;
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
-use weir_tables::h248::{Lifted, Lifter};
+use weir_tables::h248::{FoundMessage, MessageFinder};
 
 use super::{Context, InputArgs};
 use crate::progress::{Done, Progress};
@@ -189,11 +189,11 @@ impl MessageWalk<'_, '_> {
             Err(error) => return Err(Failure::environment(format!("{name}: {error}"))),
         };
         let mut decoder = Decoder::new(Options::default(), [Needs::All]);
-        let mut lifter = Lifter::new();
+        let mut finder = MessageFinder::new();
         // These are the messages that the current record completes: frame number and octets.
-        let mut lifted: Vec<(u64, Vec<u8>)> = Vec::new();
-        let take = |lifted: &mut Vec<_>, message: &Lifted<'_>| {
-            lifted.push((message.frame, message.octets.to_vec()));
+        let mut complete: Vec<(u64, Vec<u8>)> = Vec::new();
+        let take = |complete: &mut Vec<_>, message: &FoundMessage<'_>| {
+            complete.push((message.frame, message.octets.to_vec()));
         };
         loop {
             let over = match reader.next() {
@@ -204,8 +204,8 @@ impl MessageWalk<'_, '_> {
                         wire_len: record.wire_len,
                         ..Frame::new(LinkType(record.link_type), record.data)
                     };
-                    lifter.packet(&decoder.decode(frame), &mut |message| {
-                        take(&mut lifted, message);
+                    finder.packet(&decoder.decode(frame), &mut |message| {
+                        take(&mut complete, message);
                     });
                     false
                 }
@@ -217,10 +217,10 @@ impl MessageWalk<'_, '_> {
                 }
             };
             if over {
-                lifter.finish(&mut |message| take(&mut lifted, message));
+                finder.finish(&mut |message| take(&mut complete, message));
             }
-            let several = lifted.len() > 1;
-            for (at, (number, octets)) in lifted.drain(..).enumerate() {
+            let several = complete.len() > 1;
+            for (at, (number, octets)) in complete.drain(..).enumerate() {
                 // Messages that only the end of the capture completed belong to no record.
                 let mut place = match number {
                     0 => "end".to_owned(),
@@ -239,7 +239,7 @@ impl MessageWalk<'_, '_> {
                 }
             }
             if over {
-                for note in lifter.notes() {
+                for note in finder.notes() {
                     self.context.messages.note(&format!("{name}: {note}"));
                 }
                 return Ok(Next::Go);

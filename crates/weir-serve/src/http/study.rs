@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use weir_engine::quote_literal;
 use weir_h248::{Arena, DecodeOptions, decode};
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
-use weir_tables::h248::{Lifted, Lifter};
+use weir_tables::h248::{FoundMessage, MessageFinder};
 use weir_ws::{
     Direction, InputMessage, Opcode, Setting, Study, StudyOptions, ZlibBuild, deflate_bytes,
     inflate_bytes,
@@ -222,8 +222,8 @@ fn compare(
     let mut study = weir_h248::study::Study::new();
     let mut reader = weir_capture::Reader::new(capture)?;
     let mut decoder = Decoder::new(Options::default(), [Needs::All]);
-    let mut lifter = Lifter::new();
-    let mut take = |message: &Lifted<'_>| {
+    let mut finder = MessageFinder::new();
+    let mut take = |message: &FoundMessage<'_>| {
         let arena = Arena::new();
         let decoded = decode(message.octets, &arena, &DecodeOptions::default());
         // A damaged message is in the list of messages, with the reason.
@@ -240,9 +240,9 @@ fn compare(
             wire_len: record.wire_len,
             ..Frame::new(LinkType(record.link_type), record.data)
         };
-        lifter.packet(&decoder.decode(frame), &mut take);
+        finder.packet(&decoder.decode(frame), &mut take);
     }
-    lifter.finish(&mut take);
+    finder.finish(&mut take);
     Ok((study, budget.is_spent))
 }
 

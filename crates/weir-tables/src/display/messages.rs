@@ -320,7 +320,7 @@ impl FieldTest {
 /// The tests of a filter on messages, and the frames of each file with messages that pass them.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    asked: OnceLock<Vec<FieldTest>>,
+    relations: OnceLock<Vec<FieldTest>>,
     files: OnceLock<(Vec<Source>, DecodeOptions)>,
     /// The frames of the first file, which mostly is the only one.
     first: OnceLock<Answers>,
@@ -369,16 +369,16 @@ impl Frames {
 }
 
 impl Messages {
-    pub(super) fn ask(&self, asked: Vec<FieldTest>) {
-        self.asked.get_or_init(|| asked);
+    pub(super) fn set_relations(&self, relations: Vec<FieldTest>) {
+        self.relations.get_or_init(|| relations);
     }
 
-    fn asked(&self) -> &[FieldTest] {
-        self.asked.get().map_or(&[], Vec::as_slice)
+    fn relations(&self) -> &[FieldTest] {
+        self.relations.get().map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.asked().is_empty()
+        self.relations().is_empty()
     }
 
     pub(super) fn set_files(&self, files: &[Source], decode: &DecodeOptions) {
@@ -393,10 +393,10 @@ impl Messages {
     }
 
     /// Returns whether the frame of a row has a message for which this relation holds.
-    pub(super) fn hold(&self, question: usize, row: &Row<'_>) -> bool {
+    pub(super) fn hold(&self, relation: usize, row: &Row<'_>) -> bool {
         let number = row.packet.frame().number;
         let is_among = |answers: &Answers| {
-            let frames = answers.frames.get(question);
+            let frames = answers.frames.get(relation);
             frames.is_some_and(|frames| frames.contains(number))
         };
         let first = self.first.get_or_init(|| self.read(row.file));
@@ -414,15 +414,15 @@ impl Messages {
 
     /// Reads a file for all relations, each table once.
     fn read(&self, file: &str) -> Answers {
-        let asked = self.asked();
-        let mut frames = vec![Frames::default(); asked.len()];
+        let relations = self.relations();
+        let mut frames = vec![Frames::default(); relations.len()];
         let source = self.files.get().and_then(|(files, decode)| {
             let source = files.iter().find(|source| source.shown() == file)?;
             Some((source, decode))
         });
         if let Some((source, decode)) = source {
             let mut done: Vec<&str> = Vec::new();
-            for FieldTest { field, .. } in asked {
+            for FieldTest { field, .. } in relations {
                 if !done.contains(&field.table.name) {
                     done.push(field.table.name);
                     self.read_table(field.table, source, decode, &mut frames);
@@ -454,22 +454,22 @@ impl Messages {
         };
         // The comparisons, with the columns of their values and of their frames.
         let mut questions: Vec<(usize, &FieldTest, Places)> = Vec::new();
-        for (number, asked) in self.asked().iter().enumerate() {
-            if asked.field.table == extraction {
-                let places = asked.field.places.iter();
+        for (number, relation) in self.relations().iter().enumerate() {
+            if relation.field.table == extraction {
+                let places = relation.field.places.iter();
                 questions.extend(places.filter_map(|(column, frame)| {
                     let version = VERSIONS.iter().find(|(of, _)| of == frame);
                     let version = version.and_then(|(_, version)| place(version));
                     let places = Places {
                         values: place(column)?,
                         numbers: place(frame)?,
-                        version: version.zip(asked.field.is_http2),
-                        only: match asked.field.only {
+                        version: version.zip(relation.field.is_http2),
+                        only: match relation.field.only {
                             Some(column) => Some(place(column)?),
                             None => None,
                         },
                     };
-                    Some((number, asked, places))
+                    Some((number, relation, places))
                 }));
             }
         }
@@ -485,10 +485,10 @@ impl Messages {
         loop {
             match scan.next_batch() {
                 Ok(Some(batch)) => {
-                    for (number, asked, places) in &questions {
+                    for (number, relation, places) in &questions {
                         let sets = (frames.get_mut(*number), failed.get_mut(*number));
                         if let (Some(passed), Some(failed)) = sets {
-                            decide(asked, &batch, *places, passed, failed);
+                            decide(relation, &batch, *places, passed, failed);
                         }
                     }
                 }
@@ -499,9 +499,9 @@ impl Messages {
                 }
             }
         }
-        for (number, asked, ..) in &questions {
+        for (number, relation, ..) in &questions {
             if let (true, Some(passed), Some(failed)) = (
-                asked.is_of_all(),
+                relation.is_of_all(),
                 frames.get_mut(*number),
                 failed.get(*number),
             ) {
@@ -543,7 +543,7 @@ fn wanted(table: &Table, extraction: &Extraction) -> Option<Predicate> {
 
 /// Tests each message of a batch.
 fn decide(
-    asked: &FieldTest,
+    relation: &FieldTest,
     batch: &RecordBatch,
     places: Places,
     passed: &mut Frames,
@@ -582,9 +582,9 @@ fn decide(
         let cell = Cell {
             values,
             row,
-            is_address: asked.field.is_address,
+            is_address: relation.field.is_address,
         };
-        match asked.test.holds(&At::Message(&cell)) {
+        match relation.test.holds(&At::Message(&cell)) {
             true => passed.insert(number),
             false => failed.insert(number),
         }

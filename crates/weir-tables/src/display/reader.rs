@@ -14,6 +14,7 @@ use super::literal::{is_bytes, literal};
 use super::messages::{FieldTest, MessageField, Messages};
 use super::{Literal, Sign, Test, Type, ValueSource};
 use crate::names::{Meaning, Name, advice};
+use crate::search::pattern_error;
 use crate::{Column, Origin, Table};
 
 /// Resolves the words of a filter.
@@ -21,7 +22,7 @@ pub(super) struct FilterReader<'t> {
     table: &'t Table,
     columns: Vec<Column>,
     messages: Arc<Messages>,
-    asked: Vec<FieldTest>,
+    relations: Vec<FieldTest>,
     /// The field of messages of the current comparison.
     field: Option<MessageField>,
 }
@@ -32,14 +33,14 @@ impl<'t> FilterReader<'t> {
             table,
             columns: Vec::new(),
             messages: Arc::default(),
-            asked: Vec::new(),
+            relations: Vec::new(),
             field: None,
         }
     }
 
     /// The columns of packets that the filter reads, and its tests on messages.
     pub(super) fn finish(self) -> (Vec<Column>, Arc<Messages>) {
-        self.messages.ask(self.asked);
+        self.messages.set_relations(self.relations);
         (self.columns, self.messages)
     }
 
@@ -108,15 +109,15 @@ impl<'t> FilterReader<'t> {
             )
             .with_hint(field.in_sql()));
         }
-        self.asked.push(FieldTest::new(field, test));
+        self.relations.push(FieldTest::new(field, test));
         Ok(Test::Message(
-            self.asked.len() - 1,
+            self.relations.len() - 1,
             Arc::clone(&self.messages),
         ))
     }
 
     /// Sets the field of messages of a relation, which may have one only.
-    fn ask(&mut self, field: MessageField, operand: &Operand) -> Result<(), Error> {
+    fn set_field(&mut self, field: MessageField, operand: &Operand) -> Result<(), Error> {
         match &self.field {
             Some(known) if *known != field => Err(Error::new(
                 "two message fields cannot be compared with each other",
@@ -144,7 +145,7 @@ impl<'t> FilterReader<'t> {
                 return self.test(&parse(ports).map_err(|_| unknown(operand, word))?);
             }
             if let Some(field) = MessageField::protocol(&lower) {
-                self.ask(field, operand)?;
+                self.set_field(field, operand)?;
                 return Ok(Test::Always);
             }
         }
@@ -206,9 +207,7 @@ impl<'t> FilterReader<'t> {
             .size_limit(PATTERN_BYTES_MAX)
             .build();
         let built = built.map_err(|error| {
-            let text = error.to_string();
-            let line = text.lines().last().unwrap_or_default().trim();
-            let line = line.strip_prefix("error: ").unwrap_or(line).to_owned();
+            let line = pattern_error(&error);
             Error::new(format!("invalid pattern: {line}"), right.start, right.end)
         })?;
         Ok(Test::Matches(quantifier, source, built))
@@ -481,7 +480,7 @@ impl<'t> FilterReader<'t> {
                     operand.end,
                 ));
             }
-            self.ask(field, operand)?;
+            self.set_field(field, operand)?;
             return Ok((ValueSource::Cell, kind));
         };
         let mut fields = Vec::new();

@@ -223,8 +223,8 @@ fn what_packets_do_not_have_is_said_with_its_place() {
             (message, start),
             "{filter}"
         );
-        let said = error.hint.unwrap_or_default();
-        assert!(said.contains(hint), "{filter}: {said}");
+        let found = error.hint.unwrap_or_default();
+        assert!(found.contains(hint), "{filter}: {found}");
     }
 }
 

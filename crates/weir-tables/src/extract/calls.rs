@@ -54,7 +54,7 @@ impl Default for CallTable {
 struct Followed {
     calls: Calls,
     /// Finished calls that have no place in the batch yet, no more than were followed.
-    told: VecDeque<Call>,
+    finished: VecDeque<Call>,
     last_ns: i64,
     /// Messages of no call that lack what says of which call they are.
     unnamed: u64,
@@ -68,10 +68,12 @@ impl Followed {
         };
         let way = &found.way;
         self.last_ns = way.time_ns.unwrap_or(self.last_ns);
-        let Self { calls, told, .. } = self;
+        let Self {
+            calls, finished, ..
+        } = self;
         let digest = Digest::of(&message);
         let seen = calls.take(self.last_ns, Some(way.flow), &digest, &mut |call| {
-            told.push_back(call);
+            finished.push_back(call);
         });
         if seen.call.is_none() && (digest.call_id.is_none() || digest.cseq.is_none()) {
             self.unnamed = self.unnamed.saturating_add(1);
@@ -82,7 +84,7 @@ impl Followed {
 impl CallTable {
     fn push(&mut self, file: &str, rows: &mut Rows) {
         while !rows.is_full()
-            && let Some(call) = self.followed.told.pop_front()
+            && let Some(call) = self.followed.finished.pop_front()
         {
             // The Call-ID is looked up as it was sent, before its bytes that are no UTF-8 are replaced.
             let heard = self.streams.heard(&call.call_id);
@@ -117,10 +119,12 @@ impl Extract for CallTable {
             self.is_finished = true;
             let followed = &mut self.followed;
             self.finder.finish(&mut |message| followed.take(message));
-            let Followed { calls, told, .. } = followed;
-            calls.finish(&mut |call| told.push_back(call));
+            let Followed {
+                calls, finished, ..
+            } = followed;
+            calls.finish(&mut |call| finished.push_back(call));
         }
-        let had_some = !self.followed.told.is_empty();
+        let had_some = !self.followed.finished.is_empty();
         self.push("", rows);
         had_some
     }

@@ -35,8 +35,8 @@ const fn flag(analyzed: Option<Analyzed>, flag: u32) -> Option<Value<'static>> {
     }
 }
 
-fn more(said: &Conversed, get: fn(&More) -> Option<u32>) -> Option<Value<'static>> {
-    number(get(said.numbers.as_ref()?.more.as_ref()?)?)
+fn more(item: &Conversed, get: fn(&More) -> Option<u32>) -> Option<Value<'static>> {
+    number(get(item.numbers.as_ref()?.more.as_ref()?)?)
 }
 
 /// The duration in seconds; NULL when it is zero.
@@ -116,8 +116,8 @@ const OWN: &[ItemField<ConversationGetter>] = &[
 ];
 
 /// Wireshark has the value only beside another result of its analysis of the segment.
-fn initial_rtt(said: &Conversed, analyzed: Analyzed) -> Option<Value<'static>> {
-    let has_octets = said.numbers.is_some_and(|it| it.len > 0);
+fn initial_rtt(item: &Conversed, analyzed: Analyzed) -> Option<Value<'static>> {
+    let has_octets = item.numbers.is_some_and(|it| it.len > 0);
     let has_more = has_octets || analyzed.flags != 0 || analyzed.acks.is_some();
     seconds(analyzed.initial_rtt_ns?).filter(|_| has_more)
 }
@@ -137,7 +137,7 @@ impl Item for Conversed {
 struct OfFilter(Conversations);
 
 impl Extract for OfFilter {
-    fn wants(&mut self, columns: &[Column]) {
+    fn set_columns(&mut self, columns: &[Column]) {
         let mut names = columns.iter().map(|column| &*column.name);
         if names.any(|name| name.starts_with(ANALYSIS)) {
             self.0.analyze();
@@ -145,8 +145,8 @@ impl Extract for OfFilter {
     }
 
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        self.0.packet(row.packet, &mut |said| {
-            rows.push_row(&row.with_item(said));
+        self.0.packet(row.packet, &mut |item| {
+            rows.push_row(&row.with_item(item));
         });
     }
 

@@ -74,17 +74,17 @@ impl Protocol for Diameter {
             return false;
         };
         let id = (message.hop_by_hop(), message.command());
-        let asked = match message.is_request() {
+        let request = match message.is_request() {
             true => {
-                self.0.ask(way, id);
+                self.0.add(way, id);
                 None
             }
             false => self.0.answer(way, id),
         };
         let captured = CapturedDiameter {
             bytes: bytes.to_vec(),
-            time_ns: asked.and_then(|asked| asked.until(way)),
-            asked,
+            time_ns: request.and_then(|request| request.until(way)),
+            request,
         };
         let cache = Cache::new(FIELDS.len());
         push(way, &DiameterItem { captured, cache });
@@ -110,7 +110,7 @@ impl Item for DiameterItem {
 /// A message as it was captured, of which a row is made when its columns are read.
 struct CapturedDiameter {
     bytes: Vec<u8>,
-    asked: Option<OpenRequest>,
+    request: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 
@@ -195,7 +195,7 @@ static FIELDS: &[ItemField<Say<CapturedDiameter>>] = &[
         "End-to-end identifier, the same in request and answer from end to end", "RFC 6733, 3"),
     ItemField::new("diameter.resp_time", Kind::F64, Say::Value(|s| seconds(s.time_ns?)),
         "Seconds from the request to this answer", "weir"),
-    ItemField::new("diameter.answer_to", Kind::U64, Say::Value(|s| frame(s.asked?.frame)),
+    ItemField::new("diameter.answer_to", Kind::U64, Say::Value(|s| frame(s.request?.frame)),
         "Number of the record with the request that this answers", "weir"),
     ItemField::new("diameter.avp.code", Kind::Numbers, Say::List(|s, list| s.each(|avp| list.number(avp.code))),
         "Codes of all AVPs; the members of a grouped AVP follow it", "RFC 6733, 4.1"),

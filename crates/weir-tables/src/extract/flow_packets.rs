@@ -335,7 +335,7 @@ impl Fragments {
 }
 
 impl Extract for FlowPackets {
-    fn wants(&mut self, columns: &[Column]) {
+    fn set_columns(&mut self, columns: &[Column]) {
         if columns
             .iter()
             .any(|column| column.name.starts_with(ANALYSIS))

@@ -25,7 +25,7 @@ use super::{Extract, Extraction, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
-pub use self::carrier::{Lifted, Lifter};
+pub use self::carrier::{FoundMessage, MessageFinder};
 
 /// The extraction of this module.
 pub(super) const EXTRACTION: Extraction = Extraction {
@@ -35,7 +35,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     needs: &[Needs::All],
     start: |settings| {
         Box::new(H248 {
-            lifter: Lifter::with_keylog(settings.keylog.as_ref()),
+            finder: MessageFinder::with_keylog(settings.keylog.as_ref()),
             messages: Messages::new(),
         })
     },
@@ -49,7 +49,7 @@ const WAITING_BYTES_MAX: usize = 64 << 20;
 
 /// The messages of packets, and the rows of messages.
 struct H248 {
-    lifter: Lifter,
+    finder: MessageFinder,
     messages: Messages,
 }
 
@@ -89,30 +89,30 @@ impl Messages {
         }
     }
 
-    fn message(&mut self, lifted: &Lifted<'_>) {
+    fn message(&mut self, found: &FoundMessage<'_>) {
         let mut arena = std::mem::take(&mut self.arena);
         let options = DecodeOptions::default();
         let mut carried = Carried {
             file: Arc::clone(&self.file),
-            frame_number: lifted.frame,
-            time_ns: lifted.time_ns,
-            flow: lifted.flow,
-            from: lifted.from,
-            to: lifted.to,
-            transport: lifted.transport,
-            encoding: lifted.encoding,
+            frame_number: found.frame,
+            time_ns: found.time_ns,
+            flow: found.flow,
+            from: found.from,
+            to: found.to,
+            transport: found.transport,
+            encoding: found.encoding,
             version: None,
             mid: None,
-            octets: lifted.octets.into(),
+            octets: found.octets.into(),
         };
-        match decode_as(lifted.encoding, lifted.octets, &arena, &options) {
+        match decode_as(found.encoding, found.octets, &arena, &options) {
             Ok(message) => {
                 carried.version = Some(message.version);
                 carried.mid = Some(mid_text(&message.mid));
                 self.decoded(&message, &Arc::new(carried));
             }
             Err(error) => {
-                let mini = decode_mini(lifted.octets, &arena).ok();
+                let mini = decode_mini(found.octets, &arena).ok();
                 carried.version = mini.map(|mini| mini.version);
                 carried.mid = mini.map(|mini| mid_text(&mini.mid));
                 let mut row = CommandRow::new(RowKind::Damaged, &Arc::new(carried));
@@ -395,14 +395,14 @@ impl Extract for H248 {
             self.messages.file = row.file.into();
         }
         let messages = &mut self.messages;
-        self.lifter
-            .packet(row.packet, &mut |lifted| messages.message(lifted));
+        self.finder
+            .packet(row.packet, &mut |found| messages.message(found));
         messages.push_ready(rows);
     }
 
     fn finish(&mut self, rows: &mut Rows) -> bool {
         let messages = &mut self.messages;
-        self.lifter.finish(&mut |lifted| messages.message(lifted));
+        self.finder.finish(&mut |found| messages.message(found));
         messages.give_up();
         while !rows.is_full() {
             let Some(row) = messages.ready.pop_front() else {
@@ -428,7 +428,7 @@ impl Extract for H248 {
                 "h248: {evicted} requests were written without their replies, because too many were open"
             ));
         }
-        let lost = self.lifter.notes();
+        let lost = self.finder.notes();
         notes.extend(lost.into_iter().map(|note| format!("h248: {note}")));
         notes
     }

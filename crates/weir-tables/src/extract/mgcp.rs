@@ -37,10 +37,10 @@ impl Protocol for Mgcp {
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
         let mut is_any = false;
         for message in messages(bytes) {
-            let asked = match (message.line, message.transaction()) {
+            let request = match (message.line, message.transaction()) {
                 (Line::Response { .. }, Some(id)) => self.0.answer(way, id),
                 (Line::Command { .. }, Some(id)) => {
-                    self.0.ask(way, id);
+                    self.0.add(way, id);
                     None
                 }
                 _ => None,
@@ -48,8 +48,8 @@ impl Protocol for Mgcp {
             let captured = CapturedMgcp {
                 bytes: message.bytes.to_vec(),
                 media: sdp::media(message.body).into_iter().next(),
-                time_ns: asked.and_then(|asked| asked.until(way)),
-                asked,
+                time_ns: request.and_then(|request| request.until(way)),
+                request,
             };
             let cache = Cache::new(FIELDS.len());
             push(way, &MgcpItem { captured, cache });
@@ -78,7 +78,7 @@ impl Item for MgcpItem {
 struct CapturedMgcp {
     bytes: Vec<u8>,
     media: Option<sdp::Media>,
-    asked: Option<OpenRequest>,
+    request: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 
@@ -135,7 +135,7 @@ static FIELDS: &[ItemField<Say<CapturedMgcp>>] = &[
         }), "Text after the return code", "RFC 3435, 3.3"),
     ItemField::new("mgcp.time", Kind::F64, Say::Value(|s| seconds(s.time_ns?)),
         "Seconds from the command to this response", "weir"),
-    ItemField::new("mgcp.reqframe", Kind::U64, Say::Value(|s| frame(s.asked?.frame)),
+    ItemField::new("mgcp.reqframe", Kind::U64, Say::Value(|s| frame(s.request?.frame)),
         "Number of the record with the command that this answers", "weir"),
     ItemField::new("mgcp.param.callid", Kind::Text, parameter!("C"),
         "Call ID, from the call agent", "RFC 3435, 3.2.2.2"),

@@ -48,8 +48,8 @@ impl Quoted {
 }
 
 impl Extract for Quoted {
-    fn wants(&mut self, columns: &[Column]) {
-        self.sent.wants(columns);
+    fn set_columns(&mut self, columns: &[Column]) {
+        self.sent.set_columns(columns);
         self.columns = columns.to_vec();
     }
 
@@ -74,7 +74,7 @@ impl Extract for Quoted {
         let Some(mut alone) = self.table.start() else {
             return;
         };
-        alone.wants(&self.columns);
+        alone.set_columns(&self.columns);
         alone.packet(&Row::new(row.file, &packet), rows);
         if is_segment {
             // No more octets of its connection are quoted.

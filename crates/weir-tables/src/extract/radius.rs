@@ -89,20 +89,20 @@ impl Protocol for Radius {
         let Some(packet) = Packet::new(bytes, way.ports()) else {
             return false;
         };
-        let asked = match packet.is_response() {
+        let request = match packet.is_response() {
             true => self.0.answer(way, packet.id()),
             false => {
                 let content = packet.authenticator().first_chunk();
                 let content = content.map_or(0, |octets| u128::from_be_bytes(*octets));
-                self.0.ask_for(way, packet.id(), content);
+                self.0.add_with(way, packet.id(), content);
                 None
             }
         };
         let captured = CapturedRadius {
             bytes: bytes.to_vec(),
             ports: way.ports(),
-            time_ns: asked.and_then(|asked| asked.until(way)),
-            asked,
+            time_ns: request.and_then(|request| request.until(way)),
+            request,
         };
         let cache = Cache::new(FIELDS.len());
         push(way, &RadiusItem { captured, cache });
@@ -129,7 +129,7 @@ impl Item for RadiusItem {
 struct CapturedRadius {
     bytes: Vec<u8>,
     ports: [u16; 2],
-    asked: Option<OpenRequest>,
+    request: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 
@@ -183,7 +183,7 @@ static FIELDS: &[ItemField<Say<CapturedRadius>>] = &[
         "Authenticator", "RFC 2865, 3"),
     ItemField::new("radius.time", Kind::F64, Say::Value(|s| seconds(s.time_ns?)),
         "Seconds from the request to this response", "weir"),
-    ItemField::new("radius.reqframe", Kind::U64, Say::Value(|s| frame(s.asked?.frame)),
+    ItemField::new("radius.reqframe", Kind::U64, Say::Value(|s| frame(s.request?.frame)),
         "Number of the record with the request that this answers", "weir"),
     ItemField::new("radius.avp.type", Kind::Numbers, Say::List(|s, list| {
             s.packet().into_iter().flat_map(|packet| packet.attributes()).for_each(|it| list.number(it.kind));

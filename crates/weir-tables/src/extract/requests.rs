@@ -57,15 +57,15 @@ impl<K> Default for Requests<K> {
 
 impl<K: Copy + Eq + Hash> Requests<K> {
     /// Adds a request: a repeated one counts from its first time.
-    pub(super) fn ask(&mut self, way: &Way, id: K) {
-        self.ask_for(way, id, 0);
+    pub(super) fn add(&mut self, way: &Way, id: K) {
+        self.add_with(way, id, 0);
     }
 
-    /// Adds a request as [`Self::ask`], of a protocol that reuses its numbers soon: other content means another
+    /// Adds a request as [`Self::add`], of a protocol that reuses its numbers soon: other content means another
     /// request.
-    pub(super) fn ask_for(&mut self, way: &Way, id: K, content: u128) {
+    pub(super) fn add_with(&mut self, way: &Way, id: K, content: u128) {
         let key = (way.src, way.dst, id);
-        let asked = OpenRequest {
+        let request = OpenRequest {
             time_ns: way.time_ns,
             frame: way.frame,
             passed_ns: way.passed_ns,
@@ -74,11 +74,11 @@ impl<K: Copy + Eq + Hash> Requests<K> {
         };
         if let Some(known) = self.open.get_mut(&key) {
             if known.is_over || known.is_old(way) || known.content != content {
-                *known = asked;
+                *known = request;
             }
             return;
         }
-        self.open.insert(key, asked);
+        self.open.insert(key, request);
         self.order.push_back(key);
         if self.order.len() > REQUESTS_MAX
             && let Some(oldest) = self.order.pop_front()
@@ -90,9 +90,9 @@ impl<K: Copy + Eq + Hash> Requests<K> {
 
     /// The request that this message answers.
     pub(super) fn answer(&self, way: &Way, id: K) -> Option<OpenRequest> {
-        let asked = self.open.get(&(way.dst, way.src, id)).copied()?;
-        let is_open = !asked.is_over && !asked.is_old(way);
-        is_open.then_some(asked)
+        let request = self.open.get(&(way.dst, way.src, id)).copied()?;
+        let is_open = !request.is_over && !request.is_old(way);
+        is_open.then_some(request)
     }
 
     /// Ends a request by a message that is not its response.
@@ -144,7 +144,7 @@ mod tests {
     /// was set back.
     #[test]
     fn responses_are_those_of_their_requests_whatever_the_clock_says() {
-        for (time_s, passed_s, told) in [
+        for (time_s, passed_s, until) in [
             (Some(1_002), 1_002, Some(2 * SECOND)),
             (Some(1_060), 1_060, Some(60 * SECOND)),
             // The clock was set back, or forward, or is another one.
@@ -155,10 +155,10 @@ mod tests {
             (None, 1_001, None),
         ] {
             let mut requests = Requests::default();
-            requests.ask(&way(false, Some(1_000), 1_000, 1), 7);
+            requests.add(&way(false, Some(1_000), 1_000, 1), 7);
             let response = way(true, time_s, passed_s, 2);
-            let asked = requests.answer(&response, 7).unwrap();
-            assert_eq!((asked.frame, asked.until(&response)), (1, told));
+            let request = requests.answer(&response, 7).unwrap();
+            assert_eq!((request.frame, request.until(&response)), (1, until));
             assert!(requests.answer(&response, 8).is_none());
         }
     }
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn after_a_minute_the_same_number_is_another_request() {
         let mut requests = Requests::default();
-        requests.ask(&way(false, Some(1_000), 1_000, 1), 7);
+        requests.add(&way(false, Some(1_000), 1_000, 1), 7);
         assert!(
             requests
                 .answer(&way(true, Some(100), 1_061, 2), 7)
@@ -174,17 +174,17 @@ mod tests {
         );
         // A request that is sent again within a minute counts from its first time, later it is a new one, as it is
         // after a message that ended it.
-        requests.ask(&way(false, Some(100), 1_060, 3), 7);
+        requests.add(&way(false, Some(100), 1_060, 3), 7);
         let frame = |requests: &Requests<u32>, passed_s| {
-            let asked = requests.answer(&way(true, None, passed_s, 9), 7);
-            asked.map(|asked| asked.frame)
+            let request = requests.answer(&way(true, None, passed_s, 9), 7);
+            request.map(|request| request.frame)
         };
         assert_eq!(frame(&requests, 1_060), Some(1));
-        requests.ask(&way(false, Some(101), 1_061, 4), 7);
+        requests.add(&way(false, Some(101), 1_061, 4), 7);
         assert_eq!(frame(&requests, 1_062), Some(4));
         requests.forget(&way(true, Some(102), 1_062, 5), 7);
         assert_eq!(frame(&requests, 1_063), None);
-        requests.ask(&way(false, Some(103), 1_063, 6), 7);
+        requests.add(&way(false, Some(103), 1_063, 6), 7);
         assert_eq!(frame(&requests, 1_064), Some(6));
     }
 
@@ -192,11 +192,11 @@ mod tests {
     fn another_content_with_the_same_number_is_another_request() {
         let mut requests = Requests::default();
         let frame = |requests: &Requests<u32>| {
-            let asked = requests.answer(&way(true, None, 1_005, 9), 7);
-            asked.map(|asked| asked.frame)
+            let request = requests.answer(&way(true, None, 1_005, 9), 7);
+            request.map(|request| request.frame)
         };
         for (number, content, expected) in [(1, 5, 1), (2, 5, 1), (3, 6, 3), (4, 6, 3), (5, 5, 5)] {
-            requests.ask_for(&way(false, Some(1_000), 1_000, number), 7, content);
+            requests.add_with(&way(false, Some(1_000), 1_000, number), 7, content);
             assert_eq!(frame(&requests), Some(expected), "{number}");
         }
         assert_eq!(requests.order.len(), 1);

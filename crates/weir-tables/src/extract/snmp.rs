@@ -41,13 +41,13 @@ impl Protocol for Snmp {
         let Some(message) = Message::new(bytes, way.ports()) else {
             return false;
         };
-        let mut asked = None;
+        let mut request = None;
         if let Some((pdu, id)) = message.pdu.as_ref().and_then(|pdu| Some((pdu, pdu.id?))) {
             match pdu.kind {
-                RESPONSE => asked = self.0.answer(way, id),
+                RESPONSE => request = self.0.answer(way, id),
                 // An engine reports its name when it gets a request without it; the same request is sent again then.
                 REPORT => self.0.forget(way, id),
-                0 | 1 | 3 | 5 | 6 => self.0.ask(way, id),
+                0 | 1 | 3 | 5 | 6 => self.0.add(way, id),
                 _ => {}
             }
         }
@@ -64,8 +64,8 @@ impl Protocol for Snmp {
             context: message
                 .security
                 .and_then(|it| it.context.map(weir_messages::printable)),
-            time_ns: asked.and_then(|asked| asked.until(way)),
-            asked,
+            time_ns: request.and_then(|request| request.until(way)),
+            request,
             message,
         };
         push(way, &item);
@@ -83,7 +83,7 @@ struct SnmpItem<'m> {
     user: Option<String>,
     context: Option<String>,
     values: Vec<String>,
-    asked: Option<OpenRequest>,
+    request: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 
@@ -141,7 +141,7 @@ static FIELDS: &[ItemField<SnmpGetter>] = &[
         "Values of the variables as texts: unprintable octets in hexadecimal digits; nothing for NULL", "RFC 3416, 3"),
     ItemField::new("snmp.time", Kind::F64, |s| seconds(s.time_ns?),
         "Seconds from the request to this response", "weir"),
-    ItemField::new("snmp.response_to", Kind::U64, |s| frame(s.asked?.frame),
+    ItemField::new("snmp.response_to", Kind::U64, |s| frame(s.request?.frame),
         "Number of the record with the request that this answers", "weir"),
     ItemField::new("snmp.enterprise", Kind::Text, |s| Some(Value::Text(&s.trap()?.enterprise)),
         "Enterprise of a version 1 trap, an object identifier", "RFC 1157, 4.1.6"),

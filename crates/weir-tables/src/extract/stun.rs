@@ -82,9 +82,9 @@ impl Protocol for Stun {
         let Some(message) = Message::new(bytes) else {
             return false;
         };
-        let asked = match message.class() {
+        let request = match message.class() {
             REQUEST => {
-                self.0.ask(way, message.id());
+                self.0.add(way, message.id());
                 None
             }
             INDICATION => None,
@@ -93,8 +93,8 @@ impl Protocol for Stun {
         let captured = CapturedStun {
             bytes: bytes.to_vec(),
             id: message.id(),
-            time_ns: asked.and_then(|asked| asked.until(way)),
-            asked,
+            time_ns: request.and_then(|request| request.until(way)),
+            request,
         };
         let cache = Cache::new(FIELDS.len());
         push(way, &StunItem { captured, cache });
@@ -121,7 +121,7 @@ impl Item for StunItem {
 struct CapturedStun {
     bytes: Vec<u8>,
     id: [u8; 12],
-    asked: Option<OpenRequest>,
+    request: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 
@@ -176,7 +176,7 @@ static FIELDS: &[ItemField<Say<CapturedStun>>] = &[
         "Transaction ID", "RFC 8489, 5"),
     ItemField::new("stun.time", Kind::F64, Say::Value(|s| seconds(s.time_ns?)),
         "Seconds from the request to this response", "weir"),
-    ItemField::new("stun.response_to", Kind::U64, Say::Value(|s| frame(s.asked?.frame)),
+    ItemField::new("stun.response_to", Kind::U64, Say::Value(|s| frame(s.request?.frame)),
         "Number of the record with the request that this answers", "weir"),
     ItemField::new("stun.att.type", Kind::Numbers, Say::List(|s, list| {
             s.message().into_iter().flat_map(|message| message.attributes()).for_each(|it| list.number(it.0));

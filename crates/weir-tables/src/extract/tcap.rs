@@ -51,10 +51,10 @@ impl Protocol for Tcap {
         let Some(message) = whole.and_then(Message::new) else {
             return false;
         };
-        let asked = message.destination.map(transaction);
-        let asked = asked.and_then(|id| self.open.answer(way, id));
+        let request = message.destination.map(transaction);
+        let request = request.and_then(|id| self.open.answer(way, id));
         if let Some(id) = message.origin.map(transaction) {
-            self.open.ask(way, id);
+            self.open.add(way, id);
         }
         let subsystem = |party: Option<sccp::Party<'_>>| party.and_then(|it| it.subsystem);
         let digits = |party: Option<sccp::Party<'_>>| party.and_then(|it| it.digits());
@@ -71,8 +71,8 @@ impl Protocol for Tcap {
             result: message.result,
             components: message.components,
             fault: message.fault,
-            time_ns: asked.and_then(|asked| asked.until(way)),
-            asked,
+            time_ns: request.and_then(|request| request.until(way)),
+            request,
         };
         let cache = Cache::new(FIELDS.len());
         push(way, &TcapItem { captured, cache });
@@ -124,7 +124,7 @@ struct CapturedTcap {
     result: Option<i64>,
     components: Vec<Component>,
     fault: Option<Fault>,
-    asked: Option<OpenRequest>,
+    request: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 
@@ -187,7 +187,7 @@ static FIELDS: &[ItemField<Say<CapturedTcap>>] = &[
         "Code of the first error", "ITU-T Q.773, 3.2; 3GPP TS 29.002, 17.5"),
     ItemField::new("tcap.time", Kind::F64, Say::Value(|s| seconds(s.time_ns?)),
         "Seconds from the other side's first message of this transaction to this one", "weir"),
-    ItemField::new("tcap.response_to", Kind::U64, Say::Value(|s| frame(s.asked?.frame)),
+    ItemField::new("tcap.response_to", Kind::U64, Say::Value(|s| frame(s.request?.frame)),
         "Number of the record with that message", "weir"),
     ItemField::new("tcap.fault", Kind::Text, Say::Value(|s| s.fault.map(|fault| Value::Text(fault.as_str()))),
         "Why decoding of the message stopped", "weir"),

@@ -2,9 +2,9 @@
 
 use weir_compile::{Operation, Register, Relation};
 
-use super::ask::{Comparison, Condition, From, Value};
 use super::condition::{NumberRange, Test};
 use super::lower::{Lowering, Path};
+use super::plan::{Comparison, Condition, From, Value};
 
 /// The state of a condition at a place of the program.
 enum Outcome<'o> {
@@ -17,15 +17,15 @@ impl Lowering<'_> {
     /// Tests the conditions whose fields are known, or at the last header all; returns false when no branch selects the
     /// record any more, which is then done.
     pub(super) fn decide(&mut self, path: &mut Path, is_last: bool) -> bool {
-        let asked = self.asked;
-        let mut ready: Vec<usize> = (0..asked.conditions.len())
+        let plan = self.plan;
+        let mut ready: Vec<usize> = (0..plan.conditions.len())
             .filter(|index| path.done >> index & 1 == 0)
             .filter(|index| {
-                let mut fields = asked.conditions[*index].fields();
+                let mut fields = plan.conditions[*index].fields();
                 is_last || fields.all(|field| path.fields[field].is_some())
             })
             .collect();
-        ready.sort_by_key(|index| asked.conditions[*index].selectivity());
+        ready.sort_by_key(|index| plan.conditions[*index].selectivity());
         let mut has_changed = false;
         let mut required = Vec::new();
         for index in ready {
@@ -35,13 +35,13 @@ impl Lowering<'_> {
             if of == 0 {
                 continue;
             }
-            match self.outcome(&asked.conditions[index], path) {
+            match self.outcome(&plan.conditions[index], path) {
                 Outcome::Decided(true) => {}
                 Outcome::Decided(false) => path.alive &= !of,
                 Outcome::Open(any_of) if of == path.alive => required.push(any_of),
                 Outcome::Open(any_of) => {
                     let holds = self.holds(&any_of);
-                    for branch in 0..asked.branches.len() {
+                    for branch in 0..plan.branches.len() {
                         if of >> branch & 1 == 1 {
                             let flag = self.flags[branch];
                             self.builder.update(Operation::And, flag, holds);
@@ -58,8 +58,8 @@ impl Lowering<'_> {
         }
         self.require(&required);
         // The branches that are left may all have failed.
-        if has_changed && asked.branches.len() > 1 {
-            let alive = (0..asked.branches.len()).filter(|branch| path.alive >> branch & 1 == 1);
+        if has_changed && plan.branches.len() > 1 {
+            let alive = (0..plan.branches.len()).filter(|branch| path.alive >> branch & 1 == 1);
             let mut flags = alive
                 .map(|branch| self.flags[branch])
                 .collect::<Vec<_>>()
@@ -106,7 +106,7 @@ impl Lowering<'_> {
             return None;
         };
         let location = usize::from(path.fields[field]?);
-        let location = self.asked.fields[field].locations.get(location)?;
+        let location = self.plan.fields[field].locations.get(location)?;
         let [shape] = location.layer.shapes() else {
             return None;
         };
@@ -120,7 +120,7 @@ impl Lowering<'_> {
     }
 
     fn branches_with(&self, condition: usize) -> u32 {
-        let branches = self.asked.branches.iter().enumerate();
+        let branches = self.plan.branches.iter().enumerate();
         branches.fold(0, |all, (index, branch)| {
             all | u32::from(branch.conditions.contains(&condition)) << index
         })

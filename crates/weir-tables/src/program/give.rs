@@ -2,9 +2,9 @@
 
 use weir_compile::{Builder, Label, Operation, Register, Relation, SpaceId};
 
-use super::ask::RequestedBranch;
 use super::lower::{Lowering, Path};
 use super::output::{Mode, Output, WaitingColumn};
+use super::plan::RequestedBranch;
 use crate::aggregate::ROWS;
 use crate::groups::PlaceHash;
 
@@ -12,8 +12,8 @@ impl Lowering<'_> {
     /// Adds the record to the groups of each branch that selects it.
     pub(super) fn give(&mut self, path: &Path) {
         self.builder.update(Operation::Add, self.taken, 1);
-        let asked = self.asked;
-        for (index, branch) in asked.branches.iter().enumerate() {
+        let plan = self.plan;
+        for (index, branch) in plan.branches.iter().enumerate() {
             if path.alive >> index & 1 == 0 {
                 continue;
             }

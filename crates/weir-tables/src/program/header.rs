@@ -116,7 +116,7 @@ impl Lowering<'_> {
     }
 
     fn is_wanted(&self, layer: Layer, path: &Path) -> bool {
-        let fields = self.asked.fields.iter().zip(&path.fields);
+        let fields = self.plan.fields.iter().zip(&path.fields);
         fields.into_iter().any(|(field, known)| {
             known.is_none()
                 && field
@@ -283,8 +283,8 @@ impl Lowering<'_> {
         known: &mut Vec<(BitsTest, bool)>,
     ) {
         let mut location = location;
-        for field in field..self.asked.fields.len() {
-            let locations = self.asked.fields[field].locations;
+        for field in field..self.plan.fields.len() {
+            let locations = self.plan.fields[field].locations;
             let from = std::mem::take(&mut location);
             if path.fields[field].is_some() {
                 continue;

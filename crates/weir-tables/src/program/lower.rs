@@ -9,12 +9,12 @@ use std::collections::HashMap;
 use weir_compile::{Builder, End, Fault, Label, Operation, Program, Register, Relation, SpaceId};
 use weir_packet::{Layer, LinkType, NextTable, Options};
 
-use super::ask::{Comparison, From, ProgramPlan, Value};
 use super::condition::Test;
 use super::facts::{LINKS, TAGS, bit, is_last, is_link};
 use super::framing::Framing;
 use super::header::Set;
 use super::output::{Mode, Output};
+use super::plan::{Comparison, From, ProgramPlan, Value};
 use crate::aggregate::ROWS;
 
 /// The indices of the words of the state.
@@ -58,7 +58,7 @@ struct Pending {
 
 pub(super) struct Lowering<'l> {
     pub(super) builder: Builder,
-    pub(super) asked: &'l ProgramPlan,
+    pub(super) plan: &'l ProgramPlan,
     pub(super) outputs: &'l [Output],
     pub(super) options: &'l Options,
     pub(super) framing: Framing,
@@ -83,7 +83,7 @@ pub(super) struct Lowering<'l> {
 
 /// Writes the program of a plan for records of a link type, whose state has this number of words.
 pub(super) fn lower(
-    asked: &ProgramPlan,
+    plan: &ProgramPlan,
     outputs: &[Output],
     state_words: u32,
     framing: Framing,
@@ -99,7 +99,7 @@ pub(super) fn lower(
         })
         .collect();
     let taken = builder.carry(TAKEN_WORD);
-    let number = asked.asks(From::Number).then(|| builder.carry(NUMBER_WORD));
+    let number = plan.needs(From::Number).then(|| builder.carry(NUMBER_WORD));
     let rows = outputs
         .iter()
         .map(|output| (output.mode != Mode::One).then(|| builder.carry(output.rows_word)))
@@ -114,9 +114,9 @@ pub(super) fn lower(
             _ => Vec::new(),
         })
         .collect();
-    let flags = asked.branches.iter().map(|_| builder.register()).collect();
+    let flags = plan.branches.iter().map(|_| builder.register()).collect();
     let lowering = Lowering {
-        asked,
+        plan,
         outputs,
         options,
         framing,
@@ -152,11 +152,11 @@ impl Lowering<'_> {
         let (data, data_end) = self.frame();
         let mut path = Path {
             layers: 0,
-            fields: vec![None; self.asked.fields.len()],
+            fields: vec![None; self.plan.fields.len()],
             done: 0,
-            alive: u32::MAX >> (u32::BITS - self.asked.branches.len() as u32),
+            alive: u32::MAX >> (u32::BITS - self.plan.branches.len() as u32),
         };
-        if self.asked.branches.len() > 1 {
+        if self.plan.branches.len() > 1 {
             for flag in self.flags.clone() {
                 self.builder.set(flag, 1);
             }
@@ -254,7 +254,7 @@ impl Lowering<'_> {
     /// record.
     fn forget_fields(&self, path: &mut Path) {
         let mut failing = 0;
-        for (index, branch) in self.asked.branches.iter().enumerate() {
+        for (index, branch) in self.plan.branches.iter().enumerate() {
             if path.alive >> index & 1 == 0 {
                 continue;
             }
@@ -267,7 +267,7 @@ impl Lowering<'_> {
         }
         path.done = !failing;
         path.fields.fill(Some(0));
-        for (index, condition) in self.asked.conditions.iter().enumerate() {
+        for (index, condition) in self.plan.conditions.iter().enumerate() {
             if failing >> index & 1 == 1 {
                 condition
                     .fields()
@@ -281,13 +281,13 @@ impl Lowering<'_> {
             let From::Field(field) = one.value.from else {
                 return false;
             };
-            let mut locations = self.asked.fields[field].locations.iter();
+            let mut locations = self.plan.fields[field].locations.iter();
             path.fields[field].is_none()
                 && one.test != Test::IsMissing
                 && !locations.any(|location| self.is_plain(location.layer, path))
         };
-        let asked = &self.asked.conditions[condition];
-        path.done >> condition & 1 == 0 && asked.any_of.iter().all(fails)
+        let open = &self.plan.conditions[condition];
+        path.done >> condition & 1 == 0 && open.any_of.iter().all(fails)
     }
 
     /// Ends a path after which no header follows.
@@ -303,12 +303,12 @@ impl Lowering<'_> {
             From::Field(field) => path.fields[field].is_none(),
             _ => false,
         };
-        let branches = self.asked.branches.iter().enumerate();
+        let branches = self.plan.branches.iter().enumerate();
         let alive = branches.filter(|(branch, _)| path.alive >> branch & 1 == 1);
         alive.into_iter().any(|(_, branch)| {
             let conditions = branch.conditions.iter();
             let open = conditions.filter(|condition| path.done >> **condition & 1 == 0);
-            open.flat_map(|condition| &self.asked.conditions[*condition].any_of)
+            open.flat_map(|condition| &self.plan.conditions[*condition].any_of)
                 .map(|one| &one.value)
                 .chain(&branch.keys)
                 .chain(branch.arguments.iter().flatten())

@@ -510,11 +510,11 @@ fn programs_take_up_what_the_decoder_gives() {
     let (mut expressed, mut not, mut by_program, mut all) = (0, 0, 0, 0);
     let (mut by_narrowed, mut by_whole) = (0, 0);
     for round in 0..ROUNDS {
-        let asked: Vec<_> = (0..1 + round % 3 / 2)
+        let drawn: Vec<_> = (0..1 + round % 3 / 2)
             .map(|_| questioner.aggregate())
             .collect();
         let new = || -> Vec<Aggregate> {
-            let made = asked.iter();
+            let made = drawn.iter();
             made.filter_map(|(branches, functions)| Aggregate::new(branches.clone(), functions))
                 .collect()
         };
@@ -545,20 +545,20 @@ fn programs_take_up_what_the_decoder_gives() {
         }
         assert!(
             decoded == interpreted,
-            "interpreted, round {round}: {name}: {asked:?}\n{}",
+            "interpreted, round {round}: {name}: {drawn:?}\n{}",
             differ(&decoded, &interpreted)
         );
         let (compiled, of_compiled) = one(Way::Compiled).unwrap();
         assert!(
             decoded == compiled,
-            "compiled, round {round}: {name}: {asked:?}\n{}",
+            "compiled, round {round}: {name}: {drawn:?}\n{}",
             differ(&decoded, &compiled)
         );
         assert_eq!(passed, of_compiled);
         let (narrowed, of_narrowed) = one(Way::Narrowed).unwrap();
         assert!(
             decoded == narrowed,
-            "narrowed, round {round}: {name}: {asked:?}\n{}",
+            "narrowed, round {round}: {name}: {drawn:?}\n{}",
             differ(&decoded, &narrowed)
         );
         assert!(of_narrowed <= passed);

@@ -3,8 +3,8 @@
 use weir_bytes::{Bits, Endian};
 use weir_compile::{Bytes, Operation, Register, Relation};
 
-use super::ask::{From, Value};
 use super::lower::{Lowering, Path};
+use super::plan::{From, Value};
 use crate::Calculation;
 
 impl Lowering<'_> {
@@ -48,7 +48,7 @@ impl Lowering<'_> {
         let mut number = match value.from {
             From::Field(field) => {
                 let location = path.fields[field]?;
-                let location = self.asked.fields[field]
+                let location = self.plan.fields[field]
                     .locations
                     .get(usize::from(location))?;
                 let start = self.start(location.layer);

@@ -528,19 +528,19 @@ pub(crate) fn megaco_captures(folder: &Path) -> Vec<Capture> {
 }
 
 /// Numbers of the records that complete the messages of a capture.
-fn lifted(path: &Path) -> Vec<String> {
-    let mut lifter = weir_tables::h248::Lifter::new();
+fn found_messages(path: &Path) -> Vec<String> {
+    let mut finder = weir_tables::h248::MessageFinder::new();
     let mut reader = weir_capture::open(path).unwrap();
     let mut decoder = Decoder::default();
     let mut numbers = Vec::new();
     while let Some(record) = reader.next().unwrap() {
         let mut frame = Frame::new(LinkType(record.link_type), record.data);
         frame.number = record.number;
-        lifter.packet(&decoder.decode(frame), &mut |message| {
+        finder.packet(&decoder.decode(frame), &mut |message| {
             numbers.push(message.frame.to_string());
         });
     }
-    lifter.finish(&mut |_| panic!("nothing is left"));
+    finder.finish(&mut |_| panic!("nothing is left"));
     numbers
 }
 
@@ -612,7 +612,7 @@ fn megaco_over_tcp_and_sctp_has_the_rows_of_udp() {
             let seen = theirs(&path, "tpkt.length", &["tcp.desegment_tcp_streams:TRUE"]);
             if let Some(seen) = seen {
                 let seen: Vec<String> = seen.into_iter().map(|(number, _)| number).collect();
-                assert_eq!(lifted(&path), seen);
+                assert_eq!(found_messages(&path), seen);
             }
         }
         let packets = over_sctp(&sent, port, 7, 100);
@@ -644,7 +644,7 @@ fn damaged_packets_are_survived() {
         }
         let (mut sip, mut megaco) = (
             weir_tables::SipMessages::new(),
-            weir_tables::h248::Lifter::new(),
+            weir_tables::h248::MessageFinder::new(),
         );
         let mut decoder = Decoder::default();
         let mut found = 0;

@@ -25,7 +25,7 @@ const HELD_BYTES_MAX: usize = 256 << 20;
 /// A message of a capture.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Lifted<'p> {
+pub struct FoundMessage<'p> {
     /// The octets.
     pub octets: &'p [u8],
     /// The encoding, by the first octets.
@@ -51,7 +51,7 @@ pub struct Lifted<'p> {
 /// Fragments, segments and chunks are reassembled, and tunnels decoded, as [`weir_flow::Payloads`] does; messages that
 /// probes forward by HEP are read in place of the forwarding packets, and a header of the PROXY protocol is skipped.
 #[derive(Debug, Default)]
-pub struct Lifter {
+pub struct MessageFinder {
     payloads: OpenedPayloads,
     streams: CarrierStreams,
 }
@@ -75,7 +75,7 @@ impl Default for CarrierStreams {
     }
 }
 
-impl Lifter {
+impl MessageFinder {
     /// The state before the first packet.
     #[must_use]
     pub fn new() -> Self {
@@ -92,14 +92,14 @@ impl Lifter {
 
     /// Reads the next packet of the capture, decoded to its transport header, and reports the messages that it
     /// completes, in order.
-    pub fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&Lifted<'_>)) {
+    pub fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&FoundMessage<'_>)) {
         let streams = &mut self.streams;
         self.payloads
             .packet(packet, &mut |payload| streams.payload(payload, each));
     }
 
     /// Ends the capture: reports messages that waited for missing segments.
-    pub fn finish(&mut self, each: &mut dyn FnMut(&Lifted<'_>)) {
+    pub fn finish(&mut self, each: &mut dyn FnMut(&FoundMessage<'_>)) {
         let streams = &mut self.streams;
         self.payloads
             .finish(&mut |payload| streams.payload(payload, each));
@@ -126,19 +126,19 @@ impl Lifter {
     }
 }
 
-/// Parses octets as a message.
-fn lifted<'p>(
+/// The message with these octets, which a payload has.
+fn found_message<'p>(
     payload: &Payload<'_>,
     transport: &'static str,
     octets: &'p [u8],
     encoding: Encoding,
-) -> Lifted<'p> {
+) -> FoundMessage<'p> {
     let (from, to) = payload.key.ends(payload.sender);
     let end = |end: weir_flow::Endpoint| Endpoint {
         address: end.address,
         port: end.port,
     };
-    Lifted {
+    FoundMessage {
         octets,
         encoding,
         transport,
@@ -151,7 +151,11 @@ fn lifted<'p>(
 }
 
 impl CarrierStreams {
-    fn payload(&mut self, payload: &Payload<'_>, each: &mut dyn FnMut(&Lifted<'_>)) -> Interest {
+    fn payload(
+        &mut self,
+        payload: &Payload<'_>,
+        each: &mut dyn FnMut(&FoundMessage<'_>),
+    ) -> Interest {
         let (low, high) = (payload.key.low().port, payload.key.high().port);
         let known = PORTS.contains(&low) || PORTS.contains(&high);
         let (transport, octets, known) = match payload.carried {
@@ -165,7 +169,7 @@ impl CarrierStreams {
             _ => return Interest::Ignore,
         };
         match found(octets, known) {
-            Some(encoding) => each(&lifted(payload, transport, octets, encoding)),
+            Some(encoding) => each(&found_message(payload, transport, octets, encoding)),
             // Line ends alone keep the binding of a NAT alive.
             None if known && !octets.trim_ascii().is_empty() => {
                 self.not_understood = self.not_understood.saturating_add(1);
@@ -180,7 +184,7 @@ impl CarrierStreams {
         payload: &Payload<'_>,
         chunk: &Chunk<'_>,
         known: bool,
-        each: &mut dyn FnMut(&Lifted<'_>),
+        each: &mut dyn FnMut(&FoundMessage<'_>),
     ) -> Interest {
         let skipped = &mut self.skipped;
         self.open.chunk(
@@ -195,7 +199,7 @@ impl CarrierStreams {
                 stream.chunk(chunk, skipped, &mut |octets, is_sure| {
                     let encoding = found(octets, is_sure);
                     if let Some(encoding) = encoding {
-                        each(&lifted(payload, "tcp", octets, encoding));
+                        each(&found_message(payload, "tcp", octets, encoding));
                     }
                     encoding.is_some()
                 })

@@ -94,20 +94,20 @@ impl ProgramPlan {
     /// The branches of all aggregates; `None` when one of them needs more than plain fields of packets, or of the
     /// records of a layout.
     pub(super) fn new(aggregates: &[&[Branch]], layout: Option<&Layout>) -> Option<Self> {
-        let mut asked = Self::default();
+        let mut plan = Self::default();
         for (aggregate, branches) in aggregates.iter().enumerate() {
             for branch in *branches {
-                let branch = asked.branch(aggregate, branch, layout)?;
-                asked.branches.push(branch);
+                let branch = plan.branch(aggregate, branch, layout)?;
+                plan.branches.push(branch);
             }
         }
-        Some(asked)
+        Some(plan)
     }
 
     /// Returns whether a predicate on packets uses plain fields only.
     pub(super) fn takes(predicate: &Predicate) -> bool {
-        let mut asked = Self::default();
-        asked.conditions(predicate, None, &mut Vec::new()).is_some()
+        let mut plan = Self::default();
+        plan.conditions(predicate, None, &mut Vec::new()).is_some()
     }
 
     fn branch(
@@ -281,7 +281,7 @@ impl ProgramPlan {
     }
 
     /// Returns whether some query uses the time of a record, or its number.
-    pub(super) fn asks(&self, from: From) -> bool {
+    pub(super) fn needs(&self, from: From) -> bool {
         self.values().any(|value| value.from == from)
     }
 
