@@ -28,7 +28,7 @@ pub struct Answer {
     growing: bool,
     streams: bool,
     snapshot: Option<Snapshot>,
-    /// The running plan, which knows at the end what it has spilled.
+    /// The running plan; its metrics count at the end what it has spilled.
     spills: Option<Spills>,
     // Dropping the answer stops what still runs.
     tasks: JoinSet<()>,
@@ -88,7 +88,7 @@ impl Answer {
             growing: false,
             streams: true,
             snapshot: None,
-            // The records tell of them.
+            // The records have the counts of what was spilled.
             spills: None,
             tasks,
         }

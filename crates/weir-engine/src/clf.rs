@@ -158,8 +158,8 @@ impl TableProvider for ClfTable {
     }
 }
 
-/// Adds the conditions of a filter to the query; `None` when it has none that a log is searched by. The query finds every row for
-/// which the filter is true.
+/// Adds the conditions of a filter to the query; `None` when a log cannot be searched by any of them. The query finds
+/// every row for which the filter is true.
 fn narrow(query: Query, filter: &Expr) -> Option<Query> {
     match filter {
         Expr::BinaryExpr(BinaryExpr {

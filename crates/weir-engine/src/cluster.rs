@@ -1,4 +1,4 @@
-//! Other machines that run plans: what an engine knows of them.
+//! The interface of an engine to other machines that run plans.
 
 use std::fmt;
 use std::sync::Arc;

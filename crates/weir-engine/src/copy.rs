@@ -1,12 +1,13 @@
 //! `COPY (…) TO 'x.pcap'`: the packets of a query become a capture again, or its rows another file.
 //!
-//! For a capture, the query's tables of packets get one more column, which holds each record whole, and the
-//! query is reduced to that column: what else `SELECT *` would decode is never asked for.
+//! For a capture, the query's tables of packets get one more column, which holds each record whole, and the query is
+//! reduced to that column: all else that `SELECT *` would decode is not decoded.
 //!
-//! Rows go into one file by whoever embeds the engine ([`RowEncoder`]), so that files are the same however
-//! they come to be; DataFusion's own writers do what has options of theirs, several files, or no such encoder.
+//! Rows go into one file by the encoder of the program that embeds the engine ([`RowEncoder`]), so that its files are
+//! the same however they are written; DataFusion's own writers write formats without such an encoder, several files,
+//! and files with options of theirs.
 //!
-//! Whatever is written takes its name when it is whole (weir-file).
+//! A file takes its name when it is whole (weir-file).
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -63,7 +64,7 @@ pub(crate) struct CopyOptions<'o> {
 /// file has its name yet.
 ///
 /// # Errors
-/// When it asks of a file what that does not have, when a capture would be lost, or the file cannot be made.
+/// When an option is not one of the file's format, when a capture would be lost, or the file cannot be made.
 pub(crate) fn prepared(
     mut statement: Statement,
     options: &CopyOptions<'_>,
@@ -355,7 +356,7 @@ pub(crate) struct CaptureCopy {
     path: String,
     format: Format,
     packing: Packing,
-    /// Replaces what says who took part.
+    /// Replaces addresses and blanks payloads.
     anonymizer: Option<Anonymizer>,
     /// `None` for what is only explained.
     file: Option<NewOutput>,
@@ -398,11 +399,11 @@ impl Packing {
 }
 
 impl CaptureCopy {
-    /// Whether the statement copies into a capture: what it says after STORED AS decides, or else the
-    /// end of the file's name.
+    /// Returns whether the statement copies into a capture, by the format after STORED AS, or else by the end of the
+    /// file's name.
     ///
     /// # Errors
-    /// When it asks of a capture what only other files have.
+    /// When an option is one that captures do not have.
     fn of(
         copy: &CopyToStatement,
         is_explain: bool,

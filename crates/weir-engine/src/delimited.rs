@@ -168,7 +168,7 @@ impl TableProvider for Delimited {
 struct DelimitedFile {
     path: Location,
     dialect: Dialect,
-    /// That the file is to have.
+    /// The number of columns that the file must have.
     columns: usize,
     projection: Vec<usize>,
     schema: SchemaRef,
@@ -204,7 +204,7 @@ impl PartitionStream for DelimitedFile {
                     return Ok(());
                 };
                 if sender.blocking_send(Ok(batch)).is_err() {
-                    // No one wants more.
+                    // The receiver was dropped: no more rows are needed.
                     return Ok(());
                 }
             }
@@ -752,7 +752,7 @@ mod tests {
         Ok(found)
     }
 
-    /// Whatever the bytes are, they are rows of the header's width or one error that says where.
+    /// Any bytes are rows of the header's width, or one error with its place.
     #[test]
     fn any_bytes_are_rows_or_an_error() {
         let mut rng = weir_testkit::Rng::new(21);

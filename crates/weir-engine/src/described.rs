@@ -16,7 +16,7 @@ pub struct Described {
     pub schema: SchemaRef,
     /// The origins as [`Planned::address_origins`](crate::Planned::address_origins).
     pub address_origins: Vec<Option<String>>,
-    /// The types of `$1`, `$2` and so on, where what stands beside them tells; an address is text.
+    /// The types of `$1`, `$2` and so on, as far as the expressions beside them have one; an address is text.
     pub parameters: Vec<Option<DataType>>,
 }
 
@@ -37,8 +37,7 @@ impl Described {
 }
 
 impl Engine {
-    /// Says what a statement would answer with, which may have parameters. Nothing is read but the beginnings of
-    /// files.
+    /// Describes the answer of a statement, which may have parameters. Only the beginnings of files are read.
     ///
     /// # Errors
     /// As [`Engine::answer`], when it is planned.

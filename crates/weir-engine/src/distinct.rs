@@ -298,7 +298,8 @@ fn rewritten(aggregate: &Aggregate, taken: &Taken) -> Result<LogicalPlan> {
     )?))
 }
 
-/// Each row once for each value that is counted once, and once for all else, with a tag that says which.
+/// The input with several copies of each row: one for each aggregate of different values and one for all others, which
+/// a tag distinguishes.
 fn copied(input: &Arc<LogicalPlan>, distinct: usize) -> Result<Arc<LogicalPlan>> {
     let tags = (0..=distinct).map(|tag| vec![tag_of(tag)]);
     let tags = LogicalPlanBuilder::values(tags.collect())?

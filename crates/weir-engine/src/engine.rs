@@ -1,4 +1,4 @@
-//! The engine: a DataFusion session that knows captures.
+//! The engine: a DataFusion session with tables of captures.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
@@ -112,7 +112,7 @@ impl Engine {
         let planned = Arc::<PlannedStatement>::default();
         let rules = rules::physical(options, &planned, &scan_report)?;
         let logical_rules = rules::logical(options)?;
-        // The first planner that knows what to do does it.
+        // The first planner that has a plan for an expression is used.
         let mut planners = weir_functions::planners();
         planners.extend(SessionStateDefaults::default_expr_planners());
         let state = SessionStateBuilder::new()
@@ -255,7 +255,7 @@ impl Engine {
         Ok(planned)
     }
 
-    /// Says how much is to be read.
+    /// Reports the number of bytes that the plans read.
     fn announce(&self, plans: &[Arc<dyn ExecutionPlan>]) -> Result<(), Error> {
         let bytes = share::bytes(plans)
             .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
@@ -303,7 +303,7 @@ impl Engine {
         }
     }
 
-    /// Says what of a statement is not done, or not allowed.
+    /// Refuses a statement that is not supported, or not allowed.
     fn check(&self, statement: &Statement) -> Result<(), Error> {
         self.allow(statement)?;
         let state = self.context.state_ref();
@@ -626,7 +626,8 @@ fn config(options: &Options) -> Result<SessionConfig, Error> {
         let optimizer = &mut config.options_mut().optimizer;
         optimizer.enable_dynamic_filter_pushdown = false;
         optimizer.enable_physical_uncorrelated_scalar_subquery = false;
-        // A machine with some of the tasks does not know which rows of one side have no match in the others' rows.
+        // A machine with some of the tasks has only some of the rows, and cannot find those of one side that have no
+        // match in any.
         optimizer.prefer_hash_join = false;
         optimizer.hash_join_single_partition_threshold = 0;
         optimizer.hash_join_single_partition_threshold_rows = 0;
@@ -686,14 +687,14 @@ pub(crate) struct Logical {
     text_is_due: bool,
 }
 
-/// What a logical plan is for.
+/// The use of a logical plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
     /// It runs, and its rows are the answer.
     Answer,
     /// It runs, and packets have their records with them.
     Records,
-    /// It says what the answer would be, or is a part of another plan.
+    /// It describes the answer, or is a part of another plan.
     Description,
 }
 

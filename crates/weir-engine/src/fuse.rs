@@ -1,10 +1,9 @@
 //! Aggregates that are computed while captures are decoded.
 //!
-//! A rule of the physical optimiser turns an aggregate over scans of captures, with filters,
-//! projections and UNION ALL in between, into one [`FusedAggregate`]: each record is decoded as far
-//! as the spec needs, decided on, and added to its group, without an Arrow array in between.
-//! Scans of the same files become branches of one pass. What the operator does not know stays as it
-//! is, so that every query has an answer, and the same one.
+//! A rule of the physical optimiser turns an aggregate over scans of captures, with filters, projections and UNION ALL
+//! in between, into one [`FusedAggregate`]: each record is decoded as far as the spec needs, decided on, and added to
+//! its group, without an Arrow array in between. Scans of the same files become branches of one pass. An aggregate that
+//! the operator does not support stays as it is, so that every query has an answer, and the same one.
 
 mod convert;
 mod node;
@@ -225,7 +224,7 @@ fn parts(pass: &Pass, aggregate: &Aggregate, threads: usize) -> usize {
     let [source] = reading.sources.as_slice() else {
         return 1;
     };
-    // One order over the file needs one who watches it.
+    // The order of the records is checked by one reader of the whole file.
     let is_free = !reading.sorted && aggregate.allows_parts() && Parts::may_be_of(source);
     if is_free { threads.max(1) } else { 1 }
 }

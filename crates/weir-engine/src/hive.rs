@@ -1,8 +1,8 @@
 //! Folders whose names are values, as Hive makes them: `calls/day=2026-01-01/x.parquet` has a column `day`.
 //!
-//! What is in such folders is one table with a column for each name, behind those of the files. A column that the files
-//! have themselves is theirs. A filter on such a column leaves out the files of other values before they are opened, since
-//! each value's files are an input of a union, in which the value is a literal.
+//! The files in such folders are one table with a column for each name, behind those of the files. A column that the
+//! files have themselves is theirs. A filter on such a column leaves out the files of other values before they are
+//! opened, since each value's files are an input of a union, in which the value is a literal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::delimited::type_of_texts;
 /// The name of a folder for NULL.
 pub(crate) const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// The files of a table by the values that their folders say.
+/// The files of a table by the values in the names of their folders.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Partitions {
     keys: Vec<String>,
@@ -47,7 +47,7 @@ impl Partitions {
             let note = "not all files are in folders of the same names (day=…): the table has no columns of these";
             return (None, Some(note.to_owned()));
         }
-        // A key that is there twice has no one value.
+        // A key that is there twice has two values, of which neither is the column's.
         let is_twice = |(at, key): (usize, &String)| keys.iter().skip(at + 1).any(|k| k == key);
         if keys.is_empty() || keys.iter().enumerate().any(is_twice) {
             return (None, None);

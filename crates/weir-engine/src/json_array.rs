@@ -120,7 +120,7 @@ impl PartitionStream for JsonFile {
             for batch in batches.map_err(|error| failed(&error))? {
                 let batch = batch.map_err(|error| failed(&error))?;
                 if sender.blocking_send(Ok(batch)).is_err() {
-                    // No one wants more.
+                    // The receiver was dropped: no more rows are needed.
                     break;
                 }
             }

@@ -10,8 +10,8 @@ use arrow::error::ArrowError;
 use weir_packet::Address;
 use weir_sip::{Caption, Ladder, Step, is_failure};
 
-/// A call on its way to a ladder: who draws it asks [`CallLadder::messages_sql`] and [`CallLadder::media_sql`], hands the
-/// batches of the answers over, and takes the drawing.
+/// A call on its way to a ladder: the caller runs [`CallLadder::messages_sql`] and [`CallLadder::media_sql`], passes
+/// the batches of the answers to it, and gets the drawing.
 ///
 /// ```
 /// let sql = weir_engine::CallLadder::messages_sql("'trace.pcap'", "'a84b4c76e66710'");
@@ -50,7 +50,7 @@ pub struct MediaStream {
     pub packets: Option<u64>,
     /// Packets that did not come; less than 0 where more came than were expected.
     pub lost: Option<i64>,
-    /// Those in percent of what was expected.
+    /// The lost packets in percent of the expected ones.
     pub lost_percent: Option<f64>,
     /// Mean jitter in milliseconds.
     pub jitter_ms: Option<f64>,

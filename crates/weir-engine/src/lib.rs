@@ -1,4 +1,4 @@
-//! What do the captures say to this SQL?
+//! How is a statement of SQL over captures planned and run?
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), weir_engine::Error> {
@@ -13,13 +13,13 @@
 //! # }
 //! ```
 //!
-//! An [`Engine`] is a DataFusion session that knows captures: paths in FROM become tables
-//! (`reference`), statements are parsed and put into words that DataFusion plans ([`weir_sql`]), functions and what operators
-//! mean come from [`weir_functions`], and what can be
-//! decided while packets are decoded is pushed into the scan (`pushdown`, `scan`), aggregates
-//! are computed there (`fuse`), what reads the same files reads them once (`share`), and windows of streams leave when they are over (`window`).
+//! An [`Engine`] is a DataFusion session with tables of captures: paths in FROM become tables (`reference`), statements
+//! are parsed and put into words that DataFusion plans ([`weir_sql`]), functions and what operators mean come from
+//! [`weir_functions`], and what can be decided while packets are decoded is pushed into the scan (`pushdown`, `scan`),
+//! aggregates are computed there (`fuse`), scans of the same files read them once (`share`), and windows of streams
+//! leave when they are over (`window`).
 //!
-//! This crate deliberately does not know the terminal, output formats or command-line arguments.
+//! This crate deliberately has no code for the terminal, for output formats or for command-line arguments.
 
 mod answer;
 mod call;

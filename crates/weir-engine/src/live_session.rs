@@ -12,17 +12,17 @@ use weir_tables::CaptureTee;
 pub(crate) struct Live {
     pub(crate) tee: Option<CaptureTee>,
     request: Mutex<GroupsRequest>,
-    /// Wakes who waits for rows, and has groups.
+    /// Wakes the aggregate, which waits for rows, at a request for its groups.
     awaken: Notify,
 }
 
-/// A wish for the groups as they stand.
+/// A request for the current groups.
 #[derive(Debug, Default)]
 enum GroupsRequest {
     #[default]
     Nothing,
     For(Sender<Vec<RecordBatch>>),
-    /// There is no more to look at than the final answer.
+    /// The final answer follows, and no more requests are taken.
     Closed,
 }
 
@@ -34,7 +34,7 @@ impl Live {
         }
     }
 
-    /// Asks the aggregate for its groups as they stand; `None` when it has ended.
+    /// Requests the current groups of the aggregate; `None` when it has ended.
     pub(crate) fn request_groups(&self) -> Option<Receiver<Vec<RecordBatch>>> {
         let mut request = self.lock();
         if matches!(*request, GroupsRequest::Closed) {
@@ -69,7 +69,7 @@ impl Live {
         groups: impl FnOnce() -> Result<Vec<RecordBatch>, E>,
     ) -> Result<(), E> {
         if let Some(sender) = self.take_request() {
-            // A receiver that is gone does not want them.
+            // A receiver that was dropped needs no groups.
             let _ = sender.send(groups()?);
         }
         Ok(())

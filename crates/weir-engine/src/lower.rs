@@ -1,4 +1,4 @@
-//! Parts of expressions as the scan knows them: what logical filters (`pushdown`) and physical expressions
+//! Parts of expressions in the terms of a scan, which logical filters (`pushdown`) and physical expressions
 //! (`fuse/convert`) have in common.
 
 use std::sync::Arc;

@@ -30,10 +30,10 @@ impl Engine {
         registered.map(|_| ()).map_err(failed)
     }
 
-    /// Forgets a table that was registered; false when there was none.
+    /// Removes a table that was registered; false when there was none.
     ///
     /// # Errors
-    /// When the session cannot be asked.
+    /// When the session's catalog fails.
     pub fn deregister(&self, name: &str) -> Result<bool, Error> {
         let known = self.context().deregister_table(table_name(name));
         known

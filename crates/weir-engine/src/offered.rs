@@ -1,8 +1,8 @@
 //! A query as a table of another session: a DataFusion that is not this engine's plans around it, and reads it.
 //!
-//! The query is planned and run here, with this engine's rules, whatever session asks: another's names, settings and
-//! functions mean something else. What that session asks of the table comes along: its columns, its limit, and
-//! those conditions that mean the same here (`is_taken`); all others it decides itself.
+//! The query is planned and run here, with this engine's rules, whichever session has the table: the names, settings
+//! and functions of another session have other meanings. The scan of that session adds its columns, its limit, and
+//! those conditions that have the same meaning here (`is_taken`); all other conditions are decided in that session.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -90,7 +90,7 @@ pub struct Offered {
     ended: Ended,
     /// The runtime that it was planned on: the threads of the other session may be unknown to this library.
     runtime: Handle,
-    /// A process that was forked from it has none of its threads.
+    /// A process that was forked from this one lacks its threads.
     process: u32,
 }
 

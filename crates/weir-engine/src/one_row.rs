@@ -49,7 +49,8 @@ fn has_one_value(subquery: &Subquery) -> bool {
     has_one_row(subquery) && subquery.subquery.schema().fields().len() == 1
 }
 
-/// One that names no columns of the outer query is read by itself, with all its rows.
+/// Returns whether a subquery over columns of the outer query has one row: a subquery without them is read by itself,
+/// with all its rows.
 fn has_one_row(subquery: &Subquery) -> bool {
     if subquery.outer_ref_columns.is_empty() {
         return false;

@@ -67,7 +67,7 @@ pub struct Options {
     /// The time zone that instants are given in: a name of the time zone database, or an offset such as
     /// `+02:00`. `None` for UTC. `SET TIME ZONE` sets another.
     pub time_zone: Option<String>,
-    /// The folder that statements stay in: names of files begin there, and none leads out of it.
+    /// The folder that statements stay in: names of files begin there, and do not lead out of it.
     pub root: Option<PathBuf>,
     /// More folders that statements may read from: a name is looked for in each, in their order.
     pub roots: Vec<PathBuf>,

@@ -1,7 +1,8 @@
 //! The memory of window functions.
 //!
-//! DataFusion's operator of functions whose frame has no end (`sum(x) OVER ()`) holds all its rows until the last has come, and
-//! asks for no memory. Where there is a limit, the rows that go into it are counted by a node below it.
+//! DataFusion's operator of functions whose frame has no end (`sum(x) OVER ()`) holds all its rows until the last has
+//! come, and reserves no memory for them. Where there is a limit, the rows that go into it are counted by a node below
+//! it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -57,7 +58,7 @@ impl PhysicalOptimizerRule for CountWindowRows {
     }
 }
 
-/// Hands rows on, and asks for the memory that they take until the operator above is done.
+/// Passes rows on, and reserves the memory that they take until the operator above is done.
 #[derive(Debug)]
 struct CountedRows {
     input: Arc<dyn ExecutionPlan>,

@@ -1,13 +1,14 @@
 //! Captures in pieces, which other machines read.
 //!
-//! A scheduler hands parts of a plan to machines by cutting the leaves that it knows: the partitions of tables in
-//! memory are such. So a piece is data, a partition of a table in memory that names the sources of the piece, and what
-//! reads them stands above it ([`PieceExec`]). A leaf of our own would not be cut: each machine would read all of it.
+//! A scheduler gives parts of a plan to machines by cutting the leaves that it supports, such as the partitions of
+//! tables in memory. So a piece is data, a partition of a table in memory with the names of the sources of the piece,
+//! and the operator that reads them is above it ([`PieceExec`]). A leaf of another type would not be cut: each machine
+//! would read all of it.
 //!
-//! The rule [`CutIntoPieces`] makes such plans out of those with scans. What reads is described by names and
-//! expressions ([`ScanDescription`]), and each machine makes its scan of them by the code that makes scans here.
-//! A statement whose plan cannot be cut travels as its text ([`QueryDescription`]), and one machine answers it.
-//! What is read and found damaged comes home as metrics (`report`), since that is what schedulers carry.
+//! The rule [`CutIntoPieces`] makes such plans out of those with scans. A scan is described by names and expressions
+//! ([`ScanDescription`]), and each machine makes its scan of them by the code that makes scans here. A statement whose
+//! plan cannot be cut travels as its text ([`QueryDescription`]), and one machine answers it. Counts of what was read,
+//! and damage, come back as metrics (`report`), which schedulers carry.
 
 mod described;
 mod node;
@@ -26,11 +27,11 @@ pub use node::{PieceExec, PieceWork};
 pub use report::Reports;
 pub(crate) use rule::{CutIntoPieces, PlannedStatement, SendAway};
 
-/// The captures of a plan whose parts do not go together, by what their readers have told: they have to be read whole
+/// The captures of a plan whose parts do not fit together, by the reports of their readers: they have to be read whole
 /// ([`without_cuts`]), or the answer would be wrong.
 ///
 /// # Errors
-/// None in practice: a plan is walked.
+/// When the walk over the plan fails, which its steps do not.
 pub fn false_cuts(plan: &Arc<dyn ExecutionPlan>, reports: &Reports) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     plan.apply(|node| {

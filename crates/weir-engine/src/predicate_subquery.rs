@@ -105,7 +105,7 @@ fn in_values(plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transfor
         true => ((*input).clone(), Vec::new()),
         false => match marked((*input).clone(), &predicates, config)? {
             Some(marked) => marked,
-            // The planner says which predicate it has no plan for.
+            // The planner's error names the predicate that it has no plan for.
             None => return Ok(Transformed::no(plan)),
         },
     };

@@ -73,7 +73,7 @@ pub(crate) struct Resolved {
     pub(crate) tables: HashMap<String, Option<HashSet<String>>>,
     /// Other names of columns in lower case, with the columns.
     pub(crate) aliases: HashMap<String, String>,
-    /// How many columns the tables have that the session knew before, by their names as they were written.
+    /// The numbers of columns of the session's own tables, by their names as they were written.
     known: HashMap<String, usize>,
     /// Names to register, with what they stand for.
     made: Vec<(String, Made)>,
@@ -104,7 +104,8 @@ impl Resolved {
         }
     }
 
-    /// How many columns a table of the statement has: of a capture those that are named in it, where `names` has all of its words.
+    /// The number of columns of a table of the statement: of a capture only those that the statement names, where
+    /// `names` has all of its words.
     pub(crate) fn width(&self, table: &ObjectName, names: Option<&HashSet<String>>) -> usize {
         let name = name_of(table);
         let made = self.made.iter().find(|(known, _)| *known == name);
@@ -330,7 +331,7 @@ impl Resolver<'_> {
         placed.collect()
     }
 
-    /// A capture, called by the name that its user knows it by.
+    /// A capture, with the name that the statement has for it.
     fn capture(&self, location: &Location) -> Source {
         let source = Source::capture(location);
         let is_here = || std::env::current_dir().is_ok_and(|here| Some(&*here) == self.folder);

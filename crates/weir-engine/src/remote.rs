@@ -36,7 +36,8 @@ pub(crate) struct Remote {
 
 #[cfg(feature = "remote")]
 impl Remote {
-    /// Reaches objects as the options say. A session that is kept in folders reads only what it is allowed to.
+    /// Makes the access to objects that the options describe. A session that is confined to folders reads only allowed
+    /// addresses.
     ///
     /// # Errors
     /// When an option of a store, or the address of what is allowed, is malformed.

@@ -66,8 +66,8 @@ impl Root {
         chosen.ok_or_else(|| self.refusal(pattern))
     }
 
-    /// Whether the part of a path that is there lies inside. What stands behind a link that leads outside is not looked for: a message would tell
-    /// whether it is there.
+    /// Returns whether the existing part of a path lies inside. A file behind a link that leads outside is not looked
+    /// for: the message would disclose whether it exists.
     fn stays_inside(&self, path: &Path) -> bool {
         let mut parts = path.ancestors();
         let there = parts.find(|part| part.symlink_metadata().is_ok());
@@ -99,7 +99,8 @@ impl Root {
         }
     }
 
-    /// Those of the files that were found by a pattern which may be read. A wildcard does not go through a link that leads outside.
+    /// The files that may be read, of those that a pattern has found. A wildcard does not go through a link that leads
+    /// outside.
     ///
     /// # Errors
     /// When there are none, or one is a link that leads outside, or no file.

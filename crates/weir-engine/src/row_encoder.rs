@@ -27,7 +27,7 @@ pub enum RowFormat {
 }
 
 impl RowFormat {
-    /// The format that the end of a name, or a word after STORED AS, asks for.
+    /// The format that the end of a name, or a word after STORED AS, stands for.
     pub(crate) fn of(word: &str) -> Option<Self> {
         Some(match word.to_ascii_lowercase().as_str() {
             "csv" => Self::Csv,

@@ -27,14 +27,14 @@ type PhysicalRules = Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>;
 /// The rules over logical plans.
 pub(crate) fn logical(options: &Options) -> Result<LogicalRules, Error> {
     let mut rules = repeated::optimizer_rules();
-    // That rule plans the predicates that this one leaves.
+    // `decorrelate_predicate_subquery` plans the predicates that `MarkPredicateSubqueries` leaves.
     let place = place_of(
         rules.iter().map(|rule| rule.name()),
         &["decorrelate_predicate_subquery"],
     )?;
     rules.insert(place, Arc::new(MarkPredicateSubqueries));
     if options.memory_limit_bytes.is_some() {
-        // DataFusion's own takes fewer.
+        // `single_distinct_aggregation_to_group_by` rewrites fewer aggregates, and would rewrite some of these first.
         let place = place_of(
             rules.iter().map(|rule| rule.name()),
             &["single_distinct_aggregation_to_group_by"],
@@ -52,7 +52,7 @@ pub(crate) fn physical(
 ) -> Result<PhysicalRules, Error> {
     let mut rules = PhysicalOptimizer::new().rules;
     if !options.unfused {
-        // That rule deals out partitions and orders.
+        // `EnsureRequirements` adds partitions and orders, which an aggregate that is fused before it does not need.
         let fuse = FuseAggregates {
             memory_limit_bytes: options.memory_limit_bytes,
         };
@@ -65,7 +65,7 @@ pub(crate) fn physical(
         let places = ["fuse_aggregates", "EnsureRequirements"];
         put_before(&mut rules, &places, Arc::new(cut))?;
     }
-    // That rule decides how to join.
+    // `join_selection` chooses the operators of joins, and joins of streams must be planned before it.
     put_before(&mut rules, &["join_selection"], Arc::new(PlanWindows))?;
     // The rule follows those that change scans.
     rules.push(Arc::new(ShareReadings));

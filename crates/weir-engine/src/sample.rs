@@ -1,8 +1,8 @@
 //! `TABLESAMPLE`: part of the rows of a table, drawn by lot.
 //!
-//! The lot of a row hangs on the seed and on the row's number in the table alone, not on who reads it: the
-//! sample of a seed is the same over any number of threads, fused or not. So the step that draws reads all
-//! rows of its input in their order, and filters stay above it.
+//! The lot of a row depends on the seed and on the row's number in the table alone, not on the thread that reads it:
+//! the sample of a seed is the same over any number of threads, fused or not. So the step that draws reads all rows of
+//! its input in their order, and filters stay above it.
 
 mod node;
 
@@ -171,7 +171,7 @@ impl UserDefinedLogicalNodeCore for SampleNode {
     }
 }
 
-/// DataFusion's planner, with the steps that it does not know.
+/// DataFusion's planner, with the plan nodes of this crate.
 #[derive(Debug)]
 pub(crate) struct Planner;
 

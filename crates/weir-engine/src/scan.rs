@@ -38,10 +38,10 @@ pub(crate) struct Reading {
     pub(crate) sources: Vec<Source>,
     /// All sources at once, in the order of time.
     pub(crate) merge: bool,
-    /// The user says that the records are in the order of time; the scan fails when they are not.
+    /// The records are declared to be in the order of time; the scan fails when they are not.
     pub(crate) sorted: bool,
     pub(crate) decode: DecodeOptions,
-    /// The lateness of records, if the user wants the order of time: of a stream, or a file that is read like one.
+    /// The lateness of records, if the order of time is requested: of a stream, or a file that is read like one.
     pub(crate) lateness: Option<Duration>,
     /// A second thread may read ahead of the decoding one.
     pub(crate) read_ahead: bool,
@@ -251,7 +251,7 @@ pub(crate) fn described(sources: &[Source]) -> String {
     }
 }
 
-/// Standard input can be read once only: fails when `sources` have it and someone else took it.
+/// Standard input can be read once only: fails when `sources` have it and another part of the statement reads it.
 pub(crate) fn take_stdin(sources: &[Source], scan_report: &ScanReport) -> Result<()> {
     let from_stdin = sources.iter().any(Source::is_stdin);
     if from_stdin && !scan_report.take_stdin() {
@@ -267,7 +267,7 @@ pub(crate) fn take_stdin(sources: &[Source], scan_report: &ScanReport) -> Result
 /// in the order of the files.
 fn partitions(reading: &Reading, partitions_max: usize) -> Vec<Vec<Source>> {
     let sources = &reading.sources;
-    // One order over all sources needs one who watches it.
+    // The order over all sources is checked by one reader of them all.
     let together = reading.merge || reading.sorted || reading.lateness.is_some();
     let partitions_max = if together { 1 } else { partitions_max.max(1) };
     let size = sources.len().div_ceil(partitions_max).max(1);

@@ -71,7 +71,7 @@ impl ScanReport {
             })
     }
 
-    /// Says how far a plan is that a cluster runs, or that it runs no more. Plans have numbers.
+    /// Sets the progress of a plan that a cluster runs, by its number; `None` when the plan has ended.
     pub fn set_under_way(&self, plan: u64, progress: Option<PieceProgress>) {
         let under_way = self.under_way.lock();
         let mut under_way = under_way.unwrap_or_else(PoisonError::into_inner);
@@ -123,8 +123,8 @@ impl ScanReport {
         }
     }
 
-    /// True for the first caller only: standard input can be read once. Scans call it; who reads
-    /// something else from there calls it before.
+    /// Returns true for the first caller only: standard input can be read once. Scans call it, and so does code that
+    /// reads something else from standard input, before it reads.
     pub fn take_stdin(&self) -> bool {
         !self.stdin_taken.swap(true, Ordering::Relaxed)
     }

@@ -1,9 +1,9 @@
 //! One reading for all that a statement, or several, want of the same sources.
 //!
-//! Scans and fused aggregates over the same files, read the same way, become consumers of one shared scan. Where
-//! all consumers want groups, the first that runs reads for all ([`SharedGroups`]). Where one of them wants rows, all go
-//! through the records together, and rows queue for a consumer that does not run yet ([`SharedRows`]); a consumer whose
-//! queued rows exceed 64 MiB is detached and rescans the files.
+//! Scans and fused aggregates over the same files, read the same way, become consumers of one shared scan. Where all
+//! consumers compute groups, the first that runs reads for all ([`SharedGroups`]). Where one of them returns rows, all
+//! go through the records together, and rows queue for a consumer that does not run yet ([`SharedRows`]); a consumer
+//! whose queued rows exceed 64 MiB is detached and rescans the files.
 
 mod aggregate;
 mod groups;
@@ -133,7 +133,7 @@ fn whole(node: &Arc<dyn ExecutionPlan>) -> Option<&FusedAggregate> {
     aggregate_of(node).filter(|fused| !fused.is_partial())
 }
 
-/// Bytes of the files that these plans read, for what tells how far they are.
+/// The number of bytes of the files that these plans read, for the display of progress.
 pub(crate) fn bytes(plans: &[Arc<dyn ExecutionPlan>]) -> Result<u64> {
     let mut shared: Vec<Reading> = Vec::new();
     let mut bytes = 0_u64;

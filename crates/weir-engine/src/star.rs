@@ -92,8 +92,8 @@ pub(crate) fn widened(plan: LogicalPlan) -> Option<LogicalPlan> {
     }
 }
 
-/// What the session makes of a plan that was [`widened`]: behind each rule DataFusion compares every column with what it was, and of
-/// a table and a limit few rules change anything.
+/// The optimized plan of one that was [`widened`], by few of the session's rules: behind each rule DataFusion compares
+/// every column with what it was, and of a table and a limit few rules change anything.
 pub(crate) fn optimized(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
     if !is_bare(plan) {
         return state.optimize(plan);

@@ -158,7 +158,7 @@ impl CaptureTable {
     }
 }
 
-/// A scan whose records come in the order of time, be the times asked for or not.
+/// A scan whose records come in the order of time, whether the statement reads the times or not.
 fn in_time_order(
     projection: Vec<usize>,
     time: usize,

@@ -1,9 +1,9 @@
 //! Addresses in plans: which expressions are addresses, how they compare with text, and how they
 //! leave as text.
 //!
-//! An address is a binary value, so that it groups, joins and compares as bytes. The planner knows
-//! nothing of that: left alone it would compare the bytes of `10.0.0.1` with its nine characters,
-//! and find nothing. [`Addresses`] is a pass over every plan before the planner's own type coercion.
+//! An address is a binary value, so that it groups, joins and compares as bytes. The planner has no such type: it would
+//! compare the bytes of `10.0.0.1` with its nine characters, and find nothing. [`Addresses`] is a pass over every plan
+//! before the planner's own type coercion.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -105,8 +105,8 @@ fn coerce_union(union: Union, inputs: &Inputs) -> Result<Transformed<LogicalPlan
         has_address && has_text
     };
     let mixed: Vec<bool> = (0..union.schema.fields().len()).map(is_mixed).collect();
-    // A branch that is a union itself may have become text: the schema still says what it was, and the planner of
-    // aggregates holds it against what comes.
+    // A branch that is a union itself may have become text: the schema still has its former type, and the planner of
+    // aggregates compares the two.
     let is_outdated = |(position, field)| {
         is_address(field) && flags.iter().all(|flags| flags.get(position) != Some(&true))
     };
@@ -594,8 +594,8 @@ impl<'i> NodeColumns<'i> {
         })))
     }
 
-    /// A value and the values of a subquery that it is compared with. A text of the subquery that
-    /// is no address equals none, so it is left out: as a NULL it would make `NOT IN` unknown.
+    /// A value and the values of a subquery that it is compared with. A text of the subquery that is not an address
+    /// equals no address, so it is left out: as a NULL it would make `NOT IN` unknown.
     fn coerce_subquery(&self, expr: Expr, subquery: Subquery) -> Result<(Expr, Subquery)> {
         let plan = &subquery.subquery;
         let column = plan.schema().iter().next();

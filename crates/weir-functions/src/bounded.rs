@@ -35,7 +35,7 @@ use crate::pass::{Inputs, Pass};
 /// The growth of a function's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Growth {
-    /// The first argument as often as the second says.
+    /// The first argument, repeated as often as the number in the second.
     Times,
     /// The second argument is the number of characters.
     Pad,
@@ -78,7 +78,7 @@ const FUNCTIONS: &[(&str, Growth)] = &[
     ("regexp_replace", Growth::ReplaceMatches),
 ];
 
-/// Bytes that a function may make of one batch of rows, in an engine whose memory has a limit, or has none.
+/// Bytes that a function may make of one batch of rows, in an engine with a memory limit, and in one without.
 pub const fn values_bytes_max(has_limit: bool) -> usize {
     match has_limit {
         true => VALUES_BYTES_MAX,

@@ -217,7 +217,7 @@ fn as_duration(interval: &Expr, beside: &Expr, schema: &DFSchema) -> Option<Expr
     Some(Expr::Literal(duration, None))
 }
 
-/// How many units an interval is; `None` where it is not a whole number of them that 64 bits hold.
+/// The number of units in an interval; `None` where it is not a whole number of 64 bits.
 fn count(interval: &IntervalMonthDayNano, unit: TimeUnit) -> Option<i64> {
     let nanoseconds = nanoseconds(interval);
     let of_unit = match unit {

@@ -61,7 +61,7 @@ impl Error {
         }
     }
 
-    /// The function that the planner does not know.
+    /// The name of a function that does not exist.
     pub fn unknown_function(error: &DataFusionError) -> Option<String> {
         match error.find_root() {
             DataFusionError::Plan(message) => {
@@ -91,7 +91,7 @@ impl Error {
         if self.kind != ErrorKind::Syntax {
             return None;
         }
-        // The parser tells places in its messages only.
+        // Places are only in the text of the parser's messages.
         let (_, place) = self.message.rsplit_once(" at Line: ")?;
         let (line, column) = place.split_once(", Column: ")?;
         let column: String = column.chars().take_while(char::is_ascii_digit).collect();
@@ -287,7 +287,7 @@ fn of_unplanned_subquery(expression: &str) -> Option<Wording> {
     Some((format!("not supported: {what}"), Some(hint.to_owned())))
 }
 
-/// The error of a subquery at a place where the planner takes none, or of its columns and rows.
+/// The error of a subquery at a place where the planner does not allow it, or of its columns and rows.
 fn of_subqueries(message: &str) -> Option<Wording> {
     if let Some(names) = message.strip_prefix(COLUMNS_OF_SUBQUERY) {
         let count = names.split(", ").count();
@@ -346,7 +346,8 @@ fn arithmetic_hint(error: &ArrowError) -> Option<String> {
 /// A message, and a hint.
 type Wording = (String, Option<String>);
 
-/// The planner's message and a hint. It says these things in text only.
+/// The planner's message and a hint. These errors have no type of their own, so that they are recognised by their
+/// texts.
 fn in_own_words(message: &str, columns: &[String]) -> Wording {
     of_arguments(message)
         .or_else(|| of_names(message, columns))
@@ -504,8 +505,9 @@ fn not_found(error: &DataFusionError) -> Option<String> {
     }
 }
 
-/// What is not planned of a subquery, and the hint, where the column that is not found is the planner's own: the name of a predicate
-/// over a subquery that is a key, or what a rule of the optimizer left behind, which knows all columns that a statement names.
+/// The part of a subquery that is not planned, and the hint, where the column that is not found is the planner's own:
+/// the name of a predicate over a subquery that is a key, or a column that a rule of the optimizer has left behind: at
+/// that stage all columns that the statement names have been found.
 fn of_planned_subquery(
     error: &DataFusionError,
     found: &str,

@@ -21,9 +21,9 @@ use crate::payload;
 
 /// `cidr_match(address, 'network')`: true when the address lies in the network.
 pub const CIDR_MATCH: &str = "cidr_match";
-/// `address('text')`: the address that the text spells, NULL when it spells none.
+/// `address('text')`: the address that the text spells, NULL when it is not an address.
 pub const ADDRESS: &str = "address";
-/// `address_or_other('text')`: as `address`, with bytes that no address has for a text that spells none.
+/// `address_or_other('text')`: as `address`, with bytes that no address has for a text that is not an address.
 pub(crate) const ADDRESS_OR_OTHER: &str = "address_or_other";
 /// Addresses have four bytes or more.
 const OTHER: &[u8] = &[];
@@ -315,7 +315,7 @@ fn match_networks(addresses: &ArrayRef, networks: &ArrayRef) -> Result<ArrayRef>
     Ok(Arc::new(result.finish()))
 }
 
-/// Reads a network, or says what is wrong with it.
+/// Parses a network; the error describes the fault.
 pub(crate) fn parse_network(text: &str) -> Result<Network> {
     Network::parse(text).ok_or_else(|| {
         DataFusionError::Plan(format!(
@@ -324,7 +324,7 @@ pub(crate) fn parse_network(text: &str) -> Result<Network> {
     })
 }
 
-/// The addresses that texts spell, and what is in the place of a text that spells none.
+/// The addresses that texts spell, with another value in the place of a text that is not an address.
 fn read_addresses(texts: &ArrayRef, other: Option<&[u8]>) -> Result<ArrayRef> {
     let texts = cast(texts, &DataType::Utf8View)?;
     let texts = texts.as_string_view();

@@ -223,7 +223,7 @@ impl Lookup {
         Arc::new(found.finish())
     }
 
-    /// The contents of strings; all other values but null in their JSON form, or none of them.
+    /// The contents of strings; all other values but null in their JSON form, or only strings.
     fn as_texts(&self, all: bool) -> ArrayRef {
         let mut found = StringViewBuilder::with_capacity(self.rows);
         for row in 0..self.rows {
@@ -471,7 +471,7 @@ mod tests {
         assert_eq!(document(&"[".repeat(100_000)), None);
     }
 
-    /// Nothing here calls itself, however deep the text is.
+    /// No function here is recursive, so that the depth of a text has no limit.
     #[test]
     fn nesting_is_no_danger() {
         let deep = "[".repeat(100_000) + &"]".repeat(100_000);

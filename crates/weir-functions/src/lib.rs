@@ -16,7 +16,7 @@
 //! spelling ([`vocabulary`]), arithmetic does not wrap around ([`number`]), texts do not grow beyond memory ([`bounded`]),
 //! instants leave in the zone of the session ([`zone`]); and how large plans may be ([`plan_size`]). [`Error`] is what all that plans SQL here answers with.
 //!
-//! This crate deliberately does not know how statements are written, what tables there are and how they are scanned.
+//! This crate deliberately has no parser of statements, no list of tables and no scans.
 
 pub mod address;
 mod anonymous;
@@ -53,8 +53,8 @@ use payload::PayloadPlanner;
 
 pub use error::{Error, ErrorKind};
 
-/// Registers the functions in a session. Those of places look addresses up in the databases of MaxMind's format at these paths, and
-/// none makes more than so many bytes of one batch of rows.
+/// Registers the functions in a session. Those of places look addresses up in the databases of MaxMind's format at
+/// these paths, and no function makes more than so many bytes of one batch of rows.
 ///
 /// # Errors
 /// When a database cannot be read.

@@ -73,7 +73,7 @@ pub fn all(state: &SessionState) -> Vec<FunctionEntry> {
     all
 }
 
-/// Says that there is no function of this name.
+/// The error of a name that is not a function.
 pub fn unknown(state: &SessionState, name: &str) -> Error {
     let scalars = state.scalar_functions().keys();
     let aggregates = state.aggregate_functions().keys();

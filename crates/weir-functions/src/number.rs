@@ -145,7 +145,7 @@ fn part_of_duration(args: &[Expr], schema: &DFSchema) -> Option<Expr> {
     let DataType::Duration(unit) = &kind else {
         return None;
     };
-    // How many seconds the part has, how many parts a second has, and how many the next larger part has.
+    // These are the seconds of the part, the parts of a second, and the parts of the next larger part.
     let (seconds, in_second, most): (i64, i64, i64) = match part
         .try_as_str()
         .flatten()?

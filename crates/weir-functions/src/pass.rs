@@ -24,7 +24,7 @@ pub trait Pass {
         Ok(Transformed::no(plan))
     }
 
-    /// Changes an expression of the node, when those in it have been changed. A column by itself is never asked for.
+    /// Changes an expression of the node, when those in it have been changed. It is not called for a column by itself.
     fn expr(&self, expr: Expr, _inputs: &Inputs) -> Result<Transformed<Expr>> {
         Ok(Transformed::no(expr))
     }
@@ -37,9 +37,9 @@ pub trait Pass {
 
 /// The columns that expressions of a node can see.
 pub struct Inputs {
-    /// Those of each input, and which of them are addresses.
+    /// The columns of each input, and which of them are addresses.
     pub(crate) each: Vec<(DFSchemaRef, Vec<bool>)>,
-    /// Those of all.
+    /// The columns of all inputs.
     all: OnceCell<DFSchemaRef>,
     has_words: OnceCell<bool>,
 }
@@ -121,7 +121,7 @@ fn node(
     for pass in passes {
         plan = plan.transform_data(|plan| pass.node(plan, inputs))?;
     }
-    // Parents know an expression by its name, which must not change with it.
+    // Parents refer to an expression by its name, which must not change with it.
     let names = NamePreserver::new(&plan.data);
     plan.transform_data(|plan| {
         plan.map_expressions(|expr| {

@@ -38,7 +38,7 @@ use crate::function::address_text;
 
 /// `x[1:3]` of bytes.
 pub const PART: &str = "part_of_bytes";
-/// `x LIKE 'GET%'` of bytes; its third argument is the escape, and the fourth says that case is ignored.
+/// `x LIKE 'GET%'` of bytes; its third argument is the escape character, and the fourth is true when case is ignored.
 pub const LIKE: &str = "bytes_like";
 /// `get_byte(x, 0)`: one of the bytes, counted from 0 as in PostgreSQL.
 pub const GET_BYTE: &str = "get_byte";
@@ -765,7 +765,7 @@ impl ExprPlanner for PayloadPlanner {
         schema: &DFSchema,
     ) -> Result<PlannerResult<RawFieldAccessExpr>> {
         let RawFieldAccessExpr { field_access, expr } = expr;
-        // Parts of addresses are bytes: eth.src[1:3] is who made the card.
+        // Parts of addresses are bytes: eth.src[1:3] has the manufacturer of the card.
         if !is_payload(&expr, schema) && !is_address_column(&expr, schema) {
             return Ok(PlannerResult::Original(RawFieldAccessExpr {
                 field_access,

@@ -1,4 +1,4 @@
-//! How large a logical plan may be, in which views and queries of WITH stand wherever they are named.
+//! The limits of the size of a logical plan, in which views and queries of WITH are copied to wherever they are named.
 //!
 //! DataFusion's rules walk through a plan some forty times before it runs, and no statement is ended while they do. What a rule does at
 //! a node takes longer than the node has expressions: each schema is made anew, and each column looked up in it. So a plan is
@@ -35,7 +35,7 @@ struct Size {
     refusal: Option<Error>,
 }
 
-/// What is counted at each node: planning takes at least the square of it.
+/// The counts of each node: planning takes at least the square of them.
 #[derive(Default)]
 struct Counts {
     all: usize,
@@ -87,7 +87,8 @@ impl Size {
                 let (subquery, joins) = match part {
                     Expr::ScalarSubquery(subquery) => (subquery, joins(subquery)),
                     Expr::Exists(Exists { subquery, .. }) => (subquery, joins(subquery)),
-                    // Beside a truth value that is asked for, it asks whether there are rows, and NULLs among them.
+                    // Where its truth value is an expression, the subquery also computes whether there are rows, and
+                    // NULLs among them.
                     Expr::InSubquery(InSubquery { subquery, .. })
                     | Expr::SetComparison(SetComparison { subquery, .. }) => match is_filter {
                         true => (subquery, joins(subquery)),
@@ -105,7 +106,7 @@ impl Size {
         plans
     }
 
-    /// What of the size so far is more than there may be.
+    /// The error of a count that exceeds its limit so far.
     fn refused(&self, level: usize) -> Option<Error> {
         for (what, found, most) in [
             ("tables", self.tables, TABLES_MAX),
@@ -202,7 +203,7 @@ mod tests {
         }
         let message = refusal(&plan).unwrap();
         assert!(message.contains("more than 2500 levels"), "{message}");
-        // What is that deep is not dropped in one go.
+        // A plan of that depth is taken apart, because dropping it whole would overflow the stack.
         loop {
             let input = plan.inputs().first().map(|input| (*input).clone());
             match input {

@@ -1,6 +1,6 @@
-//! SQL functions of registries: who made a card, and what a port is for.
+//! SQL functions of registries: the manufacturer of a card, and the service of a port.
 //!
-//! The registries are built in (`data/README.md` says where they come from) and unpacked when they are first asked.
+//! The registries are built in (`data/README.md` has their origins) and unpacked when they are first used.
 
 use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
 use crate::computed::computed;
 use crate::networks;
 
-/// `oui(eth.src)`: who made the card.
+/// `oui(eth.src)`: the manufacturer of the card.
 const OUI: &str = "oui";
 /// `service_name(443, 'tcp')`: what IANA registered the port for.
 const SERVICE_NAME: &str = "service_name";

@@ -3,8 +3,8 @@
 /// Up to three of `names` that are close to `wanted`, the closest first. Names of columns are close
 /// too when they end in the same field: `udp.dstport` for `dstport`, or in words of it: `extensions_server_name` for `server_name`.
 ///
-/// A field of another protocol is not close, however few letters tell the two apart: `icmp.seq` is not what is
-/// meant by `tcp.seq`.
+/// A field of another protocol is not close, however few letters distinguish the two: `icmp.seq` is not what is meant
+/// by `tcp.seq`.
 pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let lower = wanted.to_ascii_lowercase();
     let (protocol, _) = lower.split_once('.').unwrap_or(("", ""));

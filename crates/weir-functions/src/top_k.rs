@@ -220,7 +220,8 @@ struct Counters {
     counters: Vec<Counter>,
     /// The index of the counter of a value.
     places: HashMap<Box<[u8]>, usize>,
-    /// Counters, none below a smaller one: that at `i` is above those at `2 i + 1` and `2 i + 2`.
+    /// Counters as a heap, in which no counter is below a smaller one: that at `i` is above those at `2 i + 1` and `2 i
+    /// + 2`.
     heap: Vec<usize>,
     /// The position of each counter in the heap.
     stands: Vec<usize>,

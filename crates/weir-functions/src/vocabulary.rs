@@ -1,7 +1,7 @@
 //! Closed vocabularies in plans: what they are compared with means the word that the column has.
 //!
-//! [`Words`] is a pass over every plan, as the one for addresses is. A literal is replaced by the word, or told
-//! of when the column can never have it; other texts are read for each row.
+//! [`Words`] is a pass over every plan, as the one for addresses is. A literal is replaced by the word, or noted when
+//! the column can never have it; other texts are read for each row.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use weir_tables::Vocabulary;
 use crate::pass::{Inputs, Pass};
 use crate::similar::similar;
 
-/// Makes comparisons of words compare what is meant by them, and tells of those that a column never has.
+/// Makes comparisons of words compare their meanings, and notes words that a column never has.
 pub struct Words<'n> {
     /// The callback for the note about such a word.
     pub note: &'n dyn Fn(String),
@@ -204,7 +204,7 @@ fn pattern_of(known: &Vocabulary, like: Like) -> Like {
     }
 }
 
-/// Says that a column never has a text, and what it has that is near.
+/// The note that a column never has a text, with the nearest word that it has.
 fn never(known: &Vocabulary, text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let near = similar(&lower, known.names());

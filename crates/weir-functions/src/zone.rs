@@ -1,9 +1,8 @@
 //! Time zones of the answer.
 //!
-//! Captures have instants, in UTC. With a time zone of the session (`SET TIME ZONE`, or what the engine was
-//! made with) the instants of an answer become those of that zone, which changes how they are written and
-//! what Arrow and Parquet say of them, but not what instant they are. What a statement put into a zone by
-//! `AT TIME ZONE` stays in that one.
+//! Captures have instants, in UTC. With a time zone of the session (`SET TIME ZONE`, or what the engine was made with)
+//! the instants of an answer become those of that zone, which changes how they are written and their type in Arrow and
+//! Parquet, but not the instants. What a statement put into a zone by `AT TIME ZONE` stays in that one.
 
 use std::sync::Arc;
 
@@ -19,8 +18,8 @@ use datafusion::physical_plan::projection::ProjectionExec;
 
 use crate::error::{Error, ErrorKind};
 
-/// A name of the time zone database, or an offset, that is known; the name as that database has it. `local` is
-/// the zone that this machine is set to, UTC where it is set to none.
+/// A name of the time zone database, or an offset, that is known; the name as that database has it. `local` is the zone
+/// that this machine is set to, or UTC where it has no setting.
 ///
 /// # Errors
 /// When the name is unknown and is no offset.

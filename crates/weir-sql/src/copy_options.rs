@@ -16,7 +16,7 @@ pub(crate) fn with_copy_options(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenW
         let (front, given) = front.split_at(begin);
         result.extend_from_slice(front);
         result.extend(clauses(given)?);
-        // Those of the next statement of the text.
+        // The options of the next statement of the text follow.
         rest = behind;
     }
     if result.is_empty() {

@@ -1,9 +1,9 @@
 //! The dialect of statements: sqlparser's generic dialect, with the operator precedence of PostgreSQL and DuckDB.
 //!
-//! The generic dialect takes a whole expression for the right side of `IS [NOT] DISTINCT FROM`, so that
-//! `a IS DISTINCT FROM b AND c` means `a IS DISTINCT FROM (b AND c)` in it; it holds `a = b LIKE c` for
-//! `(a = b) LIKE c` and `a || b` for a product, and `^` for an exclusive or. None of that fails: it answers
-//! another question. `docs/decisions/0005-sql-means-what-postgresql-and-duckdb-mean.md` has the list.
+//! The generic dialect takes a whole expression for the right side of `IS [NOT] DISTINCT FROM`, so that `a IS DISTINCT
+//! FROM b AND c` means `a IS DISTINCT FROM (b AND c)` in it; it holds `a = b LIKE c` for `(a = b) LIKE c` and `a || b`
+//! for a product, and `^` for an exclusive or. All of that is parsed without an error, and answers another question.
+//! `docs/decisions/0005-sql-means-what-postgresql-and-duckdb-mean.md` has the list.
 
 use std::any::TypeId;
 
@@ -29,7 +29,7 @@ macro_rules! as_generic {
 }
 
 impl Dialect for WeirDialect {
-    /// The parser takes it for the generic dialect where it asks which one it is.
+    /// The parser treats it as the generic dialect where it compares dialects.
     fn dialect(&self) -> TypeId {
         GenericDialect {}.dialect()
     }
@@ -288,8 +288,8 @@ mod tests {
         }
     }
 
-    /// Another version of the parser may say more of its generic dialect: look into its `generic.rs`, and
-    /// whether what `docs/decisions/0003` lists is still so.
+    /// Another version of the parser may override more in its generic dialect: compare its `generic.rs`, and check the
+    /// list in `docs/decisions/0003`.
     #[test]
     fn the_dialect_was_held_against_this_version_of_the_parser() {
         let lock = include_str!("../../../Cargo.lock");

@@ -1,4 +1,4 @@
-//! Following a stream: `stream('x.pcap', 5)` is flow 5 of it, and `stream_text(flow.id)` what that flow says.
+//! Following a stream: `stream('x.pcap', 5)` is flow 5 of it, and `stream_text(flow.id)` is the text of that flow.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +19,7 @@ pub(crate) const STREAM_TEXT: &str = "stream_text";
 /// Puts queries of streams in the places of what names one.
 ///
 /// # Errors
-/// When `stream_text` stands where no single table says which capture is meant.
+/// When `stream_text` is in a query that does not have exactly one table of a capture.
 pub fn follow(statement: &mut Statement) -> Result<(), Error> {
     let mut follower = Follower { refusal: None };
     statement.visit_mut(&mut follower);
@@ -118,7 +118,7 @@ fn is_text(function: &Function) -> bool {
     function.name.to_string().eq_ignore_ascii_case(STREAM_TEXT)
 }
 
-/// Joins the texts of streams to a SELECT that asks for some.
+/// Joins the texts of streams to a SELECT that calls `stream_text`.
 fn with_texts(select: &mut Select) -> Result<(), Error> {
     let mut finds = Finds(false);
     for item in &select.projection {

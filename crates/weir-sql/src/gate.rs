@@ -1,4 +1,4 @@
-//! The gate that every text of statements passes, by whichever door it comes, before anything walks through what it says.
+//! The limits on the size of a text of statements and of its tree, which hold for every interface.
 //!
 //! Parsers, planners and what frees their trees go one call deeper for each level of a tree. So a tree has no more
 //! levels than their stacks have room for: the words of a text are counted before they are parsed, which bounds how deep
@@ -69,7 +69,7 @@ pub(crate) fn look_at_text(sql: &str) -> Result<(), Error> {
 /// Checks the words of a text: their number, and the depth of the tree that they may become.
 ///
 /// # Errors
-/// When there are more than there may be, or a parameter has a number that none has.
+/// When there are more than there may be, or the number of a parameter is not allowed.
 pub(crate) fn look_at_tokens(tokens: &[TokenWithSpan]) -> Result<(), Error> {
     let mut counts = WordCounts {
         words: 0,
@@ -157,7 +157,7 @@ impl WordCounts {
         Ok(())
     }
 
-    /// None is more than there may be.
+    /// Checks that no count exceeds its limit.
     fn check(&self) -> Result<(), Error> {
         let chain = self.chains.last().copied().unwrap_or(0);
         for (what, found, most) in [
@@ -180,7 +180,7 @@ impl WordCounts {
     }
 }
 
-/// A parameter has no number that none has.
+/// Checks that the number of a parameter is allowed.
 fn look_at_parameter(name: &str) -> Result<(), Error> {
     let digits = name.get(1..).unwrap_or_default();
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,10 +1,9 @@
 //! The supported grammar; everything else is refused with one sentence.
 //!
-//! The parser reads more than the planner plans, and the planner passes over some of it without a word: a
-//! `FOR UPDATE`, a `WITH ROLLUP`, the version of a table. A clause that is accepted and not done is a wrong
-//! answer, so every part of a statement is looked at before it is planned. The lists here name every variant
-//! and every field without `_` and `..`: a version of the parser that knows more does not compile until
-//! someone has decided on it.
+//! The parser reads more than the planner plans, and the planner passes over some of it without a word: a `FOR UPDATE`,
+//! a `WITH ROLLUP`, the version of a table. A clause that is accepted and not done is a wrong answer, so every part of
+//! a statement is looked at before it is planned. The lists here name every variant and every field without `_` and
+//! `..`: with a version of the parser that has more, this crate does not compile before the lists have a verdict on it.
 
 mod size;
 mod verdict;
@@ -25,7 +24,7 @@ use crate::statement::Statement;
 use crate::table_sample::Sample;
 use verdict::Verdict;
 
-/// Checks every part of a statement. `is_scalar` knows the scalar functions.
+/// Checks every part of a statement. `is_scalar` returns whether a name is that of a scalar function.
 ///
 /// # Errors
 /// The first part that is not honoured.
@@ -116,7 +115,7 @@ fn none_of(parts: &[(bool, &str)]) -> Result<(), Error> {
     }
 }
 
-/// Says that something is not done.
+/// The error of a clause that is not supported.
 fn refusal(what: &str, hint: &str) -> Error {
     let error = Error::new(ErrorKind::Plan, format!("not supported: {what}"));
     match hint {

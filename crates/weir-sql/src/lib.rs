@@ -15,7 +15,7 @@
 //! statements ([`prepared`]), streams ([`follow`]), comparisons with lists
 //! ([`quantified`]), the clause of samples ([`table_sample`]).
 //!
-//! This crate deliberately does not know which tables there are, how statements are planned, and any file: it performs no IO.
+//! This crate deliberately has no list of tables, plans no statements and reads no file: it performs no IO.
 
 mod copy_options;
 mod dialect;

@@ -124,7 +124,7 @@ impl Meanings<'_> {
             None => all.contains(name),
         };
         let first = parts.first()?;
-        // A column, a field of a struct, or a name that the statement itself gives, is what it says.
+        // A column, a field of a struct, or a name that the statement itself defines, keeps its meaning.
         if find(parts, has).is_some()
             || has(&first.value)
             || has(&first.value.to_ascii_lowercase())
@@ -355,7 +355,7 @@ impl Meanings<'_> {
         is_flag(parts) || behind_table || renamed
     }
 
-    /// `display_filter('tcp.port == 443')` gets the packet that it asks: its number stands for it.
+    /// `display_filter('tcp.port == 443')` gets the packet that it tests as an argument: its number stands for it.
     fn with_packet(&mut self, expr: &mut Expr) {
         let Expr::Function(function) = expr else {
             return;

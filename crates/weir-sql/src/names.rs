@@ -33,7 +33,7 @@ pub struct Scope {
     pub tables: HashMap<String, Option<HashSet<String>>>,
     /// The aliases of columns in lower case, with the columns: those of IPFIX.
     pub aliases: HashMap<String, String>,
-    /// Those that the statement gives to something of its own. They mean the column only in that.
+    /// The names that the statement defines itself. They mean the column only within the definition.
     pub taken: HashMap<String, String>,
     /// Names of all columns.
     pub columns: HashSet<String>,
@@ -43,7 +43,7 @@ pub struct Scope {
     pub flags: HashSet<String>,
     /// Names that the statement gives in a SELECT, in lower case.
     pub given: HashSet<String>,
-    /// The columns over repeated headers that the statement asks for, such as `vlan.id[2]`.
+    /// The columns over repeated headers that the statement reads, such as `vlan.id[2]`.
     pub headers: Mutex<HashSet<String>>,
 }
 
@@ -169,8 +169,8 @@ impl Scope {
         })
     }
 
-    /// The column over repeated headers that brackets behind a field of a header mean, and whether that is all that
-    /// they say: `vlan.id[2]` is one, `vlan.id[1:2]` is a part of the list `vlan.id[:]`.
+    /// The column over repeated headers that brackets behind a field of a header mean, and whether the column is their
+    /// whole meaning: `vlan.id[2]` is one, `vlan.id[1:2]` is a part of the list `vlan.id[:]`.
     fn header(&self, column: &Expr, subscript: &Subscript) -> Option<(Expr, bool)> {
         let base = column_name(column)?;
         let number = match subscript {
@@ -267,8 +267,8 @@ impl Scope {
     }
 
     /// Functions of text take no binary values, so the planner would refuse an address before
-    /// [`weir_functions::address`] sees it: their arguments become text here. Functions that give back one
-    /// of their arguments get addresses when that is what all of them are.
+    /// [`weir_functions::address`] is applied: their arguments become text here. Functions that give back one of their
+    /// arguments get addresses when that is what all of them are.
     fn wrap_addresses(&self, function: &mut Function) {
         let name = function.name.to_string().to_ascii_lowercase();
         if name == "length" && self.has_bytes(function) {
@@ -304,7 +304,7 @@ impl Scope {
             .all(|text| text.trim().parse::<Address>().is_ok());
         let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
         for clause in &mut list.clauses {
-            // DISTINCT wants the very expression in its ORDER BY.
+            // The ORDER BY of a SELECT DISTINCT must have the same expression.
             if let (FunctionArgumentClause::OrderBy(orders), true) = (clause, is_distinct) {
                 orders
                     .iter_mut()

@@ -5,8 +5,9 @@ use std::str::Chars;
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value, ValueWithSpan};
 
-/// Puts a regular expression in the place of SIMILAR TO, which DataFusion holds for one, and backslashes in the place of the escape
-/// characters of LIKE, of which it knows no other. Patterns that are no literals stay what they are.
+/// Puts a regular expression in the place of SIMILAR TO, which DataFusion takes for one, and backslashes in the place
+/// of other escape characters of LIKE, which DataFusion does not support. Patterns that are not literals are left
+/// unchanged.
 pub(crate) fn reword(expr: &mut Expr) {
     match expr {
         Expr::SimilarTo {

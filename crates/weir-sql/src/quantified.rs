@@ -1,8 +1,9 @@
 //! `x = ANY(list)`, `x <> ALL(list)` and the like, with the three truth values of the standard and of PostgreSQL.
 //!
-//! ANY is the OR of the comparisons with the elements of a list: NULL where none is true and one is unknown. DataFusion says false
-//! there, and its ALL is not planned over lists of addresses. A list that is written out is compared by IN, which knows addresses and
-//! vocabularies; other lists by DataFusion's ANY where it is true, and by the function `unknown_in_list` where it is not.
+//! ANY is the OR of the comparisons with the elements of a list: NULL where none is true and one is unknown. DataFusion
+//! returns false there, and its ALL is not planned over lists of addresses. A list that is written out is compared by
+//! IN, which supports addresses and vocabularies; other lists by DataFusion's ANY where it is true, and by the function
+//! `unknown_in_list` where it is not.
 
 use std::ops::ControlFlow;
 
@@ -57,7 +58,7 @@ impl VisitorMut for Quantified {
     }
 }
 
-/// Whether this is a list. A text is none, and a query has its own way.
+/// Returns whether this is a list. A text is not one, and a query is planned elsewhere.
 fn is_list(list: &Expr) -> bool {
     match list {
         Expr::Nested(list) => is_list(list),

@@ -114,7 +114,7 @@ fn names_of(alias: &TableAlias) -> Vec<Ident> {
     alias.columns.iter().map(|it| it.name.clone()).collect()
 }
 
-/// The names that the first SELECT of a query gives; none where it does not name all.
+/// The names that the first SELECT of a query gives; empty where it does not name all.
 fn own_names(body: &SetExpr) -> Vec<Ident> {
     match body {
         SetExpr::Select(select) => {
@@ -158,9 +158,9 @@ fn name_repeated(body: &mut SetExpr, names: &[Ident]) {
     }
 }
 
-/// DataFusion wants each column of a SELECT to have a name of its own; PostgreSQL and DuckDB don't. A column whose name was there
-/// before has a number behind it, as DuckDB's have where a table is made of them: `count(*)` and `count(*)_1`. Columns of `*` are
-/// not known here.
+/// DataFusion requires that each column of a SELECT has a name of its own; PostgreSQL and DuckDB don't. A column whose
+/// name was there before has a number behind it, as DuckDB's have where a table is made of them: `count(*)` and
+/// `count(*)_1`. Columns of `*` are not known here.
 pub(crate) fn number_repeated(body: &mut SetExpr) {
     match body {
         SetExpr::Select(select) => {

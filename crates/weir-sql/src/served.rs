@@ -56,7 +56,7 @@ impl Statement {
         names.collect()
     }
 
-    /// Puts files in the places of names in FROM, where `file` knows one. Columns may be named with all parts of the
+    /// Puts files in the places of names in FROM, where `file` returns one. Columns may be named with all parts of the
     /// name, or the last of them, in front.
     pub fn name_files(&mut self, file: &mut dyn FnMut(&[String]) -> Option<String>) {
         let mut files = Files::default();
@@ -76,7 +76,7 @@ impl Statement {
             recipe.files.extend(described);
         }
         if !files.paths.is_empty() {
-            // Columns first: they say which tables need a name.
+            // Columns come first, because they decide which tables need a name.
             self.visit_mut(&mut Qualified(&mut files));
             self.visit_mut(&mut files);
         }

@@ -99,7 +99,7 @@ pub struct Made {
     pub is_view: bool,
 }
 
-/// The name that the session knows something by.
+/// A name as the session has it: parts without quotes are in lower case.
 fn known_by(name: &ObjectName) -> String {
     let parts = name.0.iter().filter_map(|part| part.as_ident());
     let parts = parts.map(|ident| match ident.quote_style {
@@ -119,7 +119,7 @@ fn has_into(body: &SetExpr) -> bool {
     }
 }
 
-/// `SET TIME ZONE 'Europe/Berlin'`, as the standard has it, is the setting that the engine knows.
+/// `SET TIME ZONE 'Europe/Berlin'`, as the standard has it, becomes the setting of the engine.
 fn name_time_zone(statement: &mut DfStatement) {
     let DfStatement::Statement(statement) = statement else {
         return;
@@ -594,8 +594,8 @@ fn query_of(statement: &mut ast::Statement) -> Option<&mut Query> {
     }
 }
 
-/// Puts what the planner does not know into words that it knows: `FROM 'x'` alone means all columns of it,
-/// `a // b` is `div(a, b)`, and `FETCH FIRST 3 ROWS ONLY` is `LIMIT 3`.
+/// Rewrites syntax that the planner does not support: `FROM 'x'` alone means all columns of it, `a // b` is `div(a,
+/// b)`, and `FETCH FIRST 3 ROWS ONLY` is `LIMIT 3`.
 struct FromFirst;
 
 impl VisitorMut for FromFirst {
@@ -716,7 +716,7 @@ fn with_and(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
-/// Makes the table function behind DESCRIBE one name, which the parser wants there.
+/// Makes the table function behind DESCRIBE one name, because the parser takes only a name there.
 fn with_described(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut result: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     // The number of words of the statement so far, and whether it describes.

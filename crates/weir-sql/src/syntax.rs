@@ -1,8 +1,8 @@
 //! Why a text is no SQL, and what to write.
 //!
-//! The parser says where it stopped, which is rarely where the mistake is: `ip.addr == 10.0.0.0/8` stops at `.0`.
-//! What is wrong is looked for in the text, and what is not recognised gets no hint: one that speaks of another
-//! mistake costs more than none.
+//! The parser reports the place where it stopped, which is rarely that of the mistake: `ip.addr == 10.0.0.0/8` stops at
+//! `.0`. The mistake is looked for in the text, and one that is not recognised gets no hint: a hint about another
+//! mistake does more harm than good.
 
 use datafusion::sql::sqlparser::keywords::ALL_KEYWORDS;
 use regex::Regex;

@@ -34,7 +34,7 @@ impl Sample {
     /// Parses the clause.
     ///
     /// # Errors
-    /// When it asks for what is not drawn here, or for less than nothing or more than all.
+    /// When the kind of sample is not supported, or its size is negative or more than all rows.
     pub fn read(sample: &TableSample) -> Result<Self, Error> {
         let TableSample {
             modifier: _,

@@ -80,7 +80,7 @@ pub fn tokens(sql: &str) -> Vec<Token> {
     if let Err(error) = outcome {
         let rest = sql.get(end..).unwrap_or_default();
         let start = end + (rest.len() - rest.trim_start().len());
-        // The tokenizer tells what is missing in its messages only.
+        // The missing character is only in the text of the tokenizer's messages.
         let message = error.to_string();
         let lacks_end = ["Unterminated", "EOF"];
         let kind = match lacks_end.iter().any(|words| message.contains(words)) {
@@ -113,7 +113,7 @@ pub fn statements(sql: &str) -> (Vec<Range<usize>>, bool) {
                 has_words = true;
                 is_ended = sql.trim_end().ends_with(';');
             }
-            // A comment without its end may be all there is, and still wants it.
+            // A text that is only the beginning of a comment needs its end, too.
             _ => (has_words, is_ended) = (true, false),
         }
     }

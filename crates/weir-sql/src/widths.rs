@@ -1,7 +1,8 @@
-//! How many columns the tables of one FROM have together.
+//! The limit on the columns that the tables of one FROM have together.
 //!
-//! Planning a join takes the square of its columns for each of its tables: four tables of packets with all their columns, as `*` asks
-//! for them, take three seconds, and sixteen take half a minute. So the columns are counted before a join is planned.
+//! Planning a join takes the square of its columns for each of its tables: four tables of packets with all their
+//! columns, as in `SELECT *`, take three seconds, and sixteen take half a minute. So the columns are counted before a
+//! join is planned.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -70,7 +71,7 @@ impl Widths<'_> {
             )
         };
         let items = &select.projection;
-        // How many columns its table has is of no interest where it names all that it gives.
+        // The width of its table does not matter where the SELECT has no `*`.
         if let [table] = select.from.as_slice()
             && table.joins.is_empty()
             && !matches!(table.relation, TableFactor::NestedJoin { .. })

@@ -127,7 +127,7 @@ impl Extraction {
         })
     }
 
-    /// Names of the arguments that [`Self::set`] knows.
+    /// Names of the arguments that [`Self::set`] takes.
     pub fn arguments(&self) -> impl Iterator<Item = &'static str> {
         self.arguments.iter().map(|(name, _)| *name)
     }

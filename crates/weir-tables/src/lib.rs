@@ -22,7 +22,7 @@
 //! An [`Extraction`] is a table of the contents of packets, such as messages or connections; a [`Scan`] reads it like
 //! any other.
 //!
-//! This crate deliberately does not know SQL, plans, threads or the terminal.
+//! This crate deliberately has no code for SQL, plans, threads or the terminal.
 
 mod aggregate;
 mod batch;

@@ -163,7 +163,7 @@ impl CaptureTee {
             };
             if let Err(failure) = writer.write(record) {
                 kept.failure = Some(failure);
-                // Nothing more will fit.
+                // After a failure no further record is written.
                 kept.left = 0;
             }
         });

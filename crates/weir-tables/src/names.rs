@@ -1,8 +1,8 @@
-//! Names from other programs that users know: Wireshark's, Zeek's, Suricata's, ECS's, IPFIX's, tcpdump's.
+//! Names of columns in other programs: Wireshark's, Zeek's, Suricata's, ECS's, IPFIX's, tcpdump's.
 //!
 //! The columns have Wireshark's names, but not each of its names is a column: `ip.addr` is two of them, `tcp.stream` is
 //! a number that a packet alone does not have. This is the table of such names: their meaning here, or advice what to
-//! write. It is data; a crate that knows SQL puts the meanings into statements.
+//! write. It is data; weir-sql puts the meanings into statements.
 
 use crate::{DisplayFilter, EXTRACTIONS, Table};
 
@@ -127,7 +127,7 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     (!near.is_empty()).then(|| format!("did you mean {}?", near.join(", ")))
 }
 
-/// What a name of another program means, where the table at hand has nothing that it could be put in the place of.
+/// The meaning of a name of another program, where the table at hand has no column for it.
 fn of_meaning(name: &str, meaning: Meaning, has: &dyn Fn(&str) -> bool) -> String {
     match meaning {
         Meaning::Sides(columns) => match has("addr.src") {

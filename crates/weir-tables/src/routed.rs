@@ -419,7 +419,7 @@ mod tests {
         packet[8] = 9;
         let other = ethernet([6; 6], [8; 6], ethertype::IPV6, &packet);
         assert_ne!(key(1, &one), key(1, &other));
-        // Nothing is left out of a frame that is truncated before its end is known.
+        // All bytes count of a frame that is truncated before its end is known.
         for length in 0..one.len() {
             let cut = &one[..length];
             assert!(key(1, cut) == cut || length >= 14 + 40);

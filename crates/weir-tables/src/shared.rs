@@ -48,7 +48,7 @@ struct Takers {
     groups: Vec<Aggregate>,
     /// The common program, for records with this framing.
     program: Option<(Framing, LinkType, Box<Questions>)>,
-    /// `None` in place of a query that wants no more rows.
+    /// `None` in place of a query that needs no more rows.
     rows: Vec<Option<Gathering>>,
 }
 
@@ -170,14 +170,14 @@ impl SharedScan {
         }
     }
 
-    /// Returns whether the query `number` has all rows that it wants, once its last batch is taken.
+    /// Returns whether the query `number` has all rows that it needs, once its last batch is taken.
     #[must_use]
     pub fn has_enough(&self, number: usize) -> bool {
         let rows = self.reading.sink().rows.get(number);
         matches!(rows, Some(Some(rows)) if rows.has_enough())
     }
 
-    /// Returns whether no query wants rows or groups any more.
+    /// Returns whether no query needs rows or groups any more.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         let takers = self.reading.sink();
@@ -235,8 +235,8 @@ impl Takers {
         self.rows.iter().all(Option::is_none)
     }
 
-    /// The predicates of all queries: a record for which none is true need not be decoded. `None` where no query wants
-    /// rows, where one wants all records, or where one depends on the records before.
+    /// The predicates of all queries: a record for which none is true need not be decoded. `None` where no query
+    /// returns rows, where one needs all records, or where one depends on the records before.
     fn selects(&self) -> Option<Vec<&Predicate>> {
         if self.wants_groups() || !self.groups.iter().all(Aggregate::is_of_record) {
             return None;

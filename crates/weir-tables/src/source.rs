@@ -285,7 +285,7 @@ impl Source {
         }
     }
 
-    /// The same source with another name in columns and messages: the one that its user knows.
+    /// The same source with another name in columns and messages, such as the one in the statement.
     #[must_use]
     pub fn shown_as(self, name: &str) -> Self {
         Self {

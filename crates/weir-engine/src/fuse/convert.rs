@@ -22,7 +22,7 @@ use crate::scan::CaptureScan;
 /// The columns of a plan's output in terms of the scan below it.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope {
-    /// `None` for a column that cannot be expressed; no one may need it.
+    /// `None` for a column that cannot be expressed; it is an error only where the column is needed.
     columns: Vec<Option<Expression>>,
     /// The integers of columns that are integers cast to floating-point numbers, which a projection has when several aggregates
     /// need them.
@@ -154,7 +154,7 @@ impl Scope {
             };
             if function.name() == DISPLAY_FILTER {
                 let text = address.downcast_ref::<Literal>()?.value();
-                // Messages are read out of files that a scan of its own knows.
+                // Messages are read by a scan of their own, which needs the files.
                 return display(text, &self.column(network)?).filter(|predicate| {
                     let mut has_messages = false;
                     predicate.visit_filters(&mut |filter| has_messages |= filter.has_messages());

@@ -28,8 +28,8 @@ use crate::scan_report::ScanReport;
 pub(crate) struct FusedAggregate {
     passes: Vec<Pass>,
     functions: Vec<Function>,
-    /// Bytes of groups after which they are given out, each as far as it has come, for someone else to
-    /// put together; `None` when that is done here.
+    /// The bytes of groups at which their partial states are returned, for DataFusion's aggregate to merge; `None` when
+    /// this operator has final groups.
     partial_bytes: Option<usize>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
@@ -85,7 +85,7 @@ impl FusedAggregate {
         )
     }
 
-    /// The groups are put together by someone else.
+    /// Returns whether another operator merges the groups.
     pub(crate) const fn is_partial(&self) -> bool {
         self.partial_bytes.is_some()
     }

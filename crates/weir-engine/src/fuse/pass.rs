@@ -11,20 +11,20 @@ pub(crate) struct ScanInput {
     pub(crate) reading: Reading,
     /// Files that are read side by side.
     pub(crate) partitions: Vec<Vec<Source>>,
-    /// Parts of the one file that are read side by side, at most; 1 for none.
+    /// The number of parts of the one file that are read side by side, at most; 1 when it is read whole.
     pub(crate) parts: usize,
     /// The index of the part that is read, and the number of parts: others read the rest.
     pub(crate) part: Option<(usize, usize)>,
 }
 
 impl ScanInput {
-    /// One of the sources has no end yet.
+    /// Returns whether one of the sources has no end yet.
     pub(crate) fn is_growing(&self) -> bool {
         self.reading.sources.iter().any(Source::is_growing)
     }
 }
 
-/// The groups that someone wants of a reading.
+/// The groups that an aggregate computes from a reading.
 #[derive(Clone, Debug)]
 pub(crate) struct AggregateSpec {
     pub(crate) branches: Vec<Branch>,

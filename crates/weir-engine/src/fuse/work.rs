@@ -31,7 +31,7 @@ pub(crate) struct GrantedGroups {
 }
 
 impl GrantedGroups {
-    /// Asks for the memory of finished groups.
+    /// Reserves the memory of finished groups.
     pub(crate) fn new(aggregate: Aggregate, context: &TaskContext) -> Result<Self> {
         let reservation = reserve(context);
         reservation.try_resize(aggregate.allocated_bytes())?;

@@ -1,8 +1,8 @@
 //! Groups of rows without an end that DataFusion's aggregates compute, which can be looked at as they stand.
 //!
-//! DataFusion's own operator gives its groups at the end only, and forgets them as it gives them. Here each batch of rows
-//! becomes a batch of states, states are put together now and then, and the groups are what the states come to: at
-//! every request, and at the end. What [`FusedAggregate`](crate::fuse::FusedAggregate) knows, it does itself.
+//! DataFusion's own operator gives its groups at the end only, and forgets them as it gives them. Here each batch of
+//! rows becomes a batch of states, states are put together now and then, and the groups are what the states come to: at
+//! every request, and at the end. [`FusedAggregate`](crate::fuse::FusedAggregate) has such groups of its own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -203,7 +203,7 @@ impl States {
                 self.add(batch).await?;
             }
             if let Some(sender) = live.take_request() {
-                // A receiver that is gone does not want them.
+                // A receiver that was dropped needs no groups.
                 let _ = sender.send(self.groups().await?);
             }
         }

@@ -171,7 +171,7 @@ impl TemplateScan {
     /// The place of the scan that is described.
     ///
     /// # Errors
-    /// When this version of weir has not what the scan asks for.
+    /// When this version of weir lacks a part of the scan, such as a column.
     pub fn new(description: ScanDescription) -> Result<Self> {
         let scan = description.scan(Vec::new(), false)?;
         Ok(Self { description, scan })
@@ -233,7 +233,7 @@ pub struct QueryDescription {
 }
 
 impl QueryDescription {
-    /// A query with this answer, asked with the options of an engine.
+    /// A query whose answer has this schema, with the options of an engine.
     #[must_use]
     pub fn new(sql: String, views: Vec<String>, schema: SchemaRef, options: &Options) -> Self {
         Self {

@@ -300,7 +300,7 @@ impl ExecutionPlan for PieceExec {
             });
             runtime.block_on(read)
         });
-        // Whoever drops the stream does not wait for the rows any more.
+        // A dropped stream ends the reading, as no one waits for the rows any more.
         let guard = Guard(cancel);
         // A task that always finds a batch ready would not hear that it is to end.
         let batches = builder.build().then(move |batch| {
@@ -426,7 +426,7 @@ impl PieceReader {
                 }
             }
             (_, Some(_)) => return exec_err!("only groups are read from parts of a file"),
-            // The same states come from DataFusion's own operator where this one does not know a part of it.
+            // DataFusion's own operator computes the same states where the aggregate cannot be fused.
             (PieceWork::Aggregate(_), None) => in_part(&plan, bytes)?.unwrap_or(plan),
             _ => plan,
         };
@@ -634,7 +634,7 @@ fn leaf(pieces: &[Piece]) -> Result<Arc<dyn ExecutionPlan>> {
             match source.location() {
                 Location::File(path) => locations.push(bytes_of(path)),
                 Location::Object(object) => {
-                    // The first line of what tells it from others is its address.
+                    // The first line of an object's identity is its address.
                     let address = object.identity().lines().next().unwrap_or_default();
                     locations.push(address.as_bytes().to_vec());
                 }

@@ -1,8 +1,9 @@
 //! Reports of what was read and found damaged, as metrics of the plan.
 //!
 //! Schedulers carry metrics: a name, a number, and the partition that it is of. So a count of a piece is a metric whose
-//! name says of which piece of which reading; a damaged place is one whose name says it all. A piece that is read
-//! twice (a task was tried again, or several tasks need it) says the same under the same names, and counts once.
+//! name has the numbers of the piece and of its reading; a damaged place is a metric with all that is known of it in
+//! its name. A piece that is read twice (a task was tried again, or several tasks need it) has the same metrics under
+//! the same names, and counts once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +20,7 @@ pub(super) struct PieceId {
     pub(super) piece: u32,
 }
 
-/// Puts what `report` says of a piece among the metrics.
+/// Adds the counters, errors and notes of a piece to the metrics.
 pub(super) fn record(
     metrics: &ExecutionPlanMetricsSet,
     partition: usize,
@@ -112,7 +113,7 @@ impl Reports {
         true
     }
 
-    /// Whether a metric of this name tells how much of a piece was read.
+    /// Returns whether a metric of this name counts how much of a piece was read.
     #[must_use]
     pub fn is_of_progress(name: &str) -> bool {
         let rest = name.strip_prefix(PREFIX).and_then(piece_id);
@@ -178,7 +179,7 @@ impl Reports {
         }
         report.counters.add(&totals);
         let left_out = errors_found.saturating_sub(self.errors.len() as u64);
-        // A place that several came upon is damaged once.
+        // A damaged place that several pieces have read counts once.
         let mut seen = BTreeSet::new();
         let errors = self.errors.into_values();
         let errors =

@@ -300,7 +300,7 @@ impl Cut {
     }
 }
 
-/// A scan with what it is elsewhere.
+/// A scan with its description for other machines.
 fn described(node: &Arc<dyn ExecutionPlan>) -> Option<(&CaptureScan, ScanDescription)> {
     let scan = node.downcast_ref::<CaptureScan>()?;
     Some((scan, ScanDescription::of(scan)?))
@@ -316,8 +316,8 @@ fn label(node: &Arc<dyn ExecutionPlan>) -> String {
     }
 }
 
-/// Hands what reads captures to a cluster: as a plan, or where that cannot travel as the text of the statement. Stands
-/// behind all other rules.
+/// Sends a statement that reads captures to a cluster: as a plan, or as its text where the plan cannot be serialized.
+/// The rule follows all others.
 #[derive(Debug)]
 pub(crate) struct SendAway {
     pub(crate) cluster: Arc<dyn Cluster>,
@@ -446,9 +446,9 @@ impl Leaves {
     }
 }
 
-/// Whether each operator returns the same rows when several machines run it, each for some of its partitions. A join that keeps one
-/// side in memory and returns the rows of it without a match does not: each machine sees some of the other side only. Unknown
-/// operators do not.
+/// Whether each operator returns the same rows when several machines run it, each for some of its partitions. A join
+/// that keeps one side in memory and returns the rows of it without a match does not: each machine has some of the
+/// other side only. Unknown operators do not.
 fn falls_into_tasks(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     let mut falls = true;
     plan.apply(|node| {

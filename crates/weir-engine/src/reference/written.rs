@@ -47,7 +47,7 @@ pub(super) struct Reads {
 pub(super) const LIVE: &str = "live";
 
 impl Reference {
-    /// The target of a name in FROM; `None` for tables that the session knows itself.
+    /// The target of a name in FROM; `None` for the session's own tables.
     pub(super) fn read(
         name: &ObjectName,
         arguments: Option<&[FunctionArg]>,

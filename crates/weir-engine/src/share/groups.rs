@@ -19,7 +19,7 @@ pub(crate) struct SharedGroups {
     read: Mutex<Option<Vec<Option<GrantedGroups>>>>,
 }
 
-/// A consumer of a shared scan that wants groups, by its number.
+/// A consumer of a shared scan that computes groups, by its number.
 #[derive(Clone, Debug)]
 pub(crate) enum GroupsConsumer {
     Groups(Arc<SharedGroups>, usize),
@@ -36,7 +36,7 @@ impl SharedGroups {
         }
     }
 
-    /// The groups of one consumer: the first that asks reads for all.
+    /// The groups of one consumer: the first consumer that runs reads for all.
     fn groups(&self, number: usize, work: &Work) -> Result<Option<GrantedGroups>> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let answers = match read.take() {

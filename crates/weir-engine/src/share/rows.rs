@@ -1,4 +1,4 @@
-//! A shared scan of which at least one consumer wants rows.
+//! A shared scan of which at least one consumer returns rows.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -153,7 +153,7 @@ impl SharedRows {
         }
     }
 
-    /// A consumer of rows wants no more.
+    /// A consumer needs no more rows.
     fn leave(&self, number: usize) {
         if let SharedState::Reading(running) = &mut *self.lock() {
             running.finish(number, ConsumerState::Cancelled);
@@ -289,7 +289,7 @@ impl fmt::Debug for SharedRows {
     }
 }
 
-/// A consumer of a shared scan that wants rows, by its number.
+/// A consumer of a shared scan that returns rows, by its number.
 #[derive(Clone, Debug)]
 pub(crate) struct RowsConsumer {
     scan: Arc<SharedRows>,

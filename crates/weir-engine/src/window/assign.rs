@@ -58,7 +58,7 @@ pub(crate) struct Assigned {
     pub(crate) now: i64,
 }
 
-/// Tells the windows of rows. Keeps what it must know of open sessions and windows.
+/// Assigns windows to rows, and keeps the open sessions and windows.
 pub(crate) struct Assigner {
     window: Window,
     kind: DataType,

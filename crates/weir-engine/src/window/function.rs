@@ -23,7 +23,7 @@ pub(crate) const SESSION: &str = "session";
 /// `closed_by(predicate)`: the number of the row's window; in GROUP BY only.
 pub(crate) const CLOSED_BY: &str = "closed_by";
 
-/// The windows that a row cannot tell by itself, or of which it is in several.
+/// The windows that depend on other rows too, or of which a row is in several.
 pub(crate) const GROUPED: &[&str] = &[HOP, SESSION, CLOSED_BY];
 
 /// `window_of(window)` is the unchanged window. It stands above aggregates in plans.

@@ -48,8 +48,8 @@ impl Groups {
             .saturating_add(self.closes.len().saturating_mul(size_of::<i64>()))
     }
 
-    /// Adds rows. `closes` says of each row when its group closes, as far as known by then: the last
-    /// row of a group decides.
+    /// Adds rows. `closes` has for each row the time at which its group closes, as far as known by then: that of the
+    /// last row of a group counts.
     pub(crate) fn add(
         &mut self,
         keys: &[ArrayRef],

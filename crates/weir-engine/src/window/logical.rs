@@ -90,12 +90,12 @@ fn aggregate_with_keys(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>>
     Ok(Transformed::yes(LogicalPlan::Projection(projection)))
 }
 
-/// An expression of GROUP BY is a window that a row alone does not tell.
+/// Returns whether an expression of GROUP BY is a window that does not depend on a row alone.
 pub(crate) fn is_grouped(expr: &Expr) -> bool {
     function(expr).is_some()
 }
 
-/// The window that an expression of GROUP BY is, when a row alone does not tell it.
+/// The window that an expression of GROUP BY is, when it does not depend on a row alone.
 fn function(expr: &Expr) -> Option<&ScalarFunction> {
     match expr {
         Expr::Alias(alias) => function(&alias.expr),

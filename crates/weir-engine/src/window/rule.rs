@@ -127,7 +127,7 @@ fn windowed(top: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     Ok(Some(Arc::new(node)))
 }
 
-/// The window that a key is, and whether it is `tumble`, which a row alone tells.
+/// The window that a key is, and whether it is `tumble`, which depends on a row alone.
 fn window(
     key: &Arc<dyn PhysicalExpr>,
     input: &Arc<dyn ExecutionPlan>,

@@ -36,9 +36,8 @@ pub(crate) fn in_time_order(time: &Arc<dyn PhysicalExpr>) -> PhysicalSortExpr {
     PhysicalSortExpr::new(Arc::clone(time), ascending)
 }
 
-/// Holds rows back until none can come that is to stand before them: until the newest row is later
-/// by more than the lateness. A row that is later than that itself is left out and counted. Rows of
-/// the same time stay in their order.
+/// Holds rows back until no row can come that belongs before them: until the newest row is later by more than the
+/// lateness. A row that is later than that itself is left out and counted. Rows of the same time stay in their order.
 #[derive(Debug)]
 pub(crate) struct TimeOrder {
     input: Arc<dyn ExecutionPlan>,
@@ -371,7 +370,7 @@ mod tests {
                 let (batch, times) = batch(&rows);
                 late += held.add(batch, &times).unwrap();
                 take(held.take(held.watermark()).unwrap());
-                // Nothing is held that could leave.
+                // No row that is held may leave yet.
                 let oldest = held
                     .batches
                     .iter()

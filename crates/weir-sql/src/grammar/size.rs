@@ -43,7 +43,7 @@ pub(super) fn look_at_sets<'e>(exprs: impl Iterator<Item = &'e Expr> + Clone) ->
     }
     let mut columns = HashSet::new();
     exprs.for_each(|expr| add_columns(expr, &mut columns));
-    // A set says of each column whether it is in it.
+    // A set has a flag for each column.
     match sets.saturating_mul(columns.len()) {
         0..=SETS_COLUMNS_MAX => Ok(()),
         _ => Err(limit(format!(
@@ -205,7 +205,7 @@ struct Count {
 }
 
 impl Count {
-    /// Adds a list of so many. `what` says what they are, and where.
+    /// Adds a list of so many elements. `what` describes the elements and the place, for the message.
     fn add(&mut self, count: usize, (what, place, most): ListLimit) -> Result<(), Error> {
         self.all = self.all.saturating_add(count);
         self.most = self.most.max(count);
@@ -385,8 +385,8 @@ fn limit(message: String) -> Error {
     Error::new(ErrorKind::Limit, message)
 }
 
-/// What a list has, where, and how many one may have: planning one takes some five seconds then, and the square of that for twice as
-/// many.
+/// The elements of a list, its place, and the limit of its length: planning a list of that length takes some five
+/// seconds, and the time grows with the square of the length.
 type ListLimit = (&'static str, &'static str, usize);
 const SELECTED: ListLimit = ("expressions", "SELECT list", 2048);
 const ORDERED: ListLimit = ("keys", "ORDER BY", 512);

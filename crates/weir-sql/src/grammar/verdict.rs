@@ -33,7 +33,7 @@ const fn unknown(what: &'static str) -> Verdict {
     Verdict::Refused(what, "SELECT asks, COPY (SELECT …) TO 'x.parquet' writes")
 }
 
-/// A function that knows the verdict of every variant, and a list of all of them.
+/// A function that returns the verdict of every variant, and a list of all of them.
 macro_rules! verdicts {
     ($(#[$doc:meta])* $function:ident, $all:ident, $of:ident, { $($variant:ident => $verdict:expr,)* }) => {
         $(#[$doc])*

@@ -272,7 +272,7 @@ const PLACED: &[Placed] = &[
     ("tls.handshake.ja4", "tls", &[("tls.handshake.ja4", CLIENT)]),
 ];
 
-/// The versions of a request and of its response, which differ where one asks for HTTP/2 by HTTP/1.1.
+/// The versions of a request and of its response, which differ where a request of HTTP/1.1 is an upgrade to HTTP/2.
 const VERSIONS: [(&str, &str); 3] = [
     (REQUEST, "http.request.version"),
     (RESPONSE, "http.response.version"),

@@ -56,7 +56,7 @@ struct Followed {
     /// Finished calls that have no place in the batch yet, no more than were followed.
     finished: VecDeque<Call>,
     last_ns: i64,
-    /// Messages of no call that lack what says of which call they are.
+    /// The number of messages that belong to no call because they lack a Call-ID or a CSeq.
     unnamed: u64,
 }
 

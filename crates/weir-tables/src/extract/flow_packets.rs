@@ -315,7 +315,7 @@ impl Fragments {
             waiting.know(fragment.frame, Some(counted), files, rows);
         }
         for frame in tracker.take_lost_fragments() {
-            // One that was given up before was counted then.
+            // A fragment that was given up before was counted then.
             let was_waiting = waiting.know(frame, None, files, rows);
             *lost = lost.saturating_add((was_waiting || now == Some(frame)).into());
         }

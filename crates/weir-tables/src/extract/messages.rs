@@ -415,7 +415,7 @@ impl<P: Protocol> Messages<P> {
         each: &mut dyn FnMut(&[u8], &Way) -> bool,
     ) -> Interest {
         let ports = [chunk.source().port, chunk.destination().port];
-        // Those before may be missing.
+        // Earlier octets may be missing.
         let is_within = |offset: u64| !chunk.saw_start || offset > 0;
         streams.chunk_again(
             Looks::at_beginning(chunk, P::is_expected(ports)),

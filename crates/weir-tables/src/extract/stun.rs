@@ -159,7 +159,7 @@ impl CapturedStun {
     }
 }
 
-/// The attributes with the address of the client as the server sees it.
+/// The attributes with the address from which the server received the request.
 const MAPPED: [u16; 2] = [attribute::XOR_MAPPED_ADDRESS, attribute::MAPPED_ADDRESS];
 
 #[rustfmt::skip]

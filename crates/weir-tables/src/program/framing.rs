@@ -136,7 +136,7 @@ impl Lowering<'_> {
         b.require(Relation::GreaterOrEqual, len, 32, leave);
         let odd = b.compute(Operation::And, len, 3);
         b.require(Relation::Equal, odd, 0, leave);
-        // The length stands at the end again; it is 4 at least, which the checker of programs cannot know.
+        // The length is repeated at the end; it is 4 at least, which the checker of programs cannot derive.
         let before = b.compute(Operation::Subtract, len, 4);
         let before = b.compute(Operation::Minimum, before, u64::from(u32::MAX));
         let closing_at = b.reach(at, before, window, leave);

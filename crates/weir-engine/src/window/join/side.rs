@@ -220,7 +220,7 @@ impl Side {
     }
 }
 
-/// Rows without a time stand behind all others, and match none.
+/// Rows without a time stand behind all others, and have no match.
 fn in_order(times: &Int64Array) -> Vec<i64> {
     times.iter().map(|time| time.unwrap_or(i64::MAX)).collect()
 }

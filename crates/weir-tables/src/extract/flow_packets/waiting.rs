@@ -15,7 +15,7 @@ use crate::scan::Rows;
 pub(super) struct WaitingPackets {
     /// In the order of the capture, the first a fragment whose flow is not known; `None` for what becomes no row.
     waiting: VecDeque<Option<Box<WaitingPacket>>>,
-    /// How many preceded the first of these.
+    /// The number of packets that left before the first of these.
     passed: u64,
     /// The fragments whose flow is not known: the number of the record, and how many packets precede it.
     unknown: BTreeSet<(u64, u64)>,
@@ -154,7 +154,7 @@ impl WaitingPackets {
         }
     }
 
-    /// Nothing more becomes known: gives the number of fragments without a flow.
+    /// Ends the capture; returns the number of fragments without a flow.
     pub(super) fn give_up_all(&mut self, files: &Files, rows: &Rows) -> u64 {
         let unknown = self.unknown.len() as u64;
         while self.give_up_first(files, rows) {}
@@ -186,7 +186,7 @@ impl WaitingPackets {
         self.waiting.is_empty() && self.ready.is_empty()
     }
 
-    /// How many fragments were given up for the limit.
+    /// The number of fragments that were given up for the limit.
     pub(super) const fn given_up(&self) -> u64 {
         self.given_up
     }

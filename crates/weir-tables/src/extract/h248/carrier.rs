@@ -160,7 +160,7 @@ impl CarrierStreams {
         let known = PORTS.contains(&low) || PORTS.contains(&high);
         let (transport, octets, known) = match payload.carried {
             Carried::Datagram(octets) => ("udp", octets, known),
-            // Nothing but its identifier or port distinguishes the message from others here.
+            // A message of SCTP is recognised by its payload protocol identifier or its port alone.
             Carried::Message { protocol, .. } if !known && protocol != SCTP_PAYLOAD => {
                 return Interest::Ignore;
             }

@@ -176,7 +176,7 @@ impl Socket {
                 Content::End(_) => connection.finish_direction(direction, each),
             },
         );
-        // Those of pieces that waited are known already.
+        // The frames of pieces that waited were counted before.
         if !was_waiting {
             self.frames.take(direction, octets, now, &self.connection);
         }
