@@ -1,4 +1,4 @@
-//! What is left of a packet when it may be given away?
+//! Which bytes of a packet may be given away, and what replaces the others?
 //!
 //! ```
 //! use std::net::Ipv4Addr;
@@ -13,14 +13,14 @@
 //!
 //! Addresses of IP are replaced by Crypto-PAn (Xu, Fan, Ammar, Moon: "Prefix-Preserving IP Address Anonymization", ICNP
 //! 2002): two addresses that share so many bits share so many bits afterwards, and no more. MAC addresses become others
-//! that keep their lowest two bits (group, locally administered). Bytes outside of headers that this crate knows to be
-//! without addresses become zeros, of the same length: payloads, unknown options, unknown protocols. Checksums are
-//! changed by what was changed, so that a right one stays right and a wrong one stays wrong (RFC 1624).
+//! that keep their lowest two bits (group, locally administered). Bytes outside of headers whose fields this crate has
+//! a rule for become zeros, of the same length: payloads, unknown options, unknown protocols. Checksums are changed by
+//! what was changed, so that a right one stays right and a wrong one stays wrong (RFC 1624).
 //!
 //! The caller leaves out the rest of a record, such as names of interfaces and comments.
 //!
-//! This crate deliberately does not know captures, Arrow or SQL, and it performs no IO. It does not use the decoder of
-//! weir-packet either: what that learns to read must not leave this crate unseen.
+//! This crate deliberately has no code for captures, Arrow or SQL, and it performs no IO. It does not use the decoder
+//! of weir-packet either: a header that the decoder starts to read must not pass through this crate unchecked.
 
 mod packet;
 mod sum;
@@ -51,7 +51,8 @@ impl Anonymizer {
     /// Uses a key of any length. 64 hexadecimal digits are the 32 bytes that other implementations of Crypto-PAn take
     /// (cipher's key and padding), and give their addresses; of all others 32 bytes are derived.
     ///
-    /// A word that can be guessed can be tried: who has the capture and one address of it finds such a key.
+    /// A word that can be guessed can be tried: such a key is found by anyone with the capture and one of its
+    /// addresses.
     #[must_use]
     pub fn new(key: &[u8]) -> Self {
         let derived = blake3::derive_key("weir-anonymize 2026-11-23 addresses in packets", key);
@@ -98,8 +99,8 @@ impl Anonymizer {
         Ipv6Addr::from(bits ^ self.flipped(bits, 128))
     }
 
-    /// The MAC address in the place of another, with the bits that say whether it is a group's and who administers it.
-    /// The one of all stations and the one of none stay.
+    /// The MAC address in the place of another, with its bits for groups and for local administration. The broadcast
+    /// address and the one of zeros stay.
     #[must_use]
     pub fn mac(&self, address: [u8; 6]) -> [u8; 6] {
         if address == [0xff; 6] || address == [0; 6] {

@@ -1,7 +1,7 @@
 //! The headers that are kept, and what of them.
 //!
-//! The packet is built anew in a buffer of zeros: each function puts in the fields of a header that do not say who took
-//! part, and everything else stays zero.
+//! The packet is built anew in a buffer of zeros: each function copies the fields of a header that do not identify a
+//! host, and everything else stays zero.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -66,7 +66,7 @@ struct Pseudo {
 }
 
 impl PacketWriter<'_> {
-    /// Bytes as they were, all of them or none.
+    /// Copies bytes unchanged, all of them or none.
     fn keep(&mut self, at: usize, len: usize) -> bool {
         let end = at.saturating_add(len);
         match (self.old.get(at..end), self.new.get_mut(at..end)) {
@@ -221,7 +221,7 @@ impl PacketWriter<'_> {
         }
     }
 
-    /// IP of the version that it says.
+    /// IP of the version in its first field.
     fn ip(&mut self, at: usize, depth: u8) {
         match self.byte(at).map(|byte| byte >> 4) {
             Some(4) => self.ipv4(at, depth),
@@ -320,7 +320,7 @@ impl PacketWriter<'_> {
             17 => self.udp(at, end, pseudo),
             1 => self.icmp(at, end, pseudo.goes_on, depth),
             58 => self.icmpv6(at, end, pseudo, depth),
-            // The checksum of SCTP is no sum, and zeros say that it was not computed.
+            // The checksum of SCTP is not a sum, and zeros mean that it was not computed.
             132 => {
                 self.keep(at, 8);
             }
@@ -393,7 +393,7 @@ impl PacketWriter<'_> {
         } else {
             self.fix_checksum(checksum_at, at, end, pseudo.change);
         }
-        // Zeros would say that there is none.
+        // Zeros would mean that there is no checksum.
         let checksum = self.new.get(checksum_at..checksum_at.saturating_add(2));
         if checksum == Some(&[0, 0][..]) {
             self.put(checksum_at, &[0xff, 0xff]);

@@ -46,7 +46,7 @@ impl Form {
         }
     }
 
-    /// The form of a log by its beginning; `None` when it begins like none of the four, or is empty.
+    /// The form of a log by its beginning; `None` when it has the beginning of no form, or is empty.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let begin = bytes.trim_ascii_start();

@@ -26,7 +26,7 @@
 //!
 //! - [`Recorder`]: makes records out of SIP messages.
 //!
-//! This crate deliberately does not know captures, Arrow, SQL or the command line.
+//! This crate deliberately has no code for captures, Arrow, SQL or the command line.
 
 mod anonymize;
 mod fault;

@@ -149,7 +149,7 @@ impl<'a> Record<'a> {
         present(cseq.get(space.saturating_add(1)..)?)
     }
 
-    /// The number of CSeq; `None` also where the form has none.
+    /// The number of CSeq; `None` also where the form has no number.
     #[must_use]
     pub fn cseq_number(&self) -> Option<u32> {
         self.cseq().0
@@ -399,8 +399,8 @@ impl Transport {
 }
 
 impl Flags {
-    /// The five characters of RFC 6873, which has none for an unknown flag: that is written as of an element that keeps
-    /// no transactions (`S`), received (`R`), over UDP (`U`), without encryption (`U`).
+    /// The five characters of RFC 6873, which has no character for an unknown flag: that is written as of an element
+    /// that keeps no transactions (`S`), received (`R`), over UDP (`U`), without encryption (`U`).
     #[must_use]
     #[inline]
     pub const fn letters(self) -> [u8; 5] {

@@ -76,7 +76,7 @@ impl Segment {
         self.frames.is_some()
     }
 
-    /// The form of the log, by its beginning; `None` when it begins like none, or is empty.
+    /// The form of the log, by its beginning; `None` when it has the beginning of no form, or is empty.
     ///
     /// # Errors
     /// When it cannot be read.

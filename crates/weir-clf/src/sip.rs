@@ -163,7 +163,7 @@ impl Recorder {
     }
 }
 
-/// Writes number and method of CSeq; `-` for the number where the message has none.
+/// Writes number and method of CSeq; `-` for the number where the message has no number.
 fn push_cseq(message: &Message<'_>, digest: &Digest<'_>, out: &mut Vec<u8>) {
     match (digest.cseq, digest.method) {
         (Some(cseq), _) => {

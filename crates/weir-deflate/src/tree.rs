@@ -5,7 +5,7 @@ use crate::tables::LITERALS;
 /// Builds trees of alphabets of up to 286 symbols; a loop over many reuses it.
 ///
 /// An entry of its heap is `count << 32 | depth << 16 | node`. Nodes compare by count and depth only, and where these
-/// are equal the one that was asked about first wins.
+/// are equal the one that was compared first wins.
 #[derive(Debug)]
 pub struct TreeBuilder {
     entries: [u64; LITERALS + 4],

@@ -23,7 +23,7 @@ pub enum Renewal {
 
 /// A dictionary whose entries expire, a few at a time.
 ///
-/// Time is any number that does not decrease, in a unit of the caller's: nanoseconds of capture time, say. This type
+/// Time is any number that does not decrease, in a unit of the caller's: such as nanoseconds of capture time. This type
 /// never reads a clock. An entry past its deadline is gone for all methods that take a time; its memory is freed, and
 /// its value passed to a callback, when [`expire`](Self::expire) comes round to it.
 ///

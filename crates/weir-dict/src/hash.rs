@@ -31,8 +31,8 @@ pub struct FoldHasher {
 
 static KEYS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 
-/// Returns one of the four parts of the process's key: two for this function and two for SipHash, so that an attacker
-/// who learns the first two still does not know the others.
+/// Returns one of the four parts of the process's key: two for this function and two for SipHash, so that the first
+/// two, if they leak, do not disclose the others.
 #[inline(always)]
 pub(crate) fn process_key(part: usize) -> u64 {
     let key = KEYS[part & 3].load(Ordering::Relaxed);

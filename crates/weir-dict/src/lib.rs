@@ -1,4 +1,4 @@
-//! How do I keep a million small dictionaries and a few huge ones, without ever waiting for one to grow?
+//! How are a million small dictionaries and a few huge ones kept, without ever waiting for one to grow?
 //!
 //! ```
 //! use weir_dict::Dict;
@@ -27,13 +27,13 @@
 //! the same, these are placed by SipHash with another secret, and where that collides too, in a list:
 //! slower and slower, never wrong, and in bounded memory.
 //!
-//! This crate deliberately knows nothing about packets, flows, clocks, files or threads. It needs
-//! `alloc` only; the feature `std`, on by default, takes the secret from the operating system.
+//! This crate deliberately has no packets, flows, clocks, files or threads. It needs `alloc` only; the feature `std`,
+//! on by default, takes the secret from the operating system.
 //!
-//! `unsafe` is allowed in the functions that say so, in seven files: `table.rs` (the tagged word), `table/small.rs`
-//! (blocks), `segment.rs` (entries behind a pointer, one vector comparison, one prefetch), `slab.rs` (segments by
-//! number), `block.rs` and `dict_arena.rs` (blocks of an arena) and `iter.rs` (one lifetime). Everything else is
-//! checked by the compiler.
+//! `unsafe` is allowed function by function, in seven files: `table.rs` (the tagged word), `table/small.rs` (blocks),
+//! `segment.rs` (entries behind a pointer, one vector comparison, one prefetch), `slab.rs` (segments by number),
+//! `block.rs` and `dict_arena.rs` (blocks of an arena) and `iter.rs` (one lifetime). Everything else is checked by the
+//! compiler.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;

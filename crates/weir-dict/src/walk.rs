@@ -41,7 +41,7 @@ const LIST_STEP: usize = 250;
 /// One step: the entries of a segment.
 pub(crate) struct Step<'a, T> {
     pub(crate) entries: &'a [T],
-    /// Entries with a lower place have been seen. `None` means that none has.
+    /// Entries with a lower place have been visited. `None` means that no entry has been.
     from: Option<u64>,
     pub(crate) next: Cursor,
 }

@@ -14,7 +14,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! What is promised, on one machine and for a file system that renames atomically, as POSIX asks:
+//! The guarantees, on one machine and for a file system that renames atomically, as POSIX requires:
 //!
 //! - Whoever opens the name gets the old file whole or the new file whole, at any moment, also after
 //!   an error, a panic, a full disk, a signal, `SIGKILL` or a loss of power. The bytes are on the disk
@@ -38,7 +38,7 @@
 //! Files that a process writes for itself alone lie in a [`PrivateFolder`], which it removes at its end, or which the
 //! next process of its kind removes.
 //!
-//! This crate does not know what is in a file. It installs no handler for signals.
+//! This crate reads no contents of files. It installs no handler for signals.
 
 mod folder;
 mod growing;

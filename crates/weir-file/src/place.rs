@@ -65,7 +65,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// A hidden name beside `path` that no one else has: `.NAME.weir-PID-N.part`.
+/// A hidden name beside `path` that no other process uses: `.NAME.weir-PID-N.part`.
 pub(crate) fn temporary_name(path: &Path) -> PathBuf {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -100,7 +100,7 @@ pub(crate) fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
         if (new.uid(), new.gid()) != (old.uid(), old.gid())
             && fchown(file, Some(old.uid()), Some(old.gid())).is_err()
         {
-            // Only root gives files away; a group that one is in may be set by everybody.
+            // Only root may change a file's owner; any user may set a group that the user is in.
             let _ = fchown(file, None, Some(old.gid()));
         }
     }

@@ -15,7 +15,7 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 pub(crate) struct Unfinished(PathBuf);
 
 impl Unfinished {
-    /// Makes something at `path` that does not stay. None is made any more once [`remove_unfinished`] has begun.
+    /// Makes something at `path` that does not stay. No more of them are made once [`remove_unfinished`] has begun.
     ///
     /// # Errors
     /// What making it gives; nothing is removed then, as it may be another's.
@@ -79,8 +79,8 @@ pub fn remove_left_by(process: u32, folder: &Path) {
     }
 }
 
-/// That it cannot be removed is not what went wrong; that it is not there any more is as it should be. Into a folder another
-/// thread may write meanwhile, so that it is not empty when it is to go.
+/// A failure to remove the file must not replace the error before it, and a file that is gone needs no removal. Another
+/// thread may still write into a folder, so that it is not empty at its removal.
 fn remove(path: &Path) {
     if fs::remove_file(path).is_ok() {
         return;

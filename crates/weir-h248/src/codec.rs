@@ -86,7 +86,7 @@ pub fn decode_per<'a>(
 /// Appends aligned PER, by the module of the version that the message bears.
 ///
 /// # Errors
-/// As [`encode_ber`]; also when something is larger than PER without fragments can say.
+/// As [`encode_ber`]; also when a value is larger than PER without fragments can encode.
 pub fn encode_per(
     message: &Message<'_>,
     options: BinaryOptions,

@@ -12,13 +12,14 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DigitTimers {
-    /// The start timer T, which runs until the first digit; `None` waits for ever. 16 s where a map has none.
+    /// The start timer T, which runs until the first digit; `None` waits for ever. The default is 16 s, where a map has
+    /// no value.
     pub start: Option<Duration>,
-    /// S: when what there is could do. 4 s where a map does not say.
+    /// S, which runs when the digits already match an alternative. The default is 4 s, where a map has no value.
     pub short: Duration,
-    /// L: when more is needed. 16 s where a map does not say.
+    /// L, which runs when more digits are needed. The default is 16 s, where a map has no value.
     pub long: Duration,
-    /// Z: from which time on a digit is a long one. 2 s where a map does not say.
+    /// Z, the time after which a digit is a long one. The default is 2 s, where a map has no value.
     pub long_digit: Duration,
 }
 
@@ -63,8 +64,7 @@ impl DigitTimers {
 pub enum DigitMethod {
     /// `UM`: one alternative is matched and no digit could change that.
     Unambiguous,
-    /// `FM`: an alternative is matched, and the timer has expired or a digit has come that fits
-    /// none.
+    /// `FM`: an alternative is matched, and the timer has expired or a digit has come that fits no alternative.
     Full,
     /// `PM`: no alternative is matched.
     Partial,
@@ -80,7 +80,7 @@ pub struct DigitCompletion {
     pub digits: Vec<u8>,
     /// The alternative of the map that is matched, from 0.
     pub alternative: Option<usize>,
-    /// The digit that fits none and is to be treated as an event of its own.
+    /// The digit that fits no alternative and is to be treated as an event of its own.
     pub rejected: Option<u8>,
 }
 
@@ -157,8 +157,7 @@ impl<'m> DigitCollector<'m> {
         let before = self.digits.len();
         let mut found = DigitMatch::None;
         if before < Self::DIGITS_MAX {
-            // A long digit first as such; where no alternative asks for one, its length is
-            // irrelevant.
+            // A long digit is first matched as such; where no alternative has one, its length is irrelevant.
             if pressed >= self.timers.long_digit {
                 self.digits.extend_from_slice(&[b'Z', symbol]);
                 found = self.map.matching(&self.digits);

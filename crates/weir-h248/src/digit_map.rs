@@ -181,7 +181,7 @@ fn alternative(mut text: &[u8]) -> Option<Vec<Element>> {
         });
         (long, at_end) = (false, false);
     }
-    // A timer at the very end says how long to wait for a digit that would be too many.
+    // A timer at the very end is the time to wait for a digit that would be too many.
     if at_end {
         elements.push(Element {
             set: 0,

@@ -66,7 +66,7 @@ pub fn detect(input: &[u8]) -> Option<Encoding> {
         (_, [word @ .., _]) if starts_with(word, b"MEGACO/") => Some(Encoding::Pretty),
         (_, [word @ .., _]) if starts_with(word, b"Authentication") => Some(Encoding::Pretty),
         (_, [b'A' | b'a', b'U' | b'u', b'=' | b' ', ..]) => Some(Encoding::Compact),
-        // One bit says whether there is a header; version 1 to 3 without one, in nine bits.
+        // The first bit is set when there is a header; versions 1 to 3 without one are in nine bits.
         ([0x00 | 0x01, ..], _) => Some(Encoding::Per),
         ([first, ..], _) if first & 0x80 != 0 => Some(Encoding::Per),
         _ => None,
@@ -81,7 +81,7 @@ fn starts_with(text: &[u8], word: &[u8]) -> bool {
 /// Decodes a message whose encoding is found by content.
 ///
 /// # Errors
-/// [`ErrorKind::UnknownEncoding`] when it looks like none; else as the decoder of that encoding.
+/// [`ErrorKind::UnknownEncoding`] when it begins like no encoding; else as the decoder of that encoding.
 pub fn decode<'a>(
     input: &'a [u8],
     arena: &'a Arena,
@@ -180,7 +180,7 @@ impl OwnedMessage {
     /// The value.
     ///
     /// # Errors
-    /// None in practice: the octets decoded when the message was made.
+    /// The octets were decoded when the message was made, so that in practice there is no error.
     pub fn get<'a>(&'a self, arena: &'a Arena) -> Result<Message<'a>, Error> {
         decode_as(self.encoding, &self.octets, arena, &self.options)
     }

@@ -24,7 +24,7 @@ pub enum ErrorKind {
     Range,
     /// An element is given twice that may be given once, or one is missing.
     Cardinality,
-    /// The content is in none of the encodings that this crate knows.
+    /// The content is in none of the encodings of this crate.
     UnknownEncoding,
     /// The value has something that the chosen encoding cannot carry: a name without a number, a
     /// path that is no binary identifier, an element of a later version.

@@ -47,7 +47,7 @@ pub fn tpkt(stream: &[u8]) -> Result<Option<(&[u8], usize)>, crate::Error> {
 /// Appends a message with its TPKT header.
 ///
 /// # Errors
-/// [`ErrorKind::NotEncodable`] when it is longer than 65,531 octets, the most that a header can say.
+/// [`ErrorKind::NotEncodable`] when it is longer than 65,531 octets, the most that a header can have.
 pub fn write_tpkt(message: &[u8], out: &mut Vec<u8>) -> Result<(), crate::Error> {
     let Ok(len) = u16::try_from(message.len().saturating_add(TPKT_HEADER)) else {
         return Err(crate::Error::new(
@@ -72,7 +72,7 @@ impl Segments {
     /// Segments that are kept of one reply: a reply of more is not followed.
     pub const SEGMENTS_MAX: usize = 4096;
 
-    /// None yet.
+    /// The state before the first octet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -100,7 +100,7 @@ impl Segments {
         self.seen.len()
     }
 
-    /// Whether none has come.
+    /// Returns whether no octet has come.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.seen.is_empty()

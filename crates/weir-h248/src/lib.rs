@@ -1,4 +1,4 @@
-//! What does this Megaco message say, and how is it said in another encoding?
+//! How is a Megaco message read, and written in another encoding?
 //!
 //! [`Message`] is one value for H.248.1 versions 1, 2 and 3; every encoding decodes to it and is
 //! encoded from it: pretty and compact text, BER, aligned PER, and the Erlang external term format
@@ -17,14 +17,13 @@
 //! # Ok::<(), weir_h248::Error>(())
 //! ```
 //!
-//! A message borrows from the input and from an [`Arena`], which a loop over many messages resets
-//! and reuses; [`OwnedMessage`] keeps one beyond that. Errors say where: octet, line, column, what
-//! was expected, and the path of the element. Text of a message keeps its quotes, the case of its
-//! words and the octets of its session descriptions; comparing looks through all three.
+//! A message borrows from the input and from an [`Arena`], which a loop over many messages resets and reuses;
+//! [`OwnedMessage`] keeps one beyond that. An error has its place: octet, line, column, what was expected, and the path
+//! of the element. Text of a message keeps its quotes, the case of its words and the octets of its session
+//! descriptions; comparing looks through all three.
 //!
-//! This crate deliberately knows nothing of sockets, captures, tables, or timers that run; it does
-//! no IO and never looks at a clock. A value stays octets until
-//! [`ValueType`] is asked what its package makes of it; files of packages are [`PackageSet`]s.
+//! This crate deliberately has no sockets, captures, tables, or timers that run; it does no IO and reads no clock. A
+//! value stays octets until [`ValueType`] decodes it by its package; files of packages are [`PackageSet`]s.
 
 #[macro_use]
 mod wire;

@@ -29,11 +29,11 @@ use crate::{
 /// It borrows from the input and from the [`Arena`](crate::Arena) that it was decoded into. Every
 /// part is `Copy`, so that a message can also be written down as an expression and encoded.
 ///
-/// Two are equal when they say the same, however it was written and whatever
-/// [extensions](Self::extensions) they bear.
+/// Two messages are equal when their values are, however they were written and whatever [extensions](Self::extensions)
+/// they have.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// Proof of origin, where the transport gives none (clause 10).
+    /// Proof of origin, where the transport has no such proof (clause 10).
     pub auth_header: Option<&'a AuthenticationHeader<'a>>,
     /// Version of the protocol, 0 to 99.
     pub version: u8,
@@ -59,7 +59,7 @@ impl Message<'_> {
         MegacoMessage::visit(&MegacoMessage::from(*self), visitor);
     }
 
-    /// The transactions; none when the body is an error.
+    /// The transactions; empty when the body is an error.
     #[must_use]
     pub fn transactions(&self) -> &[Transaction<'_>] {
         match self.body {
@@ -227,7 +227,7 @@ sequence! {
     TransactionReply<'a> "TransactionReply" extensible 1 {
         /// Number of the transaction.
         [0] req id: u32 => Uint32,
-        /// The sender wants an acknowledgement at once.
+        /// The sender requests an acknowledgement at once.
         [1] flag imm_ack_required: bool => (),
         /// Replies, or an error about the transaction.
         [2] req result: TransactionResult<'a> => TransactionResult<'a>,

@@ -40,8 +40,8 @@ impl<'a> Mini<'a> {
 /// Compressed Erlang terms have no head that could be read without the rest.
 ///
 /// # Errors
-/// [`ErrorKind::UnknownEncoding`] when it looks like none; else what and where, when version or
-/// sender cannot be read.
+/// [`ErrorKind::UnknownEncoding`] when it begins like no encoding; else the fault and its place, when version or sender
+/// cannot be read.
 pub fn decode_mini<'a>(input: &'a [u8], arena: &'a Arena) -> Result<Mini<'a>, Error> {
     let fail = |kind, expected| {
         let failure = Failure::new(kind, 0, expected);
@@ -226,7 +226,7 @@ mod tests {
                 let mini = decode_mini(&octets, &arena).unwrap();
                 let expected = Mini::new(3, message.mid, Some(id));
                 assert_eq!(mini, expected, "{encoding:?} {body}");
-                // Every prefix gives as much as it holds, and none another number.
+                // Every prefix gives as much as it holds, and no prefix gives another number.
                 for len in 0..octets.len() {
                     let arena = Arena::new();
                     if let Ok(mini) = decode_mini(&octets[..len], &arena)

@@ -5,9 +5,9 @@ use std::fmt;
 /// A name: of a package, of a property, event, signal or statistic in a package (`al/of`), of a
 /// parameter, of a digit map.
 ///
-/// In text it is written out; in BER and PER it is a number, which the table of
-/// [`packages`](crate::packages) translates. A number that the table does not know stays a number
-/// and is spelled `id_0009` in text, so that it finds its way back.
+/// In text it is written out; in BER and PER it is a number, which the table of [`packages`](crate::packages)
+/// translates. A number that is not in the table stays a number and is spelled `id_0009` in text, so that it becomes
+/// the same number again.
 ///
 /// Names compare without regard to case (RFC 3525 B.2: "tokens are case insensitive").
 #[derive(Clone, Copy)]

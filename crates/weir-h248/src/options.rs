@@ -42,7 +42,7 @@ pub struct BinaryOptions {
     pub termination_ids: TerminationIds,
     /// The number of `both`.
     pub both: Both,
-    /// Packages beyond those that this crate knows; those that it knows come first.
+    /// Packages beyond those of this crate; those of this crate come first.
     pub packages: Option<&'static PackageSet>,
 }
 

@@ -20,9 +20,9 @@ use crate::{package_value::ValueType, packages::Kind};
 /// statistic octets 0x0005 double
 /// ```
 ///
-/// Types are `boolean`, `integer` and `double` (with a range and names of numbers, if wanted),
-/// `enumeration` (with names and numbers), `string`, `octets`, `character`, and `list` in front of
-/// another; what is given none has no typed values. Numbers are decimal or hexadecimal behind `0x`.
+/// Types are `boolean`, `integer` and `double` (with a range and names of numbers, which may be left out),
+/// `enumeration` (with names and numbers), `string`, `octets`, `character`, and `list` in front of another; a property
+/// without a type has no typed values. Numbers are decimal or hexadecimal behind `0x`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PackageSet {
     packages: NameSpace<u16>,
@@ -110,7 +110,7 @@ impl PackageSet {
     /// Reads a file.
     ///
     /// # Errors
-    /// The line that is not understood, or that says something twice.
+    /// The line that is not understood, or that defines something twice.
     pub fn parse(text: &str) -> Result<Self, PackageFileError> {
         let mut set = Self::default();
         let mut package = None;

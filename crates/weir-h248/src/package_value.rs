@@ -214,7 +214,7 @@ impl ValueType {
         }
     }
 
-    /// Appends a value in the form asked for.
+    /// Appends a value in the requested form.
     ///
     /// # Errors
     /// When the value is not of this type, or longer than 127 octets as BER.

@@ -1,4 +1,4 @@
-//! Messages as JSON and as a tree, for people and for programs that know no Megaco.
+//! Messages as JSON and as a tree, for people and for programs without a decoder of Megaco.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub struct JsonWriter {
     /// Alternatives whose value comes next: as many objects to close behind it.
     alternatives: Vec<usize>,
     pending: usize,
-    /// Spaces that a level is indented by; none for one line.
+    /// The number of spaces that a level is indented by; `None` for one line.
     indent: Option<usize>,
 }
 
@@ -256,7 +256,7 @@ impl Visitor for TreeWriter {
         self.close();
     }
     fn alternative(&mut self, name: &'static str) {
-        // The alternative says more than the field or the record that it stands for.
+        // The name of the alternative has more information than that of the field or the record around it.
         self.label = Some(name);
     }
     fn unsigned(&mut self, value: u32) {

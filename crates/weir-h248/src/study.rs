@@ -1,8 +1,7 @@
 //! The cost of messages in each encoding: the study of Erlang's megaco, for any messages.
 //!
-//! A [`Study`] encodes and decodes every message in every [`Variant`] and keeps sizes and times. It
-//! looks at no clock: the caller's function runs the work as often as it likes and says how long one
-//! run took.
+//! A [`Study`] encodes and decodes every message in every [`Variant`] and keeps sizes and times. It reads no clock: the
+//! caller's function runs the work any number of times and returns the time of one run.
 
 mod html;
 mod peers;
@@ -153,7 +152,7 @@ impl Average {
     }
 }
 
-/// Runs work as often as it likes and gives nanoseconds a run.
+/// Runs work any number of times and returns the nanoseconds of one run.
 pub type Clock<'c> = dyn FnMut(&mut dyn FnMut()) -> f64 + 'c;
 
 /// Sizes and times of messages in every variant.
@@ -253,7 +252,7 @@ mod tests {
     use super::*;
     use crate::{TextOptions, decode_text};
 
-    /// Two messages; the second has a name that no binary encoding knows.
+    /// Two messages; the second has a name that has no number in the binary encodings.
     fn study() -> Study {
         let mut study = Study::new();
         let mut run = 0.0;

@@ -34,7 +34,7 @@ pub struct TextOptions {
 }
 
 impl TextOptions {
-    /// Insists on what the standard says.
+    /// Accepts only the syntax of the standard.
     #[must_use]
     pub const fn strict() -> Self {
         Self { strict: true }

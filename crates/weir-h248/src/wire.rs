@@ -1,8 +1,8 @@
 //! The three binary encodings of each part of a message.
 //!
-//! A type of the protocol implements [`Wire`], mostly through the macros of [`schema`], which say
-//! once what ASN.1 says: tags, optionality, extensions, constraints. A *marker* is a type without
-//! values that implements [`Wire`] for a constrained leaf, such as `INTEGER (0..99)`.
+//! A type of the protocol implements [`Wire`], mostly through the macros of [`schema`], which have all that is in the
+//! ASN.1 at one place: tags, optionality, extensions, constraints. A *marker* is a type without values that implements
+//! [`Wire`] for a constrained leaf, such as `INTEGER (0..99)`.
 
 #[macro_use]
 mod schema;
@@ -25,7 +25,7 @@ pub(crate) trait Wire<'a> {
     /// The type of the value.
     type Value: Copy;
 
-    /// The universal tag; 0 for a CHOICE, which has none.
+    /// The universal tag; 0 for a CHOICE, which has no tag.
     const TAG: u8;
 
     /// The constructed bit of the tag in BER, which is set where the contents are elements themselves. BER also permits it for

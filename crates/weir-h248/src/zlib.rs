@@ -134,8 +134,8 @@ impl Matcher {
         octets.map_or(0, |octets| u64::from_le_bytes(*octets))
     }
 
-    /// Adds the string at `at` to its chain and returns the previous one. Position 0 stands for none, so that the very start is
-    /// never matched.
+    /// Adds the string at `at` to its chain and returns the previous one. Position 0 stands for no string, so that the
+    /// very start is never matched.
     #[inline(always)]
     fn insert(&mut self, at: usize) -> usize {
         let word = self.word(at) as usize;

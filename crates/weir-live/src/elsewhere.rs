@@ -46,7 +46,7 @@ impl Interface {
     /// Starts capturing.
     ///
     /// # Errors
-    /// None: there is no interface.
+    /// It never fails, because there is no interface.
     pub fn start(self, _filter: &[Instruction], _stop: Arc<AtomicBool>) -> Result<Packets, Error> {
         match self {}
     }

@@ -18,18 +18,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! An [`Interface`] is opened, which tells its link type and needs the privilege; then it is started,
-//! with a filter for the kernel, and gives a [`Packets`]: a pcap without an end, which
-//! [`weir_capture::Reader`] reads like any other. [`Counts`] tells what arrived and what was lost.
+//! An [`Interface`] is opened, which needs the privilege and finds its link type; then it is started, with a filter for
+//! the kernel, and gives a [`Packets`]: a pcap without an end, which [`weir_capture::Reader`] reads like any other.
+//! [`Counts`] has the numbers of packets that arrived and that were lost.
 //!
 //! A [`Collector`] takes what proxies and probes send on (HEP) in the same form; it needs no privilege.
 //!
 //! Only Linux has interfaces, on packet sockets with a ring of memory that the kernel fills (`packet(7)`,
-//! `TPACKET_V3`). Elsewhere [`Interface::open`] says that it is not supported.
+//! `TPACKET_V3`). Elsewhere [`Interface::open`] returns an error.
 //!
-//! This crate deliberately does not know what is in a packet, nor SQL, nor how a filter is made from a
-//! question. It has `unsafe` code in `linux/socket.rs` (system calls) and `linux/ring.rs` (the memory
-//! shared with the kernel), each piece behind the smallest safe function.
+//! This crate deliberately decodes no packets, and has no code for SQL or for the making of filters. It has `unsafe`
+//! code in `linux/socket.rs` (system calls) and `linux/ring.rs` (the memory shared with the kernel), each piece behind
+//! the smallest safe function.
 
 mod collector;
 #[cfg(not(target_os = "linux"))]

@@ -1,10 +1,9 @@
-//! What does stock zlib itself say?
+//! How does stock zlib compress?
 //!
-//! Raw deflate and inflate with every parameter of `deflateInit2`, each message flushed as
-//! RFC 7692 section 7.2.1 asks, and the bytes that zlib allocates counted by its own hooks. Tests
-//! and benchmarks of `weir-ws` compare with this. `weir ws` depends on it as well: the CPU times of
-//! settings, strategies and other codecs are measured with it. `weir-ws` itself does not: its sizes
-//! are computed without zlib.
+//! Raw deflate and inflate with every parameter of `deflateInit2`, each message flushed as in RFC 7692, section 7.2.1,
+//! and the bytes that zlib allocates counted by its own hooks. Tests and benchmarks of `weir-ws` compare with this.
+//! `weir ws` depends on it as well: the CPU times of settings, strategies and other codecs are measured with it.
+//! `weir-ws` itself does not: its sizes are computed without zlib.
 //!
 //! ```
 //! let mut deflate = weir_zlib::Deflate::new(6, 15, 8, 0).expect("these are zlib's defaults");
@@ -15,7 +14,7 @@
 //!
 //! The feature `zlib-ng` adds a deflater of zlib-ng, which is built with CMake.
 //!
-//! It deliberately knows nothing about WebSocket frames or negotiation.
+//! It deliberately has no code for WebSocket frames or negotiation.
 
 #[cfg(feature = "zlib-ng")]
 mod next_generation;
@@ -39,7 +38,7 @@ pub fn version() -> String {
         .into_owned()
 }
 
-/// Bytes and calls of one stream's allocations, as zlib asked for them.
+/// Bytes and calls of one stream's allocations, as zlib requested them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allocated {
     /// Bytes that are allocated now.
@@ -192,7 +191,7 @@ impl Deflate {
             let given = room.len().min(1 << 30);
             stream.next_out = room.as_mut_ptr().cast();
             stream.avail_out = given as c_uint;
-            // SAFETY: both buffers are as long as said; the stream came from deflateInit2.
+            // SAFETY: both buffers are as long as the stream's fields have it; the stream came from deflateInit2.
             let code = unsafe { z::deflate(stream, z::Z_SYNC_FLUSH) };
             let written = given - stream.avail_out as usize;
             // SAFETY: zlib wrote that many bytes into the spare capacity.
@@ -258,7 +257,7 @@ impl Inflate {
             let given = room.len().min(1 << 30);
             stream.next_out = room.as_mut_ptr().cast();
             stream.avail_out = given as c_uint;
-            // SAFETY: both buffers are as long as said; the stream came from inflateInit2.
+            // SAFETY: both buffers are as long as the stream's fields have it; the stream came from inflateInit2.
             let code = unsafe { z::inflate(stream, z::Z_SYNC_FLUSH) };
             let written = given - stream.avail_out as usize;
             // SAFETY: zlib wrote that many bytes into the spare capacity.

@@ -86,7 +86,7 @@ impl NextGeneration {
             let given = room.len().min(1 << 30);
             stream.next_out = room.as_mut_ptr().cast();
             stream.avail_out = given as u32;
-            // SAFETY: both buffers are as long as said; the stream came from zng_deflateInit2.
+            // SAFETY: both buffers are as long as the stream's fields have it; the stream came from zng_deflateInit2.
             let code = unsafe { ng::deflate(stream, ng::Z_SYNC_FLUSH) };
             let written = given - stream.avail_out as usize;
             // SAFETY: zlib-ng wrote that many bytes into the spare capacity.

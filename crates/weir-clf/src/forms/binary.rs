@@ -300,7 +300,7 @@ fn begin_with(out: &mut Vec<u8>, method: Option<&[u8]>, cseq: u32, status: u16) 
     let mut digits = [0_u8; DIGITS_MAX];
     let mut at = 0;
     if let Some(method) = method {
-        // The form always has the number: 0 stands for none.
+        // The form always has the number: 0 stands for no number.
         let number = match cseq {
             0 => ABSENT,
             cseq => digits_of(u64::from(cseq), 1, &mut digits),
@@ -571,7 +571,7 @@ mod tests {
         out: &'a mut Vec<u8>,
     ) -> Result<(), Fault> {
         if let Some(method) = present(record.field(Field::CSeq)) {
-            // The form always has the number: 0 stands for none.
+            // The form always has the number: 0 stands for no number.
             match cseq {
                 0 => out.extend_from_slice(ABSENT),
                 cseq => push_decimal(u64::from(cseq), 1, out),

@@ -129,7 +129,7 @@ impl Line {
 struct Pen<'a> {
     bytes: &'a mut [u8],
     at: usize,
-    /// True while all written words fit, and none can be mistaken for something else.
+    /// True while all written words fit, and no word can be mistaken for something else.
     plain: bool,
 }
 

@@ -126,7 +126,7 @@ pub(crate) fn hop(bytes: &[u8], at: usize) -> Option<usize> {
     (bytes.get(end.wrapping_sub(1)) == Some(&b'\n')).then_some(end)
 }
 
-/// Calls `each` with the place of every record whose `field` is `value`, or which has to be read to know. Returns
+/// Calls `each` with the place of every record whose `field` is `value`, or has to be read for the comparison. Returns
 /// `None` when `bytes` are not two lines a record from the first byte to the last: `each` may then have been called
 /// with places that are not records, and not with all that are. Records begin with lines, so that only the length of
 /// each is read.
@@ -214,7 +214,7 @@ fn pointers(head: &[u8; FIELDS]) -> Result<[usize; 13], Fault> {
     if wrong != 0 {
         return Err(Fault::at(8, FaultKind::Pointer));
     }
-    // The first field always begins at the same place, so its pointer says how pointers count.
+    // The first field always begins at the same place, so its pointer shows from where pointers count.
     let base = starts[0].wrapping_sub(FIELDS);
     if base > 1 {
         return Err(Fault::at(8, FaultKind::Pointer));
@@ -299,7 +299,8 @@ pub fn resynchronise(bytes: &[u8], from: usize) -> Option<usize> {
 /// carried are counted in [`Encoder::losses`].
 #[derive(Clone, Debug)]
 pub struct Encoder {
-    /// A buffer that is longer than the written records, so that a record is written without asking for room each time.
+    /// A buffer that is longer than the written records, so that a record is written without a check of the capacity
+    /// each time.
     canvas: Vec<u8>,
     len: usize,
     losses: Losses,

@@ -418,7 +418,7 @@ fn push_words(
     out.extend_from_slice(b"\r\n");
 }
 
-/// The mark of a record when its line is read back unchanged; `None` when the line has to be read to know.
+/// The mark of a record when its line is read back unchanged; `None` when only reading the line can show that.
 pub(crate) fn mark(record: &Record<'_>, len: usize) -> Option<Mark> {
     let response = record.flags.response;
     let to = record.field(Field::ToUri);

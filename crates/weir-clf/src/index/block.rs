@@ -416,7 +416,7 @@ impl BlockHeader {
     }
 
     /// The position in the body of the directory's entry of a hash, with the one before it: offset and length. The
-    /// first bucket has none before it.
+    /// first bucket has no entry before it.
     pub(crate) fn directory(&self, key: Key, hash: u32) -> (usize, usize) {
         let table = self.tables[key as usize];
         let bucket = (u64::from(hash) >> 32_u32.saturating_sub(u32::from(table.bits))) as usize;

@@ -62,18 +62,18 @@ fn make(segment: &Segment, path: &Path, passed: &Passed) -> io::Result<Indexed> 
         ..Indexed::default()
     };
     let mut builder = Builder::new(form);
-    let mut told = 0;
+    let mut reported = 0;
     indexed.damaged = stretch::each_mark(segment, form, &mut |mark, offset| {
         indexed.records = indexed.records.saturating_add(1);
-        passed.add(offset.saturating_sub(told), 1);
-        told = offset;
+        passed.add(offset.saturating_sub(reported), 1);
+        reported = offset;
         if !builder.push(mark, offset) {
             indexed.sidecar_bytes += write_block(&mut builder, segment, &mut out)?;
             builder.push(mark, offset);
         }
         Ok(())
     })?;
-    passed.add(segment.len().saturating_sub(told), 0);
+    passed.add(segment.len().saturating_sub(reported), 0);
     indexed.sidecar_bytes += write_block(&mut builder, segment, &mut out)?;
     out.write_all(&seal(segment.len(), segment.modified_ns()))?;
     // The file is not synchronised: the checksums find what a crash leaves of it.
@@ -114,7 +114,7 @@ pub struct Coverage {
     pub sidecar_bytes: u64,
 }
 
-/// The part of a segment that its sidecar covers; `None` when it has none that is valid.
+/// The part of a segment that its sidecar covers; `None` when it has no valid sidecar.
 ///
 /// # Errors
 /// When log or sidecar cannot be read.

@@ -79,7 +79,8 @@ pub(crate) fn uri_key(uri: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns the bit of a method: the registered ones have their own, the others share one, none has the last.
+/// Returns the bit of a method: the registered ones have their own, the others share one, and a record without a method
+/// has the last.
 #[inline]
 pub(crate) fn method_bit(method: Option<&[u8]>) -> u16 {
     1 << match method.and_then(present) {

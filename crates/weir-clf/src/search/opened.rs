@@ -58,7 +58,7 @@ impl Opened {
         })
     }
 
-    /// Returns whether a line of the text draft may refer to an earlier one. A log with a sidecar has none.
+    /// Returns whether a line of the text draft may refer to an earlier one. A log with a sidecar has no such line.
     pub(crate) fn refers(&self) -> io::Result<bool> {
         if self.form != Form::Text {
             return Ok(false);

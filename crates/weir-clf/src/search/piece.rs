@@ -218,7 +218,7 @@ impl Job<'_> {
         Ok(done)
     }
 
-    /// Compares a field of each record, where the index knows their beginnings and all are intact. Returns false when
+    /// Compares a field of each record, where the index has their beginnings and all are intact. Returns false when
     /// they have to be read in another way.
     fn compare(&self, part: PieceBytes<'_>, batch: &mut Batch) -> bool {
         let Some((field, value)) = self.query.field() else {

@@ -203,7 +203,7 @@ impl<T> Table<T> {
         Ok(Spot::Small(LEN))
     }
 
-    /// The tags of the block's entries, which are hashed if it has none.
+    /// The tags of the block's entries, which are hashed if it has no tags.
     pub(super) fn tags_of_all(&self, keys: &impl Keys<T>) -> Tags {
         let View::Small(entries) = self.view() else {
             return Tags::NONE;

@@ -12,9 +12,9 @@ mod panics;
 
 /// Returns a configuration of `count` cases, or of as many as `PROPTEST_CASES` says.
 fn cases(count: u32) -> proptest::prelude::ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok();
+    let wanted = std::env::var("PROPTEST_CASES").ok();
     proptest::prelude::ProptestConfig {
-        cases: asked.and_then(|cases| cases.parse().ok()).unwrap_or(count),
+        cases: wanted.and_then(|cases| cases.parse().ok()).unwrap_or(count),
         failure_persistence: None,
         ..proptest::prelude::ProptestConfig::default()
     }

@@ -1,4 +1,4 @@
-//! Audits: what to tell about terminations.
+//! Audits: the descriptors of terminations that a reply reports.
 
 use crate::{
     error::Stop,
@@ -72,9 +72,9 @@ impl<'a> Wire<'a> for RequestedAudit {
 }
 
 flags! {
-    /// Whole descriptors to tell.
+    /// Whole descriptors to report.
     AuditTokens of
-    /// A descriptor to tell.
+    /// A descriptor to report.
     AuditToken max 10 {
         /// Multiplex.
         [0] Mux "muxToken",
@@ -100,7 +100,7 @@ flags! {
 }
 
 choice! {
-    /// A part of a descriptor to tell.
+    /// A part of a descriptor to report.
     IndAuditParameter<'a> extensible root 7 {
         /// Parts of the media descriptor.
         [0] Media(&'a IndAudMediaDescriptor<'a>) => Ref<IndAudMediaDescriptor<'a>>,
@@ -195,7 +195,7 @@ sequence! {
 }
 
 sequence! {
-    /// A property to tell.
+    /// A property to report.
     IndAudPropertyParm<'a> "IndAudPropertyParm" extensible 1 {
         /// The name.
         [0] req name: Name<'a> => PropertyName,
@@ -229,7 +229,7 @@ sequence! {
 }
 
 sequence! {
-    /// An event to tell about.
+    /// An event to report.
     IndAudEventsDescriptor<'a> "IndAudEventsDescriptor" extensible 1 {
         /// Number of the request.
         [0] opt request_id: Option<u32> => Uint32,
@@ -241,7 +241,7 @@ sequence! {
 }
 
 sequence! {
-    /// A buffered event to tell about.
+    /// A buffered event to report.
     IndAudEventBufferDescriptor<'a> "IndAudEventBufferDescriptor" extensible 1 {
         /// The event.
         [0] req name: Name<'a> => EventName,
@@ -251,7 +251,7 @@ sequence! {
 }
 
 choice! {
-    /// A signal to tell about, or a list of signals.
+    /// A signal to report, or a list of signals.
     IndAudSignalsDescriptor<'a> extensible root 2 {
         /// One signal.
         [0] Signal(IndAudSignal<'a>) => IndAudSignal<'a>, "signal";
@@ -261,7 +261,7 @@ choice! {
 }
 
 sequence! {
-    /// A list of signals to tell about.
+    /// A list of signals to report.
     IndAudSeqSigList<'a> "IndAudSeqSigList" extensible 9 {
         /// Number of the list.
         [0] req id: u16 => Uint16,
@@ -271,7 +271,7 @@ sequence! {
 }
 
 sequence! {
-    /// A signal to tell about.
+    /// A signal to report.
     IndAudSignal<'a> "IndAudSignal" extensible 1 {
         /// The name.
         [0] req name: Name<'a> => SignalName,
@@ -283,7 +283,7 @@ sequence! {
 }
 
 sequence! {
-    /// A digit map to tell.
+    /// A digit map to report.
     IndAudDigitMapDescriptor<'a> "IndAudDigitMapDescriptor" extensible 9 {
         /// The name.
         [0] opt name: Option<Name<'a>> => DigitMapName,
@@ -291,7 +291,7 @@ sequence! {
 }
 
 sequence! {
-    /// A statistic to tell.
+    /// A statistic to report.
     IndAudStatisticsDescriptor<'a> "IndAudStatisticsDescriptor" extensible 9 {
         /// The name.
         [0] req name: Name<'a> => StatisticName,
@@ -299,7 +299,7 @@ sequence! {
 }
 
 sequence! {
-    /// A package to tell about.
+    /// A package to report.
     IndAudPackagesDescriptor<'a> "IndAudPackagesDescriptor" extensible 1 {
         /// The name.
         [0] req name: Name<'a> => PackageName,

@@ -35,9 +35,9 @@ choice! {
         [2] Modify(AmmRequest<'a>) => AmmRequest<'a>, "modReq";
         /// Take out of the context.
         [3] Subtract(SubtractRequest<'a>) => SubtractRequest<'a>, "subtractReq";
-        /// Tell what values are possible.
+        /// Requests the possible values.
         [4] AuditCapability(AuditRequest<'a>) => AuditRequest<'a>, "auditCapRequest";
-        /// Tell what is.
+        /// Requests the current values.
         [5] AuditValue(AuditRequest<'a>) => AuditRequest<'a>, "auditValueRequest";
         /// Events have occurred.
         [6] Notify(NotifyRequest<'a>) => NotifyRequest<'a>, "notifyReq";
@@ -101,7 +101,7 @@ sequence! {
 }
 
 sequence! {
-    /// Terminations to tell about.
+    /// Terminations to report.
     AuditRequest<'a> "AuditRequest" extensible 1 {
         /// The termination: the first one of a list.
         [0] req termination_id: TerminationId<'a> => TerminationId<'a>,

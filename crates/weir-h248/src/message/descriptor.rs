@@ -1,4 +1,4 @@
-//! Descriptors: what commands say about terminations.
+//! Descriptors: the properties of terminations in commands.
 
 use crate::{
     message::{
@@ -190,7 +190,7 @@ sequence! {
 sequence! {
     /// Something of a vendor. Only the binary encodings have it.
     NonStandardData<'a> "NonStandardData" extensible 9 {
-        /// Whose.
+        /// The owner of the definition.
         [0] req identifier: NonStandardIdentifier<'a> => NonStandardIdentifier<'a>,
         /// The data.
         [1] req data: &'a [u8] => Octets<0, 0>,
@@ -198,7 +198,7 @@ sequence! {
 }
 
 choice! {
-    /// Whose something is.
+    /// The owner of a definition of a vendor.
     NonStandardIdentifier<'a> extensible root 3 {
         /// An OBJECT IDENTIFIER, as its octets in BER.
         [0] Object(&'a [u8]) => Octets<0, 0>, "object";

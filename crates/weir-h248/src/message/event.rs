@@ -16,7 +16,7 @@ use crate::{
 sequence! {
     /// Events to watch for.
     EventsDescriptor<'a> "EventsDescriptor" extensible 1 {
-        /// Number of the request; none when there are no events.
+        /// Number of the request; `None` when there are no events.
         [0] late request_id: Option<u32> => Uint32,
         /// The events.
         [1] req events: &'a [RequestedEvent<'a>] => List<RequestedEvent<'a>>,
@@ -69,7 +69,7 @@ choice! {
 sequence! {
     /// Events to watch for after another.
     SecondEventsDescriptor<'a> "SecondEventsDescriptor" extensible 1 {
-        /// Number of the request; none when there are no events.
+        /// Number of the request; `None` when there are no events.
         [0] late request_id: Option<u32> => Uint32,
         /// The events.
         [1] req events: &'a [SecondRequestedEvent<'a>] => List<SecondRequestedEvent<'a>>,

@@ -26,9 +26,9 @@ sequence! {
         [0] req method: ServiceChangeMethod => ServiceChangeMethod,
         /// The address of the sender from now on.
         [1] opt address: Option<ServiceChangeAddress<'a>> => ServiceChangeAddress<'a>,
-        /// Version of the protocol that the sender wants.
+        /// Version of the protocol that the sender proposes.
         [2] opt version: Option<u8> => Uint99,
-        /// Profile that the sender wants.
+        /// Profile that the sender proposes.
         [3] opt profile: Option<ServiceChangeProfile<'a>> => ServiceChangeProfile<'a>,
         /// Why: a number and a text, `901 Cold Boot`.
         [4] req reason: &'a [Value<'a>] => List<OctetValue>,

@@ -55,7 +55,7 @@ impl<'a> Parser<'a> {
         }))
     }
 
-    /// A descriptor to tell, or a part of one.
+    /// A descriptor to report, or a part of one.
     pub(super) fn audit_item(
         &mut self,
         token: Token,

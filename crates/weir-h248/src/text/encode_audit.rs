@@ -242,7 +242,7 @@ impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
         self.raw(b"\n}");
     }
 
-    /// A property to tell, and the value to select by.
+    /// A property to report, and the value to select by.
     fn audit_property(&mut self, property: &IndAudPropertyParm<'_>) {
         self.package_name(&property.name);
         if let Some(property) = property.property {

@@ -317,7 +317,7 @@ impl<'a> Parser<'a> {
     pub(crate) fn number(&mut self, max: u32, expected: &'static str) -> Res<u32> {
         let rest = self.input.get(self.at..).unwrap_or_default();
         let mut value = 0_u32;
-        // Nine digits fit; what is longer, or no number, takes the way that says what is wrong.
+        // Nine digits fit; a longer text, or one that is not a number, is read by the function that makes the error.
         for (at, octet) in rest.iter().enumerate().take(10) {
             let digit = octet.wrapping_sub(b'0');
             if digit > 9 {

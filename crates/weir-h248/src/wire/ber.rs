@@ -150,7 +150,7 @@ pub(crate) struct BerReader<'a> {
     pub(crate) arena: &'a Arena,
     pub(crate) cx: Context,
     pub(crate) failure: Option<Failure>,
-    /// Elements of extensions that this crate does not know.
+    /// Elements of extensions that this crate does not decode.
     extensions: bumpalo::collections::Vec<'a, Extension<'a>>,
     record: u32,
 }

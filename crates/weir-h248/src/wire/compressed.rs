@@ -107,7 +107,7 @@ struct Rules {
 
 const NAME_SLOTS: usize = 1024;
 
-/// Ends and length of a name tell nearly all of them apart.
+/// The ends and the length of a name distinguish nearly all of them.
 #[inline]
 fn name_slot(name: &[u8]) -> usize {
     let first = name.first_chunk::<8>().map_or_else(
@@ -457,7 +457,7 @@ impl Pattern {
 const ATOM_MARK: u64 = 0x100;
 const TEXT_MARK: u64 = 0x200;
 
-/// A number that nearly tells apart what rules demand behind a record's name.
+/// A number that distinguishes nearly all that rules require behind a record's name.
 #[inline]
 fn second(mark: u64, octets: &[u8]) -> u64 {
     let first = octets.first_chunk::<4>().map_or_else(

@@ -221,7 +221,7 @@ fn last_window(octets: &[u8]) -> u64 {
     u64::from_be_bytes(window)
 }
 
-/// Removes the highest of 32 bits, which tell the optional components that follow.
+/// Removes the highest of 32 bits, which stand for the optional components that follow.
 #[inline]
 pub(crate) fn next_bit(bits: &mut u32) -> bool {
     let bit = *bits >> 31 != 0;

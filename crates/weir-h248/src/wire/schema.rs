@@ -4,8 +4,8 @@
 //! `req`, `opt`, `flag` (NULL OPTIONAL) or `late` (optional since version 2) in the root, `ext(n)` or `extflag(n)` for an addition
 //! that came with version n.
 
-/// A SEQUENCE: the struct and its three encodings. `extensible n` says from which version on it has
-/// an extension marker (9: never).
+/// A SEQUENCE: the struct and its three encodings. `extensible n` is the version from which on it has an extension
+/// marker (9: never).
 macro_rules! sequence {
     ($(#[$meta:meta])* $name:ident $(<$lt:lifetime>)? $erl:literal extensible $since:literal {
         $( $(#[$fmeta:meta])* [$tag:literal] $kind:ident $(($from:literal))? $field:ident
@@ -387,8 +387,8 @@ macro_rules! component {
     };
 }
 
-/// A CHOICE: the enum and its encodings. `root n` says how many alternatives are in the root, and
-/// `extensible` or `closed` whether it has an extension marker.
+/// A CHOICE: the enum and its encodings. `root n` is the number of alternatives in the root, and it has an extension
+/// marker with `extensible`, not with `closed`.
 macro_rules! choice {
     ($(#[$meta:meta])* $name:ident $(<$lt:lifetime>)? $ext:ident root $root:literal {
         $( $(#[$vmeta:meta])* [$tag:literal] $variant:ident($ty:ty) => $marker:ty, $erl:literal; )*

@@ -1,7 +1,7 @@
 //! The ring: memory shared with the kernel, which fills one block after the other with packets
 //! (`TPACKET_V3`, Documentation/networking/packet_mmap.rst of the kernel).
 //!
-//! A block belongs to the kernel or to us, as its status says. While it is ours its bytes do not change,
+//! A block belongs to the kernel or to this process, by its status. While it is the process's its bytes do not change,
 //! and all that is in it is read as bytes of a slice, with every length checked.
 
 use std::io;

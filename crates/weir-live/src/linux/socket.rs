@@ -25,7 +25,7 @@ impl PacketSocket {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Binds to an interface; `receives` packets of all protocols, or none.
+    /// Binds to an interface; with `receives`, for packets of all protocols, otherwise for no packets.
     #[allow(unsafe_code)]
     pub(super) fn bind(&self, index: c_int, receives: bool) -> io::Result<()> {
         let mut address = no_address();
@@ -119,16 +119,16 @@ impl PacketSocket {
     /// Waits until packets have arrived, or for this time.
     #[allow(unsafe_code)]
     pub(super) fn wait(&self, time: Duration) -> io::Result<()> {
-        let mut asked = libc::pollfd {
+        let mut descriptor = libc::pollfd {
             fd: self.0.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
         let ms = c_int::try_from(time.as_millis()).unwrap_or(c_int::MAX);
-        // SAFETY: one pollfd is there, as the count says.
-        match check(unsafe { libc::poll(&raw mut asked, 1, ms) }) {
+        // SAFETY: the count is that of the array, one pollfd.
+        match check(unsafe { libc::poll(&raw mut descriptor, 1, ms) }) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
-            _ if asked.revents & libc::POLLERR == 0 => Ok(()),
+            _ if descriptor.revents & libc::POLLERR == 0 => Ok(()),
             _ => self.error(),
         }
     }
@@ -186,7 +186,7 @@ pub(super) fn index_of(name: &str) -> Option<c_int> {
 /// Names of the interfaces, in the order of their numbers.
 ///
 /// # Errors
-/// What the operating system says.
+/// The error of the operating system.
 #[allow(unsafe_code)]
 pub fn interfaces() -> Result<Vec<String>, Error> {
     // SAFETY: takes no pointers.
@@ -197,7 +197,7 @@ pub fn interfaces() -> Result<Vec<String>, Error> {
     }
     let mut names = Vec::new();
     for place in 0.. {
-        // SAFETY: the list has an entry here: none before it was the closing one.
+        // SAFETY: the list has an entry here: no entry before it was the closing one.
         let entry = unsafe { list.add(place).read() };
         if entry.if_index == 0 || entry.if_name.is_null() {
             break;

@@ -68,8 +68,8 @@ const PAUSES_MAX: u32 = 200;
 fn exchange(packets: Packets, stop: &Arc<AtomicBool>, count: u32) -> Vec<(Vec<u8>, u32)> {
     let (from, to) = sockets();
     let port = to.local_addr().unwrap().port();
-    let asked = Arc::clone(stop);
-    let reading = thread::spawn(move || read(packets, port, &asked));
+    let stopped = Arc::clone(stop);
+    let reading = thread::spawn(move || read(packets, port, &stopped));
     for number in 0..count {
         let mut payload = [7; 100];
         payload[..4].copy_from_slice(&number.to_be_bytes());
