@@ -78,7 +78,7 @@ impl Answer {
         let (sender, receiver) = channel(BATCHES_AHEAD);
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
-            // A receiver that is gone needs no count.
+            // A receiver that was dropped needs no count.
             let _ = sender.send(copy.run(records).await).await;
         });
         Self {

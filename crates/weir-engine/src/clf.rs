@@ -195,7 +195,7 @@ fn compare(query: Query, column: &Expr, op: Operator, literal: &ScalarValue) -> 
     let name = match column {
         Expr::Column(column) => &column.name,
         Expr::Cast(cast) => match &*cast.expr {
-            // A status compared with a larger integer.
+            // This is a status that is compared with a larger integer.
             Expr::Column(column) if column.name == "clf.status" => &column.name,
             _ => return None,
         },
@@ -235,7 +235,7 @@ fn compare(query: Query, column: &Expr, op: Operator, literal: &ScalarValue) -> 
 /// Text that stands in a log as it stands in a query.
 fn text(literal: &ScalarValue) -> Option<Vec<u8>> {
     let text = literal.try_as_str()??;
-    // The replacement character stands for bytes that are no text.
+    // The replacement character stands for bytes that are not text.
     let plain = !text.is_empty() && !text.contains(|c: char| c.is_control() || c == '\u{fffd}');
     plain.then(|| text.as_bytes().to_vec())
 }
@@ -344,13 +344,13 @@ impl ExecutionPlan for ClfScan {
                     format!("{damage}; weir clf check shows where"),
                 );
                 scan_report.add_errors(vec![SourceError {
-                    // Sealed segments come first, the log that they are of last.
+                    // Sealed segments come first, and the log that they belong to comes last.
                     path: paths.last().cloned().unwrap_or_default(),
                     cause: Cause::Io(cause),
                 }]);
             }
             if !rows.is_empty() {
-                // A receiver that is gone needs no rest.
+                // A receiver that was dropped needs no further rows.
                 let _ = sender.blocking_send(rows.take());
             }
             Ok(())

@@ -185,7 +185,7 @@ impl Taken {
         for expr in &aggregate.aggr_expr {
             taken.take(expr, aggregate.input.schema())?;
         }
-        // Windows see each record once, and leave when they are over.
+        // Windows get each record once, and leave when they are over.
         let fits = (1..TAGS_MAX).contains(&taken.distinct.len()) && !groups.iter().any(is_grouped);
         fits.then_some(taken)
     }
@@ -208,7 +208,7 @@ impl Taken {
         let name = function.func.name();
         let part = match name {
             "min" | "max" | "bit_and" | "bit_or" | "bool_and" | "bool_or" => {
-                // The same of all as of the different ones.
+                // The result over all values is that over the different ones.
                 let mut function = function.clone();
                 function.params.distinct = false;
                 DistinctPart::Same(function)

@@ -188,7 +188,7 @@ fn fused(
         .map(|(function, _)| function)
         .collect();
     for pass in &mut passes {
-        // Types that go together, and keys that are not too long.
+        // The aggregate is made to check that its types go together and its keys are not too long.
         let mut aggregate = Aggregate::new(pass.branches.clone(), &functions)?;
         if partial_bytes.is_some() {
             aggregate = aggregate.giving_states()?;
@@ -335,7 +335,7 @@ fn function(
     }
     let literal = argument.downcast_ref::<Literal>();
     let function = match name {
-        // count(*), which the planner writes as count(1).
+        // The planner writes count(*) as count(1).
         "count" if literal.is_some() => {
             let counts = literal.is_some_and(|literal| !literal.value().is_null());
             return (counts && !aggregate.is_distinct()).then_some((Function::CountRows, None));

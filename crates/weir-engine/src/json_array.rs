@@ -198,7 +198,7 @@ impl<R: Read> Read for ArrayRows<R> {
             *byte = self.passed(*byte);
         }
         if count == 0 && self.in_array {
-            // Rows that are there are no proof that all of them are.
+            // Without the end of the array, rows may be missing.
             let cut = "the file ends before the array does";
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, cut));
         }

@@ -54,7 +54,7 @@ pub(crate) fn constant(value: &ScalarValue, column: &Column) -> Option<Constant>
             integer(value).map(Constant::Integer)
         }
         Kind::F64 => match value {
-            // NaN and the two zeros compare otherwise in SQL engines: leave them to the engine.
+            // NaN and the two zeros compare otherwise in SQL engines, so that they are left to the engine.
             ScalarValue::Float64(Some(value)) if !value.is_nan() && *value != 0.0 => {
                 Some(Constant::Float(*value))
             }

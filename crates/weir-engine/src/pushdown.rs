@@ -141,7 +141,7 @@ fn compared(expr: &Expr, operator: Operator, constant: &Expr, table: &Table) -> 
         (payload::PART, _) => (unwidened(expr), false),
         (payload::TO_INT, [of]) => (of, true),
         (payload::GET_BYTE, [of, Expr::Literal(ScalarValue::Int64(Some(place)), _)]) => {
-            // Counted from 0, and only ahead.
+            // The place is counted from 0, and must not be negative.
             let (column, part) = bytes(of, table)?;
             let place = place.checked_add(1).filter(|place| *place > 0)?;
             let part = match part {

@@ -413,7 +413,7 @@ impl CaptureScan {
     ) -> SendableRecordBatchStream {
         let mut sources = self.partitions.get(partition).into_iter().flatten();
         if sources.any(|source| source.is_stdin() || source.is_growing()) {
-            // A read from a pipe may block for long: keep it away from the threads of the plan.
+            // A read from a pipe may block for long, so that it does not run on the threads of the plan.
             let mut builder = RecordBatchReceiverStream::builder(self.schema(), 2);
             let sender = builder.tx();
             builder.spawn_blocking(move || {

@@ -222,7 +222,7 @@ impl ConsumersOfReading {
             true => {
                 let mut scan_inputs = self.scan_inputs.into_iter();
                 let mut scan_input = scan_inputs.next()?;
-                // The file is read in parts only where every consumer may have it so.
+                // The file is read in parts only where every consumer allows it.
                 scan_input.parts = scan_inputs.fold(scan_input.parts, |parts, scan_input| {
                     parts.min(scan_input.parts)
                 });

@@ -78,7 +78,7 @@ fn coerce_keys(mut join: Join, inputs: &Inputs) -> Result<Transformed<LogicalPla
         if join.null_equality == NullEquality::NullEqualsNothing {
             *text = scope.as_address(text.clone())?;
         } else {
-            // A text that is no address must not become a NULL that is the same as others.
+            // A text that is not an address must not become a NULL, which would equal others.
             *key = left.as_text(key.clone());
             *other = right.as_text(other.clone());
         }

@@ -406,7 +406,7 @@ impl Growth {
                 }))
             }
             Self::ReplaceMatches => {
-                // Each match may be empty, and each character of the replacement stand for all of the text.
+                // Each match may be empty, and each character of the replacement may stand for all of the text.
                 let is_all = args.get(3).is_some();
                 sum((0..rows).map(|row| {
                     let text = size(first, row).saturating_add(1);
@@ -499,7 +499,7 @@ fn series(args: &[ColumnarValue], rows: usize) -> Result<usize> {
     let (start, stop) = (instants(start)?, instants(stop)?);
     let step = match step {
         ColumnarValue::Scalar(step) => nanoseconds(step),
-        // The shortest that there is: columns of intervals are not what series are made by.
+        // This is the shortest step; series by a column of intervals are rare.
         ColumnarValue::Array(_) => 1,
     };
     Ok(sum((0..rows).map(|row| {

@@ -559,7 +559,7 @@ fn unknown_column(name: &str, columns: &[String]) -> Error {
     });
     let names = || columns.iter().map(String::as_str);
     let is_elsewhere = |name: &str| columns.iter().any(|column| column == name);
-    // Names that are no columns and mean either of two: tcp.port.
+    // Some names are not columns and mean either of two, such as tcp.port.
     let meant = || {
         let meant = NAMES.iter().filter(|known| {
             matches!(known.meaning, Meaning::Sides(_))

@@ -71,7 +71,7 @@ impl Databases {
             for place in places {
                 let path: Vec<PathElement<'_>> =
                     place.iter().map(|key| PathElement::Key(key)).collect();
-                // A value of another kind is another maker's, and looked for at the next place.
+                // A value of another type is that of another vendor's database, whose place is the next one.
                 if let Ok(Some(value)) = found.decode_path::<T>(&path) {
                     return Ok(Some(value));
                 }

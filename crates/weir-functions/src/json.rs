@@ -95,7 +95,7 @@ impl ScalarUDFImpl for OfJson {
             | DataType::LargeUtf8
             | DataType::Utf8View
             | DataType::Null
-            // Payloads: what is no UTF-8 is no JSON.
+            // A payload that is not UTF-8 is not JSON.
             | DataType::Binary
             | DataType::LargeBinary
             | DataType::BinaryView => Some(DataType::Utf8View),

@@ -202,7 +202,7 @@ mod tests {
             outcomes(list, constant, 5),
             [known, None, known, None, known]
         );
-        // A part of a batch, whose lists begin behind the first element.
+        // This is a part of a batch, whose lists begin behind the first element.
         let part = ColumnarValue::Array(lists().slice(1, 4));
         let column = ColumnarValue::Array(values.slice(1, 4));
         assert_eq!(outcomes(part, column, 4), [None, known, None, None]);

@@ -77,7 +77,7 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 None => plan_err!("a sign takes a value"),
             }
         }
-        // The mean of a decimal would be one, cut to four more digits than its values have.
+        // The mean of decimals would be a decimal, cut to four more digits than its values have.
         Expr::AggregateFunction(mut mean) if mean.func.name() == AVG => {
             mean.params.args = of_reals(mean.params.args, schema);
             Ok(Transformed::yes(Expr::AggregateFunction(mean)))
@@ -128,7 +128,7 @@ fn seconds(args: &[Expr], schema: &DFSchema) -> Option<Expr> {
     let in_a_second = in_a_second(*unit);
     let real = |expr: Expr| cast(expr, &DataType::Int64, &DataType::Float64);
     let units = cast(duration.clone(), &kind, &DataType::Int64);
-    // Whole seconds and the rest are exact for themselves: only their sum is rounded.
+    // Whole seconds and the rest are exact by themselves, and only their sum is rounded.
     let whole = of(units.clone(), Operator::Divide, number(in_a_second));
     let rest = of(units, Operator::Modulo, number(in_a_second));
     let fraction = of(real(rest), Operator::Divide, real(number(in_a_second)));

@@ -483,7 +483,7 @@ fn captured(
             lists.append(false);
             continue;
         };
-        // The groups, or the whole match without groups.
+        // These are the groups, or the whole match without groups.
         let skipped = usize::from(captures.len() > 1);
         for capture in captures.iter().skip(skipped) {
             let text = capture.map(|capture| String::from_utf8_lossy(capture.as_bytes()));

@@ -80,7 +80,7 @@ impl Size {
         }
         let is_filter = matches!(plan, LogicalPlan::Filter(_));
         let (mut expressions, mut joined) = (0_usize, 0_usize);
-        // The walk fails only where what it does fails.
+        // The walk fails only where its closure does.
         let _ = plan.apply_expressions(|expression| {
             expressions += 1;
             expression.apply(|part| {
@@ -256,7 +256,7 @@ mod tests {
             message.starts_with("65 subqueries become joins"),
             "{message}"
         );
-        // Several queries with fewer each.
+        // Several queries may have fewer subqueries each.
         let several = [list(of_row, 40), list(of_row, 40), list(of_row, 40)].join(" UNION ALL ");
         let message = refusal(&plan(several).await).unwrap();
         assert!(

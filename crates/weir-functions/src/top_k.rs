@@ -313,7 +313,7 @@ impl Counters {
                 count: theirs.saturating_add(ours),
                 error: theirs.saturating_add(ours),
             });
-            // Both had `ours` put in for what this one is known to be.
+            // The count and the error include `ours`, which the known count of this key replaces.
             known.count = (known.count - ours).saturating_add(counter.count);
             known.error = (known.error - ours).saturating_add(counter.error);
         }
@@ -460,7 +460,7 @@ mod tests {
                 whole.merge(counted(most, part).highest(most));
             }
             assert_bounds(&whole, &all);
-            // Read on after that.
+            // Further values are added after the merge.
             let more = numbers(seed + 10, 10_000);
             for number in &more {
                 whole.add(&number.to_be_bytes(), 1);

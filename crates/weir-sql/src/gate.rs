@@ -139,7 +139,7 @@ impl WordCounts {
         if let Some(chain) = self.chains.last_mut() {
             *chain += 1;
         }
-        // Quantifiers of patterns, and lists of lists of a type.
+        // These are quantifiers of patterns, and lists of lists of a type.
         self.repeated = match before {
             Some(last)
                 if last == token
@@ -357,7 +357,7 @@ impl Visitor for Depth {
                 _ => 1,
             }
         }
-        // Each query of a WITH may stand on the one before it.
+        // Each query of a WITH may refer to the one before it.
         let with = query.with.iter().map(|with| with.cte_tables.len());
         let around: usize = with.sum::<usize>() + query.pipe_operators.len();
         self.enter_around(height(&query.body).saturating_add(around))

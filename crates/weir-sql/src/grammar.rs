@@ -531,7 +531,7 @@ fn look_at_operator(operator: &PipeOperator) -> Result<(), Error> {
 fn look_at_select(select: &Select) -> Result<(), Error> {
     let Select {
         select_token: _,
-        // Comments, which change no answer.
+        // These are comments, which change no answer.
         optimizer_hints: _,
         distinct: _,
         select_modifiers,

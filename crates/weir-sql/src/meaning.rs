@@ -522,7 +522,7 @@ impl VisitorMut for Meanings<'_> {
                 SetExpr::Select(select) => {
                     self.with_wildcards(&mut select.projection);
                     for item in &mut select.projection {
-                        // The answer's column was named as a difference is written.
+                        // The name of the answer's column is the text of a difference.
                         if let SelectItem::ExprWithAlias { expr, alias } = item
                             && alias.value == expr.to_string()
                             && let Some(written) = hyphenated(expr)

@@ -272,7 +272,7 @@ impl Scope {
     fn wrap_addresses(&self, function: &mut Function) {
         let name = function.name.to_string().to_ascii_lowercase();
         if name == "length" && self.has_bytes(function) {
-            // The planner's would count characters, and fail where the bytes are not UTF-8.
+            // The planner's function would count characters, and fail where the bytes are not UTF-8.
             function.name = ObjectName::from(vec![Ident::new(OCTET_LENGTH)]);
             return;
         }
@@ -612,7 +612,7 @@ mod tests {
                 "SELECT sourceIPv4Address, p.octetDeltaCount FROM p GROUP BY sourceIPv4Address",
                 "SELECT \"ip.src\" AS \"sourceIPv4Address\", p.\"frame.len\" AS \"octetDeltaCount\" FROM p GROUP BY \"ip.src\"",
             ),
-            // An other name with dots, whose first part may be the name of a table.
+            // This is another name with dots, whose first part may be the name of a table.
             (
                 "SELECT mqtt.conack.flags.sp FROM p WHERE p.mqtt.conack.flags.sp = 1",
                 "SELECT \"frame.len\" AS \"mqtt.conack.flags.sp\" FROM p WHERE p.\"frame.len\" = 1",

@@ -51,7 +51,7 @@ impl Wildcards {
                 self.look_at(left);
                 self.look_at(right);
             }
-            // Looked at when its turn comes.
+            // The visitor comes to the query inside by itself.
             SetExpr::Query(_) | SetExpr::Values(_) => {}
             _ => self.0 = true,
         }

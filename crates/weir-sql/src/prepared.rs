@@ -275,7 +275,7 @@ pub fn check_types(plan: &LogicalPlan) -> Result<(), Error> {
     let mut loose = None;
     let walked = plan.apply_with_subqueries(|plan| {
         plan.apply_expressions(|expr| {
-            // A value by itself, not compared with anything.
+            // This is a value by itself, which is not compared with anything.
             if !matches!(plan, LogicalPlan::Limit(_)) {
                 loose = loose.take().or_else(|| untyped(expr));
             }

@@ -771,7 +771,7 @@ fn with_hex_numbers(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     for TokenWithSpan { token, span } in &mut tokens {
         if let Token::HexStringLiteral(digits) = token {
             let written_len = span.end.column.saturating_sub(span.start.column);
-            // Two characters more than digits: 0x1f; three: X'1f'.
+            // The text has two characters more than digits in 0x1f, and three in X'1f'.
             let digits_len = u64::try_from(digits.len()).unwrap_or(u64::MAX);
             if written_len == digits_len.saturating_add(2)
                 && let Ok(number) = u64::from_str_radix(digits, 16)

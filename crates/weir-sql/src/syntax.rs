@@ -292,7 +292,7 @@ fn infix(code: &str, words: &[&str]) -> Option<String> {
             .any(|known| known.eq_ignore_ascii_case(word))
     })?;
     let word = words.get(at)?;
-    // A function of this name is no mistake.
+    // A function of this name is not a mistake.
     let behind = code.get(code.find(word)? + word.len()..)?.trim_start();
     if behind.starts_with('(') {
         return None;

@@ -124,7 +124,7 @@ fn part(size: f64, whole: f64, unit: &str) -> Result<f64, Error> {
 }
 
 fn count(size: f64) -> Result<u64, Error> {
-    // Beyond that a double has no place for each number, and no table so many rows.
+    // Larger numbers are not all exact as a double, and no table has so many rows.
     match size >= 0.0 && size.fract() == 0.0 && size < 9e15 {
         true => Ok(size as u64),
         false => {

@@ -31,7 +31,7 @@ pub(crate) struct Scope {
 
 impl Scope {
     pub(crate) fn of_scan(scan: &CaptureScan) -> Self {
-        // A record whole is no value to compute with, and lists of headers are made for rows only.
+        // A whole record is not a value to compute with, and lists of headers are made for rows only.
         let columns = scan
             .columns()
             .cloned()

@@ -259,7 +259,7 @@ impl FusedAggregate {
             answer: sender.clone(),
             partial_bytes: self.partial_bytes,
         };
-        // Reading blocks, and takes as long as it takes: not on the threads of the plan.
+        // Reading blocks for any length of time, so that it does not run on the threads of the plan.
         let (passes, functions) = (self.passes.clone(), self.functions.clone());
         builder.spawn_blocking(move || {
             let outcome = work.run(passes, functions, shared);

@@ -291,7 +291,7 @@ impl ExecutionPlan for PieceExec {
             context,
         };
         let runtime = Handle::current();
-        // Reading blocks, and takes as long as it takes: not on the threads of the plan.
+        // Reading blocks for any length of time, so that it does not run on the threads of the plan.
         let of_rows = Arc::clone(&schema);
         builder.spawn_blocking(move || {
             let read = reader.read(rows, &of_rows, |batch| {
@@ -302,7 +302,7 @@ impl ExecutionPlan for PieceExec {
         });
         // A dropped stream ends the reading, as no one waits for the rows any more.
         let guard = Guard(cancel);
-        // A task that always finds a batch ready would not hear that it is to end.
+        // A task that always finds a batch ready would not be cancelled.
         let batches = builder.build().then(move |batch| {
             let _ = &guard;
             async {

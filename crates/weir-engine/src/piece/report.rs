@@ -107,7 +107,7 @@ impl Reports {
         let Some(name) = names.into_iter().find(|name| *name == rest) else {
             return false;
         };
-        // Scans of the same files read alike; each counts what it saw, and the files are read once to the user.
+        // Scans of the same files read alike and each of them counts the records, but the files count as read once.
         let most = self.counts.entry((id, name)).or_default();
         *most = value.max(*most);
         true
@@ -244,7 +244,7 @@ mod tests {
         for (name, value) in [
             ("weir.0.0.records", 10),
             ("weir.0.0.source_bytes", 100),
-            // Another scan of the same piece, and the same task a second time.
+            // These are another scan of the same piece, and the same task a second time.
             ("weir.0.0.records", 10),
             ("weir.0.1.records", 5),
             ("weir.0.1.errors", 1),

@@ -213,7 +213,7 @@ impl Cut {
         if wanted < 2 {
             return None;
         }
-        // Reading the file finds what is wrong with it.
+        // A fault of the file is found and reported when it is read.
         let found = Parts::new(source, wanted).ok().flatten()?;
         let parts = (0..found.count()).map(|number| {
             Piece::Part(Part {
@@ -256,7 +256,7 @@ impl Cut {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let sources = &reading.sources;
         let mut pieces = Vec::new();
-        // Small files go together: each piece costs a message of its own.
+        // Small files share a piece, since each piece costs a message of its own.
         let size = match why_whole {
             Some(_) => sources.len(),
             None => sources.len().div_ceil(PIECES_MAX),

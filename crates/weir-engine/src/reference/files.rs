@@ -76,7 +76,8 @@ impl Resolver<'_> {
                 context.read_parquet(names, options).await
             }
             FileKind::Arrow => {
-                // DataFusion's own look at a file that is not local takes the padding of aligned ones for a schema.
+                // DataFusion's own inference from a file that is not local takes the padding of aligned ones for a
+                // schema.
                 let schema = match (columns, paths.first()) {
                     (Some(columns), _) => Some(Arc::clone(columns)),
                     (None, Some(Location::Object(object))) => Some(arrow_schema(object.as_ref())?),

@@ -57,7 +57,7 @@ impl Reference {
         }
         let parts: Vec<&Ident> = name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
         let [part] = parts.as_slice() else {
-            // trace.pcap without quotes, when there is such a file.
+            // This is a name such as trace.pcap without quotes, when there is such a file.
             let path = name.to_string();
             return Ok(Path::new(&path).is_file().then(|| Self::Files(vec![path])));
         };

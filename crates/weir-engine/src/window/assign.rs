@@ -247,8 +247,8 @@ fn fixed(times: &Int64Array, size: i64, slide: i64, kind: &DataType) -> Result<A
             continue;
         };
         let newest = start(time, slide, origin);
-        // The oldest window that still reaches the row; the rest of a window that is no multiple of
-        // the slide reaches some rows only.
+        // This is the oldest window that still reaches the row; the rest of a window that is not a multiple of the
+        // slide reaches some rows only.
         let mut oldest = newest;
         while let Some(before) = oldest.checked_sub(slide)
             && before.checked_add(size).is_some_and(|end| end > time)

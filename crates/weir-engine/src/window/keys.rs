@@ -58,10 +58,10 @@ impl KeyTable {
         self.values.size()
     }
 
-    /// Forgets all keys and gives them, in their order.
+    /// Removes all keys and returns them, in their order.
     pub(crate) fn take_all(&mut self) -> Result<Vec<ArrayRef>> {
         let all = self.values.emit(EmitTo::All)?;
-        // The values have gone, but not what finds them.
+        // The values were taken, and the hash table over them is cleared by this call.
         self.values.clear_shrink(0);
         Ok(all)
     }

@@ -296,7 +296,7 @@ impl Held {
             (1, only) => only,
             (0, _) => None,
             _ => {
-                // Stable: what came first stands first.
+                // The sort is stable, so that rows of the same time keep their order.
                 ready.sort_by_key(|(time, _)| *time);
                 let batches: Vec<&RecordBatch> =
                     self.batches.iter().map(|run| &run.batch).collect();

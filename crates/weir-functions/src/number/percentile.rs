@@ -142,7 +142,7 @@ impl Place {
         let lower = *lower;
         let upper = above.iter().copied().min_by(order);
         Some(match upper {
-            // The difference of two infinities is no number.
+            // The difference of two infinities is not a number.
             Some(upper) if place > below && upper != lower => {
                 lower + (upper - lower) * (place - below)
             }

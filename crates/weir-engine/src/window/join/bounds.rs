@@ -75,7 +75,7 @@ fn range(difference: &Linear, op: Operator) -> Option<Range> {
     };
     match (left_times, right_times) {
         (-1, 1) => {}
-        // The same, with the sign turned.
+        // The bounds are the same with the other sign.
         (1, -1) => {
             let turned = |bound: i64| bound.checked_neg();
             (low, high) = (high.and_then(turned), low.and_then(turned));
@@ -128,7 +128,7 @@ impl Linear {
             });
         }
         if let Some(cast) = expr.downcast_ref::<CastExpr>() {
-            // The difference of two times, as an interval to compare it with one.
+            // The difference of two times is cast to an interval where it is compared with one.
             let is_interval = matches!(cast.cast_type(), DataType::Interval(_));
             return is_interval.then(|| Self::of(cast.expr(), filter)).flatten();
         }
