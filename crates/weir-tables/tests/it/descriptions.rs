@@ -89,9 +89,9 @@ fn descriptions_agree_with_decoding_on_all_samples() {
     assert!(plain > 1_000 && compared > 10_000, "{plain} {compared}");
 }
 
-fn is_ip_of_other_version(found: Option<Layer>, said: Option<Layer>) -> bool {
+fn is_ip_of_other_version(found: Option<Layer>, expected: Option<Layer>) -> bool {
     let is_ip = |layer| matches!(layer, Some(Layer::Ipv4 | Layer::Ipv6));
-    is_ip(found) && is_ip(said)
+    is_ip(found) && is_ip(expected)
 }
 
 /// Compares a value with the octets at the described place of the field; returns false where the packet has none.

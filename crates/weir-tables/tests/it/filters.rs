@@ -97,17 +97,17 @@ fn display_filters_over_conversations_select_the_records_that_tshark_selects() {
     });
 }
 
-fn agree(asked: &Filters) {
+fn agree(list: &Filters) {
     if !tshark::is_installed() {
         weir_testkit::missing("tshark", "nothing judges the display filters");
         return;
     }
-    let filters: Vec<&'static str> = asked
+    let filters: Vec<&'static str> = list
         .text
         .lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty())
         .collect();
-    assert!(filters.len() >= asked.least, "{}", filters.len());
+    assert!(filters.len() >= list.least, "{}", filters.len());
     let stride =
         std::env::var("WEIR_ORACLE_STRIDE").map_or(STRIDE, |stride| stride.parse().unwrap());
     let mut captures: Vec<Capture> = captures::listed("captures")
@@ -118,7 +118,7 @@ fn agree(asked: &Filters) {
         weir_testkit::missing("captures", "nothing is filtered as tshark filters it");
         return;
     }
-    if asked.made {
+    if list.made {
         captures.extend(captures::messages());
     }
     captures.sort_by_key(|capture| std::cmp::Reverse(capture.bytes()));
@@ -134,7 +134,7 @@ fn agree(asked: &Filters) {
             scope.spawn(|| {
                 while let Some(capture) = captures.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let Some(theirs) =
-                        by_tshark(&script, asked.preferences, &capture.path, filters.len())
+                        by_tshark(&script, list.preferences, &capture.path, filters.len())
                     else {
                         continue;
                     };
@@ -156,7 +156,7 @@ fn agree(asked: &Filters) {
         }
     });
     let (different, passed, pairs) = found.into_inner().unwrap();
-    let listed: BTreeMap<(&str, String), (Right, &str)> = asked
+    let listed: BTreeMap<(&str, String), (Right, &str)> = list
         .differences
         .iter()
         .flat_map(|difference| {
@@ -208,7 +208,7 @@ fn agree(asked: &Filters) {
             .map(|(filter, _)| *filter)
             .collect();
         assert!(
-            idle.len() <= asked.idle_max,
+            idle.len() <= list.idle_max,
             "filters that select nothing: {idle:?}"
         );
     }

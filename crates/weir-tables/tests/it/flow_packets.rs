@@ -105,7 +105,7 @@ fn fragments_have_the_flow_that_flow_fragments_says() {
         }
         // All packets are of IP: what has no flow is what is noted.
         let without = found.iter().filter(|(_, flow)| flow.is_empty()).count();
-        let said = |table: &str, notes: &[String]| match notes {
+        let counted = |table: &str, notes: &[String]| match notes {
             [] => 0,
             [note] => {
                 let note = note.strip_prefix(&format!("{table}: ")).unwrap();
@@ -113,8 +113,8 @@ fn fragments_have_the_flow_that_flow_fragments_says() {
             }
             more => panic!("{more:?}"),
         };
-        assert_eq!(said("flow_packets", &notes), without, "{notes:?}");
-        assert_eq!(said("flow_fragments", &fragment_notes), without);
+        assert_eq!(counted("flow_packets", &notes), without, "{notes:?}");
+        assert_eq!(counted("flow_fragments", &fragment_notes), without);
         // The rest of a packet may come in another file.
         let (first, second) = packets.split_at(packets.len() / 2);
         let halves = ["1.pcap", "2.pcap"].map(|name| folder.path().join(name));

@@ -11,7 +11,7 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use weir_testkit::zeek::{self, Row};
 
-use crate::said::texts;
+use crate::fields::texts;
 use crate::sip::read_with_notes;
 
 /// A field of a log with the function that gives its value from our columns; `-` when it is not set.
@@ -137,8 +137,8 @@ fn compare(
             for name in &names {
                 if !is_same(&ours[*name], &theirs[*name]) {
                     unequal += 1;
-                    let told = format!("{name} is {}, ours {}", theirs[*name], ours[*name]);
-                    different.insert((case.name.clone(), (*name).to_owned()), told);
+                    let difference = format!("{name} is {}, ours {}", theirs[*name], ours[*name]);
+                    different.insert((case.name.clone(), (*name).to_owned()), difference);
                 }
             }
         }
@@ -161,7 +161,7 @@ fn compare(
     let unlisted: Vec<String> = different
         .iter()
         .filter(|(key, _)| !differences.iter().any(|entry| is_for(entry, key)))
-        .map(|((case, field), told)| format!("{case}\t{field}\t{told}"))
+        .map(|((case, field), difference)| format!("{case}\t{field}\t{difference}"))
         .collect();
     assert!(
         unlisted.is_empty(),

@@ -143,8 +143,8 @@ fn a_tunnel_of_which_nothing_is_wanted_may_lead_to_a_collector() {
     let mut packets = Vec::new();
     let ends = [(PROBE, 40_404), (COLLECTOR, 3_128)];
     let mut connection = Connection::open(ends[0], ends[1], &mut packets);
-    let asked = b"CONNECT homer:9060 HTTP/1.1\r\nHost: homer:9060\r\n\r\n";
-    connection.send_one(true, asked, &mut packets);
+    let request = b"CONNECT homer:9060 HTTP/1.1\r\nHost: homer:9060\r\n\r\n";
+    connection.send_one(true, request, &mut packets);
     connection.send_one(false, b"HTTP/1.1 200 OK\r\n\r\n", &mut packets);
     connection.send_one(true, &message(true, 2_944, 17, text), &mut packets);
     let (found, _) = rows("h248", &packets, &["frame.number"]);

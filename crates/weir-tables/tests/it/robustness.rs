@@ -20,8 +20,8 @@ fn mutated_captures_panic_nowhere() {
         let (name, is_recorder) = bases.write(SEED, number, &path).unwrap();
         for (question, rows) in questions.iter().zip(&mut rows) {
             if question.is_asked_of(is_recorder) {
-                let asked = panic::catch_unwind(AssertUnwindSafe(|| question.ask(&path)));
-                *rows += asked.unwrap_or_else(|_| {
+                let answer = panic::catch_unwind(AssertUnwindSafe(|| question.ask(&path)));
+                *rows += answer.unwrap_or_else(|_| {
                     panic!("seed {SEED}, capture {number} of {name}: {}", question.name)
                 });
             }

@@ -124,13 +124,13 @@ fn sip_and_websocket_are_read_through_tls() {
     }
     let (messages, _) = read("websocket", &file("sessions.pcap"), Some(&keys));
     let ours = lines(&messages, &["frame.number", "websocket.payload.text"]);
-    let said = ["asked in private", "answered in private"];
+    let texts = ["asked in private", "answered in private"];
     assert!(
         ours.len() == 2
             && ours
                 .iter()
-                .zip(said)
-                .all(|(ours, said)| ours.ends_with(said)),
+                .zip(texts)
+                .all(|(ours, text)| ours.ends_with(text)),
         "{ours:?}"
     );
     if let Some(theirs) = theirs("websocket", &["frame.number"]) {
@@ -168,10 +168,10 @@ fn http_2_is_read_through_tls() {
     let expected = [expected("two", 3 * 2700), expected("three", 3 * 4500)].concat();
     assert_eq!(rows, expected);
     let theirs = |filter, fields: &[&str]| theirs_of("h2.pcap", "h2-keys.log", filter, fields);
-    let (asked, answered) = ("http2.headers.method", "http2.headers.status");
+    let (method, status) = ("http2.headers.method", "http2.headers.status");
     for (filter, of_request, field) in [
-        (asked, true, "http2.headers.path"),
-        (answered, false, answered),
+        (method, true, "http2.headers.path"),
+        (status, false, status),
     ] {
         // tshark has a line a packet, with the values of all streams in it.
         let Some(theirs) = theirs(filter, &["frame.number", field]) else {

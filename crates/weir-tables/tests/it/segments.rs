@@ -35,7 +35,7 @@ fn cut(sent: &[Sent<'_>], octets: usize) -> (Vec<Vec<u8>>, Vec<usize>) {
 }
 
 /// Returns the columns of a table, without times and durations; numbers of frames are converted by `frame`.
-fn said(
+fn columns_of(
     table: &str,
     packets: &[Vec<u8>],
     frame: impl Fn(usize) -> usize,
@@ -76,14 +76,14 @@ fn is_the_same(table: &str, sent: &[Sent<'_>], rows: usize) {
     let (whole, _) = cut(sent, usize::MAX);
     for octets in [1, 2, 3, 7] {
         let (packets, ends) = cut(sent, octets);
-        let expected = said(table, &whole, |frame| {
+        let expected = columns_of(table, &whole, |frame| {
             match frame.checked_sub(OPENING + 1) {
                 Some(message) => ends[message],
                 None => frame,
             }
         });
         assert_eq!(expected[0].1.len(), rows, "{table}");
-        let found = said(table, &packets, |frame| frame);
+        let found = columns_of(table, &packets, |frame| frame);
         for (expected, found) in expected.iter().zip(&found) {
             assert_eq!(found, expected, "{table} by {octets}");
         }
@@ -478,7 +478,7 @@ fn a_connection_that_becomes_nothing_has_no_rows() {
             "websocket",
         ] {
             let (packets, _) = cut(&[(true, bytes)], 7);
-            let rows = &said(table, &packets, |frame| frame)[0].1;
+            let rows = &columns_of(table, &packets, |frame| frame)[0].1;
             assert_eq!(rows.len(), 0, "{table}: {}", bytes[..30].escape_ascii());
         }
     }
@@ -502,7 +502,7 @@ fn a_beginning_with_a_hole_is_none() {
             packets.push(Ipv4::new(CLIENT, SERVER, protocol::TCP).packet(&segment));
         }
         assert_eq!(
-            said(table, &packets, |frame| frame)[0].1.len(),
+            columns_of(table, &packets, |frame| frame)[0].1.len(),
             0,
             "{table}"
         );

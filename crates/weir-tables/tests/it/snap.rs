@@ -51,7 +51,7 @@ fn lookups_of_messages_that_were_cut_say_so() {
     let messages = [(true, &question[..]), (false, &answer)];
     let columns = ["lookup.query", "lookup.answers", "lookup.fault"];
     let missing = "bytes were not captured";
-    for (captured, told) in [
+    for (captured, expected) in [
         (answer.len(), ["a.example", "192.0.2.1, 192.0.2.2", ""]),
         (answer.len() - 16, ["a.example", "192.0.2.1", missing]),
         (question.len(), ["a.example", "", missing]),
@@ -59,7 +59,7 @@ fn lookups_of_messages_that_were_cut_say_so() {
         cut_between([4_000, 53], &messages, 28 + captured, &path);
         let (batch, _) = read_with_notes("lookups", &[&path], 10);
         let found = columns.map(|it| column(&batch, it)[0].clone());
-        assert_eq!(found.map(|it| it.replace(['[', ']'], "")), told);
+        assert_eq!(found.map(|it| it.replace(['[', ']'], "")), expected);
     }
     // This answer is shorter than its counts say, though it was captured in full.
     let short = &answer[..answer.len() - 16];
@@ -234,9 +234,9 @@ fn datagrams_that_were_cut_are_counted() {
         for (captured, rows, is_counted) in [(captured, rows, true), (datagram.len(), 1, false)] {
             cut_between(ports, &[(true, datagram)], 28 + captured, &path);
             let (batch, notes) = read_with_notes(table, &[&path], 10);
-            let said = notes.iter().any(|it| it.contains(note));
+            let has_note = notes.iter().any(|it| it.contains(note));
             assert_eq!(
-                (batch.num_rows(), said),
+                (batch.num_rows(), has_note),
                 (rows, is_counted),
                 "{table} {captured} {notes:?}"
             );
@@ -284,9 +284,9 @@ fn hellos_of_datagrams_that_were_cut_are_counted() {
     ] {
         cut_between([40_000, port], &[(true, datagram)], 28 + captured, &path);
         let (batch, notes) = read_with_notes("tls", &[&path], 10);
-        let said = counted.is_none_or(|note| notes.iter().any(|it| it.contains(note)));
+        let has_note = counted.is_none_or(|note| notes.iter().any(|it| it.contains(note)));
         let is_so =
-            batch.num_rows() == rows && said && notes.len() == usize::from(counted.is_some());
+            batch.num_rows() == rows && has_note && notes.len() == usize::from(counted.is_some());
         assert!(
             is_so,
             "{port} {captured}: {} rows, {notes:?}",
@@ -309,7 +309,7 @@ fn datagrams_that_were_cut_say_so() {
     let headers = 20 + 8;
     let all = request.len();
     let columns = ["dhcp.option.dhcp", "dhcp.option.hostname", "dhcp.fault"];
-    for (captured, told) in [
+    for (captured, expected) in [
         (all, ["3", "host", ""]),
         (all - 1, ["3", "host", "bytes were not captured"]),
         (245, ["3", "", "bytes were not captured"]),
@@ -317,7 +317,7 @@ fn datagrams_that_were_cut_say_so() {
     ] {
         cut_to(&[&request], headers + captured, &path);
         let (batch, _) = read_with_notes("dhcp", &[&path], 10);
-        assert_eq!(columns.map(|it| column(&batch, it)[0].clone()), told);
+        assert_eq!(columns.map(|it| column(&batch, it)[0].clone()), expected);
         let (batch, _) = read_with_notes("stream", &[&path], 10);
         let missing = match all - captured {
             0 => String::new(),

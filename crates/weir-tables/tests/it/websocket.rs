@@ -260,7 +260,7 @@ fn more_than_waits_for_a_missing_segment_is_said() {
     let (found, lengths, notes) = said_of(conversation);
     // Each segment after the missing one is a frame.
     let first = ("a".repeat(1_000), true, None);
-    let later = |said: Option<&str>| ("c".repeat(1_000), true, said.map(str::to_owned));
+    let later = |violation: Option<&str>| ("c".repeat(1_000), true, violation.map(str::to_owned));
     let mut expected = vec![first, later(Some(GAP))];
     expected.resize(messages as usize + 1, later(None));
     assert!(found == expected, "{} rows", found.len());
@@ -305,9 +305,9 @@ fn said_of(conversation: Conversation) -> (Vec<SaidRow>, Vec<u64>, Vec<String>) 
         .as_boolean();
     let found = (0..batch.num_rows())
         .map(|row| {
-            let said = text("websocket.violations", row);
+            let violations = text("websocket.violations", row);
             let payload = text("websocket.payload.text", row).unwrap_or_default();
-            (payload, whole.value(row), said)
+            (payload, whole.value(row), violations)
         })
         .collect();
     let lengths = batch.column_by_name("websocket.message_length").unwrap();
@@ -507,32 +507,32 @@ fn a_connection_without_a_handshake_ends_at_its_first_violation() {
 #[test]
 fn connections_behind_proxies_and_other_requests_are_read() {
     let (client, server) = (true, false);
-    let asked =
+    let request =
         b"GET /chat HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
             .to_vec();
     let agreed =
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
             .to_vec();
-    let said = |bytes: &[u8], from_client| (from_client, bytes.to_vec());
+    let sent = |bytes: &[u8], from_client| (from_client, bytes.to_vec());
     let befores: [Vec<(bool, Vec<u8>)>; 6] = [
         vec![
-            said(b"CONNECT h:80 HTTP/1.1\r\nHost: h:80\r\n\r\n", client),
-            said(b"HTTP/1.1 200 Connection established\r\n\r\n", server),
+            sent(b"CONNECT h:80 HTTP/1.1\r\nHost: h:80\r\n\r\n", client),
+            sent(b"HTTP/1.1 200 Connection established\r\n\r\n", server),
         ],
         vec![
-            said(b"\x05\x01\0", client),
-            said(b"\x05\0", server),
-            said(b"\x05\x01\0\x01\x0a\0\0\x02\0\x50", client),
-            said(b"\x05\0\0\x01\0\0\0\0\0\0", server),
+            sent(b"\x05\x01\0", client),
+            sent(b"\x05\0", server),
+            sent(b"\x05\x01\0\x01\x0a\0\0\x02\0\x50", client),
+            sent(b"\x05\0\0\x01\0\0\0\0\0\0", server),
         ],
-        vec![said(b"PROXY TCP4 192.0.2.1 192.0.2.2 1 80\r\n", client)],
+        vec![sent(b"PROXY TCP4 192.0.2.1 192.0.2.2 1 80\r\n", client)],
         vec![
-            said(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", client),
-            said(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", server),
+            sent(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", client),
+            sent(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", server),
         ],
         vec![
-            said(&asked, client),
-            said(
+            sent(&request, client),
+            sent(
                 b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n",
                 server,
             ),
@@ -541,7 +541,7 @@ fn connections_behind_proxies_and_other_requests_are_read() {
     ];
     for before in befores {
         let mut frames = before;
-        frames.push((client, asked.clone()));
+        frames.push((client, request.clone()));
         frames.push((server, agreed.clone()));
         frames.push((client, frame(true, 0x81, b"one")));
         frames.push((server, frame(false, 0x81, b"two")));

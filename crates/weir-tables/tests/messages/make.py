@@ -2,7 +2,7 @@
 """Makes the captures beside this file: messages of protocols that no captured traffic at hand has.
 
 They were made with scapy 2.8.0 (Diameter by its own layer) and h2 4.4.1 (HTTP/2); MGCP, M3UA, SCCP and TCAP, which scapy has
-not, and the rarer messages of DNS and MQTT are written down by their standards. tshark judges what the tables read from them (`it/said`).
+not, and the rarer messages of DNS and MQTT are written down by their standards. tshark judges what the tables read from them (`it/fields`).
 
     python3 make.py            writes the captures
     python3 make.py --check    says whether they are what this would write

@@ -6,7 +6,7 @@
 //! completed them.
 //!
 //! ```text
-//! cargo test -p weir-tables --test it said -- --nocapture     the summary, a line a table
+//! cargo test -p weir-tables --test it fields -- --nocapture     the summary, a line a table
 //! WEIR_ORACLE_CAPTURES=FOLDER                                 other captures, nothing listed: what is found is printed
 //! ```
 
@@ -56,7 +56,7 @@ type Values = BTreeMap<u64, Vec<Vec<String>>>;
 
 /// Returns the captures beside the checkout that are listed, or those in the folder `WEIR_ORACLE_CAPTURES`; and whether
 /// they are the former.
-fn asked() -> (Vec<Capture>, bool) {
+fn compared_captures() -> (Vec<Capture>, bool) {
     match std::env::var_os("WEIR_ORACLE_CAPTURES") {
         Some(folder) => (in_folder(Path::new(&folder)), false),
         None => (listed("captures"), true),
@@ -106,7 +106,7 @@ impl Comparison {
     /// Compares; panics when something differs that is not listed, or the other way round. Returns the numbers of equal
     /// values, and of all; `None` when there is nothing to compare.
     fn run(&self) -> Option<[u64; 2]> {
-        let (mut captures, is_listed) = asked();
+        let (mut captures, is_listed) = compared_captures();
         if captures.is_empty() {
             let unchecked = format!("the table {} of what others captured", self.table);
             weir_testkit::missing("captures", &unchecked);

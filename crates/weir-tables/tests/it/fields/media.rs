@@ -373,15 +373,15 @@ fn streams_are_those_of_tshark() {
         let (batch, _) = read_with_notes("media", &[&path], 10);
         for (side, done) in done.iter().enumerate() {
             let number = |name: &str| column(&batch, name)[side].parse::<u64>().unwrap();
-            let told = Done {
+            let found = Done {
                 packets: number("media.packets"),
                 lost: number("media.missing"),
                 doubled: number("media.duplicates"),
             };
-            assert_eq!(told, *done, "side {side} of call {seed}");
+            assert_eq!(found, *done, "side {side} of call {seed}");
         }
     }
-    let (captures, _) = super::asked();
+    let (captures, _) = super::compared_captures();
     let protocols = protocols(&captures);
     for capture in &captures {
         if protocols[&capture.name].contains("rtp") {
@@ -414,7 +414,7 @@ fn packets_and_reports_are_those_of_tshark() {
         call(&path, *seed, *caller, *callee);
         paths.push(path);
     }
-    let (captures, _) = super::asked();
+    let (captures, _) = super::compared_captures();
     let protocols = protocols(&captures);
     let with_media = captures
         .iter()
@@ -442,11 +442,11 @@ fn packets_and_reports_are_those_of_tshark() {
                     if is_same(&theirs, &ours) {
                         equal += 1;
                     } else {
-                        let told = format!(
+                        let difference = format!(
                             "{}: packet {frame}: {theirs:?}, ours {ours:?}",
                             path.display()
                         );
-                        different.entry(name).or_insert((0, told)).0 += 1;
+                        different.entry(name).or_insert((0, difference)).0 += 1;
                     }
                 }
             }
@@ -527,7 +527,7 @@ fn what_is_found_by_content_is_a_stream() {
         weir_testkit::missing("tshark", "nothing judges what is found by content");
         return;
     }
-    let (captures, is_listed) = super::asked();
+    let (captures, is_listed) = super::compared_captures();
     let (mut found, mut differences) = (0, Vec::new());
     for capture in captures {
         let ours = our_lines(&capture.path);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_tables::{Extraction, Scan, ScanOptions, Setting, Settings, Source, Table};
 
-use super::{asked, is_same, protocols, texts};
+use super::{compared_captures, is_same, protocols, texts};
 use crate::tshark;
 
 /// The columns that are flags.
@@ -112,7 +112,7 @@ fn tshark_sees_the_same_in_tcp() {
         weir_testkit::missing("tshark", "nothing judges the analysis of TCP");
         return;
     }
-    let (captures, is_listed) = asked();
+    let (captures, is_listed) = compared_captures();
     if captures.is_empty() {
         weir_testkit::missing("captures", "the analysis of TCP that others captured");
         return;
