@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn long_values_are_told() {
+    fn values_that_are_cut_are_reported() {
         let mut out = Vec::new();
         assert!(!push_optional(MESSAGE, 0, b"", &[b'x'; 4096], &mut out));
         assert!(push_optional(MESSAGE, 0, b"", &[b'x'; 4097], &mut out));

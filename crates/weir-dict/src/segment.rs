@@ -596,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_one_tag_are_told_apart_and_leave_no_trace() {
+    fn entries_of_one_tag_are_distinguished_and_leave_no_trace() {
         let mut segment = Segment::new();
         for entry in 0..LANES {
             if !segment.has_room() {

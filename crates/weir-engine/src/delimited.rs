@@ -817,7 +817,7 @@ mod tests {
     }
 
     #[test]
-    fn null_and_the_empty_text_are_told_apart() {
+    fn null_and_the_empty_text_are_distinguished() {
         for (text, expected) in [
             ("a,b\n1,\n,\"\"\n", &["a|b", "1|-", "-|\"\""][..]),
             (

@@ -21,7 +21,7 @@ use crate::{Column, Expression, Origin, Predicate, Row};
 
 pub use function::Function;
 use measure::{Measure, numbers};
-use sketch::Wants;
+use sketch::ResultKind;
 pub use sketch::{Sketch, Sketches};
 
 /// The rows of a source that an aggregation adds: those for which a predicate holds, with the expressions of their keys
@@ -358,7 +358,7 @@ impl Aggregate {
         rows_max: usize,
     ) -> Result<Vec<RecordBatch>, ArrowError> {
         let mut batches = Vec::new();
-        while let Some(batch) = self.batch(schema, rows_max, Wants::Snapshot)? {
+        while let Some(batch) = self.batch(schema, rows_max, ResultKind::Snapshot)? {
             batches.push(batch);
         }
         self.given = 0;
@@ -451,18 +451,18 @@ impl Aggregate {
         schema: &SchemaRef,
         rows_max: usize,
     ) -> Result<Option<RecordBatch>, ArrowError> {
-        let wants = match self.gives_states {
-            true => Wants::States,
-            false => Wants::Results,
+        let result = match self.gives_states {
+            true => ResultKind::States,
+            false => ResultKind::Results,
         };
-        self.batch(schema, rows_max, wants)
+        self.batch(schema, rows_max, result)
     }
 
     fn batch(
         &mut self,
         schema: &SchemaRef,
         rows_max: usize,
-        wants: Wants,
+        result: ResultKind,
     ) -> Result<Option<RecordBatch>, ArrowError> {
         self.flush();
         let groups = self.given..self.groups.len().min(self.given.saturating_add(rows_max));
@@ -476,14 +476,14 @@ impl Aggregate {
         }
         for measure in &mut self.measures {
             if let Some(sketched) = &mut measure.sketched {
-                let all = sketched.given(self.groups.len(), wants)?;
+                let all = sketched.given(self.groups.len(), result)?;
                 arrays.extend(all.iter().map(|of| of.slice(groups.start, groups.len())));
                 continue;
             }
             let states = groups.clone().map(|group| self.groups.state(group));
             measure.check(states.clone(), self.flags_at)?;
-            match wants {
-                Wants::States => measure.state_arrays(states, self.flags_at, &mut arrays),
+            match result {
+                ResultKind::States => measure.state_arrays(states, self.flags_at, &mut arrays),
                 _ => arrays.push(measure.array(states, self.flags_at)),
             }
         }

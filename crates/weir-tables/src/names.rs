@@ -760,7 +760,7 @@ mod tests {
 
     /// `dns.qry.name` had no hint, and the hints for `tcp.seq` and `tcp.port` were `icmp.seq` and `erf.mcatm.port`.
     #[test]
-    fn a_name_that_is_no_column_says_what_to_write() {
+    fn a_name_that_is_not_a_column_has_a_hint() {
         for (name, part) in [
             ("tcp.seq", "tcp.seq_raw"),
             ("tcp.ack", "tcp.ack_raw"),
@@ -839,7 +839,7 @@ mod tests {
 
     /// Tables of RTP, RADIUS and others were added, and messages still denied them.
     #[test]
-    fn what_has_a_table_is_not_said_to_be_missing() {
+    fn protocols_with_a_table_have_no_hint_that_they_are_missing() {
         for extraction in EXTRACTIONS {
             let hint = not_decoded(extraction.name);
             assert_eq!(hint, None, "{}", extraction.name);

@@ -283,7 +283,7 @@ mod tests {
 
     /// `LIKE 'GET%'` ended the query at the first payload that is no UTF-8.
     #[test]
-    fn patterns_of_like_are_asked_of_bytes() {
+    fn patterns_of_like_are_searched_in_bytes() {
         for (pattern, bytes, expected) in [
             ("GET%", &b"GET \xff\xfe"[..], true),
             ("%ab%", b"\xffab\xff", true),

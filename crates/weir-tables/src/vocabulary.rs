@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn every_vocabulary_is_of_a_column_that_says_so() {
+    fn every_vocabulary_is_of_a_column_with_that_mark() {
         let mut tables: Vec<Table> = EXTRACTIONS.iter().map(Table::extracted).collect();
         tables.push(Table::packets());
         for known in VOCABULARIES.iter() {

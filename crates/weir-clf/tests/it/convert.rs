@@ -119,7 +119,7 @@ proptest! {
     /// A record that is converted without a loss is read back unchanged; with losses, only the reported fields differ,
     /// and a second conversion loses nothing more.
     #[test]
-    fn each_form_gives_back_what_it_says(record in record()) {
+    fn each_form_gives_back_what_it_has(record in record()) {
         for form in Form::ALL {
             let (back, losses) = through(&record, form);
             if losses.is_empty() {
@@ -343,7 +343,7 @@ fn the_last_second_of_the_binary_draft_is_one_of_the_text_draft() {
 }
 
 #[test]
-fn the_text_draft_says_what_it_leaves_out() {
+fn the_text_draft_reports_what_it_leaves_out() {
     let records = crate::common::calls(3, 2);
     let mut encoder = Encoder::new(Form::Text);
     for record in &records {

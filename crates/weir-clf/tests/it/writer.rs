@@ -288,7 +288,7 @@ fn a_folder_that_cannot_be_written_is_an_error_not_a_panic() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_leaves_no_half_record() {
+fn a_full_disk_is_an_error_and_leaves_no_half_record() {
     if !Path::new("/dev/full").exists() {
         weir_testkit::missing("dev-full", "a writer to a full disk");
         return;

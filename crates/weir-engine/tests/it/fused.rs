@@ -207,7 +207,7 @@ fn files_without_groups_go_with_sketches_of_others() {
 
 /// EXPLAIN shows what is compiled, or why it is not; it shows neither for sources that are too small.
 #[test]
-fn explain_says_what_is_compiled() {
+fn explain_shows_what_is_compiled() {
     samples::enter();
     let runner = |compile| {
         let mut options = Options::default();
@@ -273,7 +273,7 @@ fn groups_in_parts_give_what_datafusion_gives() {
 
 /// A sort beyond the memory limit spills to disk, with a note. (One thread keeps the memory at each time predictable.)
 #[test]
-fn what_is_spilled_is_told() {
+fn what_is_spilled_is_reported() {
     samples::enter();
     let runner = |memory_limit_bytes| {
         let mut options = Options::default();

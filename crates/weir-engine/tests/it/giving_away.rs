@@ -175,7 +175,7 @@ fn databases_say_where_addresses_are_and_whose() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_said_to_be_none() {
+fn a_file_that_is_not_a_database_is_refused() {
     samples::enter();
     let mut options = Options::default();
     options.geoip = vec!["demo/voip.pcap".into()];

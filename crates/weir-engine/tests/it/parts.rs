@@ -165,7 +165,7 @@ fn a_capture_inside_a_capture_counts_once() {
 }
 
 #[test]
-fn damage_in_a_part_is_told_once_and_where_it_is() {
+fn damage_in_a_part_is_reported_once_with_its_place() {
     let damaged = made("damaged-parts.pcap", |_| {
         let mut bytes = Vec::new();
         ethernet_pcap(&mut bytes, 5, BYTES).unwrap();

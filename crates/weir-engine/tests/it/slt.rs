@@ -207,7 +207,7 @@ impl Runner {
                 Ok(_) => "no error".to_owned(),
                 Err(error) => message(&error),
             }),
-            ["query", modes @ ..] => Some(match self.all_rows(sql, told_apart) {
+            ["query", modes @ ..] => Some(match self.all_rows(sql, without_ambiguity) {
                 Ok(Rows { names, mut rows }) => {
                     if modes.contains(&"sorted") {
                         rows.sort();
@@ -241,7 +241,7 @@ pub(crate) fn rows_of(batch: &RecordBatch) -> Vec<String> {
 }
 
 /// The rows as texts that distinguish all values.
-fn told_apart(batch: &RecordBatch) -> Vec<String> {
+fn without_ambiguity(batch: &RecordBatch) -> Vec<String> {
     let exact = |value: String, is_null: bool| {
         // A plan ends with a line.
         let value = value.trim_end_matches('\n');

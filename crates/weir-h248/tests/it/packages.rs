@@ -221,7 +221,7 @@ fn what_is_of_another_type_is_refused() {
 }
 
 #[test]
-fn a_file_that_is_none_says_where() {
+fn a_file_with_a_fault_has_an_error_with_the_place() {
     for (file, line) in [
         ("package", 1),
         ("package fx", 1),

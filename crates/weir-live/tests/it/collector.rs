@@ -130,7 +130,7 @@ fn an_address_that_is_taken_is_refused() {
 
 /// Messages that come without a pause do not keep a collector from its end.
 #[test]
-fn an_end_that_is_asked_for_comes_while_messages_come() {
+fn a_requested_end_comes_while_messages_come() {
     let collector = Collector::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = collector.address();
     let stop = Arc::new(AtomicBool::new(false));

@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         // `cargo test --all-targets` only checks that the benchmark starts.
         return ExitCode::SUCCESS;
     }
-    let mut asked = Arguments::default();
+    let mut arguments = Arguments::default();
     let mut rest = words.iter().map(String::as_str);
     while let Some(word) = rest.next() {
         let mut number = || -> u64 {
@@ -37,25 +37,25 @@ fn main() -> ExitCode {
         };
         match word {
             "--bench" => {}
-            "--captures" => asked.captures = Some(number()),
-            "--minutes" => asked.minutes = Some(number()),
-            "--seed" => asked.seed = number(),
-            "--from" => asked.from = number(),
-            "--processes" => asked.processes = number().max(1),
+            "--captures" => arguments.captures = Some(number()),
+            "--minutes" => arguments.minutes = Some(number()),
+            "--seed" => arguments.seed = number(),
+            "--from" => arguments.from = number(),
+            "--processes" => arguments.processes = number().max(1),
             "--only" => {
-                asked.from = number();
-                asked.captures = Some(1);
-                asked.processes = 1;
+                arguments.from = number();
+                arguments.captures = Some(1);
+                arguments.processes = 1;
             }
-            "--worker" => asked.worker = Some(number()),
-            folder => asked.others.push(folder.into()),
+            "--worker" => arguments.worker = Some(number()),
+            folder => arguments.others.push(folder.into()),
         }
     }
-    let folder = std::env::temp_dir().join(format!("weir-robustness-{}", asked.seed));
+    let folder = std::env::temp_dir().join(format!("weir-robustness-{}", arguments.seed));
     fs::create_dir_all(&folder).expect("the temporary folder can be written");
-    match asked.worker {
-        Some(number) => work(&asked, number, &folder),
-        None => lead(&asked, &words, &folder),
+    match arguments.worker {
+        Some(number) => work(&arguments, number, &folder),
+        None => lead(&arguments, &words, &folder),
     }
 }
 
@@ -104,33 +104,33 @@ impl Arguments {
 }
 
 /// Starts the processes, and restarts them after a capture at which one of them ended.
-fn lead(asked: &Arguments, words: &[String], folder: &Path) -> ExitCode {
+fn lead(arguments: &Arguments, words: &[String], folder: &Path) -> ExitCode {
     let begun = Instant::now();
     let kept = std::env::current_dir()
         .unwrap_or_default()
         .join("robustness");
     println!(
         "mutated captures {} to {}, seed {}, {} processes; a run is too long from {SECONDS_MAX} s of processor time, too large from {} MB",
-        asked.from,
-        asked.end(),
-        asked.seed,
-        asked.processes,
+        arguments.from,
+        arguments.end(),
+        arguments.seed,
+        arguments.processes,
         RESIDENT_MAX >> 20,
     );
-    let (sender, told) = mpsc::channel();
+    let (sender, lines) = mpsc::channel();
     let mut threads = Vec::new();
-    for number in 0..asked.processes {
-        let (asked, words, sender) = (asked.clone(), words.to_vec(), sender.clone());
+    for number in 0..arguments.processes {
+        let (arguments, words, sender) = (arguments.clone(), words.to_vec(), sender.clone());
         let (folder, kept) = (folder.to_owned(), kept.clone());
         threads.push(std::thread::spawn(move || {
-            let mut from = asked.from + number;
-            let end = asked.end();
-            while from < end && !asked.is_over(begun) {
+            let mut from = arguments.from + number;
+            let end = arguments.end();
+            while from < end && !arguments.is_over(begun) {
                 let mut child = Command::new(std::env::current_exe().expect("this program"))
                     .args(&words)
                     .args(["--worker", &number.to_string(), "--from", &from.to_string()])
                     .args(["--captures", &(end - from).to_string()])
-                    .args(["--processes", &asked.processes.to_string()])
+                    .args(["--processes", &arguments.processes.to_string()])
                     .stdout(Stdio::piped())
                     .stderr(Stdio::null())
                     .spawn()
@@ -159,16 +159,16 @@ fn lead(asked: &Arguments, words: &[String], folder: &Path) -> ExitCode {
                         sender.send(format!("found\t{at}\t{doing}\tthe process ended: {ended}"));
                 }
                 let _ = fs::create_dir_all(&kept);
-                let name = format!("seed-{}-{at}.pcap", asked.seed);
+                let name = format!("seed-{}-{at}.pcap", arguments.seed);
                 let _ = fs::copy(folder.join(format!("worker-{number}")), kept.join(name));
-                from = at + asked.processes;
+                from = at + arguments.processes;
             }
         }));
     }
     drop(sender);
     let mut tally = Tally::default();
-    for line in told {
-        tally.take(&line, asked.seed);
+    for line in lines {
+        tally.take(&line, arguments.seed);
     }
     for thread in threads {
         thread.join().expect("it does not panic");
@@ -259,11 +259,11 @@ static QUESTION: AtomicU64 = AtomicU64::new(u64::MAX);
 static BEGAN_MS: AtomicU64 = AtomicU64::new(0);
 
 /// Processes every n-th capture in one process.
-fn work(asked: &Arguments, number: u64, folder: &Path) -> ExitCode {
+fn work(arguments: &Arguments, number: u64, folder: &Path) -> ExitCode {
     let folder_of_one = folder.join(format!("bases-{number}"));
-    let bases = Bases::load(&folder_of_one, &asked.others).expect("captures to mutate");
+    let bases = Bases::load(&folder_of_one, &arguments.others).expect("captures to mutate");
     let questions = Question::all();
-    if number == 0 && asked.from == 0 {
+    if number == 0 && arguments.from == 0 {
         println!("{} captures are mutated", bases.len());
     }
     let path = folder.join(format!("worker-{number}"));
@@ -276,10 +276,10 @@ fn work(asked: &Arguments, number: u64, folder: &Path) -> ExitCode {
     let begun = Instant::now();
     let mut tallies = vec![(0_u64, 0_u64, 0_u64); questions.len()];
     let (mut captures, mut asked_in_all) = (0_u64, 0_u64);
-    let mut case = asked.from;
-    while case < asked.end() && !asked.is_over(begun) {
+    let mut case = arguments.from;
+    while case < arguments.end() && !arguments.is_over(begun) {
         let (name, is_recorder) = bases
-            .write(asked.seed, case, &path)
+            .write(arguments.seed, case, &path)
             .expect("room for a file");
         CASE.store(case, Ordering::Relaxed);
         for (index, question) in questions.iter().enumerate() {
@@ -299,7 +299,7 @@ fn work(asked: &Arguments, number: u64, folder: &Path) -> ExitCode {
                         .unwrap_or_default()
                         .join("robustness");
                     let _ = fs::create_dir_all(&kept);
-                    let name = format!("seed-{}-{case}-of-{name}", asked.seed);
+                    let name = format!("seed-{}-{case}-of-{name}", arguments.seed);
                     let _ = fs::copy(&path, kept.join(name));
                 }
             }
@@ -314,11 +314,11 @@ fn work(asked: &Arguments, number: u64, folder: &Path) -> ExitCode {
         if captures.is_multiple_of(1_000) && number == 0 {
             println!(
                 "{} captures in {:.0} s",
-                captures * asked.processes,
+                captures * arguments.processes,
                 begun.elapsed().as_secs_f64()
             );
         }
-        case += asked.processes;
+        case += arguments.processes;
     }
     for (question, (rows, slowest, case)) in questions.iter().zip(tallies) {
         println!("table\t{}\t{rows}\t{slowest}\t{case}", question.name);

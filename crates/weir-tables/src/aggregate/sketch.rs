@@ -177,16 +177,20 @@ impl Sketched {
     }
 
     /// The results of all groups, the same until [`Sketched::rewind`].
-    pub(super) fn given(&mut self, groups: usize, wants: Wants) -> Result<&[ArrayRef], ArrowError> {
+    pub(super) fn given(
+        &mut self,
+        groups: usize,
+        result: ResultKind,
+    ) -> Result<&[ArrayRef], ArrowError> {
         if self.given.is_none() {
             self.flush(groups);
             if let Some(failure) = self.failure.take() {
                 return Err(failure);
             }
-            let given = match wants {
-                Wants::States => self.sketches.take_states()?,
-                Wants::Results => vec![self.sketches.take_results()?],
-                Wants::Snapshot => {
+            let given = match result {
+                ResultKind::States => self.sketches.take_states()?,
+                ResultKind::Results => vec![self.sketches.take_results()?],
+                ResultKind::Snapshot => {
                     let states = self.sketches.take_states()?;
                     let all: Vec<_> = (0..groups).collect();
                     self.sketches.merge(&states, &all, groups)?;
@@ -228,7 +232,7 @@ impl Sketched {
 
 /// The kind of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wants {
+pub(super) enum ResultKind {
     /// Final results; no more rows are added to the groups.
     Results,
     /// Intermediate results of groups to which more rows are added.

@@ -130,7 +130,7 @@ fn the_filters_of_the_comparison_are_known() {
 }
 
 #[test]
-fn what_packets_do_not_have_is_said_with_its_place() {
+fn fields_that_packets_do_not_have_are_refused_with_their_place() {
     for (filter, message, start, hint) in [
         (
             "tcp.stream == flow.id",
@@ -230,7 +230,7 @@ fn what_packets_do_not_have_is_said_with_its_place() {
 
 /// Every packet was decoded to its last header to search its bytes for a text.
 #[test]
-fn what_is_asked_of_bytes_alone_decodes_nothing() {
+fn tests_of_bytes_alone_decode_nothing() {
     for (filter, decodes) in [
         ("frame contains \"password\"", false),
         ("frame contains 01:02 and not frame matches \"a+\"", false),

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_of_several_files_are_told_apart() {
+    fn records_of_several_files_are_distinguished() {
         let mut files = Files::default();
         let numbers = [("a", 1), ("b", 1), ("a", 2), ("b", 2), ("a", 3)]
             .map(|(file, record)| files.number(file, record));

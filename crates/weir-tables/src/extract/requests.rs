@@ -143,7 +143,7 @@ mod tests {
     /// A clock that is set, either way, keeps no response from its request; the time between them is unknown where it
     /// was set back.
     #[test]
-    fn responses_are_those_of_their_requests_whatever_the_clock_says() {
+    fn responses_are_those_of_their_requests_with_any_clock() {
         for (time_s, passed_s, until) in [
             (Some(1_002), 1_002, Some(2 * SECOND)),
             (Some(1_060), 1_060, Some(60 * SECOND)),

@@ -129,7 +129,7 @@ fn page() -> String {
 }
 
 #[test]
-fn the_page_for_users_says_the_same() {
+fn the_page_for_users_has_the_same_list() {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../docs/reference/wireshark-differences.md"

@@ -79,7 +79,7 @@ fn packets(random: &mut Rng) -> Vec<Vec<u8>> {
 
 /// Both tables, joined, say the same.
 #[test]
-fn fragments_have_the_flow_that_flow_fragments_says() {
+fn fragments_have_the_flow_of_flow_fragments() {
     for seed in 0..30 {
         println!("seed {seed}");
         let packets = packets(&mut Rng::new(seed));

@@ -210,7 +210,7 @@ fn messages_of_real_libraries_come_out_of_a_capture_as_they_were_sent() {
 }
 
 #[test]
-fn a_missing_segment_costs_what_it_held_and_is_said() {
+fn a_missing_segment_costs_what_it_held_and_is_noted() {
     let mut conversation = upgraded(20_000, &mut Rng::new(3));
     let frame = |text: &str| [&[0x81, text.len() as u8][..], text.as_bytes()].concat();
     let long = "x".repeat(100);
@@ -221,7 +221,7 @@ fn a_missing_segment_costs_what_it_held_and_is_said() {
         let segment = conversation.segment(false, seq + offset, 1, tcp_flags::ACK, bytes);
         conversation.packets.push(segment);
     }
-    let (found, lengths, notes) = said_of(conversation);
+    let (found, lengths, notes) = frame_rows_of(conversation);
     assert_eq!(
         found,
         [
@@ -238,7 +238,7 @@ fn a_missing_segment_costs_what_it_held_and_is_said() {
 
 /// Until 2026-11 the rows reported missing bytes, but not that the buffer for later segments had overflowed.
 #[test]
-fn more_than_waits_for_a_missing_segment_is_said() {
+fn more_than_waits_for_a_missing_segment_is_noted() {
     let mut conversation = upgraded(20_001, &mut Rng::new(4));
     let frame = |payload: &[u8]| {
         let len = (payload.len() as u16).to_be_bytes();
@@ -257,7 +257,7 @@ fn more_than_waits_for_a_missing_segment_is_said() {
         conversation.packets.push(segment);
         offset += bytes.len() as u32 + if number == 0 { missing } else { 0 };
     }
-    let (found, lengths, notes) = said_of(conversation);
+    let (found, lengths, notes) = frame_rows_of(conversation);
     // Each segment after the missing one is a frame.
     let first = ("a".repeat(1_000), true, None);
     let later = |violation: Option<&str>| ("c".repeat(1_000), true, violation.map(str::to_owned));
@@ -287,10 +287,10 @@ fn upgraded(port: u16, random: &mut Rng) -> Conversation {
 }
 
 /// The text of a row, whether it is whole, and its fault.
-type SaidRow = (String, bool, Option<String>);
+type FrameRow = (String, bool, Option<String>);
 
 /// Returns the rows, the lengths of their messages, and the notes at the end.
-fn said_of(conversation: Conversation) -> (Vec<SaidRow>, Vec<u64>, Vec<String>) {
+fn frame_rows_of(conversation: Conversation) -> (Vec<FrameRow>, Vec<u64>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gap.pcap");
     write(conversation.packets.into_iter(), &path);
@@ -326,7 +326,7 @@ fn messages_behind_a_request_that_was_captured_in_part_are_read() {
     conversation.send(false, response, &mut random);
     conversation.send(true, b"\x81\x82\0\0\0\0hi", &mut random);
     conversation.send(false, b"\x81\x05Hello", &mut random);
-    let (found, _, _) = said_of(conversation);
+    let (found, _, _) = frame_rows_of(conversation);
     assert_eq!(
         found,
         [
