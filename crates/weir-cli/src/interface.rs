@@ -67,7 +67,7 @@ impl InterfaceArgs {
             let stop = stop.clone();
             thread::spawn(move || {
                 thread::sleep(duration);
-                stop.ask();
+                stop.request();
             });
         }
     }

@@ -79,7 +79,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
         None => Ok(Reader::Listens),
     });
     // Ends the capture where the statement has ended before it.
-    stop.ask();
+    stop.request();
     let code = session.close(live.stats);
     if let Some(target) = target {
         match &outcome {

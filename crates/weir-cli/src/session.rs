@@ -337,7 +337,7 @@ impl Session {
         };
         let outcome = self.runtime.block_on(until(interrupts.clone(), work));
         // Ends the reading of sources without an end: their rows are not needed any more.
-        self.engine.stop().ask();
+        self.engine.stop().request();
         progress.finish();
         let summary = outcome?;
         for note in summary.notes() {

@@ -75,10 +75,10 @@ fn round<M: Map>(operation: &str, size: usize) -> [f64; NAMES.len()] {
     let count = (OPERATIONS / size).max(1);
     let mut maps: Vec<M> = (0..count).map(|_| M::new()).collect();
     NAMES.map(|name| {
-        let is_asked = operation == name || operation == "all";
+        let is_selected = operation == name || operation == "all";
         let operations = count * size;
         let ns = match name {
-            "insert" => time(is_asked, || {
+            "insert" => time(is_selected, || {
                 for map in &mut maps {
                     for (value, key) in keys.iter().enumerate() {
                         map.insert(key, value as u64);
@@ -93,7 +93,7 @@ fn round<M: Map>(operation: &str, size: usize) -> [f64; NAMES.len()] {
                         map.insert(key, value as u64);
                     }
                 }
-                time(is_asked, || {
+                time(is_selected, || {
                     for map in &mut full {
                         for key in &keys {
                             black_box(map.remove(key));
@@ -107,7 +107,7 @@ fn round<M: Map>(operation: &str, size: usize) -> [f64; NAMES.len()] {
                 let queries: Vec<Key> = (0..operations)
                     .map(|_| key(from + random.below(size as u64)))
                     .collect();
-                time(is_asked, || {
+                time(is_selected, || {
                     let mut sum = 0_u64;
                     for (part, map) in queries.chunks(size).zip(maps.iter().cycle()) {
                         for key in part {
@@ -118,7 +118,7 @@ fn round<M: Map>(operation: &str, size: usize) -> [f64; NAMES.len()] {
                 })
             }
         };
-        if is_asked {
+        if is_selected {
             ns / operations as f64
         } else {
             f64::INFINITY
@@ -126,8 +126,8 @@ fn round<M: Map>(operation: &str, size: usize) -> [f64; NAMES.len()] {
     })
 }
 
-fn time(is_asked: bool, work: impl FnOnce()) -> f64 {
-    if is_asked {
+fn time(is_selected: bool, work: impl FnOnce()) -> f64 {
+    if is_selected {
         measured(work)
     } else {
         work();

@@ -166,6 +166,6 @@ impl Engine {
 
     /// Brings sources without an end to theirs.
     fn stop(&self) {
-        self.engine.stop().ask();
+        self.engine.stop().request();
     }
 }

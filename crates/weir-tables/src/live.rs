@@ -19,13 +19,13 @@ pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
     /// Requests the sources that hold a clone to end with the records that they have already.
-    pub fn ask(&self) {
+    pub fn request(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether an end was requested.
+    /// Returns whether an end was requested.
     #[must_use]
-    pub fn is_asked(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
@@ -77,12 +77,12 @@ impl Read for Follow {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         loop {
             let may_pause = self.may_pause.load(Ordering::Relaxed);
-            if may_pause && self.paused_at.elapsed() >= PAUSE_EVERY && !self.stop.is_asked() {
+            if may_pause && self.paused_at.elapsed() >= PAUSE_EVERY && !self.stop.is_requested() {
                 self.paused_at = Instant::now();
                 return Err(io::ErrorKind::WouldBlock.into());
             }
             match self.file.read(out)? {
-                0 if out.is_empty() || self.stop.is_asked() => return Ok(0),
+                0 if out.is_empty() || self.stop.is_requested() => return Ok(0),
                 0 => std::thread::sleep(POLL_INTERVAL),
                 read => return Ok(read),
             }

@@ -149,7 +149,7 @@ impl Scan {
     /// the arrays, which would be a defect of this crate.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         while !self.reading.sink().is_full() && self.reading.step()? {
-            if self.cancel.as_ref().is_some_and(Stop::is_asked) {
+            if self.cancel.as_ref().is_some_and(Stop::is_requested) {
                 return Err(ArrowError::ComputeError("cancelled".to_owned()));
             }
             if self.reading.is_paused() && !self.reading.sink().is_empty() {

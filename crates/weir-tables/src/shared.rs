@@ -231,14 +231,14 @@ impl SharedScan {
 
 impl Takers {
     /// Returns whether all queries are aggregates: a program may compute them, while rows are made of decoded packets.
-    fn wants_groups(&self) -> bool {
+    fn has_only_groups(&self) -> bool {
         self.rows.iter().all(Option::is_none)
     }
 
     /// The predicates of all queries: a record for which none is true need not be decoded. `None` where no query
     /// returns rows, where one needs all records, or where one depends on the records before.
     fn selects(&self) -> Option<Vec<&Predicate>> {
-        if self.wants_groups() || !self.groups.iter().all(Aggregate::is_of_record) {
+        if self.has_only_groups() || !self.groups.iter().all(Aggregate::is_of_record) {
             return None;
         }
         let of_rows = self.rows.iter().flatten().map(Gathering::selects);
@@ -282,7 +282,7 @@ impl Sink for Takers {
 
     fn may_run_program(&self) -> bool {
         self.selects().is_some()
-            || self.wants_groups() && self.groups.iter().all(Aggregate::is_plain)
+            || self.has_only_groups() && self.groups.iter().all(Aggregate::is_plain)
     }
 
     fn prepare_program(
@@ -298,7 +298,7 @@ impl Sink for Takers {
             return Prepared::Ready;
         }
         self.program = None;
-        let questions = match (self.wants_groups(), self.selects(), layout) {
+        let questions = match (self.has_only_groups(), self.selects(), layout) {
             (true, ..) => Questions::new(&self.groups, framing, link_type, layout, options),
             (_, Some(predicates), None) => {
                 Questions::selecting(&predicates, framing, link_type, options)

@@ -76,7 +76,7 @@ fn log<R: Read>(
     let mut packets = Packets::default();
     let mut untimed = 0_u64;
     let mut outcome = Ok(());
-    while outcome.is_ok() && !(until_stop && job.stop.is_asked()) {
+    while outcome.is_ok() && !(until_stop && job.stop.is_requested()) {
         let record = match reader.next() {
             Ok(Some(record)) => record,
             Ok(None) => break,

@@ -111,7 +111,7 @@ impl Job<'_> {
             } else {
                 self.text(input)?;
             }
-            if self.stop.is_asked() && input.as_os_str() != "-" {
+            if self.stop.is_requested() && input.as_os_str() != "-" {
                 self.messages
                     .error("interrupted: the log has the messages that were read until then");
                 self.tally.damaged += 1;

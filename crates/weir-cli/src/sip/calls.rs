@@ -110,7 +110,7 @@ pub(super) fn run(
     };
     let view = View::new(comes_once);
     let shown = screen::show(&shared, view, &mut saving, &source, theme, &stop);
-    stop.ask();
+    stop.request();
     finish_saving(&mut saving, messages);
     // Standard input may block for ever; an interface is heard to its end.
     if counts.is_some() {

@@ -89,7 +89,7 @@ impl Meter {
         let wanted = *left > 0;
         *left = left.saturating_sub(1);
         if *left == 0 {
-            self.stop.ask();
+            self.stop.request();
         }
         wanted
     }
@@ -106,8 +106,8 @@ mod tests {
             left: Some(2),
             stop: stop.clone(),
         };
-        assert!(meter.take() && !stop.is_asked());
-        assert!(meter.take() && stop.is_asked());
+        assert!(meter.take() && !stop.is_requested());
+        assert!(meter.take() && stop.is_requested());
         assert!(!meter.take() && !meter.take());
         assert!((0..9).all(|_| Meter::default().take()));
     }

@@ -323,7 +323,7 @@ struct Guard(Stop);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.0.ask();
+        self.0.request();
     }
 }
 

@@ -120,7 +120,7 @@ pub(super) fn read(origin: Origin, shared: &SharedBook, stop: &Stop, spool: Opti
     };
     match origin {
         Origin::Captures(mut merge, names) => {
-            while !stop.is_asked() {
+            while !stop.is_requested() {
                 match merge.next() {
                     Ok(Some((_, record))) => taking.record(&record),
                     Ok(None) => break,

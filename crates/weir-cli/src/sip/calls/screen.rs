@@ -30,7 +30,7 @@ pub(super) fn show(
     let mut taken = Taken::new()?;
     let mut drawn: Option<(u64, bool, Instant)> = None;
     let mut is_stale = true;
-    while !stop.is_asked() {
+    while !stop.is_requested() {
         if let Some(status) = saving.finished() {
             view.status = Some(status);
             is_stale = true;

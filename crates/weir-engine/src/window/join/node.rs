@@ -403,10 +403,10 @@ impl JoinWork {
             if leaving.is_empty() {
                 continue;
             }
-            let wanted = wants(self.spec.join_type, side);
+            let returned = returned_alone(self.spec.join_type, side);
             let rows = leaving
                 .iter()
-                .filter(|(_, matched)| wanted == Some(*matched));
+                .filter(|(_, matched)| returned == Some(*matched));
             let rows: Vec<u64> = rows.map(|(number, _)| *number).collect();
             let batch = self.alone(side, &rows)?;
             if let Some(own) = self.sides.get_mut(side) {
@@ -440,8 +440,8 @@ impl JoinWork {
     }
 }
 
-/// Whether rows of a side are wanted that matched, that did not, or neither.
-const fn wants(join_type: JoinType, side: usize) -> Option<bool> {
+/// The rows of a side that are returned without a partner: those with a match, those without one, or neither.
+const fn returned_alone(join_type: JoinType, side: usize) -> Option<bool> {
     match (join_type, side) {
         (JoinType::Left | JoinType::Full | JoinType::LeftAnti, 0)
         | (JoinType::Right | JoinType::Full | JoinType::RightAnti, 1) => Some(false),
