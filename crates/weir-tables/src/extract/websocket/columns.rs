@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use weir_flow::Endpoint;
 use weir_packet::{Kind, Value};
-use weir_ws::{Direction, Message, Opcode};
+use weir_ws::{Direction, Handshake, Message, Opcode};
 
 use super::{WebSocketEnds, WebSocketSight};
 use crate::extract::value::{address, number};
@@ -86,6 +86,12 @@ impl<'m> MessageRow<'m> {
             Direction::ToServer => (self.ends.client, self.ends.server),
             Direction::ToClient => (self.ends.server, self.ends.client),
         }
+    }
+
+    /// The handshake, when its request was captured.
+    fn handshake(&self) -> Option<&Handshake> {
+        let handshake = self.ends.handshake.as_ref();
+        handshake.filter(|handshake| !handshake.target.is_empty())
     }
 
     fn is(&self, opcode: Opcode) -> bool {
@@ -351,10 +357,7 @@ pub(super) const FIELDS: &[ItemField<MessageGetter>] = &[
         "websocket.target",
         Kind::Text,
         |row| {
-            row.ends
-                .handshake
-                .as_ref()
-                .filter(|handshake| !handshake.target.is_empty())
+            row.handshake()
                 .map(|handshake| Value::Text(&handshake.target))
         },
         "target of the handshake's request, such as /chat; NULL when that was not captured",
@@ -364,10 +367,7 @@ pub(super) const FIELDS: &[ItemField<MessageGetter>] = &[
         "websocket.host",
         Kind::Text,
         |row| {
-            row.ends
-                .handshake
-                .as_ref()
-                .filter(|handshake| !handshake.target.is_empty())
+            row.handshake()
                 .map(|handshake| Value::Text(&handshake.host))
         },
         "host of the handshake's request",
