@@ -131,14 +131,28 @@ pub fn find(bytes: &[u8]) -> Option<usize> {
 /// Octets that [`find`] has to see of a packet that is not whole: its header, and a topic as most are.
 pub const BEGINNING_OCTETS: usize = 5 + 2 + 128;
 
-/// Whether a packet is whole, with the flags, the length and the fields of its type (MQTT 3.1.1 or 5.0).
+/// Whether a packet is whole, with the flags, the length and the fields of its type (MQTT 3.1.1 or 5.0), which end where it does.
 #[must_use]
 pub fn is_understood(bytes: &[u8]) -> bool {
-    may_begin(bytes)
-        && [4, WITH_PROPERTIES].into_iter().any(|version| {
-            let packet = Packet::new(bytes, version);
-            packet.is_some_and(|packet| !packet.is_cut && packet.topics.iter().all(is_topic))
-        })
+    let Some(Ok((header, length))) = length(bytes).filter(|_| may_begin(bytes)) else {
+        return false;
+    };
+    let body = bytes.get(header..).unwrap_or_default();
+    let mut versions = [4, WITH_PROPERTIES].into_iter();
+    let is_of = |version| {
+        let mut fields = Fields(body);
+        let first = u8_at(bytes, 0).unwrap_or_default();
+        let mut packet = Packet {
+            kind: first >> 4,
+            flags: first & 15,
+            ..Packet::default()
+        };
+        packet.body(&mut fields, version).is_some()
+            && (fields.0.is_empty() || packet.may_have_rest(version))
+            && packet.topics.iter().all(is_topic)
+            && packet.properties.iter().all(Property::is_known)
+    };
+    body.len() == length && versions.any(is_of)
 }
 
 /// Whether flags and length are those of a type of packet.
@@ -186,7 +200,8 @@ fn is_chain(bytes: &[u8]) -> bool {
     is_sure
 }
 
-/// Whether a packet begins whose end is missing: a PUBLISH with its topic, or after other packets its header alone.
+/// Whether a packet begins whose end is missing: a CONNECT with the name of the protocol, a PUBLISH with its topic, or after other
+/// packets its header alone.
 fn is_begun(bytes: &[u8], is_sure: bool) -> bool {
     let Some(Ok((header, _))) = length(bytes).filter(|_| may_begin(bytes)) else {
         return false;
@@ -194,7 +209,7 @@ fn is_begun(bytes: &[u8], is_sure: bool) -> bool {
     let is_message = u8_at(bytes, 0).is_some_and(|first| first >> 4 == kind::PUBLISH);
     match Fields(bytes.get(header..).unwrap_or_default()).text() {
         Some(topic) if is_message => !topic.is_empty() && is_topic(&topic),
-        _ => is_sure,
+        _ => is_sure || begins_with_connect(bytes),
     }
 }
 
@@ -242,6 +257,12 @@ pub struct Property<'p> {
     pub id: u8,
     /// The value.
     pub value: PropertyValue<'p>,
+}
+
+impl Property<'_> {
+    const fn is_known(&self) -> bool {
+        !matches!(self.value, PropertyValue::Unknown)
+    }
 }
 
 /// The value of a property.
@@ -455,6 +476,16 @@ impl<'p> Packet<'p> {
         Some(())
     }
 
+    /// Whether octets may follow the fields that are read of a packet of this type: a message, codes, a password.
+    const fn may_have_rest(&self, version: u8) -> bool {
+        match self.kind {
+            kind::CONNECT | kind::PUBLISH | kind::SUBACK => true,
+            kind::UNSUBACK => version >= WITH_PROPERTIES,
+            kind::SUBSCRIBE | kind::UNSUBSCRIBE => self.topics.len() >= TOPICS_MAX,
+            _ => false,
+        }
+    }
+
     fn properties(&mut self, fields: &mut Fields<'p>, version: u8) -> Option<()> {
         fields.properties(version, &mut self.properties)
     }
@@ -586,6 +617,41 @@ mod tests {
             Packet::new(&publish, 5).unwrap().properties.len(),
             PROPERTIES_MAX
         );
+    }
+
+    /// A capture that begins within a connection has the CONNECT of its client in any number of segments: what it says is not
+    /// searched for packets.
+    #[test]
+    fn a_connect_that_is_not_whole_is_where_it_begins() {
+        for end in 8..CONNECT.len() {
+            assert_eq!(find(&CONNECT[..end]), Some(0), "{end}");
+        }
+        // A PUBCOMP has two octets, or a reason and properties that end where it does; this is a text.
+        let text = [&b"pm"[..], &[b'x'; 0x6d]].concat();
+        assert!(!is_understood(&text));
+        assert_eq!(find(&[&b"text "[..], &text].concat()), None);
+        for known in [
+            &b"\x70\x02\0\x07"[..],
+            b"\x70\x03\0\x07\x10",
+            b"\x70\x08\0\x07\x10\x04\x1f\0\x01r",
+            b"\xb0\x02\0\x01",
+            b"\xb0\x05\0\x01\0\0\x11",
+            b"\x90\x03\0\x01\x80",
+            b"\xc0\0",
+            CONNECT,
+            PUBLISH,
+            PUBLISH_5,
+            SUBSCRIBE,
+        ] {
+            assert!(is_understood(known), "{known:02x?}");
+        }
+        for other in [
+            &b"\x70\x03\0\x07"[..],
+            b"\xb0\x03\0\x01\x05",
+            b"\x20\x03\0\0\x05",
+        ] {
+            assert!(!is_understood(other), "{other:02x?}");
+        }
     }
 
     #[test]
