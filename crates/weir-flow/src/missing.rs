@@ -166,6 +166,38 @@ impl TcpUpdate<'_> {
         true
     }
 
+    /// Takes back data from before the first segment of a side, which came late: they were counted when they were acknowledged. A side
+    /// without a SYN begins with them.
+    #[cold]
+    pub(crate) fn place_before(&mut self, side: usize, segment: &Segment) {
+        let end = self.flow.sides[side];
+        if segment.is_cut || segment.is(SYN) || self.flow.has_syn(side) {
+            return;
+        }
+        let top = if beyond(end.ack, end.last) > 0 {
+            end.ack
+        } else {
+            end.last
+        };
+        let to = segment.seq.wrapping_add(segment.len);
+        if !self.take_back(side, segment.seq, to, top) {
+            return;
+        }
+        let Self { flow, details } = self;
+        let Some(detail) = details.get_mut(flow.detail) else {
+            return;
+        };
+        let detail = &mut detail.sides[side];
+        detail.out_of_order = detail.out_of_order.saturating_add(1);
+        let start = segment.seq.wrapping_sub(1);
+        if start > end.start {
+            // The numbers begin before 0.
+            detail.wraps = detail.wraps.saturating_add(1);
+            detail.ack_wraps = detail.ack_wraps.saturating_add(1);
+        }
+        flow.sides[side].start = start;
+    }
+
     /// Records data whose segment was seen and not captured whole. Zeek ignores such a segment, so that its data are missing when
     /// they are acknowledged.
     #[cold]

@@ -129,8 +129,11 @@ impl TcpUpdate<'_> {
         // A FIN alone may show too that data before it are missing, and so may the number of an acknowledgment.
         let is_ahead = !segment.is(SYN) && (1..=JUMP_MAX).contains(&advance);
         let places = segment.len > 0 || segment.is(FIN) || is_ahead;
-        if places && !segment.is(RST) && !underflow {
-            self.place_data(side, segment, old_last, advance);
+        if places && !segment.is(RST) {
+            match underflow {
+                true => self.place_before(side, segment),
+                false => self.place_data(side, segment, old_last, advance),
+            }
         }
         let closes = self.change_state(&mut side, segment);
         if let Some(from) = acknowledged {

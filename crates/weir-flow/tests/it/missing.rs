@@ -138,6 +138,23 @@ fn a_direction_that_was_not_captured_is_missed_as_far_as_it_was_acknowledged() {
     assert_eq!(missed_of(&format!("{lines}\n {late}")), 0);
     let late = "3 < A 101 4 abc\n 4 > A 7 104";
     assert_eq!(missed_of(&format!("{begun}\n {late}")), 0);
+    // All of it comes later, in another order; the numbers may come by 0.
+    for first in [101, -5_001] {
+        let [second, third] = [first + 3, first + 6];
+        let lines = format!(
+            "1 > A 1 {first} ONE
+             2 > A 4 {second} TWO
+             3 > A 7 {third} END
+             4 < A {third} 10 ghi
+             5 < A {second} 10 def"
+        );
+        assert_eq!(missed_of(&lines), 3, "{first}");
+        let lines = format!("{lines}\n 6 < A {first} 10 abc");
+        let flows = crate::capture::flows(&crate::untidy::segments(&lines), Options::default());
+        let received = &flows[0].received;
+        let found = (received.missed_bytes, received.stream_bytes);
+        assert_eq!((found, received.out_of_order), ((0, 9), 2), "{first}");
+    }
     // An older acknowledgment has no effect.
     let older = "3 > A 1 1 ONE";
     check(&format!("{lines}\n {older}"), &[("S0", 3, "ONETWO", "")]);
