@@ -24,10 +24,21 @@ pub(in crate::extract) struct Announcement {
     pub(in crate::extract) frame: u64,
     /// The announced media.
     pub(in crate::extract) media: Media,
+    /// The offer within a call that announced them; `None` for offers that begin calls, and for answers.
+    pub(in crate::extract) offer: Option<Arc<Offer>>,
     /// The position among the announcements and the ends of calls.
     pub(in crate::extract) order: u64,
     /// The end of its call.
     pub(in crate::extract) end: Arc<CallEnd>,
+}
+
+/// An offer within a call: the request that made it, which its responses name.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::extract) struct Offer {
+    /// The tag of the sender.
+    pub(in crate::extract) from_tag: Vec<u8>,
+    /// The number in the CSeq.
+    pub(in crate::extract) number: u32,
 }
 
 /// The end of a call: its position among the announcements and the ends of calls, 0 while the call is open.
@@ -49,6 +60,11 @@ impl Announcement {
     fn is_of_call(&self, other: &Self) -> bool {
         self.by == other.by && self.call_id == other.call_id
     }
+
+    /// Returns whether both are of one offer, as of a request that was sent again.
+    fn is_of_offer(&self, other: &Self) -> bool {
+        self.offer.is_some() && self.offer == other.offer
+    }
 }
 
 /// The announcements, by the socket to which the media are to be sent.
@@ -62,6 +78,8 @@ pub(super) struct Announced {
     events: u64,
     /// The ends of the calls that announced something, by Call-ID.
     calls: HashMap<String, Arc<CallEnd>>,
+    /// The offers within calls that no final response was seen to, by Call-ID, with the sockets that they announced.
+    offers: HashMap<String, Vec<(Arc<Offer>, Vec<Endpoint>)>>,
     /// Whether one of them is for fax, which does not look like RTP.
     has_faxes: bool,
 }
@@ -71,6 +89,8 @@ pub(super) struct Announced {
 struct Socket {
     /// The announcements of the socket, the latest last.
     media: Vec<Arc<Announcement>>,
+    /// Those that offers within their calls replaced. They count again when the offer is refused (RFC 3261, 14.1).
+    replaced: Vec<Arc<Announcement>>,
     streams: Vec<AnnouncedStream>,
 }
 
@@ -88,6 +108,9 @@ const SOCKETS_MAX: usize = 1 << 17;
 const MEDIA_MAX: usize = 64;
 /// The number of streams of a socket whose announcements are known.
 const STREAMS_MAX: usize = 16;
+/// The number of offers of a call without a final response that are known: one of each side, and those of which the
+/// response was not captured.
+const OFFERS_MAX: usize = 4;
 
 impl Announced {
     /// The number of sockets that were discarded because there were more than 131,072.
@@ -125,6 +148,7 @@ impl Announced {
     /// Processes the BYE of a call.
     pub(super) fn end_call(&mut self, call_id: &str) {
         self.events = self.events.saturating_add(1);
+        self.offers.remove(call_id);
         if let Some(end) = self.calls.get(call_id)
             && end.0.load(Ordering::Relaxed) == 0
         {
@@ -132,14 +156,56 @@ impl Announced {
         }
     }
 
+    /// Processes the final response to an offer within a call. Where it was refused, what it replaced counts again.
+    pub(super) fn answer_offer(&mut self, call_id: &str, offer: &Offer, is_refused: bool) {
+        let Some(offers) = self.offers.get_mut(call_id) else {
+            return;
+        };
+        let Some(at) = offers.iter().position(|(open, _)| **open == *offer) else {
+            return;
+        };
+        let (_, ends) = offers.remove(at);
+        if offers.is_empty() {
+            self.offers.remove(call_id);
+        }
+        for end in ends {
+            if let Some(socket) = self.sockets.get_mut(&end) {
+                socket.answer_offer(call_id, offer, is_refused);
+            }
+        }
+    }
+
+    /// Stores the socket of an offer whose response is to come.
+    fn open_offer(&mut self, end: Endpoint, announcement: &Announcement) {
+        let (Some(call_id), Some(offer)) = (&announcement.call_id, &announcement.offer) else {
+            return;
+        };
+        if !self.offers.contains_key(call_id) && self.offers.len() >= SOCKETS_MAX {
+            return;
+        }
+        let offers = self.offers.entry(call_id.clone()).or_default();
+        let known = offers.iter_mut().find(|(open, _)| open == offer);
+        if let Some((_, ends)) = known {
+            if ends.len() < MEDIA_MAX && !ends.contains(&end) {
+                ends.push(end);
+            }
+            return;
+        }
+        if offers.len() >= OFFERS_MAX {
+            offers.remove(0);
+        }
+        offers.push((Arc::clone(offer), vec![end]));
+    }
+
     /// Adds an announcement for a socket. Beside the others of the same description (`is_same`), it replaces earlier
     /// announcements of the call; those of other calls stay.
     pub(super) fn insert(&mut self, end: Endpoint, announcement: Arc<Announcement>, is_same: bool) {
         self.has_faxes |= announcement.media.is_fax();
+        self.open_offer(end, &announcement);
         let is_new = !self.sockets.contains_key(&end);
         let socket = self.sockets.entry(end).or_default();
         if !is_same {
-            socket.media.retain(|it| !it.is_of_call(&announcement));
+            socket.replace(&announcement);
         }
         if socket.media.len() >= MEDIA_MAX {
             socket.media.remove(0);
@@ -227,6 +293,42 @@ impl Announced {
 }
 
 impl Socket {
+    /// Removes the announcements of the call of another one, and stores them while that one is an offer.
+    fn replace(&mut self, by: &Announcement) {
+        let is_again = self.media.iter().any(|it| it.is_of_offer(by));
+        if !is_again {
+            self.replaced.retain(|it| !it.is_of_call(by));
+        }
+        let Self {
+            media, replaced, ..
+        } = self;
+        media.retain(|it| {
+            let is_of_call = it.is_of_call(by);
+            if is_of_call && !is_again && by.offer.is_some() && replaced.len() < MEDIA_MAX {
+                replaced.push(Arc::clone(it));
+            }
+            !is_of_call
+        });
+    }
+
+    /// Removes what an offer replaced, or the offer where it was refused and replaced something.
+    fn answer_offer(&mut self, call_id: &str, offer: &Offer, is_refused: bool) {
+        let is_of_call = |it: &Arc<Announcement>| it.call_id.as_deref() == Some(call_id);
+        let is_of_offer =
+            |it: &Arc<Announcement>| is_of_call(it) && it.offer.as_deref() == Some(offer);
+        if !self.media.iter().any(is_of_offer) {
+            return;
+        }
+        let (before, replaced): (Vec<_>, Vec<_>) = std::mem::take(&mut self.replaced)
+            .into_iter()
+            .partition(is_of_call);
+        self.replaced = replaced;
+        if is_refused && !before.is_empty() {
+            self.media.retain(|it| !is_of_offer(it));
+            self.media.extend(before);
+        }
+    }
+
     /// The announcement of a packet where there is no choice: it is the only one, or that of the stream is known.
     fn at_once(&mut self, way: &Way, bytes: &[u8]) -> Option<Arc<Announcement>> {
         let source = ssrc(bytes);
@@ -235,8 +337,14 @@ impl Socket {
         let mut streams = self.streams.iter_mut();
         let known = streams.find(|it| Some(it.ssrc) == source && it.sender == way.src);
         if let Some(known) = known {
-            let is_there = media.iter().any(|it| Arc::ptr_eq(it, &known.announcement));
-            let is_going_on = now_ns.saturating_sub(known.last_ns) <= CALL_PAUSE_NS
+            // A sender of sound goes on for a while after the other side has asked for a fax.
+            let is_beside_fax = media
+                .iter()
+                .any(|it| it.media.is_fax() && it.is_of_call(&known.announcement));
+            let is_there =
+                is_beside_fax || media.iter().any(|it| Arc::ptr_eq(it, &known.announcement));
+            let is_going_on = (is_beside_fax
+                || now_ns.saturating_sub(known.last_ns) <= CALL_PAUSE_NS)
                 && !media.iter().any(|it| known.announcement.gives_way_to(it));
             let is_other = || {
                 RtpPacket::cut(bytes, way.missing).is_some_and(|packet| {
@@ -336,6 +444,17 @@ mod tests {
 
     /// Adds the media that a call announces for a socket.
     fn announce(announced: &mut Announced, call: &str, end: Endpoint, attributes: &str) {
+        offer(announced, call, end, attributes, None);
+    }
+
+    /// Adds the media that an offer within a call announces, or another description.
+    fn offer(
+        announced: &mut Announced,
+        call: &str,
+        end: Endpoint,
+        attributes: &str,
+        offer: Option<&Arc<Offer>>,
+    ) {
         let port = end.port;
         let text = attributes.replace("{port}", &port.to_string());
         let media = weir_messages::sdp::media_and_faxes(
@@ -348,6 +467,7 @@ mod tests {
                 call_id: Some(call.to_owned()),
                 frame: 1,
                 media,
+                offer: offer.cloned(),
                 order,
                 end: call_end,
             };
@@ -503,6 +623,82 @@ mod tests {
                 assert_eq!(found(&mut announced, &way, &packet(0, 1, "")), expected);
             }
         }
+    }
+
+    fn offer_of(from_tag: &str, number: u32) -> Arc<Offer> {
+        Arc::new(Offer {
+            from_tag: from_tag.into(),
+            number,
+        })
+    }
+
+    /// RFC 3261, 14.1: a refused offer leaves the session as it was.
+    #[test]
+    fn a_refused_offer_leaves_what_was_agreed() {
+        let (here, there) = (end(1, 4_000), end(2, 5_000));
+        let before = "m=audio {port} RTP/AVP 0\na=mid:before\n";
+        let fax = "m=image {port} udptl t38\n";
+        let other = "m=audio {port} RTP/AVP 0\na=mid:other\n";
+        for (is_refused, expected) in [(true, "a before"), (false, "a other")] {
+            let mut announced = Announced::default();
+            announce(&mut announced, "a", here, before);
+            announce(&mut announced, "a", there, before);
+            // The request is sent twice, and both sides have requests with the same number.
+            let offers = [offer_of("x", 2), offer_of("y", 2)];
+            for _ in 0..2 {
+                offer(&mut announced, "a", there, other, Some(&offers[0]));
+                offer(&mut announced, "a", here, fax, Some(&offers[1]));
+            }
+            announced.answer_offer("a", &offers[0], is_refused);
+            announced.answer_offer("a", &offers[1], true);
+            // A second response, and one to no offer that is known, change nothing.
+            announced.answer_offer("a", &offers[0], !is_refused);
+            announced.answer_offer("a", &offer_of("x", 9), true);
+            assert!(announced.offers.is_empty());
+            let to_there = way(here, there, 0);
+            let to_here = way(there, here, 0);
+            assert_eq!(
+                found(&mut announced, &to_there, &packet(0, 1, "")),
+                expected
+            );
+            assert_eq!(
+                found(&mut announced, &to_here, &packet(0, 2, "")),
+                "a before"
+            );
+            let replaced = |end: &Endpoint| announced.sockets[end].replaced.len();
+            assert_eq!([replaced(&here), replaced(&there)], [0, 0]);
+        }
+    }
+
+    #[test]
+    fn sound_goes_on_beside_a_fax_that_is_asked_for() {
+        let mut announced = Announced::default();
+        let (here, there) = (end(1, 4_000), end(2, 5_000));
+        announce(&mut announced, "a", here, "m=audio {port} RTP/AVP 0\n");
+        announce(&mut announced, "a", there, "m=audio {port} RTP/AVP 0\n");
+        let to_there = |ms| way(here, there, ms);
+        let sound = packet(0, 7, "");
+        assert_eq!(found(&mut announced, &to_there(0), &sound), "a audio");
+        announce(&mut announced, "a", there, "m=image {port} udptl t38\n");
+        assert_eq!(found(&mut announced, &to_there(20), &sound), "a audio");
+        let fax = b"\x80\x00\x03\xc0\x01\x80\0\0\x01\x06\0\0\0\0";
+        assert_eq!(found(&mut announced, &to_there(40), fax), "a image");
+        assert_eq!(found(&mut announced, &to_there(9_000), &sound), "a audio");
+    }
+
+    #[test]
+    fn offers_without_responses_have_a_limit() {
+        let mut announced = Announced::default();
+        for number in 0..1_000 {
+            let own = offer_of("x", number);
+            let audio = "m=audio {port} RTP/AVP 0\n";
+            offer(&mut announced, "a", end(1, 4_000), audio, Some(&own));
+        }
+        assert_eq!(announced.offers["a"].len(), OFFERS_MAX);
+        let socket = &announced.sockets[&end(1, 4_000)];
+        assert_eq!((socket.media.len(), socket.replaced.len()), (1, 1));
+        announced.end_call("a");
+        assert!(announced.offers.is_empty());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 use weir_sip::{Digest, Method};
 
-use super::announced::{Announced, Announcement};
+use super::announced::{Announced, Announcement, Offer};
 use crate::extract::messages::Way;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::sip::{SipFinder, SipMessage};
@@ -247,15 +247,29 @@ impl MediaFinder {
             let kind = kind.to_ascii_lowercase();
             kind.starts_with(b"application/sdp") || kind.starts_with(b"multipart/")
         });
+        let offer = offer_of(&digest);
+        if let (Some(offer), Some(status @ 200..), Some(call_id)) =
+            (&offer, digest.status, digest.call_id)
+        {
+            let call_id = String::from_utf8_lossy(call_id);
+            self.announced.answer_offer(&call_id, offer, status >= 300);
+        }
         if is_description && !digest.body.is_empty() {
             let call_id = digest
                 .call_id
                 .map(|id| String::from_utf8_lossy(id).into_owned());
-            self.announce("sip", call_id, found.way.frame, digest.body);
+            let offer = offer.filter(|_| digest.status.is_none()).map(Arc::new);
+            self.announce("sip", (call_id, offer), found.way.frame, digest.body);
         }
     }
 
-    fn announce(&mut self, by: &'static str, call_id: Option<String>, frame: u64, text: &[u8]) {
+    fn announce(
+        &mut self,
+        by: &'static str,
+        (call_id, offer): (Option<String>, Option<Arc<Offer>>),
+        frame: u64,
+        text: &[u8],
+    ) {
         let mut known = Vec::new();
         let (order, call_end) = self.announced.describe(call_id.as_deref());
         for media in sdp::media_and_faxes(text) {
@@ -268,6 +282,7 @@ impl MediaFinder {
                 call_id: call_id.clone(),
                 frame,
                 media,
+                offer: offer.clone(),
                 order,
                 end: Arc::clone(&call_end),
             });
@@ -295,7 +310,7 @@ impl MediaFinder {
         // Neither STUN, DTLS nor text begins so (RFC 7983).
         if bytes.first().is_none_or(|first| first >> 6 != 2) {
             if let Some(by) = gateway(bytes, payload) {
-                self.announce(by, None, payload.frame, bytes);
+                self.announce(by, (None, None), payload.frame, bytes);
             } else if self.announced.has_faxes() {
                 self.fax(bytes, Way::of(payload), each);
             }
@@ -489,6 +504,18 @@ fn is_of_channel(bytes: &[u8]) -> bool {
     let octets = usize::from(u16::from_be_bytes([*high, *low]));
     let is_whole = data.len() == octets || data.len() == octets.next_multiple_of(4);
     is_whole && octets >= RTCP_OCTETS_MIN && data.first().is_some_and(|first| first >> 6 == 2)
+}
+
+/// The offer within a call that a request may make, or to which a response belongs: of INVITE and UPDATE, as other requests have
+/// none that is answered by their responses (RFC 6337, 2.2).
+fn offer_of(digest: &Digest<'_>) -> Option<Offer> {
+    let is_offer = matches!(digest.method, Some(Method::Invite | Method::Update));
+    // The first request of a call has no earlier session.
+    digest.to_tag().filter(|_| is_offer)?;
+    Some(Offer {
+        from_tag: digest.from_tag()?.to_vec(),
+        number: digest.cseq?.number,
+    })
 }
 
 /// Returns the name of the gateway protocol whose message a datagram may be, which may announce media.
