@@ -56,6 +56,8 @@ impl<F: Cut> Conversation<F> {
         let side = usize::from(chunk.sender == Sender::High);
         let is_sure = &mut self.is_sure;
         let mut goes_on = true;
+        // What is lost before the first message counts once there is one.
+        let mut lost_before = 0_u64;
         let framer = self.framers.get_mut(side)?;
         framer.cut(chunk.content, &mut |piece| match piece {
             Piece::Message(bytes) => {
@@ -64,11 +66,17 @@ impl<F: Cut> Conversation<F> {
                     *lost_bytes = lost_bytes.saturating_add(bytes.len() as u64);
                 }
                 *is_sure |= is_message;
-                goes_on &= *is_sure;
+                goes_on = *is_sure;
             }
             Piece::Lost(bytes) if *is_sure => *lost_bytes = lost_bytes.saturating_add(bytes),
-            Piece::Lost(_) => goes_on = false,
+            Piece::Lost(bytes) => {
+                lost_before = lost_before.saturating_add(bytes);
+                goes_on = false;
+            }
         });
+        if self.is_sure {
+            *lost_bytes = lost_bytes.saturating_add(lost_before);
+        }
         let held = self.framers.iter().map(Cut::held_bytes).sum();
         (goes_on && !chunk.is_last).then_some(held)
     }

@@ -63,6 +63,7 @@ impl Protocol for Diameter {
         }
     }
 
+    const FINDS_ANYWHERE: bool = true;
     const FIND_OCTETS: usize = BEGINNING_OCTETS;
 
     fn find(bytes: &[u8]) -> Option<usize> {

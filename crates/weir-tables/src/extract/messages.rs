@@ -266,6 +266,9 @@ pub(super) trait Protocol: Default + Send + 'static {
         None
     }
 
+    /// Whether what [`Self::find`] finds is certain between any ports.
+    const FINDS_ANYWHERE: bool = false;
+
     /// The number of octets of a message that [`Self::find`] needs; 0 where it finds none.
     const FIND_OCTETS: usize = 0;
 
@@ -428,7 +431,11 @@ impl<P: Protocol> Messages<P> {
                 }
                 true => Begin::With(Conversation::new(Default::default(), true)),
                 // The capture may begin within a message that others follow in the same segment.
-                false if is_within(offset) && P::is_expected(ports) && P::find(bytes).is_some() => {
+                false
+                    if is_within(offset)
+                        && (P::FINDS_ANYWHERE || P::is_expected(ports))
+                        && P::find(bytes).is_some() =>
+                {
                     let framers = [Framer::within(), Framer::within()];
                     Begin::With(Conversation::new(framers, true))
                 }

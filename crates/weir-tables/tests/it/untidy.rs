@@ -630,6 +630,39 @@ fn messages_within_segments_are_found_from_the_middle() {
     }
 }
 
+/// The same between ports of no protocol, also where a first line is in two segments.
+#[test]
+fn messages_within_segments_are_found_from_the_middle_between_any_ports() {
+    let options = "OPTIONS sip:b@x SIP/2.0\r\nVia: SIP/2.0/TCP x;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=a\r\n\
+        To: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n";
+    let diameter = watchdog();
+    let sizes = [100, 333, 1_400, 60];
+    for (table, message, sizes) in [
+        ("diameter", &*diameter, &sizes[..3]),
+        ("sip", options.as_bytes(), &sizes[..]),
+    ] {
+        let messages = message.repeat(20);
+        for skipped in [13, 41, 55] {
+            for &size in sizes {
+                let packets = in_segments(5_999, &messages[skipped..], size);
+                let (found, notes) = rows(table, &packets);
+                assert_eq!(found, 19, "{table}: {skipped} by {size}");
+                if size > message.len() {
+                    let lost = message.len() - skipped;
+                    let note = format!(
+                        "{table}: {lost} bytes of TCP streams are not part of a complete message"
+                    );
+                    assert_eq!(notes, [note], "{skipped} by {size}");
+                }
+            }
+        }
+    }
+    // A text with a message in it, such as a page of a manual, is none.
+    let page = "HTTP/1.1 200 OK\r\n\r\nWrite:\nOPTIONS sip:b@x SIP/2.0\nand then a header.\n";
+    let (found, notes) = rows("sip", &in_segments(5_999, page.as_bytes(), 1_400));
+    assert_eq!((found, notes), (0, Vec::new()));
+}
+
 /// Messages of the protocols that TCP carries one behind the other, each with its port.
 fn streams() -> [(&'static str, u16, Vec<Vec<u8>>); 5] {
     let number = |n: u8| [b'0' + n / 10, b'0' + n % 10];

@@ -362,6 +362,11 @@ impl SipCarrier {
         if is_first && text.is_empty() || looks_like_sip(text) {
             return sip(is_known);
         }
+        // The capture may begin within a message that others follow in the same segment.
+        let is_from_middle = !place.0;
+        if is_from_middle && has_message(bytes) {
+            return sip(true);
+        }
         let is_before = match websocket::begins(bytes, place) {
             Begin::With(_) => return Begin::With(Self::WebSocket),
             Begin::Unsure => return Begin::Unsure,
@@ -377,7 +382,10 @@ impl SipCarrier {
             return sip(is_known);
         }
         // Behind something else, too, a first line may come in several segments.
-        if may_begin(text) {
+        let last_line = bytes.rsplit(|byte| *byte == b'\n').next();
+        let last_line = last_line.unwrap_or_default();
+        let last_line = last_line.strip_suffix(b"\r").unwrap_or(last_line);
+        if may_begin(text) || is_from_middle && may_begin(last_line) {
             return Begin::Unsure;
         }
         match is_before {
@@ -385,6 +393,31 @@ impl SipCarrier {
             false => Begin::Other,
         }
     }
+}
+
+/// True of octets with a message behind the first line: a start line, and a header where more octets follow.
+fn has_message(bytes: &[u8]) -> bool {
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let mut rest = bytes;
+    lines.any(|line| {
+        rest = rest.get(line.len().saturating_add(1)..).unwrap_or_default();
+        // Most lines are none that begin a message.
+        rest.first().is_some_and(u8::is_ascii_uppercase)
+            && rest.contains(&b'\n')
+            && looks_like_sip(rest)
+            && is_header(rest.split(|byte| *byte == b'\n').nth(1).unwrap_or_default())
+    })
+}
+
+/// True of the beginning of a header field, or of nothing.
+fn is_header(line: &[u8]) -> bool {
+    let name = line
+        .split(|byte| *byte == b':')
+        .next()
+        .unwrap_or_default()
+        .trim_ascii();
+    name.iter()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }
 
 /// True of octets that more may make the first line of a message with a usual method, or of a response.
