@@ -75,14 +75,23 @@ impl From<&Arrival> for Last {
     }
 }
 
-/// A packet whose number is far from the others, or behind them with a timestamp that is far, with its classification. When the next
-/// one continues it, the source began anew with it.
+/// A packet whose number is far from the others, or is not the next one and has a timestamp that is far, with its classification.
+/// When the next one continues it, the source began anew with it.
 #[derive(Clone, Copy, Debug)]
 struct Jump {
     sequence: u16,
     counted: Counted,
-    /// The first number of those before it.
+    /// The numbers and gaps of those before it.
+    before: Numbers,
+}
+
+/// The first and the highest number, and the gaps between them.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
     first: i64,
+    highest: i64,
+    gaps: u64,
+    longest_gap: u64,
 }
 
 /// The classification of a packet's number.
@@ -121,6 +130,8 @@ struct Interval {
     numbers: f64,
     media_ms: f64,
     arrival_ms: f64,
+    /// The maximum by which the media's time may go back from one number to a higher one, in milliseconds.
+    back_max_ms: f64,
     /// The packet may be the first one after a pause of the sender.
     is_after_pause: bool,
 }
@@ -132,7 +143,7 @@ impl Interval {
         let ahead_ms = self.media_ms - self.arrival_ms;
         let each_ms = AHEAD_MAX_MS_EACH * self.numbers;
         if self.numbers > 0.0 {
-            return self.media_ms < -BACK_MAX_MS
+            return self.media_ms < -self.back_max_ms
                 || ahead_ms > AHEAD_MAX_MS + each_ms
                 || (ahead_ms < -BEHIND_MAX_MS && !self.is_after_pause);
         }
@@ -217,9 +228,11 @@ const AHEAD_MAX_MS: f64 = 1_000.0;
 const AHEAD_MAX_MS_EACH: f64 = 120.0;
 /// The maximum by which the media may be behind the arrivals in one step, in milliseconds: no network delays a packet for longer.
 const BEHIND_MAX_MS: f64 = 10_000.0;
-/// The maximum by which the media's time may go back from one number to a higher one, in milliseconds: pictures may be sent in
-/// another order than they are shown.
+/// The maximum by which the time of pictures may go back from one number to a higher one, in milliseconds: they may be sent in
+/// another order than they are shown. That of sound does not go back.
 const BACK_MAX_MS: f64 = 500.0;
+/// The clock rate of pictures (RFC 3551, 5).
+const PICTURES_RATE: u32 = 90_000;
 /// The media's clock stood still in a pause when it differs by more than so many milliseconds behind it.
 const PAUSE_MS: f64 = 200.0;
 
@@ -278,6 +291,8 @@ impl Measure {
     /// Whether the timestamp of a packet does not continue those before it.
     fn is_clock_set(&self, arrival: &Arrival) -> bool {
         let rate = arrival.clock_rate.filter(|rate| *rate > 0);
+        // Timestamps of two rates cannot be compared.
+        let rate = rate.filter(|_| self.clock_rate == rate);
         self.clocked
             .zip(rate)
             .is_some_and(|(before, rate)| Self::interval(&before, arrival, rate).is_anew())
@@ -289,6 +304,10 @@ impl Measure {
             media_ms: f64::from(arrival.timestamp.wrapping_sub(before.timestamp) as i32) * 1e3
                 / f64::from(rate),
             arrival_ms: arrival.time_ns.saturating_sub(before.time_ns) as f64 / 1e6,
+            back_max_ms: match rate {
+                PICTURES_RATE => BACK_MAX_MS,
+                _ => 0.0,
+            },
             is_after_pause: before.was_comfort_noise || arrival.marker && !before.had_marker,
         }
     }
@@ -298,9 +317,12 @@ impl Measure {
         let Some(rate) = arrival.clock_rate.filter(|rate| *rate > 0) else {
             return self.jump.is_none();
         };
+        let has_same_rate = self.clock_rate == Some(rate);
         self.clock_rate = Some(rate);
         let before = self.clocked.replace(arrival.into());
-        let step = before.map(|before| Self::interval(&before, arrival, rate));
+        let step = before
+            .filter(|_| has_same_rate)
+            .map(|before| Self::interval(&before, arrival, rate));
         let Some(step) = step.filter(|step| !step.is_anew()) else {
             let before = before.unwrap_or(self.last);
             let arrival_ms = arrival.time_ns.saturating_sub(before.time_ns) as f64 / 1e6;
@@ -354,7 +376,10 @@ impl Measure {
             Counted::Twice => self.duplicates = self.duplicates.saturating_sub(1),
             Counted::Alone => self.expected_before = self.expected_before.saturating_sub(1),
         }
-        self.first = jump.first;
+        self.first = jump.before.first;
+        self.highest = jump.before.highest;
+        self.gaps = jump.before.gaps;
+        self.longest_gap = jump.before.longest_gap;
         self.expected_before = self.expected();
         self.first = jump.sequence.into();
         self.highest = self.first;
@@ -363,10 +388,15 @@ impl Measure {
         false
     }
 
-    /// Counts a sequence number, and remembers it when it jumped, or when it is behind and the clock was set with it: no packet
-    /// that was overtaken or came twice has a timestamp far from those around it.
+    /// Counts a sequence number, and remembers it when it jumped, or when it is behind or ahead and the clock was set with it: no
+    /// packet that was overtaken, came twice or follows lost ones has a timestamp far from those around it.
     fn count(&mut self, sequence: u16, is_clock_set: bool) -> Counted {
-        let first = self.first;
+        let before = Numbers {
+            first: self.first,
+            highest: self.highest,
+            gaps: self.gaps,
+            longest_gap: self.longest_gap,
+        };
         let step = i64::from(sequence.wrapping_sub(self.highest as u16) as i16);
         let number = self.highest.saturating_add(step);
         let counted = match step {
@@ -380,7 +410,7 @@ impl Measure {
             }
         };
         let is_far = match counted {
-            Counted::Next => false,
+            Counted::Next => step > MISORDER_MAX && is_clock_set,
             Counted::Late => -step >= WINDOW || is_clock_set,
             Counted::Twice => -step > MISORDER_MAX || is_clock_set,
             Counted::Alone => true,
@@ -388,7 +418,7 @@ impl Measure {
         self.jump = is_far.then_some(Jump {
             sequence,
             counted,
-            first,
+            before,
         });
         counted
     }
@@ -711,6 +741,9 @@ mod tests {
             // As far behind as packets that were overtaken, by another clock.
             (40_150, 900_000),
             (40_199, 4_000_000_000),
+            // No farther ahead than lost packets may be, by another clock.
+            (40_400, 900_000),
+            (42_000, 7),
         ];
         for (sequence, timestamp) in beginnings {
             let measure =
@@ -754,11 +787,51 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_is_no_lateness() {
-        for timestamp in [0, 5_000_000, 4_000_000_000, 96_000] {
+        for timestamp in [0, 5_000_000, 4_000_000_000, 96_000, 113_000, 115_800] {
             let measure = of(run(100, 0, 1_000, 100_000).chain(run(100, 3_000, 1_100, timestamp)));
             is_whole(&measure, 200);
             assert!(measure.drift_ppm().unwrap().abs() < 1e-6);
         }
+    }
+
+    #[test]
+    fn a_clock_of_another_rate_is_no_lateness() {
+        let mut measure = Measure::default();
+        for n in 0..300_u32 {
+            // RFC 7160, 4.1: the timestamps of a codec say nothing about those of another one.
+            let (clock_rate, timestamp) = match n {
+                100..200 => (48_000, 16_000 + 960 * n),
+                _ => (8_000, 160 * n),
+            };
+            measure.take(&Arrival {
+                time_ns: i64::from(n) * 20_000_000,
+                sequence: n as u16,
+                timestamp,
+                marker: false,
+                clock_rate: Some(clock_rate),
+                is_comfort_noise: false,
+            });
+        }
+        is_whole(&measure, 300);
+        assert!(measure.drift_ppm().unwrap().abs() < 1e-6);
+    }
+
+    #[test]
+    fn pictures_that_are_shown_in_another_order_are_of_one_clock() {
+        let mut measure = Measure::default();
+        for n in 0..100_u32 {
+            let shown = n - n % 4 + [0, 3, 1, 2][n as usize % 4];
+            measure.take(&Arrival {
+                time_ns: i64::from(n) * 40_000_000,
+                sequence: n as u16,
+                timestamp: 3_600 * shown,
+                marker: false,
+                clock_rate: Some(90_000),
+                is_comfort_noise: false,
+            });
+        }
+        assert_eq!((measure.packets(), measure.lost()), (100, 0));
+        assert!(measure.jitters_ms().unwrap().2 > 40.0);
     }
 
     #[test]
