@@ -508,13 +508,15 @@ fn is_initial_invite(digest: &Digest<'_>) -> bool {
     digest.is_request() && digest.method == Some(Method::Invite) && digest.to_tag().is_none()
 }
 
-/// Whether a message tells of a call that is not known yet: an INVITE or a response to one, the CANCEL of an initial INVITE, and a
-/// BYE of a dialog that began earlier.
+/// Whether a message tells of a call that is not known yet: an INVITE or a response to one, the CANCEL of an initial INVITE, and
+/// what is sent within a dialog of an INVITE alone (BYE; UPDATE, RFC 3311; INFO, RFC 6086; PRACK, RFC 3262) that began earlier.
 fn begins_call(digest: &Digest<'_>) -> bool {
     match digest.method {
         Some(Method::Invite) => true,
         Some(Method::Cancel) => digest.is_request() && digest.to_tag().is_none(),
-        Some(Method::Bye) => digest.is_request() && digest.to_tag().is_some(),
+        Some(Method::Bye | Method::Update | Method::Info | Method::Prack) => {
+            digest.is_request() && digest.to_tag().is_some()
+        }
         _ => false,
     }
 }

@@ -276,6 +276,13 @@ impl Session {
                 if ends_dialog(status, method)
                     && (sender == Side::Callee || method != Method::Invite) =>
             {
+                // The dialog began before the first captured message.
+                if status == 481
+                    && self.invite.is_none()
+                    && let Some(fork) = self.fork(remote_tag, copier)
+                {
+                    fork.is_confirmed = true;
+                }
                 self.gone(time_ns, remote_tag);
             }
             (None, Some(Method::Cancel)) if self.failure.is_none() && !self.is_answered() => {
@@ -290,6 +297,12 @@ impl Session {
                     fork.take_bye(Some(time_ns), sender);
                     fork.is_confirmed |= is_confirmed;
                 }
+            }
+            (None, Some(Method::Update | Method::Info | Method::Prack))
+                if self.invite.is_none() && digest.to_tag().is_some() =>
+            {
+                // The dialog began before the first captured message, and may have no answer yet.
+                self.fork(remote_tag, copier);
             }
             (Some(status), Some(Method::Invite)) if sender == Side::Caller => {
                 self.invite_response(time_ns, status, digest, copier);

@@ -54,6 +54,45 @@ fn a_refused_reinvite_ended_a_call_whose_beginning_was_not_seen() {
     }
 }
 
+/// RFC 3311, RFC 6086, RFC 3262: such requests are sent within the dialog of an INVITE alone. There was no call without its BYE.
+#[test]
+fn requests_within_a_dialog_show_a_call_whose_beginning_was_not_seen() {
+    for (method, header) in [
+        ("UPDATE", ""),
+        ("INFO", ""),
+        ("PRACK", " | RAck: 1 1 INVITE"),
+    ] {
+        let request = format!("0 {method} sip:bob@b SIP/2.0 | T: b | CSeq: 5 {method}{header}");
+        let ok = format!("0.1 SIP/2.0 200 OK | T: b | CSeq: 5 {method}");
+        let under_way = call(&[&request, &ok]);
+        let told = (under_way.state, under_way.reported, under_way.messages);
+        let wanted = (CallState::InCall, ReportCause::InputEnded, 2);
+        assert_eq!(told, wanted, "{method}");
+        assert_eq!((under_way.start_ns, under_way.answer_ns), (None, None));
+        let over = call(&[&request, &ok, BYE, BYE_OK]);
+        let told = (over.state, over.first_ns, over.messages);
+        assert_eq!(told, (CallState::Completed, 0, 4), "{method}");
+        // It belongs to no call outside of a dialog.
+        let outside = format!("0 {method} sip:bob@b SIP/2.0{header}");
+        assert_eq!(calls(&[&outside]), [], "{method}");
+    }
+    let update = "0 UPDATE sip:bob@b SIP/2.0 | T: b | CSeq: 5 UPDATE | B: z9hG4bK-5";
+    let gone = call(&[
+        update,
+        "0.5 SIP/2.0 481 Gone | T: b | CSeq: 5 UPDATE | B: z9hG4bK-5",
+    ]);
+    assert_eq!(gone.state, CallState::Completed);
+    assert_eq!(gone.end_ns, Some(500_000_000));
+    // The dialog may be an early one.
+    let busy = call(&[update, "5 SIP/2.0 486 Busy Here | T: b"]);
+    assert_eq!((busy.state, busy.status), (CallState::Busy, Some(486)));
+    let answered = call(&[update, "5 SIP/2.0 200 OK | T: b", BYE]);
+    assert_eq!(
+        (answered.state, answered.messages),
+        (CallState::Completed, 3)
+    );
+}
+
 #[test]
 fn a_refused_reinvite_of_the_other_side_ends_nothing() {
     let call = call(&[
