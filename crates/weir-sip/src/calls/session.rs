@@ -457,7 +457,9 @@ impl Session {
         }
         self.is_caller_known |= shows_caller(status, digest);
         let is_next = self.invite.is_none_or(|invite| cseq > invite.cseq);
-        let shows_initial = digest.to_tag().is_none() || (101..200).contains(&status);
+        // There is no dialog in which an INVITE could have been sent behind a failure.
+        let has_failed = self.is_refused() || self.shown_failure.is_some();
+        let shows_initial = has_failed || digest.to_tag().is_none() || (101..200).contains(&status);
         if is_next && shows_initial && !self.is_answered() {
             self.invite = Some(Invite { cseq, ns: None });
             self.invites = Invites::default();
@@ -481,7 +483,7 @@ impl Session {
             Answered::Initial => false,
             Answered::Unknown => true,
             // The response is not one of the call's setup.
-            Answered::Other => return self.reinvite_response(time_ns, status, digest),
+            Answered::Other => return self.reinvite_response(time_ns, status, digest, copier),
         };
         // No INVITE but one within a dialog is answered so.
         if is_of_unknown && status == 481 && digest.to_tag().is_some() {
@@ -528,14 +530,31 @@ impl Session {
     }
 
     /// A response to an INVITE of the caller that is not the one which began the call: within the dialog, or before that one.
-    fn reinvite_response(&mut self, time_ns: i64, status: u16, digest: &Digest<'_>) {
+    fn reinvite_response(
+        &mut self,
+        time_ns: i64,
+        status: u16,
+        digest: &Digest<'_>,
+        copier: &mut TextCopier<'_>,
+    ) {
         let cseq = digest.cseq.map(|cseq| cseq.number);
         let is_later = self.invite.is_none_or(|invite| cseq > Some(invite.cseq));
-        if is_later && ends_dialog(status, Method::Invite) {
-            self.gone(time_ns, digest.to_tag());
-        } else if is_later && (200..300).contains(&status) {
-            let mut forks = self.forks.iter_mut();
-            if let Some(fork) = forks.find(|fork| digest.to_tag() == Some(&fork.tag)) {
+        if !is_later || status < 200 {
+            return;
+        }
+        if ends_dialog(status, Method::Invite) {
+            return self.gone(time_ns, digest.to_tag());
+        }
+        let mut forks = self.forks.iter();
+        let is_known = forks.any(|fork| digest.to_tag() == Some(&fork.tag));
+        let is_success = status < 300;
+        // An INVITE is sent within the dialog once the first one has its final response (RFC 3261 §14.1). A success is that of
+        // the call, too, where it answers an attempt that was not seen.
+        if (is_known || is_success && !self.is_answered())
+            && let Some(fork) = self.fork(digest.to_tag(), copier)
+        {
+            fork.is_confirmed = true;
+            if is_success {
                 fork.gone_ns = None;
             }
         }

@@ -93,6 +93,51 @@ fn requests_within_a_dialog_show_a_call_whose_beginning_was_not_seen() {
     );
 }
 
+/// The success was taken for one of an INVITE within the dialog, and the call for one that the caller gave up.
+#[test]
+fn a_response_to_an_attempt_that_was_not_captured_is_that_of_the_call() {
+    let invite = "0 INVITE sip:bob@b SIP/2.0";
+    let challenge = "0.1 SIP/2.0 407 Proxy Authentication Required | T: p";
+    let ack_of_challenge = "0.2 ACK sip:bob@b SIP/2.0 | T: p";
+    let ok = "2 SIP/2.0 200 OK | T: b | CSeq: 2 INVITE | B: z9hG4bK-2";
+    let ack = "2.1 ACK sip:bob@b SIP/2.0 | T: b | CSeq: 2 ACK | B: z9hG4bK-k";
+    for before in [
+        &[invite, challenge, ack_of_challenge][..],
+        &[invite, challenge],
+        &[invite, ack_of_challenge],
+    ] {
+        let answered = call(&[before, &[ok, ack, BYE, BYE_OK]].concat());
+        assert_eq!(
+            (answered.state, answered.status, answered.ended_by),
+            (CallState::Completed, Some(200), Some(Side::Caller)),
+            "{before:?}"
+        );
+        assert_eq!(answered.duration_ns, Some(58 * SECOND_NS), "{before:?}");
+        assert_eq!(answered.setup_delay_ns, None, "{before:?}");
+        let busy = "2 SIP/2.0 486 Busy Here | T: b | CSeq: 2 INVITE | B: z9hG4bK-2";
+        let busy = call(&[before, &[busy]].concat());
+        assert_eq!((busy.state, busy.status), (CallState::Busy, Some(486)));
+    }
+    // Nothing shows whether it is the first success, or one within the dialog.
+    let unknown = call(&[invite, ok, ack, BYE, BYE_OK]);
+    assert_eq!(
+        (unknown.state, unknown.status, unknown.answer_ns),
+        (CallState::Completed, None, None)
+    );
+    // The other side refuses an INVITE within the dialog.
+    let refused = call(&[
+        invite,
+        "1 SIP/2.0 180 Ringing | T: b",
+        "5 SIP/2.0 488 Not Acceptable Here | T: b | CSeq: 2 INVITE | B: z9hG4bK-2",
+        BYE,
+        BYE_OK,
+    ]);
+    assert_eq!(
+        (refused.state, refused.status, refused.answer_ns),
+        (CallState::Completed, None, None)
+    );
+}
+
 #[test]
 fn a_refused_reinvite_of_the_other_side_ends_nothing() {
     let call = call(&[
