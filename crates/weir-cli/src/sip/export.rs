@@ -276,11 +276,15 @@ impl CallAudio {
         };
         let mut file = Cursor::new(Vec::new());
         let mut writer = hound::WavWriter::new(&mut file, format)?;
-        let [left, right] =
-            [0, 1].map(|side| self.tracks.get(side).map_or(&[][..], Track::samples));
-        for at in 0..left.len().max(right.len()) {
-            for track in [left, right] {
-                writer.write_sample(track.get(at).copied().unwrap_or(0))?;
+        let [left, right] = &self.tracks;
+        // Both begin with the one that has more before the beginning.
+        let lead = left.lead().max(right.lead());
+        let sides = [left, right].map(|track| (lead.saturating_sub(track.lead()), track.samples()));
+        let lengths = sides.map(|(before, samples)| before.saturating_add(samples.len()));
+        for at in 0..lengths[0].max(lengths[1]) {
+            for (before, samples) in sides {
+                let sample = at.checked_sub(before).and_then(|at| samples.get(at));
+                writer.write_sample(sample.copied().unwrap_or(0))?;
             }
         }
         writer.finalize()?;
@@ -307,6 +311,21 @@ mod tests {
             address: address.to_owned(),
             socket: format!("{address}:{port}"),
         }
+    }
+
+    #[test]
+    fn both_sides_begin_together_where_the_first_packets_of_one_are_out_of_order() {
+        let mut heard = Heard::default();
+        let [left, right] = &mut heard.tracks;
+        left.push(0, 1, 160, Law::Mu, &[0x80; 160]);
+        left.push(1_000_000, 1, 0, Law::Mu, &[0x80; 160]);
+        right.push(0, 2, 0, Law::Mu, &[0x00; 160]);
+        let wave = heard.wave().unwrap();
+        let reader = hound::WavReader::new(Cursor::new(wave)).unwrap();
+        let samples: Vec<i16> = reader.into_samples().map(Result::unwrap).collect();
+        let of = |side: usize| samples.iter().skip(side).step_by(2 * 160).copied();
+        assert_eq!(of(0).collect::<Vec<_>>(), [32_124, 32_124]);
+        assert_eq!(of(1).collect::<Vec<_>>(), [0, -32_124]);
     }
 
     #[test]

@@ -58,6 +58,8 @@ impl Law {
 #[derive(Clone, Debug, Default)]
 pub struct Track {
     samples: Vec<i16>,
+    /// The number of samples before the beginning of all tracks.
+    lead: usize,
     /// A source with a time of its clock, and the sample that it is.
     known: Option<(u32, u32, i64)>,
     dropped: u64,
@@ -75,7 +77,15 @@ impl Track {
             .filter(|place| (place - arrived).abs() <= APART_MAX)
             .unwrap_or(arrived);
         self.known = Some((ssrc, timestamp, place));
-        let begin = usize::try_from(place).ok();
+        if (-APART_MAX..0).contains(&place) {
+            // The first packets overtook this one.
+            let lead = usize::try_from(-place).unwrap_or_default();
+            let more = lead.saturating_sub(self.lead);
+            drop(self.samples.splice(0..0, std::iter::repeat_n(0, more)));
+            self.lead = self.lead.saturating_add(more);
+        }
+        let lead = i64::try_from(self.lead).unwrap_or_default();
+        let begin = usize::try_from(place.saturating_add(lead)).ok();
         let end = begin.and_then(|begin| begin.checked_add(payload.len()));
         let (Some(begin), Some(end)) = (begin, end.filter(|end| *end <= SAMPLES_MAX)) else {
             self.dropped = self.dropped.saturating_add(1);
@@ -90,13 +100,19 @@ impl Track {
         }
     }
 
+    /// The number of samples before the beginning of all tracks: of packets that were overtaken by the first ones.
+    #[must_use]
+    pub const fn lead(&self) -> usize {
+        self.lead
+    }
+
     /// The samples.
     #[must_use]
     pub fn samples(&self) -> &[i16] {
         &self.samples
     }
 
-    /// Packets that have no place: before the beginning, or more than an hour after it.
+    /// Packets that have no place: more than two seconds before the beginning, or more than an hour after it.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.dropped
@@ -160,6 +176,19 @@ mod tests {
     }
 
     #[test]
+    fn the_first_packets_may_be_out_of_order() {
+        let mut track = Track::default();
+        let ms = 1_000_000;
+        track.push(0, 7, 320, Law::Mu, &[0x80; 160]);
+        track.push(5 * ms, 7, 160, Law::Mu, &[0x00; 160]);
+        track.push(6 * ms, 7, 0, Law::Mu, &[0xa0; 160]);
+        track.push(20 * ms, 7, 480, Law::Mu, &[0x00; 160]);
+        assert_eq!((track.dropped(), track.lead()), (0, 320));
+        let heard: Vec<i16> = track.samples().iter().step_by(160).copied().collect();
+        assert_eq!(heard, [7_932, -32_124, 32_124, -32_124]);
+    }
+
+    #[test]
     fn a_clock_that_jumps_does_not_fill_the_memory() {
         let mut track = Track::default();
         for number in 0..1_000_u32 {
@@ -174,7 +203,7 @@ mod tests {
         }
         assert!(track.samples().len() <= 20 * 8_000 + APART_MAX as usize + 160);
         track.push(i64::MAX, 1, 1, Law::A, &[1; 160]);
-        track.push(-1_000_000_000, 1, 1, Law::A, &[1; 160]);
+        track.push(-3_000_000_000, 1, 1, Law::A, &[1; 160]);
         assert_eq!(track.dropped(), 2);
     }
 }
