@@ -1,6 +1,6 @@
 //! Forms of a statement that DataFusion does not plan, in the words of those that it does.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use datafusion::sql::sqlparser::ast::{
     self, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
@@ -166,17 +166,21 @@ pub(crate) fn number_repeated(body: &mut SetExpr) {
         SetExpr::Select(select) => {
             let names: Vec<Option<String>> = select.projection.iter().map(name_of).collect();
             let mut taken: HashSet<String> = names.iter().flatten().cloned().collect();
-            let mut seen = HashSet::new();
+            // The last number behind each name. What is taken stays taken, so that a search goes on where the one before it ended.
+            let mut numbers: HashMap<String, u64> = HashMap::new();
             for (item, name) in select.projection.iter_mut().zip(names) {
                 let Some(name) = name else { continue };
-                if seen.insert(name.clone()) {
-                    continue;
-                }
-                let mut numbered = (1_u64..).map(|number| format!("{name}_{number}"));
-                let Some(free) = numbered.find(|it| !taken.contains(it)) else {
+                let Some(number) = numbers.get_mut(&name) else {
+                    numbers.insert(name, 0);
                     continue;
                 };
-                taken.insert(free.clone());
+                let free = loop {
+                    *number = number.saturating_add(1);
+                    let numbered = format!("{name}_{number}");
+                    if taken.insert(numbered.clone()) {
+                        break numbered;
+                    }
+                };
                 let alias = Ident::with_quote('"', free);
                 let none = Expr::Value(Value::Null.into());
                 if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item
@@ -209,5 +213,41 @@ fn name_of(item: &SelectItem) -> Option<String> {
         }
         SelectItem::UnnamedExpr(expr) => Some(expr.to_string()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use datafusion::sql::sqlparser::dialect::GenericDialect;
+    use datafusion::sql::sqlparser::parser::Parser;
+
+    use super::*;
+
+    fn numbered(sql: &str) -> String {
+        let mut parsed = Parser::parse_sql(&GenericDialect {}, sql).unwrap();
+        let Some(ast::Statement::Query(query)) = parsed.first_mut() else {
+            panic!("{sql}");
+        };
+        number_repeated(&mut query.body);
+        query.to_string()
+    }
+
+    #[test]
+    fn repeated_columns_get_the_next_free_number() {
+        assert_eq!(
+            numbered("SELECT a, a, a_1, A, b, b, \"A\", a_1"),
+            r#"SELECT a, a AS "a_2", a_1, A AS "a_3", b, b AS "b_1", "A", a_1 AS "a_1_1""#
+        );
+    }
+
+    /// Each column began to count anew: a text of 64 KB took a minute of the thread that answers others.
+    #[test]
+    fn many_repeated_columns_take_no_longer_than_others() {
+        let begun = Instant::now();
+        let text = numbered(&format!("SELECT {}1", "1, ".repeat(30_000)));
+        assert!(text.ends_with(r#", 1 AS "1_30000""#));
+        assert!(begun.elapsed() < Duration::from_secs(20));
     }
 }
