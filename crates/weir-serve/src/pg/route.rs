@@ -10,7 +10,7 @@ use pgwire::api::results::Tag;
 use weir_engine::{Statement, walk};
 
 use super::parameter::array_of;
-use crate::error::Failure;
+use crate::error::{Failure, FailureKind};
 use crate::session::Session;
 
 /// One statement of a text, and who does it.
@@ -51,6 +51,8 @@ pub(super) fn parts(session: &Session, sql: &str) -> Result<Vec<RoutedStatement>
     };
     match session.parse_written(sql) {
         Ok(statements) => Ok(of_all(statements)),
+        // The limits are those of the whole text.
+        Err(failure) if failure.kind == FailureKind::Limit => Err(failure),
         // A statement among several may ask the catalog in PostgreSQL's own dialect.
         Err(failure) => {
             let (places, _) = weir_engine::statements(sql);

@@ -282,6 +282,24 @@ fn what_is_too_deep_or_too_large_is_refused_and_the_server_goes_on() {
     });
 }
 
+/// The text was parsed statement by statement when there were too many in it, all at once, before a clock looked.
+#[test]
+fn the_statements_of_a_text_are_counted_before_any_is_parsed() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        for word in ["SET a.b = 1;", "BEGIN;", "SELECT 1;", "DISCARD ALL;"] {
+            let error = simple(&client, &word.repeat(1001)).await.unwrap_err();
+            assert!(
+                error.contains("a text has 1000 statements at most"),
+                "{word}: {error}"
+            );
+        }
+        let answer = simple(&client, &"SET a.b = 1;".repeat(1000)).await;
+        assert_eq!(answer, Ok(Vec::new()));
+    });
+}
+
 #[test]
 fn what_is_as_deep_as_may_be_is_answered() {
     let served = Served::plain();
