@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tokio::time::Instant;
 
 /// The activity of a connection. The request to close the connection comes through it, too.
@@ -14,6 +14,10 @@ use tokio::time::Instant;
 pub(crate) struct ConnectionActivity {
     state: Mutex<ActivityState>,
     close_reason: watch::Sender<CloseReason>,
+    /// The place of the connection in the line of statements that wait for a turn.
+    place_in_line: Semaphore,
+    /// Its place among the statements of values alone.
+    place_of_constants: Semaphore,
 }
 
 #[derive(Debug)]
@@ -43,6 +47,8 @@ impl ConnectionActivity {
                 since: Instant::now(),
             }),
             close_reason: watch::Sender::new(CloseReason::None),
+            place_in_line: Semaphore::new(1),
+            place_of_constants: Semaphore::new(1),
         })
     }
 
@@ -66,6 +72,17 @@ impl ConnectionActivity {
         let state = self.state();
         let is_free = state.running == 0 && *self.close_reason.borrow() == CloseReason::None;
         is_free.then(|| state.since.elapsed())
+    }
+
+    /// Waits until no other statement of the connection waits for a turn, of those of values alone or of the others; none does until
+    /// the returned permit is dropped. The statements of other clients would otherwise come behind all that one has sent.
+    pub(crate) async fn place_in_line(&self, is_constant: bool) -> Option<SemaphorePermit<'_>> {
+        let place = match is_constant {
+            true => &self.place_of_constants,
+            false => &self.place_in_line,
+        };
+        // The semaphores are never closed.
+        place.acquire().await.ok()
     }
 
     /// Closes the connection.
@@ -120,5 +137,15 @@ mod tests {
         activity.close(CloseReason::ConnectionLimit);
         assert_eq!(activity.closed().await, CloseReason::ConnectionLimit);
         assert_eq!(activity.idle_for(), None);
+    }
+
+    #[tokio::test]
+    async fn a_connection_has_one_statement_in_line() {
+        let activity = ConnectionActivity::new();
+        let place = activity.place_in_line(false).await;
+        assert!(activity.place_in_line(false).now_or_never().is_none());
+        assert!(activity.place_in_line(true).now_or_never().is_some());
+        drop(place);
+        assert!(activity.place_in_line(false).now_or_never().is_some());
     }
 }

@@ -236,7 +236,8 @@ impl Session {
     ) -> Result<T, Failure> {
         let _running_statement = self.running_statement();
         let deadline = Deadline::new(&self.shared.options.limits, None);
-        let turn = self.shared.turn(deadline, is_constant).await?;
+        let connection = self.connection.as_deref();
+        let turn = self.shared.turn(deadline, is_constant, connection).await?;
         if let Some(priority) = &priority {
             priority.set_holder(turn.holder());
         }
@@ -372,7 +373,8 @@ impl Session {
         let _running_statement = self.running_statement();
         // The limit applies while no rows are fetched, too.
         let deadline = Deadline::new(&shared.options.limits, None);
-        let turn = shared.turn(deadline, is_constant).await?;
+        let connection = self.connection.as_deref();
+        let turn = shared.turn(deadline, is_constant, connection).await?;
         let give_back = turn.give_back();
         let holder = Arc::clone(turn.holder());
         if let Some(priority) = &priority {

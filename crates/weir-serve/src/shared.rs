@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use weir_engine::{ScanReport, SharedMemory};
 
+use crate::activity::ConnectionActivity;
 use crate::catalog::{Catalog, Registered};
 use crate::columns::Columns;
 use crate::deadline::Deadline;
@@ -234,7 +235,8 @@ impl Shared {
         }
     }
 
-    /// Waits until a turn comes, before the time of its statement is over and before the server ends.
+    /// Waits until a turn comes, before the time of its statement is over and before the server ends. One statement of a connection
+    /// is in line at a time.
     ///
     /// # Errors
     /// When one of them comes first.
@@ -242,8 +244,13 @@ impl Shared {
         &self,
         deadline: Deadline,
         is_constant: bool,
+        connection: Option<&ConnectionActivity>,
     ) -> Result<Turn, Failure> {
         let taken = async {
+            let _place = match connection {
+                Some(connection) => connection.place_in_line(is_constant).await,
+                None => None,
+            };
             match is_constant {
                 true => self.turns.take_for_constant().await,
                 false => self.turns.take().await,
@@ -462,15 +469,45 @@ mod tests {
         let never = Deadline::new(&shared.options.limits, None);
         let begun = (
             shared.room_for(long.as_bytes()).await.unwrap(),
-            shared.turn(never, false).await.unwrap(),
+            shared.turn(never, false, None).await.unwrap(),
         );
         let mut text = Box::pin(shared.room_for(long.as_bytes()));
-        let mut turn = Box::pin(shared.turn(never, false));
+        let mut turn = Box::pin(shared.turn(never, false, None));
         assert!(text.as_mut().now_or_never().is_none());
         assert!(turn.as_mut().now_or_never().is_none());
         end.send(true).unwrap();
         assert_eq!(text.await.unwrap_err().kind, FailureKind::Ending);
         assert_eq!(turn.await.unwrap_err().kind, FailureKind::Ending);
         drop(begun);
+    }
+
+    /// Three thousand requests of a few connections kept those of others waiting for seconds.
+    #[tokio::test]
+    async fn each_connection_has_one_statement_in_line() {
+        let root = tempfile::tempdir().unwrap();
+        let mut options = Options {
+            roots: vec![root.path().to_path_buf()],
+            ..Options::default()
+        };
+        options.limits.queries_max = 1;
+        let (_end, ending) = watch::channel(false);
+        let shared = Shared::of_worker(options, Handle::current(), ending).unwrap();
+        let never = Deadline::new(&shared.options.limits, None);
+        let (many, other) = (ConnectionActivity::new(), ConnectionActivity::new());
+        let begun = shared.turn(never, false, None).await.unwrap();
+        let mut first = Box::pin(shared.turn(never, false, Some(&many)));
+        let mut second = Box::pin(shared.turn(never, false, Some(&many)));
+        let mut third = Box::pin(shared.turn(never, false, Some(&other)));
+        assert!(first.as_mut().now_or_never().is_none());
+        assert!(second.as_mut().now_or_never().is_none());
+        assert!(third.as_mut().now_or_never().is_none());
+        drop(begun);
+        let begun = first.await.unwrap();
+        assert!(second.as_mut().now_or_never().is_none());
+        drop(begun);
+        let begun = third.await.unwrap();
+        assert!(second.as_mut().now_or_never().is_none());
+        drop(begun);
+        drop(second.await.unwrap());
     }
 }
