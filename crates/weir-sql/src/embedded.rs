@@ -3,6 +3,7 @@
 //! A value takes the place of its parameter as a literal would, as in `EXECUTE` (`prepared`): an address beside
 //! an address, a time beside a time, a list in `IN ($names)`.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -36,6 +37,20 @@ pub enum Parameter {
 }
 
 impl Parameter {
+    /// Bytes that its expression takes beyond those of any other.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Null | Self::Boolean(_) | Self::Integer(_) | Self::Float(_) => 0,
+            Self::Text(text) | Self::Time(text) => text.len(),
+            // Two digits each.
+            Self::Bytes(bytes) => bytes.len().saturating_mul(2),
+            Self::List(values) => values.iter().fold(0, |bytes: usize, value| {
+                let value = value.bytes().saturating_add(size_of::<Expr>());
+                bytes.saturating_add(value)
+            }),
+        }
+    }
+
     /// The expression that stands for the value.
     fn expression(&self) -> Result<Expr, Error> {
         Ok(match self {
@@ -87,21 +102,28 @@ impl Statement {
     /// Puts values into the places of `$name`.
     ///
     /// # Errors
-    /// When a value is given that the statement has no place for, or a place has no value.
+    /// When a value is given that the statement has no place for, a place has no value, or long values stand in too many places.
     pub fn bind(mut self, values: &[(String, Parameter)]) -> Result<Self, Error> {
         let mut named = Vec::with_capacity(values.len());
         for (name, value) in values {
             named.push(Named {
                 name,
                 expression: value.expression()?,
+                bytes: value.bytes(),
                 is_used: false,
             });
         }
-        let mut binder = Binder {
-            values: named,
-            unknown: None,
-        };
+        let mut binder = Binder::new(named);
         self.visit_mut(&mut binder);
+        if binder.copied_bytes > COPIED_BYTES_MAX {
+            let message = format!(
+                "values of parameters that stand in several places take {} MiB there together at most",
+                COPIED_BYTES_MAX >> 20
+            );
+            return Err(Error::new(ErrorKind::Limit, message).with_hint(
+                "name a long value once: WITH v AS (SELECT $1 AS long) SELECT … FROM v",
+            ));
+        }
         let names = || values.iter().map(|(name, _)| name.as_str());
         if let Some(unknown) = binder.unknown {
             let error = Error::new(
@@ -204,16 +226,36 @@ fn shell(sql: &str) -> Result<Statement, Error> {
 struct Named<'v> {
     name: &'v str,
     expression: Expr,
+    /// Bytes of each copy of the expression.
+    bytes: usize,
     is_used: bool,
 }
 
 /// Writes values in the places of `$name`.
 struct Binder<'v> {
     values: Vec<Named<'v>>,
+    /// The place of each name among the values.
+    places: HashMap<&'v str, usize>,
+    /// Bytes of values that stand in further places.
+    copied_bytes: usize,
     unknown: Option<String>,
 }
 
-impl Binder<'_> {
+impl<'v> Binder<'v> {
+    fn new(values: Vec<Named<'v>>) -> Self {
+        let mut places = HashMap::with_capacity(values.len());
+        for (place, value) in values.iter().enumerate() {
+            // Of two values with the same name the first is taken.
+            places.entry(value.name).or_insert(place);
+        }
+        Self {
+            values,
+            places,
+            copied_bytes: 0,
+            unknown: None,
+        }
+    }
+
     /// The value of a placeholder; `None` for other expressions, and for a placeholder without a value.
     fn value(&mut self, expr: &Expr) -> Option<Expr> {
         let Expr::Value(value) = expr else {
@@ -223,16 +265,17 @@ impl Binder<'_> {
             return None;
         };
         let name = placeholder.strip_prefix('$').unwrap_or(placeholder);
-        match self.values.iter_mut().find(|value| value.name == name) {
-            Some(value) => {
-                value.is_used = true;
-                Some(value.expression.clone())
-            }
-            None => {
-                self.unknown.get_or_insert_with(|| name.to_owned());
-                None
-            }
+        let place = self.places.get(name).copied();
+        let Some(value) = place.and_then(|place| self.values.get_mut(place)) else {
+            self.unknown.get_or_insert_with(|| name.to_owned());
+            return None;
+        };
+        if value.is_used {
+            self.copied_bytes = self.copied_bytes.saturating_add(value.bytes);
         }
+        value.is_used = true;
+        // The statement is refused beyond it.
+        (self.copied_bytes <= COPIED_BYTES_MAX).then(|| value.expression.clone())
     }
 }
 
@@ -267,6 +310,9 @@ impl VisitorMut for Binder<'_> {
         ControlFlow::Continue(())
     }
 }
+
+/// Bytes of the copies of values that stand in more than one place: as many as a text of statements has.
+const COPIED_BYTES_MAX: usize = 4 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -319,6 +365,34 @@ mod tests {
             let bound = bound(&sql, &[("v", none.clone())]);
             assert_eq!(bound, Ok(format!("SELECT 1 AS one WHERE {written}")));
         }
+    }
+
+    /// Each place had a copy: a value of 1 MB in a hundred thousand places took all memory of the process that prepared the statement.
+    #[test]
+    fn long_values_stand_in_few_places() {
+        let places = |count: usize| format!("SELECT {}1", "$v, ".repeat(count));
+        let text = |bytes: usize| Parameter::Text("x".repeat(bytes));
+        assert!(bound(&places(5), &[("v", text(1 << 20))]).is_ok());
+        assert!(bound(&places(1), &[("v", text(8 << 20))]).is_ok());
+        assert!(bound(&places(1000), &[("v", Parameter::Integer(1))]).is_ok());
+        let list = Parameter::List(vec![Parameter::Null; 10_000]);
+        for value in [text(1 << 20), Parameter::Bytes(vec![0; 1 << 20]), list] {
+            let error = bound(&places(1000), &[("v", value)]).unwrap_err();
+            assert!(error.contains("take 4 MiB there together"), "{error}");
+        }
+    }
+
+    #[test]
+    fn as_many_parameters_as_there_may_be_are_bound() {
+        let names: Vec<String> = (1..=20_000).map(|number| number.to_string()).collect();
+        let values: Vec<_> = names
+            .iter()
+            .map(|name| (name.as_str(), Parameter::Integer(7)))
+            .collect();
+        let places: Vec<String> = names.iter().map(|name| format!("${name}")).collect();
+        let sql = format!("SELECT 1 AS one WHERE 1 IN ({})", places.join(", "));
+        let bound = bound(&sql, &values).unwrap();
+        assert_eq!(bound.matches("7, 7").count(), 10_000);
     }
 
     #[test]
