@@ -8,6 +8,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use arrow::datatypes::DataType;
 use async_trait::async_trait;
 use futures::sink::{Sink, SinkExt};
 use futures::{StreamExt, stream};
@@ -442,11 +443,17 @@ impl PgConnection {
                     &portal.result_column_format,
                 );
                 let fields = Arc::new(fields);
-                // The rows must be those that were described.
-                let same =
-                    |(one, other): (&FieldInfo, &FieldInfo)| one.datatype() == other.datatype();
+                // The rows must be those that were described. NULL is a value of every type.
+                let same = |(index, (one, other)): (usize, (&FieldInfo, &FieldInfo))| {
+                    one.datatype() == other.datatype()
+                        || *answer.schema.field(index).data_type() == DataType::Null
+                };
                 if fields.len() != prepared.fields.len()
-                    || !fields.iter().zip(prepared.fields.iter()).all(same)
+                    || !fields
+                        .iter()
+                        .zip(prepared.fields.iter())
+                        .enumerate()
+                        .all(same)
                 {
                     let message = "cached plan must not change result type";
                     return Err(pg_error(

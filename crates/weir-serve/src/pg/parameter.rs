@@ -53,6 +53,24 @@ pub(super) fn array_of(element: &Type) -> Option<Type> {
     })
 }
 
+/// A value of a type, in place of one that is not known yet. It is NULL where the type of a column would depend on which value it is.
+pub(super) fn sample(kind: &Type) -> Parameter {
+    match *kind {
+        Type::BOOL => Parameter::Boolean(true),
+        Type::INT2 | Type::INT4 | Type::INT8 | Type::OID => Parameter::Integer(1),
+        Type::FLOAT4 | Type::FLOAT8 => Parameter::Float(1.0),
+        Type::TIMESTAMP | Type::TIMESTAMPTZ => Parameter::Time("2000-01-01T00:00:00Z".to_owned()),
+        Type::BYTEA => Parameter::Bytes(vec![0]),
+        _ => match kind.kind() {
+            TypeKind::Array(element) => Parameter::List(vec![match sample(element) {
+                Parameter::Null => Parameter::Text(String::new()),
+                value => value,
+            }]),
+            _ => Parameter::Null,
+        },
+    }
+}
+
 /// The value that a client has sent.
 ///
 /// # Errors
@@ -314,6 +332,22 @@ mod tests {
             text(&Type::UNKNOWN, "a"),
             Some(Parameter::Text("a".to_owned()))
         );
+    }
+
+    #[test]
+    fn samples_have_the_types_of_their_values() {
+        assert_eq!(sample(&Type::INT2), Parameter::Integer(1));
+        assert_eq!(
+            sample(&Type::INT8_ARRAY),
+            Parameter::List(vec![Parameter::Integer(1)])
+        );
+        assert_eq!(
+            sample(&Type::TEXT_ARRAY),
+            Parameter::List(vec![Parameter::Text(String::new())])
+        );
+        // A whole number and another are of two types.
+        assert_eq!(sample(&Type::NUMERIC), Parameter::Null);
+        assert_eq!(sample(&Type::INET), Parameter::Null);
     }
 
     #[test]

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::DataType;
 use async_trait::async_trait;
 use pgwire::api::portal::Format;
 use pgwire::api::results::FieldInfo;
 use pgwire::api::stmt::QueryParser;
 use pgwire::api::{ClientInfo, Type};
 use pgwire::error::PgWireResult;
-use weir_engine::Statement;
+use weir_engine::{Described, Statement};
 
 use super::cursor::{self, CursorStatement, Cursors, Declared, Fetched};
 use super::encode;
 use super::error::{error_response, pg_error};
-use super::parameter::{array_of, type_of_parameter};
+use super::parameter::{array_of, sample, type_of_parameter};
 use super::route::{
     CopyOut, RoutedStatement, Setting, cast_parameters, copies_in, copy_out, counted,
     list_parameters, parts,
@@ -183,9 +184,9 @@ impl Preparer {
                 "a statement has 65,535 parameters at most",
             ));
         }
-        let (fields, inferred) = match statement.gives_rows() {
+        let (mut fields, inferred) = match statement.gives_rows() {
             true => {
-                let described = self.session.describe(statement.clone()).await?;
+                let described = self.described(&statement, types).await?;
                 let origins = &described.address_origins;
                 let fields = match counted(&statement) {
                     // The rows that were written are counted, and not returned.
@@ -196,26 +197,78 @@ impl Preparer {
             }
             false => (Vec::new(), Vec::new()),
         };
-        let (casts, lists) = (cast_parameters(&statement), list_parameters(&statement));
-        let parameters = (0..count).map(|index| {
-            let cast = casts.get(&(index + 1)).cloned();
-            let given = types.get(index).cloned().flatten();
-            let given = given.filter(|kind| *kind != Type::UNKNOWN);
-            let inferred = inferred.get(index).and_then(Option::as_ref);
-            given.or(cast).unwrap_or_else(|| {
-                let kind = type_of_parameter(inferred);
-                match lists.contains(&(index + 1)) {
-                    true => array_of(&kind).unwrap_or(Type::TEXT_ARRAY),
-                    false => kind,
-                }
-            })
-        });
+        let parameters = types_of_parameters(&statement, types, &inferred);
+        if !fields.is_empty()
+            && let Some(typed) = self
+                .fields_of_types(&statement, &parameters, types, &inferred)
+                .await
+        {
+            fields = typed;
+        }
         Ok(Prepared {
-            parameters: parameters.collect(),
+            parameters,
             action: Arc::new(PreparedAction::Engine(statement)),
             fields: Arc::new(fields),
             retained: Vec::new(),
         })
+    }
+
+    /// The description of a statement whose parameters have no values yet. What is planned with values only, such as an argument of a
+    /// table function, is described with some of the types that the client declares.
+    async fn described(
+        &self,
+        statement: &Statement,
+        declared: &[Option<Type>],
+    ) -> Result<Described, Failure> {
+        let described = self.session.describe(statement.clone()).await;
+        match described {
+            Err(failure) if failure.kind == FailureKind::Plan && statement.parameters() > 0 => {
+                let types = types_of_parameters(statement, declared, &[]);
+                let sampled = self.described_with_samples(statement, &types).await;
+                sampled.ok_or(failure)
+            }
+            described => described,
+        }
+    }
+
+    /// The description of a statement with values of these types; `None` where it is not planned with them.
+    async fn described_with_samples(
+        &self,
+        statement: &Statement,
+        parameters: &[Type],
+    ) -> Option<Described> {
+        let values = parameters.iter().enumerate();
+        let values: Vec<_> = values
+            .map(|(index, kind)| ((index + 1).to_string(), sample(kind)))
+            .collect();
+        let bound = statement.clone().bind(&values).ok()?;
+        self.session.describe(bound).await.ok()
+    }
+
+    /// The columns of a statement with parameters whose types the client declares, and nothing beside them tells, as in `SELECT $1`;
+    /// `None` where there are no such parameters, or the statement is not planned with any values of these types.
+    async fn fields_of_types(
+        &self,
+        statement: &Statement,
+        parameters: &[Type],
+        declared: &[Option<Type>],
+        inferred: &[Option<DataType>],
+    ) -> Option<Vec<FieldInfo>> {
+        let is_declared_only = |index: usize| {
+            let declared = declared.get(index).and_then(Option::as_ref);
+            declared.is_some_and(|kind| *kind != Type::UNKNOWN)
+                && inferred.get(index).is_none_or(Option::is_none)
+        };
+        if !(0..parameters.len()).any(is_declared_only) {
+            return None;
+        }
+        let described = self.described_with_samples(statement, parameters).await?;
+        let origins = &described.address_origins;
+        Some(encode::fields(
+            &described.schema,
+            origins,
+            &Format::UnifiedText,
+        ))
     }
 
     /// Prepares a statement about cursors.
@@ -257,6 +310,29 @@ impl Preparer {
             retained: Vec::new(),
         })
     }
+}
+
+/// The types of `$1`, `$2` and so on: those that the client declares, those of casts, and those of what stands beside them.
+fn types_of_parameters(
+    statement: &Statement,
+    declared: &[Option<Type>],
+    inferred: &[Option<DataType>],
+) -> Vec<Type> {
+    let (casts, lists) = (cast_parameters(statement), list_parameters(statement));
+    let types = (0..statement.parameters()).map(|index| {
+        let cast = casts.get(&(index + 1)).cloned();
+        let declared = declared.get(index).cloned().flatten();
+        let declared = declared.filter(|kind| *kind != Type::UNKNOWN);
+        let inferred = inferred.get(index).and_then(Option::as_ref);
+        declared.or(cast).unwrap_or_else(|| {
+            let kind = type_of_parameter(inferred);
+            match lists.contains(&(index + 1)) {
+                true => array_of(&kind).unwrap_or(Type::TEXT_ARRAY),
+                false => kind,
+            }
+        })
+    });
+    types.collect()
 }
 
 /// The fields with the formats that a client wants.

@@ -51,6 +51,10 @@ with psycopg.connect(f"host=127.0.0.1 port={os.environ['PORT']} user=me dbname=w
             ("[arrow_cast(70000, 'UInt32')]", [70000]),
         ):
             assert c.execute(f"SELECT {sql}", binary=binary).fetchone()[0] == expected, sql
+    for binary in (False, True):
+        for value in (1, 2**40, 1.5, True, "x", b"\x00a", [1, 2], None):
+            row = c.execute("SELECT %s AS a, 1 AS b", (value,), binary=binary).fetchone()
+            assert row == (value, 1), row
     n = c.execute("SELECT count(*) FROM 'office.pcapng' WHERE frame.len > %s AND ip.src = %s", (60, str(address))).fetchone()[0]
     assert n > 0
     with c.cursor().copy("COPY (SELECT frame.number FROM 'office.pcapng' LIMIT 3) TO STDOUT") as copy:
@@ -327,5 +331,44 @@ fn lists_are_one_parameter() {
         let sql = "SELECT json_build_object('a', 1, 'b', c.relname = 'pg_class') FROM pg_class c WHERE c.relname = 'pg_class'";
         let row = client.query_one(sql, &[]).await.unwrap();
         assert_eq!(row.get::<_, String>(0), r#"{"a" : 1, "b" : true}"#);
+    });
+}
+
+/// `SELECT $1` was described as text whatever the client had said of the parameter, and then refused its own answer.
+#[test]
+fn columns_have_the_types_that_clients_say_of_parameters() {
+    use tokio_postgres::types::Type;
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let config = format!(
+            "host=127.0.0.1 port={} user=me dbname=weir",
+            served.postgres.port()
+        );
+        let connected = tokio_postgres::connect(&config, tokio_postgres::NoTls).await;
+        let (client, connection) = connected.unwrap();
+        tokio::spawn(connection);
+        for (sql, kind) in [
+            ("SELECT $1 AS a", Type::INT8),
+            ("SELECT coalesce(NULL, $1) AS a", Type::INT8),
+            ("SELECT $1 AS a", Type::FLOAT8),
+            ("SELECT $1 AS a", Type::BOOL),
+            ("SELECT $1 AS a", Type::BYTEA),
+            ("SELECT $1 AS a", Type::TEXT),
+        ] {
+            let types = std::slice::from_ref(&kind);
+            let prepared = client.prepare_typed(sql, types).await.unwrap();
+            assert_eq!(*prepared.columns()[0].type_(), kind, "{sql}");
+            assert_eq!(prepared.columns()[0].name(), "a");
+        }
+        let counted = "SELECT count(*) FROM generate_series(1, $1)";
+        let prepared = client.prepare_typed(counted, &[Type::INT8]).await.unwrap();
+        let row = client.query_one(&prepared, &[&7_i64]).await.unwrap();
+        assert_eq!(row.get::<_, i64>(0), 7);
+        let one = "SELECT $1 AS a";
+        let prepared = client.prepare_typed(one, &[Type::INT8]).await.unwrap();
+        for value in [Some(5_i64), None] {
+            let row = client.query_one(&prepared, &[&value]).await.unwrap();
+            assert_eq!(row.get::<_, Option<i64>>(0), value);
+        }
     });
 }
