@@ -349,7 +349,8 @@ fn stream_protocol(payload: &[u8], context: &Context) -> Application {
 /// A TLS record with a hello (RFC 8446, 5.1), or SSL 2's client hello.
 fn is_tls(payload: &[u8]) -> bool {
     match payload {
-        // A hello may come in records of one octet each; none is empty.
+        // A hello may come in records of one octet each, and behind an empty one.
+        [22, 3, 0..=4, 0, 0, 22, 3, 0..=4, ..] => true,
         [22, 3, 0..=4, high, low, 1 | 2, ..] => (high, low) != (&0, &0),
         // An alert may stand in the place of a hello.
         [21, 3, 0..=4, 0, 2, 1 | 2, ..] => true,

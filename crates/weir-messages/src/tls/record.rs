@@ -51,16 +51,20 @@ pub fn begins(bytes: &[u8]) -> bool {
     beginning(bytes) == Beginning::Hello
 }
 
-/// Whether more octets may make a hello of the beginning of a stream: with 36 octets it is known.
+/// Whether more octets may make a hello of the beginning of a stream: with 36 octets of its own records it is known.
 #[must_use]
 pub fn may_begin(bytes: &[u8]) -> bool {
-    beginning(bytes) == Beginning::Unsure
+    bytes.len() <= BEGINNING_OCTETS_MAX && beginning(bytes) == Beginning::Unsure
 }
+
+/// Octets in which a hello shows, at most, with other records between its own.
+const BEGINNING_OCTETS_MAX: usize = 512;
 
 /// Octets of a hello that tell it: type, length and version.
 const HELLO_OCTETS: usize = 6;
 
-/// A hello may come in as many records as it has octets (RFC 8446, 5.1): its first octets are put together.
+/// A hello may come in as many records as it has octets (RFC 8446, 5.1): its first octets are put together. Empty records, and
+/// those of other types between them, break the rules there, and are passed over.
 fn beginning(bytes: &[u8]) -> Beginning {
     if ssl2_hello(bytes).is_some() {
         return Beginning::Hello;
@@ -69,21 +73,28 @@ fn beginning(bytes: &[u8]) -> Beginning {
     let (mut known, mut rest) = (0, bytes);
     while known < HELLO_OCTETS {
         let header = rest.get(..HEADER_OCTETS).unwrap_or(rest);
-        let has_type = header
-            .iter()
-            .zip([22, 3])
-            .all(|(octet, known)| *octet == known);
-        if !has_type || header.get(2).is_some_and(|minor| *minor > 4) {
+        let is_between = known > 0 && matches!(header, [20 | 21, ..]);
+        let is_type = is_between || header.first().is_none_or(|kind| *kind == 22);
+        let is_version = header.get(1).is_none_or(|major| *major == 3)
+            && header.get(2).is_none_or(|minor| *minor <= 4);
+        if !is_type || !is_version {
             return Beginning::Other;
         }
         let Some(length) = u16_be_at(header, 3).map(usize::from) else {
             return Beginning::Unsure;
         };
-        if !(1..=RECORD_OCTETS_MAX).contains(&length) {
+        if length > RECORD_OCTETS_MAX {
             return Beginning::Other;
         }
         let body = rest.get(HEADER_OCTETS..).unwrap_or_default();
         let here = body.get(..length).unwrap_or(body);
+        if is_between {
+            if here.len() < length {
+                return Beginning::Unsure;
+            }
+            rest = body.get(length..).unwrap_or_default();
+            continue;
+        }
         for (place, octet) in hello.iter_mut().skip(known).zip(here) {
             *place = *octet;
         }
@@ -217,7 +228,10 @@ impl Direction {
     }
 
     fn record(&mut self, kind: u8, body: &[u8], each: &mut dyn FnMut(&mut Self, RecordPart<'_>)) {
+        // A change of cipher spec stands between messages, and one within a message changes nothing.
+        let is_within = self.passing > 0 || !self.handshake.is_empty();
         match kind {
+            20 if is_within && !self.is_private => {}
             20 => each(self, RecordPart::ChangeCipherSpec),
             21 if !self.is_private => {
                 if let [level, description] = body {
@@ -266,14 +280,23 @@ fn is_header(bytes: &[u8]) -> bool {
 /// One direction of DTLS.
 #[derive(Debug, Default)]
 pub(super) struct Datagrams {
-    /// The message under way: its number, its type and its length.
-    begun: Option<(u16, u8, usize)>,
+    /// The messages under way, as their fragments may be mixed; that which began last is the last one.
+    begun: Vec<BegunMessage>,
+}
+
+/// A message of DTLS that came in part.
+#[derive(Debug)]
+struct BegunMessage {
+    /// Its number, its type and its length.
+    name: (u16, u8, usize),
     /// The fragments by their offsets.
     fragments: BTreeMap<usize, Vec<u8>>,
 }
 
 /// Fragments of a message that are kept, at most.
 const FRAGMENTS_MAX: usize = 256;
+/// Messages of DTLS under way in one direction, at most: a server sends five at once.
+const BEGUN_MAX: usize = 8;
 
 /// Whether a datagram begins with a DTLS hello, of a client or of a server.
 #[must_use]
@@ -316,7 +339,8 @@ const fn is_datagram_header(bytes: &[u8]) -> bool {
 
 impl Datagrams {
     pub(super) fn held(&self) -> usize {
-        self.fragments.values().map(Vec::capacity).sum()
+        let fragments = self.begun.iter().flat_map(|it| it.fragments.values());
+        fragments.map(Vec::capacity).sum()
     }
 
     /// Reads a datagram (RFC 6347, 4.1 and 4.2.2).
@@ -345,6 +369,10 @@ impl Datagrams {
             }
             rest = rest.get(end..).unwrap_or_default();
         }
+        // What DTLS 1.3 encrypts has another header (RFC 9147, 4).
+        if matches!(rest, [0x20..=0x3f, ..]) {
+            each(RecordPart::Data);
+        }
     }
 
     /// The fragments of messages in a record.
@@ -370,32 +398,51 @@ impl Datagrams {
                 each(RecordPart::Handshake(*kind, octets));
                 continue;
             }
-            self.fragment((number, *kind, length), offset, octets);
-            if let Some(message) = self.put_together() {
+            if let Some(message) = self.fragment((number, *kind, length), offset, octets) {
                 each(RecordPart::Handshake(*kind, &message));
             }
         }
     }
 
-    /// Stores a fragment; those of one message come in any order, and may overlap (RFC 6347, 4.2.3).
-    fn fragment(&mut self, message: (u16, u8, usize), offset: usize, octets: &[u8]) {
-        if self.begun != Some(message) {
-            self.begun = Some(message);
-            self.fragments.clear();
+    /// Begins a message; returns its place.
+    fn begin(&mut self, name: (u16, u8, usize)) -> usize {
+        if self.begun.len() >= BEGUN_MAX {
+            self.begun.remove(0);
         }
-        let is_inside = offset.saturating_add(octets.len()) <= message.2;
-        if octets.is_empty() || !is_inside || self.fragments.len() >= FRAGMENTS_MAX {
-            return;
+        let fragments = BTreeMap::new();
+        self.begun.push(BegunMessage { name, fragments });
+        self.begun.len() - 1
+    }
+
+    /// Stores a fragment; those of one message come in any order, and may overlap (RFC 6347, 4.2.3). Gives the message when all
+    /// of it is there.
+    fn fragment(
+        &mut self,
+        name: (u16, u8, usize),
+        offset: usize,
+        octets: &[u8],
+    ) -> Option<Vec<u8>> {
+        let known = self.begun.iter().position(|it| it.name == name);
+        let at = known.unwrap_or_else(|| self.begin(name));
+        let begun = self.begun.get_mut(at)?;
+        let is_inside = offset.saturating_add(octets.len()) <= name.2;
+        if octets.is_empty() || !is_inside || begun.fragments.len() >= FRAGMENTS_MAX {
+            return None;
         }
-        let known = self.fragments.entry(offset).or_default();
+        let known = begun.fragments.entry(offset).or_default();
         if known.len() < octets.len() {
             *known = octets.to_vec();
         }
+        let message = begun.put_together()?;
+        self.begun.remove(at);
+        Some(message)
     }
+}
 
-    /// The message under way, when all of it is there.
-    fn put_together(&mut self) -> Option<Vec<u8>> {
-        let (_, _, length) = self.begun?;
+impl BegunMessage {
+    /// The message, when all of it is there.
+    fn put_together(&self) -> Option<Vec<u8>> {
+        let (_, _, length) = self.name;
         let mut end = 0;
         for (offset, octets) in &self.fragments {
             if *offset > end {
@@ -411,8 +458,6 @@ impl Datagrams {
             let known = message.len().saturating_sub(*offset);
             message.extend_from_slice(octets.get(known..).unwrap_or_default());
         }
-        self.begun = None;
-        self.fragments = BTreeMap::new();
         Some(message)
     }
 }

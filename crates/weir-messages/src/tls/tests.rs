@@ -118,13 +118,51 @@ fn a_hello_in_records_of_any_size_is_one() {
         assert_eq!(hello.server_name.as_deref(), Some("weir.test"), "{size}");
     }
     for other in [
-        b"\x16\x03\x01\0\0" as &[u8],
+        b"\x14\x03\x01\0\x01\x01" as &[u8],
+        b"\x16\x03\x01\0\0GET ",
         b"\x16\x03\x01\0\x04\x01\0\0\x20",
         b"\x16\x03\x01\0\x04\x0b\0",
         b"GET ",
     ] {
         assert!(!begins_with_hello(other) && !may_begin_with_hello(other));
     }
+}
+
+/// Empty records, alerts and changes of cipher spec between the records of a hello take nothing from it.
+#[test]
+fn a_hello_with_other_records_between_its_own_is_read() {
+    let record = hello_record();
+    let others: [&[u8]; 3] = [
+        &[22, 3, 1, 0, 0],
+        &[21, 3, 1, 0, 2, 1, 90],
+        &[20, 3, 1, 0, 1, 1],
+    ];
+    for other in others {
+        for size in [1, 5, 40] {
+            let mut records = Vec::new();
+            for piece in record[5..].chunks(size) {
+                records.extend_from_slice(&[22, 3, 1, 0, piece.len() as u8]);
+                records.extend_from_slice(piece);
+                if records.len() < record.len() {
+                    records.extend_from_slice(other);
+                }
+            }
+            assert!(begins_with_hello(&records), "{size}: {other:?}");
+            let known = (0..records.len()).find(|length| begins_with_hello(&records[..*length]));
+            for length in 0..known.unwrap() {
+                assert!(may_begin_with_hello(&records[..length]), "{size}: {length}");
+            }
+            let mut session = Session::new(Carrier::Tls);
+            session.stream(0, &records, Stamp::default());
+            let hello = session.client.as_ref().unwrap();
+            assert_eq!(hello.server_name.as_deref(), Some("weir.test"), "{size}");
+        }
+    }
+    let behind_empty = [others[0], others[0], &record].concat();
+    assert!(begins_with_hello(&behind_empty) && may_begin_with_hello(others[0]));
+    let mut session = Session::new(Carrier::Tls);
+    session.stream(0, &behind_empty, Stamp::default());
+    assert!(session.client.is_some());
 }
 
 /// A datagram with a fragment of the hello.
@@ -193,6 +231,61 @@ fn fragments_of_a_hello_come_in_any_order() {
         let hello = session.client.as_ref().unwrap();
         assert_eq!(hello.server_name.as_deref(), Some("weir.test"), "{order:?}");
     }
+}
+
+/// A fragment of a message of this type and number, of 40 octets of which 20 come, in a datagram of DTLS.
+fn half(kind: u8, number: u8, offset: usize, body: &[u8; 40]) -> Vec<u8> {
+    let mut bytes = vec![22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 1, 0, 32];
+    bytes.extend_from_slice(&[kind, 0, 0, 40, 0, number, 0, 0, offset as u8, 0, 0, 20]);
+    bytes.extend_from_slice(&body[offset..offset + 20]);
+    bytes
+}
+
+#[test]
+fn fragments_of_several_messages_may_be_mixed() {
+    let mut hello = [0; 40];
+    hello[..2].copy_from_slice(&[0xfe, 0xfd]);
+    // No session, a suite, and no extensions.
+    hello[34..].copy_from_slice(&[0, 0xc0, 0x2f, 0, 0, 0]);
+    // A certificate of 34 octets.
+    let mut chain = [0; 40];
+    chain[2] = 37;
+    chain[5] = 34;
+    let mut session = Session::new(Carrier::Dtls);
+    for bytes in [
+        half(11, 1, 20, &chain),
+        half(2, 0, 20, &hello),
+        half(11, 1, 0, &chain),
+        half(2, 0, 0, &hello),
+    ] {
+        session.datagram(1, &bytes, Stamp::default());
+    }
+    assert!(session.server.is_some());
+    assert_eq!(session.certificates.len(), 1);
+    assert_eq!(session.held(), 0);
+}
+
+/// Encrypted records of DTLS 1.3, whose header is another one (RFC 9147, 4), establish a connection.
+#[test]
+fn encrypted_records_of_dtls_1_3_are_data() {
+    let mut client = hello_record()[5..].to_vec();
+    client.insert(4 + 2 + 32 + 1, 0);
+    let client = datagram([0xfe, 0xfd], 0, client.len() - 4);
+    let mut server = vec![22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 58];
+    server.extend_from_slice(&[2, 0, 0, 46, 0, 0, 0, 0, 0, 0, 0, 46, 0xfe, 0xfd]);
+    server.extend_from_slice(&[9; 32]);
+    server.extend_from_slice(&[0, 0x13, 0x01, 0, 0, 6, 0, 43, 0, 2, 0xfe, 0xfc]);
+    let sealed = [0x2e, 0, 1, 0, 17].into_iter().chain([7; 17]);
+    let sealed: Vec<u8> = sealed.collect();
+    server.extend_from_slice(&sealed);
+    let mut session = Session::new(Carrier::Dtls);
+    session.datagram(0, &client, Stamp::default());
+    session.datagram(1, &server, Stamp::default());
+    assert_eq!(session.version(), Some(0xfefc));
+    assert_eq!(session.established(), Some(false));
+    let told = session.datagram(0, &sealed, Stamp::default());
+    assert_eq!(told, SessionState::Done);
+    assert_eq!(session.established(), Some(true));
 }
 
 #[test]

@@ -219,7 +219,8 @@ impl RecordSide {
             ..RecordRow::default()
         };
         match (kind, body) {
-            (CHANGE, _) => self.is_sealed = true,
+            // One within a message changes nothing.
+            (CHANGE, _) => self.is_sealed |= self.message.is_empty(),
             (ALERT, &[level, description]) if !self.is_sealed => {
                 said.alert = Some([level, description]);
             }
@@ -476,6 +477,14 @@ mod tests {
         );
         assert_eq!(
             of(&mut stream, 0, &[22, 3, 1, 0, 4, 0, 2, 1, 2]),
+            [(Some(22), None), (Some(22), Some(16))]
+        );
+        // A change of cipher spec within a message changes nothing, and one between messages does.
+        let behind = [22, 3, 1, 0, 5, 16, 0, 0, 2, 1];
+        assert_eq!(of(&mut stream, 0, &behind), [(Some(22), None)]);
+        assert_eq!(of(&mut stream, 0, &[20, 3, 1, 0, 1, 1]), [(Some(20), None)]);
+        assert_eq!(
+            of(&mut stream, 0, &[22, 3, 1, 0, 1, 2]),
             [(Some(22), None), (Some(22), Some(16))]
         );
         assert_eq!(of(&mut stream, 0, &[20, 3, 1, 0, 1, 1]), [(Some(20), None)]);
