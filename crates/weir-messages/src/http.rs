@@ -99,6 +99,8 @@ pub enum Fault {
     Cut,
     /// A chunk has no length.
     Chunk,
+    /// The last chunk of a body did not come.
+    Unended,
     /// A head says in several ways where its body ends, or in none that can be understood.
     Length,
     /// The stream was reset.
@@ -119,6 +121,7 @@ impl Fault {
             Self::Malformed => "a malformed header section",
             Self::Cut => "a header section without an end",
             Self::Chunk => "a chunk without a size",
+            Self::Unended => "a body without its last chunk",
             Self::Length => {
                 "the header section gives several lengths of the body, or an invalid one"
             }
@@ -565,6 +568,7 @@ impl Connection {
         };
         let this = std::mem::take(place);
         self.cut(side, &this);
+        self.unended(side, &this);
         if matches!(&this.state, State::Body(body) if body.ends_with_connection()) {
             self.message_over(side, true);
         } else if self.client == Some(side) {
@@ -591,6 +595,27 @@ impl Connection {
         is_message
     }
 
+    /// A body of which the last chunk shows the end has ended without it.
+    fn unended(&mut self, side: usize, this: &Side) {
+        if self.two.is_none() && matches!(&this.state, State::Body(body) if body.awaits_chunk()) {
+            self.faulty(side, Fault::Unended);
+        }
+    }
+
+    /// A response came: a request before it whose lines end in carriage returns alone is over.
+    fn over_by_answer(&mut self, client: usize) {
+        let place = self.sides.get_mut(client);
+        let Some(place) = place.filter(|it| it.ends_in_returns()) else {
+            return;
+        };
+        let mut this = std::mem::take(place);
+        if self.cut(client, &this) {
+            self.message_over(client, false);
+            this.begun = Vec::new();
+        }
+        self.put(client, this);
+    }
+
     /// The connection has ended: the waiting messages are reported.
     pub fn finish(&mut self, each: &mut dyn FnMut(Exchange)) {
         // A request comes before its response.
@@ -599,6 +624,7 @@ impl Connection {
             let this = self.sides.get_mut(side).map(std::mem::take);
             if let Some(this) = this {
                 self.cut(side, &this);
+                self.unended(side, &this);
             }
         }
         if self.is_unread {
@@ -780,6 +806,7 @@ impl Connection {
                 Some((length, body))
             }
             Parsed::Response(length, head) => {
+                self.over_by_answer(1 - (side & 1));
                 self.is_unread = false;
                 let client = self.asks(1 - (side & 1));
                 let asked = self.sent.get(client).copied().unwrap_or_default();

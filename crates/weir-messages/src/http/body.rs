@@ -106,6 +106,14 @@ impl Body {
         matches!(self, Self::Connection)
     }
 
+    /// Returns whether a chunk or its end has to come.
+    pub(super) const fn awaits_chunk(&self) -> bool {
+        matches!(
+            self,
+            Self::ChunkSize | Self::Chunk(_) | Self::ChunkEnd | Self::Trailers
+        )
+    }
+
     /// Passes over octets that were not captured; false when it is not known what they were.
     pub(super) fn pass(&mut self, octets: u64) -> bool {
         match self {

@@ -102,11 +102,11 @@ pub(super) fn looks_like(bytes: &[u8]) -> bool {
         .unwrap_or_default();
     let Some(end) = head.iter().position(|byte| *byte == b'\n') else {
         // The line is incomplete: there are few methods.
-        let method = head.split(|byte| *byte == b' ').next().unwrap_or_default();
+        let method = head.split(is_blank).next().unwrap_or_default();
         return METHODS.contains(&method) && method.len() < head.len();
     };
     let line = head.get(..end).unwrap_or_default().trim_ascii_end();
-    let method = line.split(|byte| *byte == b' ').next().unwrap_or_default();
+    let method = line.split(is_blank).next().unwrap_or_default();
     is_method(method) && (last_word(line).is_some_and(is_version) || is_simple(line))
 }
 
@@ -117,7 +117,7 @@ pub(super) fn may_become(bytes: &[u8]) -> bool {
         return false;
     }
     let word = bytes.get(..bytes.len().min(WORD_OCTETS_MAX + 1));
-    let mut words = word.unwrap_or_default().split(|byte| *byte == b' ');
+    let mut words = word.unwrap_or_default().split(is_blank);
     let begun = bytes.get(..bytes.len().min(5)).unwrap_or_default();
     let is_status = b"HTTP/"
         .get(..begun.len())
@@ -129,7 +129,7 @@ pub(super) fn may_become(bytes: &[u8]) -> bool {
 pub(super) fn begins_as_known(bytes: &[u8]) -> bool {
     let bytes = bytes.trim_ascii_start();
     let word = bytes.get(..bytes.len().min(WORD_OCTETS_MAX));
-    let mut words = word.unwrap_or_default().split(|byte| *byte == b' ');
+    let mut words = word.unwrap_or_default().split(is_blank);
     let method = words.next().unwrap_or_default();
     is_status(bytes) || METHODS.contains(&method) && words.next().is_some()
 }
@@ -137,6 +137,11 @@ pub(super) fn begins_as_known(bytes: &[u8]) -> bool {
 /// True for the first octets of a method that is known.
 pub(super) fn is_of_method(bytes: &[u8]) -> bool {
     METHODS.iter().any(|method| method.starts_with(bytes))
+}
+
+/// Whether an octet parts words of a first line: a space, or what software takes for one (RFC 9112, 3).
+const fn is_blank(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\t' | 0x0b | 0x0c)
 }
 
 fn is_method(word: &[u8]) -> bool {
@@ -187,7 +192,7 @@ pub(super) fn find_beginning(bytes: &[u8], of_client: bool) -> Option<usize> {
     bytes.split(|byte| *byte == b'\n').find_map(|line| {
         let at = next;
         next += line.len() + 1;
-        let method = line.split(|byte| *byte == b' ').next()?;
+        let method = line.split(is_blank).next()?;
         let is_request = at > 0
             && METHODS.contains(&method)
             && line.windows(version.len()).any(|word| word == version)
@@ -198,7 +203,7 @@ pub(super) fn find_beginning(bytes: &[u8], of_client: bool) -> Option<usize> {
 
 /// The word after the last space of a line.
 fn last_word(line: &[u8]) -> Option<&[u8]> {
-    let space = line.iter().rposition(|byte| matches!(byte, b' ' | b'\t'))?;
+    let space = line.iter().rposition(is_blank)?;
     line.get(space + 1..)
 }
 
@@ -466,7 +471,7 @@ fn lenient(bytes: &[u8], end: HeadEnd) -> Parsed {
 
 /// A request whose first line has no end: its target is known where something stands behind it.
 fn begun_request(bytes: &[u8]) -> Parsed {
-    let mut words = bytes.split(|byte| *byte == b' ');
+    let mut words = bytes.split(is_blank);
     let (method, target) = (words.next().unwrap_or_default(), words.next());
     if !METHODS.contains(&method) || target.is_none() {
         return Parsed::More;
@@ -488,8 +493,7 @@ fn begun_request(bytes: &[u8]) -> Parsed {
 
 /// A first line that begins like that of a response.
 fn status_line(line: &[u8]) -> StatusLine {
-    // The vertical tab parts words in old software, too.
-    let is_blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
+    let is_blank = |byte: &u8| byte.is_ascii_whitespace() || is_blank(byte);
     let word = |line: &[u8]| line.iter().position(is_blank);
     let (of_version, rest) = line.split_at(word(line).unwrap_or(line.len()));
     let blank = rest.iter().take_while(|byte| is_blank(byte)).count();
@@ -537,15 +541,30 @@ pub(super) fn simple_answer() -> Head<StatusLine> {
     }
 }
 
+/// A target without the blanks around it.
+fn trimmed(mut target: &[u8]) -> &[u8] {
+    while let [first, rest @ ..] = target
+        && is_blank(first)
+    {
+        target = rest;
+    }
+    while let [rest @ .., last] = target
+        && is_blank(last)
+    {
+        target = rest;
+    }
+    target
+}
+
 /// A first line that ends like that of a request, or is that of one without a version.
 fn request_line(line: &[u8]) -> Option<RequestLine> {
-    let method = line.get(..line.iter().position(|byte| *byte == b' ')?)?;
+    let method = line.get(..line.iter().position(is_blank)?)?;
     let of_version = last_word(line).filter(|word| is_version(word));
     let end = line.len() - of_version.map_or(0, |word| word.len() + 1);
     let (minor, version) = version(of_version.unwrap_or_default());
     Some(RequestLine {
         method: text(method),
-        target: text(line.get(method.len() + 1..end)?.trim_ascii()),
+        target: text(trimmed(line.get(method.len() + 1..end)?)),
         minor,
         version,
     })

@@ -82,6 +82,13 @@ impl Side {
             && head::looks_like(bytes)
     }
 
+    /// Returns true for a head whose lines end in carriage returns alone, as far as an empty one.
+    pub(super) fn ends_in_returns(&self) -> bool {
+        matches!(self.state, State::Head)
+            && !self.begun.contains(&b'\n')
+            && self.begun.windows(2).any(|pair| pair == b"\r\r")
+    }
+
     /// The settings that a server of HTTP/2 begins with, and what is behind them.
     pub(super) fn with_settings<'b>(&mut self, bytes: &'b [u8]) -> Option<Cow<'b, [u8]>> {
         if self.begun.is_empty() {

@@ -258,6 +258,8 @@ fn first_lines_of_every_kind_have_rows() {
         ("GET /a HTTP/1", "GET", "/a", Some("HTTP/1")),
         ("get /a http/1.1", "get", "/a", Some("http/1.1")),
         ("GET /a\tHTTP/1.1", "GET", "/a", None),
+        ("GET\t/a\tHTTP/1.1", "GET", "/a", None),
+        ("GET\u{b}/a\u{c}HTTP/1.1", "GET", "/a", None),
         ("GET /a", "GET", "/a", Some("")),
     ] {
         let request = format!("{line}\r\nHost: a\r\n\r\n");
@@ -523,6 +525,30 @@ fn a_head_ends_where_another_begins_with_a_segment() {
     let of_old_software = Seen::Server("HTTP/1.1 200 OK\rContent-Length: 2\r\rhi");
     let expected = [("/1", 200, Some(Fault::Malformed)), ("/2", 202, None)];
     assert_pairs(&[GET_1, of_old_software, GET_2, OK_2], &expected);
+}
+
+/// A request whose lines end in carriage returns alone was read at the end of its connection, behind its response.
+#[test]
+fn a_response_ends_a_request_without_line_feeds() {
+    let of_old_software = Seen::Client("GET /1 HTTP/1.1\rHost: a\r\r");
+    let told = [("/1", 201, Some(Fault::Malformed)), ("/2", 202, None)];
+    are(&[of_old_software, OK_1, GET_2, OK_2], &told);
+}
+
+/// A body in chunks is cut where the last one does not come, also where lines of it have no line feed.
+#[test]
+fn a_body_without_its_last_chunk_says_so() {
+    let head = "HTTP/1.1 201 A\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (chunks, fault) in [
+        ("2\r\nab\r\n0\r\n\r\n", None),
+        ("2\r\nab\r\n", Some(Fault::Unended)),
+        ("5\r\nab", Some(Fault::Unended)),
+        ("2\rab\r0\r\r", Some(Fault::Unended)),
+        ("", Some(Fault::Unended)),
+    ] {
+        let answer = format!("{head}{chunks}");
+        are(&[GET_1, Seen::Server(&answer)], &[("/1", 201, fault)]);
+    }
 }
 
 /// An event of a connection: octets of a side, or missing octets.
