@@ -132,7 +132,7 @@ fn name_text(name: &X509Name<'_>) -> String {
             }
             let kind = attribute.attr_type();
             match oid2abbrev(kind, oid_registry()) {
-                Ok(word) => text.push_str(word),
+                Ok(word) => text.push_str(descriptor(word)),
                 Err(_) => text.push_str(&kind.to_id_string()),
             }
             text.push('=');
@@ -149,6 +149,16 @@ fn name_text(name: &X509Name<'_>) -> String {
     }
     parts.reverse();
     parts.join(",")
+}
+
+/// The name of a type of attribute as RFC 4514, 3 has it; its table lacks that of mail, which all software writes so.
+fn descriptor(word: &str) -> &str {
+    match word {
+        "streetAddress" => "STREET",
+        "uid" => "UID",
+        "Email" => "emailAddress",
+        other => other,
+    }
 }
 
 /// The text of a string type (RFC 5280, 4.1.2.4; X.680, 41); `None` for what is no text.
@@ -305,6 +315,27 @@ mod tests {
         let whole = certificate([usual, usual]);
         for end in 0..whole.len() {
             assert_eq!(Certificate::parse(&whole[..end]).subject, "", "{end}");
+        }
+    }
+
+    #[test]
+    fn types_of_names_are_those_of_rfc_4514() {
+        for (kind, text) in [
+            (&b"\x06\x03\x55\x04\x09"[..], "STREET=weir"),
+            (b"\x06\x03\x55\x04\x08", "ST=weir"),
+            (
+                b"\x06\x0a\x09\x92\x26\x89\x93\xf2\x2c\x64\x01\x01",
+                "UID=weir",
+            ),
+            (
+                b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x09\x01",
+                "emailAddress=weir",
+            ),
+        ] {
+            let attribute = der(0x30, &[kind, b"\x0c\x04weir"]);
+            let octets = der(0x30, &[&der(0x31, &[&attribute])]);
+            let (_, name) = X509Name::from_der(&octets).unwrap();
+            assert_eq!(name_text(&name), text);
         }
     }
 

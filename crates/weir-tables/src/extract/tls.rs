@@ -11,7 +11,7 @@ use weir_messages::tls::{
 };
 use weir_packet::{Needs, Value};
 
-use self::columns::FIELDS;
+use self::columns::{FIELDS, has_times_outside};
 use self::datagrams::Datagrams;
 use super::followed::Followed;
 use super::list::Cache;
@@ -70,6 +70,7 @@ struct Sessions {
     too_long: u64,
     certificates_dropped: u64,
     without_hello: u64,
+    times_outside: u64,
 }
 
 impl Default for Sessions {
@@ -80,6 +81,7 @@ impl Default for Sessions {
             too_long: 0,
             certificates_dropped: 0,
             without_hello: 0,
+            times_outside: 0,
         }
     }
 }
@@ -102,11 +104,14 @@ impl Sessions {
             too_long,
             certificates_dropped,
             without_hello,
+            times_outside,
         } = self;
         let mut counted = |session: Box<Session>, way: Way| {
             *too_long = too_long.saturating_add(session.too_long);
             let dropped = session.certificates_dropped;
             *certificates_dropped = certificates_dropped.saturating_add(dropped);
+            let is_outside = has_times_outside(&session);
+            *times_outside = times_outside.saturating_add(is_outside.into());
             match session.is_seen() {
                 true => each(session, way),
                 false => *without_hello = without_hello.saturating_add(1),
@@ -124,12 +129,20 @@ impl Sessions {
 
     /// Reports the handshakes over datagrams that are open when the capture ends.
     fn finish(&mut self, each: &mut OnHandshake<'_>) {
-        let without_hello = &mut self.without_hello;
-        self.datagrams
-            .finish(&mut |session, way| match session.is_seen() {
+        let Self {
+            datagrams,
+            without_hello,
+            times_outside,
+            ..
+        } = self;
+        datagrams.finish(&mut |session, way| {
+            let is_outside = has_times_outside(&session);
+            *times_outside = times_outside.saturating_add(is_outside.into());
+            match session.is_seen() {
                 true => each(session, way),
                 false => *without_hello = without_hello.saturating_add(1),
-            });
+            }
+        });
     }
 }
 
@@ -315,6 +328,10 @@ impl Extract for Tls {
             (
                 found.without_hello,
                 "handshakes have no row because neither hello was captured completely",
+            ),
+            (
+                found.times_outside,
+                "handshakes have a certificate with a time before 1677-09-21 or after 2262-04-11, which the columns cannot hold: they have the nearest possible time",
             ),
             (
                 found.too_long,

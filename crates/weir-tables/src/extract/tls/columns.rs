@@ -34,13 +34,22 @@ fn own_text(session: &Session, get: impl FnOnce(&Certificate) -> &String) -> Opt
     filled(own(session).map(get)?.as_bytes())
 }
 
-/// A time of the server's certificate.
+/// Whether the server's certificate has a time that no column holds.
+pub(super) fn has_times_outside(session: &Session) -> bool {
+    let times = own(session).map(|it| [it.not_before, it.not_after]);
+    let mut times = times.into_iter().flatten().flatten();
+    times.any(|seconds| seconds.checked_mul(NANOSECONDS).is_none())
+}
+
+const NANOSECONDS: i64 = 1_000_000_000;
+
+/// A time of the server's certificate, or the nearest one that a column holds.
 fn own_time(
     session: &Session,
     get: impl FnOnce(&Certificate) -> Option<i64>,
 ) -> Option<Value<'static>> {
     let seconds = own(session).and_then(get)?;
-    seconds.checked_mul(1_000_000_000).map(Value::Time)
+    Some(Value::Time(seconds.saturating_mul(NANOSECONDS)))
 }
 
 fn hex(octets: &[u8]) -> Option<String> {
@@ -174,5 +183,29 @@ pub(super) static FIELDS: &[ItemField<Say<Session>>] = &[
 fn chain(certificates: &[Certificate], list: &mut List) {
     for certificate in certificates {
         list.text(&certificate.sha256);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_messages::tls::Carrier;
+
+    use super::*;
+
+    /// RFC 5280, 4.1.2.5: the end of the year 9999 stands for no end.
+    #[test]
+    fn a_time_that_no_column_holds_is_the_nearest_one() {
+        let mut session = Session::new(Carrier::Tls);
+        session.certificates.push(Certificate::default());
+        session.certificates[0].not_before = Some(1);
+        assert!(!has_times_outside(&session));
+        session.certificates[0].not_after = Some(253_402_300_799);
+        assert!(has_times_outside(&session));
+        let [from, until] = [
+            own_time(&session, |it| it.not_before),
+            own_time(&session, |it| it.not_after),
+        ];
+        assert!(matches!(from, Some(Value::Time(NANOSECONDS))));
+        assert!(matches!(until, Some(Value::Time(i64::MAX))));
     }
 }
