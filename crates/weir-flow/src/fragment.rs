@@ -492,7 +492,10 @@ impl Defragmenter {
         let Some(waiting) = self.waiting.get_mut(&fragment.key) else {
             return Fragmented::Waits;
         };
-        if waiting.fragments == 0 || fragment.offset == 0 {
+        // A first fragment that comes again takes nothing from the one before it, unless the last one counts.
+        let is_first =
+            fragment.offset == 0 && (waiting.header.is_empty() || overlap == Overlap::Last);
+        if waiting.fragments == 0 || is_first {
             waiting.number = packet.frame().number;
             waiting.time_ns = packet.frame().time_ns;
             waiting.origin = Origin {
