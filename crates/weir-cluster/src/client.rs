@@ -141,7 +141,7 @@ impl Client {
             piece_bytes: PIECE_BYTES,
             inner: Arc::new(Inner {
                 handle: runtime.handle().clone(),
-                arrival: SessionContext::new_with_state(engine_state(&[])?).task_ctx(),
+                arrival: SessionContext::new_with_state(engine_state(&[], None)?).task_ctx(),
                 runtime: Some(runtime),
                 scheduler: scheduler.into(),
                 trust,

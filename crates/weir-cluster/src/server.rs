@@ -264,7 +264,7 @@ async fn wanted(ended: &mut watch::Receiver<bool>) {
 
 /// The configuration of an executor that listens at this port.
 fn equipment(options: &ExecutorOptions, port: u16) -> Result<Equipment, Error> {
-    let state = engine_state(&options.geoip)?;
+    let state = engine_state(&options.geoip, options.memory_limit_bytes)?;
     let cores = options.cores.max(1);
     let mut settings = PieceSettings::default();
     settings.memory_limit_bytes = options.memory_limit_bytes.map(|bytes| bytes / cores);
@@ -360,12 +360,17 @@ fn config() -> SessionConfig {
 
 /// The scheduler divides plans into stages only, but has to resolve the functions in them by name.
 fn planning_state() -> Result<SessionState, Error> {
-    engine_state(&[])
+    engine_state(&[], None)
 }
 
-pub(crate) fn engine_state(geoip: &[PathBuf]) -> Result<SessionState, Error> {
+/// The functions of an engine. Where its memory has a limit, so have the values that a function makes of one batch of rows.
+pub(crate) fn engine_state(
+    geoip: &[PathBuf],
+    memory_limit_bytes: Option<usize>,
+) -> Result<SessionState, Error> {
     let mut options = weir_engine::Options::default();
     options.geoip = geoip.to_vec();
+    options.memory_limit_bytes = memory_limit_bytes;
     let engine = Engine::new(&options).map_err(|error| Error::new(error.to_string()))?;
     Ok(engine.session_state())
 }
@@ -480,3 +485,39 @@ pub(crate) const UNANSWERED_MAX: u32 = 3;
 
 /// The default port of a scheduler.
 pub const DEFAULT_PORT: u16 = 50050;
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::datatypes::{DataType, Field};
+    use datafusion::common::ScalarValue;
+    use datafusion::config::ConfigOptions;
+    use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs};
+
+    use super::*;
+
+    /// `repeat` made 2 GiB of each batch of rows at an executor with a limit of 300 MiB.
+    #[test]
+    fn functions_of_an_executor_with_a_memory_limit_are_bounded() {
+        let parent = tempfile::tempdir().unwrap();
+        let work = Arc::new(WorkFolder::create_in(parent.path()).unwrap());
+        let mut options = ExecutorOptions::new("127.0.0.1:1", work);
+        options.memory_limit_bytes = Some(300 << 20);
+        let functions = equipment(&options, 1).unwrap().functions;
+        let repeat = &functions.scalar_functions["repeat"];
+        let fields = [DataType::Utf8, DataType::Int64, DataType::Utf8];
+        let [text, times, return_field] =
+            fields.map(|kind| Arc::new(Field::new("value", kind, true)));
+        let args = ScalarFunctionArgs {
+            args: vec![
+                ColumnarValue::Scalar(ScalarValue::from("x")),
+                ColumnarValue::Scalar(ScalarValue::from(200_i64 << 20)),
+            ],
+            arg_fields: vec![text, times],
+            number_rows: 1,
+            return_field,
+            config_options: Arc::new(ConfigOptions::new()),
+        };
+        let refused = repeat.invoke_with_args(args).unwrap_err().to_string();
+        assert!(refused.contains("the limit is 128 MiB"), "{refused}");
+    }
+}
