@@ -1,8 +1,10 @@
 //! The plans of jobs that a scheduler holds. Ballista holds the plan of each job until some minutes after its end, and any number of
-//! them: here they have a limit, and the plan of a job whose rows its client has fetched goes at once.
+//! them: here they have a limit, and the plan of a job whose rows its client has fetched goes at once. A job whose client does not ask
+//! for its status any more is abandoned: a client that was killed cannot cancel it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use ballista_core::JobId;
 use ballista_core::serde::protobuf::{JobStatus, job_status};
@@ -28,6 +30,10 @@ struct HeldPlan {
     bytes: usize,
     /// True when the client no longer needs the plan.
     is_forgotten: bool,
+    /// The time when the client asked for the status last. The clock of the system may be set meanwhile.
+    asked: Instant,
+    /// True when the client did not ask for so long that the job is cancelled.
+    is_abandoned: bool,
 }
 
 /// The place of a plan that is not queued yet. The place is given back when this is dropped.
@@ -60,12 +66,14 @@ impl Drop for Reserved {
 
 impl Reserved {
     /// Holds the plan for a job that is queued now.
-    pub(crate) fn keep(mut self, job: &str) {
+    pub(crate) fn keep(mut self, job: &str, now: Instant) {
         let bytes = std::mem::take(&mut self.bytes);
         lock(&self.held).plans.push_back(HeldPlan {
             job: JobId::from(job.to_owned()),
             bytes,
             is_forgotten: false,
+            asked: now,
+            is_abandoned: false,
         });
     }
 }
@@ -112,6 +120,40 @@ impl Plans {
         for plan in &mut held.plans {
             plan.is_forgotten |= plan.job.as_str() == job;
         }
+    }
+
+    /// Records that the client of a job asks for its status. True when the client did not ask for so long that the job was cancelled.
+    pub(crate) fn ask(&self, job: &str, now: Instant) -> bool {
+        let mut held = lock(&self.held);
+        let plan = held.plans.iter_mut().find(|plan| plan.job.as_str() == job);
+        plan.is_some_and(|plan| {
+            plan.asked = now;
+            plan.is_abandoned
+        })
+    }
+
+    /// The jobs that are queued or run, and whose clients have not asked for their status for so long that they are to be cancelled.
+    pub(crate) async fn abandoned(&self, now: Instant, now_ms: u64) -> Vec<JobId> {
+        let silent: Vec<_> = {
+            let held = lock(&self.held);
+            let plans = held.plans.iter();
+            plans
+                .filter(|plan| now.saturating_duration_since(plan.asked) > ABANDONED_AFTER)
+                .map(|plan| plan.job.clone())
+                .collect()
+        };
+        let mut abandoned = Vec::new();
+        for job in silent {
+            let status = self.jobs.get_job_status(&job).await.ok().flatten();
+            if fate(status.as_ref(), now_ms) == Fate::Needed {
+                abandoned.push(job);
+            }
+        }
+        let mut held = lock(&self.held);
+        for plan in &mut held.plans {
+            plan.is_abandoned |= abandoned.contains(&plan.job);
+        }
+        abandoned
     }
 
     /// Removes the plans of jobs that have ended and are forgotten; if there `is_need`, also those of other jobs that ended some
@@ -171,6 +213,8 @@ const HELD_BYTES_MAX: usize = 64 << 20;
 const PLAN_BYTES_MIN: usize = 16 << 10;
 /// The time for which the status of an ended job stays available when there is no room for other jobs.
 const ASKED_FOR_MS: u64 = 30_000;
+/// The time without a request for the status of a job after which its client is gone. Clients ask several times a second.
+pub(crate) const ABANDONED_AFTER: Duration = Duration::from_secs(60);
 /// The time after which a job that is still queued is not planned any more.
 const QUEUED_MS: u64 = 120_000;
 
@@ -199,7 +243,11 @@ mod tests {
                 .jobs
                 .accept_job(&JobId::from(id.clone()), "", 1_000)
                 .unwrap();
-            plans.reserve(large, 1_000).await.unwrap().keep(&id);
+            plans
+                .reserve(large, 1_000)
+                .await
+                .unwrap()
+                .keep(&id, Instant::now());
         }
         let refused = plans.reserve(1, 1_000).await.err().unwrap();
         assert_eq!(
@@ -228,7 +276,11 @@ mod tests {
                 .jobs
                 .accept_job(&JobId::from(id.clone()), "", ended)
                 .unwrap();
-            plans.reserve(large, ended).await.unwrap().keep(&id);
+            plans
+                .reserve(large, ended)
+                .await
+                .unwrap()
+                .keep(&id, Instant::now());
         }
         plans.forget("job-5");
         plans.remove_ended(ended, false).await;
@@ -239,7 +291,39 @@ mod tests {
         assert!(plans.jobs.get_job_status(&job).await.unwrap().is_none());
         // A plan that is not queued returns its place.
         drop(plans.reserve(large, ended).await.unwrap());
-        plans.reserve(large, ended).await.unwrap().keep("job-8");
+        plans
+            .reserve(large, ended)
+            .await
+            .unwrap()
+            .keep("job-8", Instant::now());
+    }
+
+    /// The job of a client that was killed ran to its end, and held its places for hours.
+    #[tokio::test]
+    async fn a_job_whose_client_is_gone_is_abandoned() {
+        let plans = plans().await;
+        let (start, now_ms) = (Instant::now(), crate::worker::now_ms());
+        for id in ["asked", "silent", "failed"] {
+            let job = JobId::from(id.to_owned());
+            plans.jobs.accept_job(&job, "", now_ms).unwrap();
+            plans.reserve(1, now_ms).await.unwrap().keep(id, start);
+        }
+        let failed = JobId::from("failed".to_owned());
+        let reason = "the reason".to_owned();
+        plans
+            .jobs
+            .fail_unscheduled_job(&failed, reason)
+            .await
+            .unwrap();
+        let later = start + ABANDONED_AFTER;
+        assert!(plans.abandoned(later, now_ms).await.is_empty());
+        assert!(!plans.ask("asked", later));
+        let later = later + Duration::from_secs(1);
+        let silent = JobId::from("silent".to_owned());
+        assert_eq!(plans.abandoned(later, now_ms).await, [silent]);
+        // A client that stood still learns why its job was cancelled.
+        assert!(plans.ask("silent", later) && !plans.ask("asked", later));
+        assert!(!plans.ask("failed", later) && !plans.ask("unknown", later));
     }
 
     #[test]

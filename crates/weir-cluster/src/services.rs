@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arrow_flight::flight_service_server::FlightServiceServer;
 use axum::Router;
@@ -54,7 +54,7 @@ use crate::check::{self, Checked, Refused, Sender, check_plan};
 use crate::client::MESSAGE_BYTES_MAX;
 use crate::connections::{Connections, accept};
 use crate::error::Error;
-use crate::plans::Plans;
+use crate::plans::{ABANDONED_AFTER, Plans};
 use crate::rows::RowService;
 use crate::trust::{Trust, admitted};
 use crate::worker::{Worker, now_ms};
@@ -140,11 +140,17 @@ pub(crate) async fn schedule(
 }
 
 /// Waits until the event loop of the scheduler has ended. It launches all tasks, and all jobs wait for ever once it has
-/// panicked. Meanwhile removes the plans of jobs that have ended.
+/// panicked. Meanwhile removes the plans of jobs that have ended, and cancels jobs whose clients are gone.
 async fn ended(scheduler: BallistaScheduler, plans: Arc<Plans>) -> Error {
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
         plans.remove_ended(now_ms(), false).await;
+        for job in plans.abandoned(Instant::now(), now_ms()).await {
+            let job_id = job.into_inner();
+            // An error is that of the event loop, which is checked below.
+            let _ = SchedulerGrpc::cancel_job(&scheduler, Request::new(CancelJobParams { job_id }))
+                .await;
+        }
         // An empty status of the executor with the latest heartbeat is posted: the status of a lost executor is not.
         let known = scheduler.state.executor_manager.get_executors_state().await;
         let last = known
@@ -461,7 +467,7 @@ impl SchedulerGrpc for ValidatedScheduler {
         let queued = queued.catch_unwind().await;
         let queued = queued.unwrap_or_else(|_| Err(Refused::malformed(PANICKED).into()))?;
         if let Some(execute_query_result::Result::Success(of)) = &queued.get_ref().result {
-            plan.keep(&of.job_id);
+            plan.keep(&of.job_id, Instant::now());
         }
         Ok(queued)
     }
@@ -482,9 +488,18 @@ impl SchedulerGrpc for ValidatedScheduler {
             return Ok(response);
         }
         check::job_id(&job)?;
+        let is_abandoned = self.plans.ask(&job, Instant::now());
         let mut response = SchedulerGrpc::get_job_status(&self.scheduler, request).await?;
         if let Some(status) = &mut response.get_mut().status {
             end_lost(status, now_ms());
+            if let Some(job_status::Status::Failed(failed)) = &mut status.status
+                && is_abandoned
+            {
+                failed.error = format!(
+                    "its client did not ask for its status for {} s, and it was cancelled",
+                    ABANDONED_AFTER.as_secs()
+                );
+            }
         }
         self.add_progress(&job, response.metadata_mut());
         Ok(response)
