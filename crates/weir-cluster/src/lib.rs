@@ -47,6 +47,7 @@ mod rows;
 mod server;
 mod services;
 mod shuffle;
+mod tasks;
 mod tls;
 mod trust;
 mod work;

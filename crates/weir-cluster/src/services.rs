@@ -642,7 +642,7 @@ impl ExecutorGrpc for ValidatedExecutor {
         for task in &tasks {
             check::job_id(&task.job_id)?;
         }
-        self.worker.cancel(tasks).await;
+        self.worker.cancel(tasks);
         Ok(Response::new(CancelTasksResult { cancelled: true }))
     }
 
@@ -654,7 +654,10 @@ impl ExecutorGrpc for ValidatedExecutor {
         check::job_id(&requested.job_id)?;
         let job = Path::new(self.worker.work_dir()).join(&requested.job_id);
         let folders = match requested.remove_stage_ids.as_slice() {
-            [] => vec![job],
+            [] => {
+                self.worker.end_job(&requested.job_id);
+                vec![job]
+            }
             stages => stages
                 .iter()
                 .map(|stage| job.join(stage.to_string()))

@@ -5,6 +5,7 @@
 //! that it did not create.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -49,6 +50,7 @@ use crate::error::Error;
 use crate::pool::ConnectionPool;
 use crate::retry;
 use crate::shuffle::ValidatingEngine;
+use crate::tasks::{TakenTask, Tasks};
 use crate::trust::Trust;
 
 /// The configuration of a worker.
@@ -79,6 +81,8 @@ pub(crate) struct Worker {
     places: Arc<Semaphore>,
     /// The capacity of running and queued tasks.
     room: Arc<Semaphore>,
+    /// The tasks that wait or run.
+    tasks: Tasks,
     finished: mpsc::UnboundedSender<TaskStatus>,
 }
 
@@ -151,6 +155,7 @@ impl Worker {
             threads: Some(threads),
             places: Arc::new(Semaphore::new(cores)),
             room: Arc::new(Semaphore::new(TASKS_MAX)),
+            tasks: Tasks::default(),
             finished,
         })
     }
@@ -158,7 +163,7 @@ impl Worker {
     /// Queues the tasks of a stage.
     ///
     /// # Errors
-    /// When the plan cannot be decoded, or the queue is full.
+    /// When the plan cannot be decoded, the queue is full, or the job has ended.
     pub(crate) fn take(self: &Arc<Self>, tasks: MultiTaskDefinition) -> Result<(), BallistaError> {
         let functions = &self.executor.function_registry;
         let tasks = get_task_definition_vec::<LogicalPlanNode, PhysicalPlanNode>(
@@ -179,12 +184,11 @@ impl Worker {
             let room = room.map_err(|_| {
                 BallistaError::General(format!("{TASKS_MAX} tasks are queued already"))
             })?;
+            let taken = self.tasks.take(key_of(&task))?;
             let worker = Arc::clone(self);
             threads.spawn(async move {
                 let _room = room;
-                let place = Arc::clone(&worker.places).acquire_owned().await;
-                let status = worker.run(task).await;
-                drop(place);
+                let status = worker.run(task, taken).await;
                 // The receiver is dropped when the executor ends.
                 let _ = worker.finished.send(status);
             });
@@ -192,7 +196,15 @@ impl Worker {
         Ok(())
     }
 
-    async fn run(&self, task: TaskDefinition) -> TaskStatus {
+    /// Waits for a place, and runs a task.
+    async fn run(&self, task: TaskDefinition, mut taken: TakenTask) -> TaskStatus {
+        let place = tokio::select! {
+            biased;
+            why = taken.cancelled() => Err(why),
+            place = Arc::clone(&self.places).acquire_owned() => {
+                place.map_err(|_| BallistaError::Cancelled)
+            }
+        };
         let mut status = TaskStatus {
             task_id: u32::try_from(task.task_id).unwrap_or(u32::MAX),
             job_id: task.job_id.to_string(),
@@ -203,11 +215,19 @@ impl Worker {
             ..TaskStatus::default()
         };
         // Every task gets a status, even after a panic: its job would otherwise wait for it for ever.
-        let done = AssertUnwindSafe(self.done(task, &mut status.metrics));
-        let done = done.catch_unwind().await.unwrap_or_else(|_| {
-            let message = "an operator panicked: the standard error of the executor shows where";
-            Err(BallistaError::Internal(message.to_owned()))
-        });
+        let done = match place {
+            Ok(place) => {
+                let done = AssertUnwindSafe(self.done(task, &mut taken, &mut status.metrics));
+                let done = done.catch_unwind().await.unwrap_or_else(|_| {
+                    let message =
+                        "an operator panicked: the standard error of the executor shows where";
+                    Err(BallistaError::Internal(message.to_owned()))
+                });
+                drop(place);
+                done
+            }
+            Err(why) => Err(why),
+        };
         status.end_exec_time = end_ms(status.start_exec_time, now_ms());
         status.status = Some(match done {
             Ok(done) => task_status::Status::Successful(done),
@@ -219,13 +239,10 @@ impl Worker {
     async fn done(
         &self,
         task: TaskDefinition,
+        taken: &mut TakenTask,
         metrics: &mut Vec<OperatorMetricsSet>,
     ) -> Result<SuccessfulTask, BallistaError> {
-        let key = TaskKey {
-            job_id: task.job_id.clone(),
-            stage_id: task.stage_id,
-            task_id: task.task_id,
-        };
+        let key = key_of(&task);
         let stage = self.engine.create_query_stage_exec(
             task.job_id.clone(),
             task.stage_id,
@@ -254,10 +271,20 @@ impl Worker {
             functions.window_functions.clone(),
             runtime,
         ));
-        let written = self
-            .executor
-            .execute_query_stage(key, Arc::clone(&stage), context)
-            .await;
+        let executor = &self.executor;
+        let running = executor.execute_query_stage(key.clone(), Arc::clone(&stage), context);
+        let mut running = pin!(running);
+        // The executor knows the task once it has been polled.
+        let written = tokio::select! {
+            biased;
+            written = &mut running => written,
+            why = taken.cancelled() => {
+                let TaskKey { job_id, stage_id, task_id } = key;
+                // The task may have ended already.
+                let _ = executor.cancel_task(job_id, stage_id, task_id).await;
+                running.await.map_err(|_| why)
+            }
+        };
         let measured = stage
             .collect_plan_metrics()
             .into_iter()
@@ -275,16 +302,20 @@ impl Worker {
         })
     }
 
-    /// Cancels running tasks.
-    pub(crate) async fn cancel(&self, tasks: Vec<RunningTaskInfo>) {
+    /// Cancels tasks that wait or run.
+    pub(crate) fn cancel(&self, tasks: Vec<RunningTaskInfo>) {
         for task in tasks {
-            let (stage, task_id) = (task.stage_id as usize, task.task_id as usize);
-            // The task may have ended already.
-            let _ = self
-                .executor
-                .cancel_task(task.job_id.into(), stage, task_id)
-                .await;
+            self.tasks.cancel(&TaskKey {
+                job_id: task.job_id.into(),
+                stage_id: task.stage_id as usize,
+                task_id: task.task_id as usize,
+            });
         }
+    }
+
+    /// Cancels the tasks of a job whose rows are removed.
+    pub(crate) fn end_job(&self, job: &str) {
+        self.tasks.end_job(job);
     }
 
     /// The directory of rows between stages.
@@ -438,6 +469,14 @@ fn refused(status: &TaskStatus) -> TaskStatus {
     }
 }
 
+fn key_of(task: &TaskDefinition) -> TaskKey {
+    TaskKey {
+        job_id: task.job_id.clone(),
+        stage_id: task.stage_id,
+        task_id: task.task_id,
+    }
+}
+
 /// A failure whose text a scheduler takes.
 fn bounded(mut failed: FailedTask) -> FailedTask {
     let end = failed.error.floor_char_boundary(ERROR_BYTES_MAX);
@@ -493,8 +532,60 @@ const STACK_BYTES: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
+    use ballista_core::extension::SessionConfigExt as _;
+    use ballista_core::serde::protobuf::TaskId;
+    use datafusion::prelude::SessionConfig;
+    use datafusion_proto::protobuf::EmptyExecNode;
+    use datafusion_proto::protobuf::physical_plan_node::PhysicalPlanType;
+    use prost::Message as _;
+
     use super::*;
     use crate::check;
+
+    /// A task that waited behind others ran to its end, although its job was cancelled.
+    #[tokio::test]
+    async fn a_task_that_waits_is_cancelled() {
+        let folder = tempfile::tempdir().unwrap();
+        let equipment = Equipment {
+            host: "127.0.0.1".to_owned(),
+            port: 1,
+            cores: 1,
+            work_dir: folder.path().to_string_lossy().into_owned(),
+            memory_limit_bytes: Some(1 << 20),
+            trust: Trust::default(),
+            config: Arc::new(SessionConfig::new_with_ballista),
+            functions: BallistaFunctionRegistry::default(),
+        };
+        let (finishes, mut finished) = mpsc::unbounded_channel();
+        let worker = Arc::new(Worker::new(equipment, finishes).unwrap());
+        let place = Arc::clone(&worker.places).acquire_owned().await.unwrap();
+        let empty = PhysicalPlanType::Empty(EmptyExecNode {
+            schema: Some(Default::default()),
+            ..EmptyExecNode::default()
+        });
+        let plan = PhysicalPlanNode {
+            physical_plan_type: Some(empty),
+        };
+        let tasks = MultiTaskDefinition {
+            task_ids: vec![TaskId::default()],
+            job_id: "job".to_owned(),
+            stage_id: 1,
+            plan: plan.encode_to_vec(),
+            ..MultiTaskDefinition::default()
+        };
+        worker.take(tasks.clone()).unwrap();
+        worker.cancel(vec![RunningTaskInfo {
+            job_id: "job".to_owned(),
+            stage_id: 1,
+            ..RunningTaskInfo::default()
+        }]);
+        let status = tokio::time::timeout(Duration::from_secs(60), finished.recv()).await;
+        let status = status.unwrap().unwrap().status;
+        assert!(matches!(status, Some(task_status::Status::Failed(_))));
+        worker.end_job("job");
+        assert!(worker.take(tasks).is_err());
+        drop(place);
+    }
 
     /// A scheduler refuses a status whose end lies before its start.
     #[test]
