@@ -165,9 +165,13 @@ struct Fit {
 }
 
 impl Fit {
-    fn take(&mut self, media_step_ms: f64, arrival_step_ms: f64) {
+    /// Adds the steps to a packet. A copy of an earlier packet came when something else than the sender sent it.
+    fn take(&mut self, media_step_ms: f64, arrival_step_ms: f64, is_copy: bool) {
         self.media_ms += media_step_ms;
         self.arrival_ms += arrival_step_ms;
+        if is_copy {
+            return;
+        }
         let skew = self.media_ms - self.arrival_ms;
         if skew.abs() > self.most_skew_ms.abs() {
             self.most_skew_ms = skew;
@@ -326,7 +330,8 @@ impl Measure {
         let Some(step) = step.filter(|step| !step.is_anew()) else {
             let before = before.unwrap_or(self.last);
             let arrival_ms = arrival.time_ns.saturating_sub(before.time_ns) as f64 / 1e6;
-            self.fit.take(arrival_ms, arrival_ms);
+            self.fit
+                .take(arrival_ms, arrival_ms, counted == Counted::Twice);
             self.play(counted, true);
             return false;
         };
@@ -339,7 +344,8 @@ impl Measure {
         } else {
             step.media_ms
         };
-        self.fit.take(media_ms, step.arrival_ms);
+        self.fit
+            .take(media_ms, step.arrival_ms, counted == Counted::Twice);
         self.play(counted, is_after_pause);
         true
     }
@@ -813,6 +819,19 @@ mod tests {
             });
         }
         is_whole(&measure, 300);
+        assert!(measure.drift_ppm().unwrap().abs() < 1e-6);
+    }
+
+    /// A mirror port or a tap gives each packet a second time, about a second later.
+    #[test]
+    fn copies_have_no_part_in_skew_and_drift() {
+        let mut packets: Vec<_> = run(200, 0, 1_000, 0)
+            .chain(run(200, 1_003, 1_000, 0))
+            .collect();
+        packets.sort_by_key(|packet| packet.0);
+        let measure = of(packets);
+        assert_eq!((measure.duplicates(), measure.missing()), (200, 0));
+        assert_eq!((measure.late(), measure.skew_ms()), (0, Some(0.0)));
         assert!(measure.drift_ppm().unwrap().abs() < 1e-6);
     }
 

@@ -189,6 +189,8 @@ const RTCP_OCTETS_MIN: usize = 8;
 /// The types of RTCP packets (IANA), from sender reports to extended reports.
 const RTCP_FIRST: u8 = rtcp::kind::SENDER_REPORT;
 const RTCP_LAST: u8 = rtcp::kind::EXTENDED_REPORT;
+/// The maximum distance of a copy behind the packets that continue each other: those of a tap may be seconds late.
+const COPY_BEHIND_MAX: u16 = 256;
 /// The payload type that events mostly have where SDP does not give it.
 const EVENTS: u8 = 101;
 /// The number of octets of the shortest datagram of UDPTL (ITU-T T.38, 9.1).
@@ -466,7 +468,7 @@ impl Candidate {
             self.has_advanced |= time > 0;
             self.numbers += 1;
         } else if is_begun
-            && behind <= SEQUENCE_STEP_MAX
+            && behind <= COPY_BEHIND_MAX
             && back <= TIMESTAMP_STEP_MAX
             && self.held.len() < HELD_MAX
         {
@@ -572,6 +574,9 @@ mod tests {
         assert_eq!(numbers(&[5, 6, 7, 8]), 4);
         assert_eq!(numbers(&[5, 5, 6, 6, 7, 7, 8, 8]), 4);
         assert_eq!(numbers(&[5, 6, 5, 7, 6, 8, 7]), 4);
+        // The copies come half a second later, and the capture begins among them.
+        assert_eq!(numbers(&[125, 100, 126, 101, 127, 102, 128]), 4);
+        assert_eq!(numbers(&[100, 125, 101, 126, 102, 127, 103, 128]), 4);
         assert_eq!(numbers(&[5, 5, 5, 5, 5]), 1);
         assert_eq!(numbers(&[5, 6, 700, 701]), 2);
         // A packet that is repeated without end is not stored without end.
