@@ -457,8 +457,11 @@ impl Session {
         }
         self.is_caller_known |= shows_caller(status, digest);
         let is_next = self.invite.is_none_or(|invite| cseq > invite.cseq);
-        // There is no dialog in which an INVITE could have been sent behind a failure.
-        let has_failed = self.is_refused() || self.shown_failure.is_some();
+        // There is no dialog in which an INVITE could have been sent behind a failure. An ACK with the branch of the INVITE may be
+        // that of a success all the same, if its dialog continues.
+        let shown = self.shown_failure.as_ref();
+        let is_shown = shown.is_some_and(|(_, tag)| digest.to_tag() != Some(tag.as_slice()));
+        let has_failed = is_shown || self.is_refused();
         let shows_initial = has_failed || digest.to_tag().is_none() || (101..200).contains(&status);
         if is_next && shows_initial && !self.is_answered() {
             self.invite = Some(Invite { cseq, ns: None });

@@ -124,6 +124,12 @@ fn a_response_to_an_attempt_that_was_not_captured_is_that_of_the_call() {
         (unknown.state, unknown.status, unknown.answer_ns),
         (CallState::Completed, None, None)
     );
+    // Some clients give the ACK of a success the branch of the INVITE.
+    let within = call(&[invite, "1.1 ACK sip:bob@b SIP/2.0 | T: b", ok, BYE, BYE_OK]);
+    assert_eq!(
+        (within.state, within.status, within.answer_ns),
+        (CallState::Completed, None, None)
+    );
     // The other side refuses an INVITE within the dialog.
     let refused = call(&[
         invite,
