@@ -3,7 +3,7 @@
 //! Read are lines by themselves: so the same reader finds the descriptions in a body of SIP, in a text of Megaco
 //! or in one of MGCP.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::rtp::Codec;
 
@@ -28,6 +28,9 @@ pub struct Media {
     pub mid_extension: Option<u8>,
     /// The synchronization sources of the media that the describing side sends (RFC 5576, 4.1).
     pub sources: Vec<u32>,
+    /// Other sockets that the media may be sent to: candidates of ICE (RFC 8839, 5.1), and those of the first media of the bundle
+    /// (RFC 9143, 7.2).
+    pub others: Vec<SocketAddr>,
 }
 
 impl Media {
@@ -57,6 +60,8 @@ pub const MEDIA_MAX: usize = 64;
 const CODECS_MAX: usize = 64;
 /// Octets of a name that are kept.
 const NAME_OCTETS_MAX: usize = 64;
+/// Other sockets of media that are kept.
+const OTHERS_MAX: usize = 16;
 /// Synchronization sources of media that are kept.
 const SOURCES_MAX: usize = 64;
 /// The profile of T.38 without RTP.
@@ -68,6 +73,8 @@ const MID_EXTENSION: &str = "urn:ietf:params:rtp-hdrext:sdes:mid";
 #[derive(Default)]
 struct SdpReader {
     session: Option<IpAddr>,
+    /// The names of the media in the bundle of the description.
+    bundle: Vec<String>,
     mid_extension: Option<u8>,
     begun: Option<Begun>,
     all: Vec<Media>,
@@ -89,6 +96,7 @@ struct Begun {
     mid: Option<String>,
     mid_extension: Option<u8>,
     sources: Vec<u32>,
+    others: Vec<SocketAddr>,
 }
 
 /// The media over RTP that a text announces, as far as an address and a port are there.
@@ -124,6 +132,7 @@ impl SdpReader {
                 self.end();
                 self.session = None;
                 self.mid_extension = None;
+                self.bundle.clear();
                 self.before = self.all.len();
             }
             b'c' => {
@@ -139,7 +148,14 @@ impl SdpReader {
             }
             b'a' => match &mut self.begun {
                 Some(begun) => begun.attribute(value),
-                None => self.mid_extension = mid_extension(value).or(self.mid_extension),
+                None => {
+                    self.mid_extension = mid_extension(value).or(self.mid_extension);
+                    if let Some(names) = value.strip_prefix("group:BUNDLE ") {
+                        let names = names.split_ascii_whitespace().map(kept);
+                        self.bundle.extend(names.take(MEDIA_MAX));
+                        self.bundle.truncate(MEDIA_MAX);
+                    }
+                }
             },
             _ => {}
         }
@@ -168,6 +184,10 @@ impl SdpReader {
             true => begun.port,
             false => begun.control_port.unwrap_or(begun.port.saturating_add(1)),
         };
+        let first = self.first_of_bundle(begun.mid.as_deref());
+        for socket in first {
+            begun.other(socket);
+        }
         self.all.push(Media {
             kind: begun.kind,
             profile: begun.profile,
@@ -178,7 +198,27 @@ impl SdpReader {
             mid: begun.mid,
             mid_extension: begun.mid_extension.or(self.mid_extension),
             sources: begun.sources,
+            others: begun.others,
         });
+    }
+
+    /// The sockets of the first media of the bundle that these media are in. All are sent there once the bundle is agreed on, while
+    /// the first offer has a port for each.
+    fn first_of_bundle(&self, mid: Option<&str>) -> Vec<SocketAddr> {
+        let is_bundled = |mid: &str| self.bundle.iter().any(|name| name == mid);
+        if !mid.is_some_and(is_bundled) {
+            return Vec::new();
+        }
+        let own = self.all.get(self.before..).unwrap_or_default();
+        let first = own
+            .iter()
+            .find(|media| media.mid.as_deref().is_some_and(is_bundled));
+        first.map_or_else(Vec::new, |first| {
+            let socket = SocketAddr::new(first.address, first.port);
+            std::iter::once(socket)
+                .chain(first.others.iter().copied())
+                .collect()
+        })
     }
 }
 
@@ -216,7 +256,18 @@ fn begin(value: &str) -> Option<Begun> {
         mid: None,
         mid_extension: None,
         sources: Vec::new(),
+        others: Vec::new(),
     })
+}
+
+/// The socket of `candidate`, where it is of UDP: `1 1 UDP 2130706431 192.0.2.1 40000 typ host`.
+fn candidate(value: &str) -> Option<SocketAddr> {
+    let mut words = value.split_ascii_whitespace().skip(2);
+    let transport = words.next()?;
+    let address = words.nth(1)?.parse().ok()?;
+    let port: u16 = words.next()?.parse().ok()?;
+    let is_udp = transport.eq_ignore_ascii_case("udp") && port > 0;
+    is_udp.then(|| SocketAddr::new(address, port))
 }
 
 /// The number of an attribute that announces the extension with names of media: `extmap:4/sendrecv urn:…:sdes:mid`.
@@ -227,6 +278,12 @@ fn mid_extension(attribute: &str) -> Option<u8> {
 }
 
 impl Begun {
+    fn other(&mut self, socket: SocketAddr) {
+        if self.others.len() < OTHERS_MAX && !self.others.contains(&socket) {
+            self.others.push(socket);
+        }
+    }
+
     fn attribute(&mut self, value: &str) {
         self.mid_extension = mid_extension(value).or(self.mid_extension);
         let (name, value) = value.split_once(':').unwrap_or((value, ""));
@@ -246,6 +303,11 @@ impl Begun {
             }
             "rtcp-mux" => self.is_multiplexed = true,
             "bundle-only" => self.is_bundle_only = true,
+            "candidate" => {
+                if let Some(socket) = candidate(value) {
+                    self.other(socket);
+                }
+            }
             "mid" => self.mid = Some(kept(value.trim())),
             "ssrc" => {
                 let source = value.split_ascii_whitespace().next();
@@ -317,6 +379,31 @@ mod tests {
         assert_eq!(
             ports,
             [("audio", 30_000, 30_000), ("video", 30_000, 30_000)]
+        );
+    }
+
+    /// RFC 9143, 7.2: the first offer has a port for each, and all are sent to the first one where the bundle is agreed on.
+    #[test]
+    fn bundled_media_with_ports_of_their_own_may_be_sent_to_the_first() {
+        let text = b"v=0\r\nc=IN IP4 192.0.2.1\r\na=group:BUNDLE 0 1\r\nm=audio 30000 RTP/AVP 111\r\na=mid:0\r\n\
+            a=candidate:1 1 UDP 2130706431 192.0.2.7 31000 typ host\r\na=candidate:1 1 TCP 7 192.0.2.7 9 typ host\r\n\
+            a=candidate:2 1 udp 7 x.local 31000 typ host\r\nm=video 30002 RTP/AVP 96\r\na=mid:1\r\nm=video 30004 RTP/AVP 96\r\n\
+            a=mid:2\r\nv=0\r\nc=IN IP4 192.0.2.2\r\nm=video 30006 RTP/AVP 96\r\na=mid:1\r\n";
+        let all = media(text);
+        let others: Vec<Vec<String>> = all
+            .iter()
+            .map(|it| it.others.iter().map(ToString::to_string).collect())
+            .collect();
+        let candidate = "192.0.2.7:31000".to_owned();
+        let first = "192.0.2.1:30000".to_owned();
+        assert_eq!(
+            others,
+            [
+                vec![candidate.clone()],
+                vec![first, candidate],
+                vec![],
+                vec![]
+            ]
         );
     }
 

@@ -8,10 +8,10 @@ use weir_testkit::packet::{Ipv4, protocol, udp};
 
 use crate::{sip, wire};
 
-const SENDER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+pub(crate) const SENDER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+pub(crate) const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
-fn datagram(is_back: bool, ports: [u16; 2], payload: &[u8]) -> Vec<u8> {
+pub(crate) fn datagram(is_back: bool, ports: [u16; 2], payload: &[u8]) -> Vec<u8> {
     let (from, to) = if is_back {
         (RECEIVER, SENDER)
     } else {
@@ -28,7 +28,7 @@ fn sip(first: &str, address: Ipv4Addr, port: u16) -> Vec<u8> {
 }
 
 /// A message with this first line and number, which announces media of its sender.
-fn message(first: &str, number: u32, address: Ipv4Addr, media: &str) -> Vec<u8> {
+pub(crate) fn message(first: &str, number: u32, address: Ipv4Addr, media: &str) -> Vec<u8> {
     let body = format!("v=0\r\nc=IN IP4 {address}\r\n{media}");
     format!(
         "{first}\r\nVia: SIP/2.0/UDP 10.0.0.1;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=1\r\nTo: <sip:b@x>;tag=2\r\n\

@@ -15,6 +15,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod bundles;
 mod call_packets;
 mod captures;
 mod columns;

@@ -275,10 +275,24 @@ impl MediaFinder {
         let mut known = Vec::new();
         let (order, call_end) = self.announced.describe(call_id.as_deref());
         for media in sdp::media_and_faxes(text) {
-            let ends = [media.port, media.control_port].map(|port| Endpoint {
+            let socket = |port| Endpoint {
                 address: media.address,
                 port,
-            });
+            };
+            let mut ends = vec![socket(media.port)];
+            // Fax has no reports.
+            if media.control_port != media.port && !media.is_fax() {
+                ends.push(socket(media.control_port));
+            }
+            for other in &media.others {
+                let end = Endpoint {
+                    address: other.ip(),
+                    port: other.port(),
+                };
+                if !ends.contains(&end) {
+                    ends.push(end);
+                }
+            }
             let announcement = Arc::new(Announcement {
                 by,
                 call_id: call_id.clone(),
@@ -288,9 +302,7 @@ impl MediaFinder {
                 order,
                 end: Arc::clone(&call_end),
             });
-            // Fax has no reports.
-            let has_one = ends[0] == ends[1] || announcement.media.is_fax();
-            for end in ends.iter().take(if has_one { 1 } else { 2 }) {
+            for end in &ends {
                 let is_same = known.contains(end);
                 self.announced
                     .insert(*end, Arc::clone(&announcement), is_same);

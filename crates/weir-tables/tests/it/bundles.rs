@@ -1,0 +1,62 @@
+//! Media of a bundle (RFC 9143) are found at the sockets that they share.
+
+use crate::faxes::{RECEIVER, SENDER, datagram, message};
+use crate::{sip, wire};
+
+/// Packets of a stream of RTP between these ports.
+fn stream(is_back: bool, ports: [u16; 2], payload_type: u8, ssrc: u8) -> Vec<Vec<u8>> {
+    let packet = |number: u8| {
+        let mut bytes = vec![0x80, payload_type, 0, number, 0, 0, number, 0];
+        bytes.extend([0, 0, 0, ssrc]);
+        bytes.extend([0x55; 40]);
+        datagram(is_back, ports, &bytes)
+    };
+    (0..10).map(packet).collect()
+}
+
+/// RFC 9143, 7.2: the first offer has a port for each of the media, the answer one for all, to which all are sent. A candidate of
+/// ICE (RFC 8839) may be another.
+#[test]
+fn media_with_ports_of_their_own_are_found_where_the_first_is_sent() {
+    let media = |ports: [u16; 2], more: &str| {
+        format!(
+            "a=group:BUNDLE a v\r\nm=audio {} RTP/AVP 111\r\na=mid:a\r\na=rtcp-mux\r\na=rtpmap:111 opus/48000/2\r\n{more}\
+             m=video {} RTP/AVP 96\r\na=mid:v\r\na=rtcp-mux\r\na=rtpmap:96 VP8/90000\r\n",
+            ports[0], ports[1]
+        )
+    };
+    let candidate = "a=candidate:1 1 UDP 2130706431 10.0.0.1 4100 typ host\r\n";
+    let offer = message(
+        "INVITE sip:b@x SIP/2.0",
+        1,
+        SENDER,
+        &media([4000, 4002], candidate),
+    );
+    let answer = message("SIP/2.0 200 OK", 1, RECEIVER, &media([5000, 5000], ""));
+    let mut packets = vec![
+        datagram(false, [5060, 5060], &offer),
+        datagram(true, [5060, 5060], &answer),
+    ];
+    for (is_back, ports, first) in [
+        (false, [4000, 5000], 1),
+        (true, [5000, 4000], 3),
+        (true, [5000, 4100], 5),
+    ] {
+        packets.extend(stream(is_back, ports, 111, first));
+        packets.extend(stream(is_back, ports, 96, first + 1));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bundle.pcap");
+    wire::write(&packets, &path);
+    let found = sip::read("media", &[&path], 10);
+    let [sources, kinds, codecs, calls] = ["rtp.ssrc", "media.type", "media.codec", "sip.call_id"]
+        .map(|name| sip::column(&found, name));
+    assert_eq!(sources, ["1", "2", "3", "4", "5", "6"]);
+    let found: Vec<String> = kinds
+        .iter()
+        .zip(&codecs)
+        .map(|(kind, codec)| format!("{kind} {codec}"))
+        .collect();
+    assert_eq!(found, ["audio opus", "video VP8"].repeat(3));
+    assert!(calls.iter().all(|it| it == "fax"), "{calls:?}");
+}
