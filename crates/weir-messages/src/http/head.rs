@@ -166,6 +166,19 @@ fn is_status(bytes: &[u8]) -> bool {
         .get(..5)
         .is_some_and(|word| word.eq_ignore_ascii_case(b"HTTP/"))
         && is_number
+        && !is_protocol_name(bytes)
+}
+
+/// Returns true for a name in a list of protocols, such as a ClientHello has (RFC 7301, 3.1): `http/1.1` in small letters, with
+/// neither a space nor a line end behind it.
+fn is_protocol_name(bytes: &[u8]) -> bool {
+    let Some(version) = bytes.strip_prefix(b"http/") else {
+        return false;
+    };
+    let behind = version
+        .iter()
+        .find(|byte| !matches!(byte, b'0'..=b'9' | b'.'));
+    behind.is_some_and(|byte| !is_blank(byte) && !matches!(byte, b'\r' | b'\n'))
 }
 
 /// The offset of the first message of a side within octets that begin with the rest of something else (after a loss, or a body

@@ -535,6 +535,25 @@ fn a_response_ends_a_request_without_line_feeds() {
     are(&[of_old_software, OK_1, GET_2, OK_2], &told);
 }
 
+/// The names of protocols in a ClientHello were a response, where a segment of a tunnel began with `http/1.1`.
+#[test]
+fn the_name_of_a_protocol_is_no_response() {
+    let connect = Seen::Client("CONNECT a:443 HTTP/1.1\r\n\r\n");
+    let opened = Seen::Server("HTTP/1.1 200 A\r\n\r\n");
+    let hello = Seen::Client("\u{16}\u{3}\u{1}");
+    let names = "http/1.1\0\u{b}\0\u{2}\u{1}\0\nmore\n";
+    let all = [connect, opened, hello, Seen::Client(names)];
+    are(&all, &[("a:443", 200, None)]);
+    let [connect, opened, hello, _] = all;
+    let octets: Vec<Seen<'_>> = (0..names.len())
+        .map(|at| Seen::Client(&names[at..=at]))
+        .collect();
+    let mut all = vec![connect, opened, hello];
+    all.extend(octets);
+    are(&all, &[("a:443", 200, None)]);
+    are(&all[2..], &[]);
+}
+
 /// A body in chunks is cut where the last one does not come, also where lines of it have no line feed.
 #[test]
 fn a_body_without_its_last_chunk_says_so() {
