@@ -296,7 +296,10 @@ impl Connection {
                 self.put(side, this);
                 return self.go_on(side, bytes, stamp, each);
             }
-            if !self.answers_simple(side, bytes) && !this.begins(bytes, is_new) {
+            if !self.answers_simple(side, bytes)
+                && !this.begins(bytes, is_new)
+                && !(self.may_go_on(side, &this) && this.begins_across(bytes))
+            {
                 let Some(at) = self.find_beginning(side, &this, bytes) else {
                     self.put(side, this);
                     return self.passed(side, bytes.len());
@@ -306,6 +309,7 @@ impl Connection {
                 this.next = behind(this.next, at);
             }
             self.tunnel = None;
+            this.tail = Vec::new();
             this.state = State::Head;
             this.has_begun = true;
         } else if this.is_idle_before(bytes) {
@@ -436,6 +440,11 @@ impl Connection {
         let client = if is_of_client { side } else { 1 - (side & 1) };
         self.two = Some(Box::new(two::Http2Connection::partly(client)));
         true
+    }
+
+    /// Whether a response may begin anywhere in what a server sends after a loss.
+    fn may_go_on(&self, side: usize, this: &Side) -> bool {
+        self.client == Some(1 - (side & 1)) && this.has_begun && self.tunnel.is_none()
     }
 
     /// The offset of a message within octets of a side after a loss. Before the first message none is searched: a connection may

@@ -46,6 +46,8 @@ pub struct Head<L> {
 const FIELDS_MAX: usize = 256;
 /// Octets of a first line whose end did not come, at most.
 pub(super) const LINE_OCTETS_MAX: usize = 1 << 13;
+/// Octets of a first line by which a response is found: `HTTP/1.1`, its code, and what is behind it.
+pub(super) const STATUS_OCTETS: usize = 13;
 /// Octets of the first word of a message, at most.
 pub(super) const WORD_OCTETS_MAX: usize = 32;
 

@@ -31,6 +31,8 @@ pub(super) struct Side {
     pub(super) first: Option<Place>,
     /// Octets were passed over in front of the waiting ones.
     pub(super) is_behind_other: bool,
+    /// The last octets that were passed over after a loss, in which a response may have begun.
+    pub(super) tail: Vec<u8>,
 }
 
 impl Default for Side {
@@ -43,6 +45,7 @@ impl Default for Side {
             next: None,
             first: None,
             is_behind_other: false,
+            tail: Vec::new(),
         }
     }
 }
@@ -134,6 +137,32 @@ impl Side {
         let begins = head::looks_like(bytes) || may_become(bytes) && self.wait(bytes);
         self.is_behind_other |= !begins && self.begun.is_empty();
         begins
+    }
+
+    /// Searches a response that began within earlier pieces of a side after a loss, as these octets show; what came of it before
+    /// them waits then.
+    pub(super) fn begins_across(&mut self, bytes: &[u8]) -> bool {
+        let mut all = std::mem::take(&mut self.tail);
+        let known = all.len();
+        all.extend_from_slice(bytes.get(..head::STATUS_OCTETS).unwrap_or(bytes));
+        let begins = head::find_beginning(&all, false).filter(|at| *at < known);
+        if let Some(at) = begins {
+            self.begun = all.get(at..known).unwrap_or_default().to_vec();
+            let before = self.begun.len() as u64;
+            self.first = self.next.map(|next| Place {
+                offset: next.offset.saturating_sub(before),
+                ..next
+            });
+            return true;
+        }
+        // A response shows with its last octet.
+        let last = match bytes.len() < head::STATUS_OCTETS {
+            true => all.as_slice(),
+            false => bytes,
+        };
+        let kept = last.len().min(head::STATUS_OCTETS - 1);
+        self.tail = last.get(last.len() - kept..).unwrap_or_default().to_vec();
+        false
     }
 
     /// The number of waiting octets that are not of the method behind them, but the end of the port of a request of SOCKS: 80 ends

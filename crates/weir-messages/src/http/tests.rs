@@ -554,6 +554,28 @@ fn the_name_of_a_protocol_is_no_response() {
     are(&all[2..], &[]);
 }
 
+/// After a loss a response is found wherever it begins, in segments of any size: behind a body there was none in small ones.
+#[test]
+fn after_a_loss_responses_are_found_in_segments_of_any_size() {
+    let begun = "HTTP/1.1 201 A\r\nContent-";
+    let rest = "ength: 20\r\n\r\nabcdefghijabcdefghij";
+    let next = "HTTP/1.1 202 A\r\nContent-Length: 2\r\n\r\nab";
+    let told = |size: usize| {
+        let mut seen = vec![GET_1, Seen::Server(begun), Seen::ServerGap(1)];
+        for (request, text) in [(None, rest), (Some(GET_2), next)] {
+            seen.extend(request);
+            let pieces = text.as_bytes().chunks(size);
+            seen.extend(pieces.map(|it| Seen::Server(std::str::from_utf8(it).unwrap())));
+        }
+        pairs(&seen)
+    };
+    let whole = told(1_000);
+    assert!(whole.iter().any(|it| it.1 == 202), "{whole:?}");
+    for size in 1..60 {
+        assert_eq!(told(size), whole, "{size}");
+    }
+}
+
 /// A body in chunks is cut where the last one does not come, also where lines of it have no line feed.
 #[test]
 fn a_body_without_its_last_chunk_says_so() {
