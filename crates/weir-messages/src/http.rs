@@ -787,6 +787,8 @@ impl Connection {
         match head::parse(bytes) {
             Parsed::More => Ok(None),
             Parsed::Nothing => Err(Fault::Head),
+            // What begins with a version is, of a client, the rest of a request whose beginning was lost.
+            Parsed::Response(..) if self.client == Some(side) => Err(Fault::Head),
             parsed => Ok(self.found(side, parsed, place, stamp)),
         }
     }

@@ -464,6 +464,11 @@ fn lenient(bytes: &[u8], end: HeadEnd) -> Parsed {
     let is_malformed = true;
     if is_status(first) {
         let line = status_line(first);
+        // The rest of a request whose beginning was lost has no code, and a field of requests.
+        let is_host = |(name, _): &(String, String)| name.eq_ignore_ascii_case("host");
+        if line.code == 0 && fields.iter().any(is_host) {
+            return Parsed::Nothing;
+        }
         let head = Head {
             line,
             fields,

@@ -293,9 +293,15 @@ impl Pairs {
             true => Progress::Awaited,
             false => Progress::Over,
         };
+        // What its server had received since the response before it was lost.
+        let is_lost = request == Progress::Over
+            && place
+                .zip(self.losses.requests)
+                .is_some_and(|(it, lost)| lost.1 >= self.losses.answered && it.received > lost.1);
         self.begin(Exchange::default(), request);
         if let Some(last) = self.waiting.back_mut() {
             last.offset = self.offset;
+            last.exchange.fault = is_lost.then_some(Fault::Missing);
         }
         self.waiting.len().saturating_sub(1)
     }

@@ -576,6 +576,23 @@ fn after_a_loss_responses_are_found_in_segments_of_any_size() {
     }
 }
 
+/// The rest of a request whose beginning was lost, from its version on, was a response of the client, whose body took all
+/// further requests.
+#[test]
+fn the_rest_of_a_request_is_no_response() {
+    let rest = " HTTP/1.1\r\nHost: a\r\n\r\n";
+    for rest in [rest, &rest[1..]] {
+        let lost = [Seen::ClientGap(6), Seen::Client(rest), OK_2, GET_3, OK_3];
+        // Behind another request, and at the beginning of the connection.
+        for before in [&[GET_1, OK_1][..], &[]] {
+            let told = pairs(&[before, &lost].concat());
+            let is_third = |it: &(String, u16, Option<Fault>)| it.0 == "/3" && it.1 == 203;
+            assert!(told.iter().any(is_third), "{rest:?}: {told:?}");
+            assert!(told.iter().any(|it| it.1 == 202), "{rest:?}: {told:?}");
+        }
+    }
+}
+
 /// A body in chunks is cut where the last one does not come, also where lines of it have no line feed.
 #[test]
 fn a_body_without_its_last_chunk_says_so() {
@@ -593,6 +610,7 @@ fn a_body_without_its_last_chunk_says_so() {
 }
 
 /// An event of a connection: octets of a side, or missing octets.
+#[derive(Clone, Copy)]
 enum Seen<'s> {
     Client(&'s str),
     Server(&'s str),
