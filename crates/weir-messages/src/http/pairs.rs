@@ -152,6 +152,9 @@ impl Pairs {
     /// The connection has ended.
     pub(super) fn finish(&mut self, each: &mut dyn FnMut(Exchange)) {
         for waiting in &mut self.waiting {
+            if self.losses.of_client && waiting.request == Progress::Awaited {
+                waiting.exchange.fault.get_or_insert(Fault::Missing);
+            }
             waiting.request = Progress::Over;
             waiting.response = Progress::Over;
         }

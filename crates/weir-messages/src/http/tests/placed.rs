@@ -101,6 +101,32 @@ fn what_the_client_had_before_it_asked_is_not_what_it_asked_for() {
     assert_eq!(pairs, expected, "{found:?}");
 }
 
+/// The last requests are lost, which shows at the end of the connection: each of their responses says so.
+#[test]
+fn responses_to_lost_requests_at_the_end_say_so() {
+    let all = one_by_one(4, [&[2, 3], &[]]);
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    let mut each = |it| found.push(it);
+    let (mut offsets, mut missing) = ([0; 2], 0);
+    for message in &all {
+        let (side, len) = (message.side, message.text.len() as u64);
+        if message.is_lost {
+            missing += len;
+        } else {
+            connection.at(side, offsets[side], Some(message.received));
+            connection.take(side, message.text.as_bytes(), Stamp::default(), &mut each);
+        }
+        offsets[side] += len;
+    }
+    connection.at(0, offsets[0] - missing, Some(offsets[1]));
+    connection.gap(0, missing, &mut each);
+    connection.finish(&mut each);
+    let faults = found.iter().filter(|it| it.request.is_none());
+    let faults: Vec<_> = faults.map(|it| it.fault).collect();
+    assert_eq!(faults, [MISSING; 2]);
+}
+
 #[test]
 fn after_any_number_of_lost_messages_responses_are_those_of_their_requests() {
     // All that may be lost of six exchanges.
