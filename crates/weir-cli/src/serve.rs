@@ -153,6 +153,8 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
         .thread_name("weir-serve")
         // Statements are read and let go on these threads, as deep as they may be.
         .thread_stack_size(CONNECTION_STACK_BYTES)
+        // Texts are parsed between two looks at the connections, which takes milliseconds each.
+        .event_interval(8)
         .build()
         .map_err(|error| Failure::environment(format!("cannot start threads: {error}")))?;
     // Signals are handled before the first line is printed: a program may wait for it, and then end the server.

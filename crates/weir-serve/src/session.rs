@@ -155,7 +155,11 @@ impl Session {
     /// When the time of a statement is over before, the server ends, or too many wait already.
     pub(crate) async fn load(&self, sql: &str) -> Result<Option<OwnedSemaphorePermit>, Failure> {
         let _running_statement = self.running_statement();
-        self.shared.room_for(sql.as_bytes()).await
+        let load = self.shared.room_for(sql.as_bytes()).await?;
+        if let Some(connection) = &self.connection {
+            connection.may_parse().await;
+        }
+        Ok(load)
     }
 
     /// The statements of a text, with files in the places of names that the catalog has.
