@@ -1,13 +1,15 @@
 //! The lists of files, fields, functions and tables; and uploads of captures from the page.
 
 use std::io::Write as _;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock};
 use std::time::SystemTime;
 
 use axum::body::Body;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use chrono::{DateTime, SecondsFormat, Utc};
 use futures::StreamExt;
@@ -52,29 +54,54 @@ pub(super) struct Wanted {
     r#match: Option<String>,
 }
 
-/// The columns of the tables of captures.
-pub(super) async fn fields(Query(wanted): Query<Wanted>) -> Json<Value> {
-    let wanted = wanted.r#match.unwrap_or_default().to_lowercase();
+/// A column of a table of captures.
+struct ListedColumn {
+    /// Its name and its meaning in lower case.
+    searched: [String; 2],
+    /// Its entry of the list in JSON.
+    entry: String,
+}
+
+/// The columns of the tables of captures, which are the same for every request.
+static COLUMNS: LazyLock<Vec<ListedColumn>> = LazyLock::new(|| {
     let extracted = EXTRACTIONS
         .iter()
         .map(|extraction| (extraction.name, Table::extracted(extraction)));
-    let mut fields = Vec::new();
+    let mut columns = Vec::new();
     for (name, table) in std::iter::once(("packets", Table::packets())).chain(extracted) {
         for column in table.columns() {
             let is_own =
                 table.extraction().is_none() || !matches!(column.origin, Origin::Packet(..));
-            let has = |text: &str| text.to_lowercase().contains(&wanted);
-            if is_own && (has(&column.name) || has(&column.doc)) {
-                fields.push(json!({
+            if is_own {
+                let entry = json!({
                     "name": &*column.name,
                     "type": sql_type(column.kind),
                     "table": name,
                     "meaning": &*column.doc,
-                }));
+                });
+                columns.push(ListedColumn {
+                    searched: [column.name.to_lowercase(), column.doc.to_lowercase()],
+                    entry: entry.to_string(),
+                });
             }
         }
     }
-    Json(fields.into())
+    columns
+});
+
+/// The columns of the tables of captures.
+pub(super) async fn fields(Query(wanted): Query<Wanted>) -> impl IntoResponse {
+    let wanted = wanted.r#match.unwrap_or_default().to_lowercase();
+    let has = |column: &&ListedColumn| column.searched.iter().any(|text| text.contains(&wanted));
+    let mut body = String::from("[");
+    for column in COLUMNS.iter().filter(has) {
+        if body.len() > 1 {
+            body.push(',');
+        }
+        body.push_str(&column.entry);
+    }
+    body.push(']');
+    ([(CONTENT_TYPE, "application/json")], body)
 }
 
 fn entries(all: impl Iterator<Item = FunctionEntry>) -> Json<Value> {

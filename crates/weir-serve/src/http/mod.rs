@@ -170,6 +170,8 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     let running_statement = pending
         .filter(|_| !has_body)
         .map(|pending| pending.activity().running());
+    // A client may send many requests at once. Others do something between them.
+    tokio::task::yield_now().await;
     let mut response = next.run(request).await;
     drop(running_statement);
     let headers = response.headers_mut();

@@ -84,7 +84,11 @@ fn what_there_is_is_listed() {
         .iter()
         .find(|file| file["name"] == "office.pcapng");
     assert_eq!(office.unwrap()["kind"], "capture");
-    assert!(get("/fields?match=ip.src").contains("\"ip.src\""));
+    let listed = body(&get("/fields?match=IP.src"));
+    let mut columns = listed.as_array().unwrap().iter();
+    assert!(columns.any(|column| column["name"] == "ip.src" && column["table"] == "packets"));
+    let none = body(&get("/fields?match=no+such+column"));
+    assert_eq!(none.as_array().map(Vec::len), Some(0));
     assert!(get("/functions").contains("cidr_match"));
     assert!(get("/tables").contains("flows"));
     assert!(get("/health").ends_with("ok\n"));
