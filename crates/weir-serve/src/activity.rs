@@ -18,8 +18,8 @@ pub(crate) struct ConnectionActivity {
     place_in_line: Semaphore,
     /// Its place among the statements of values alone.
     place_of_constants: Semaphore,
-    /// Its place among the texts that are about to be parsed.
-    place_to_parse: Semaphore,
+    /// Its place among the requests that are about to begin.
+    place_to_begin: Semaphore,
 }
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl ConnectionActivity {
             close_reason: watch::Sender::new(CloseReason::None),
             place_in_line: Semaphore::new(1),
             place_of_constants: Semaphore::new(1),
-            place_to_parse: Semaphore::new(1),
+            place_to_begin: Semaphore::new(1),
         })
     }
 
@@ -88,11 +88,11 @@ impl ConnectionActivity {
         place.acquire().await.ok()
     }
 
-    /// Waits until the next text of the connection may be parsed: others do something before, so that a client that has sent many texts
-    /// does not keep the threads that answer all of them.
-    pub(crate) async fn may_parse(&self) {
+    /// Waits until the next request of the connection may begin, or its text be parsed: others do something before, so that a client
+    /// that has sent many does not keep the threads that answer all of them.
+    pub(crate) async fn may_begin(&self) {
         // The semaphore is never closed.
-        let _place = self.place_to_parse.acquire().await;
+        let _place = self.place_to_begin.acquire().await;
         tokio::task::yield_now().await;
     }
 
@@ -160,13 +160,13 @@ mod tests {
         assert!(activity.place_in_line(false).now_or_never().is_some());
     }
 
-    /// Thirty-two texts of each of a hundred connections were parsed before anything else was done.
+    /// Thirty-two requests of each of a hundred connections were begun before anything else was done.
     #[tokio::test]
-    async fn texts_of_a_connection_are_parsed_one_by_one() {
+    async fn requests_of_a_connection_begin_one_by_one() {
         let (activity, other) = (ConnectionActivity::new(), ConnectionActivity::new());
-        let mut first = Box::pin(activity.may_parse());
-        let mut second = Box::pin(activity.may_parse());
-        let mut third = Box::pin(other.may_parse());
+        let mut first = Box::pin(activity.may_begin());
+        let mut second = Box::pin(activity.may_begin());
+        let mut third = Box::pin(other.may_begin());
         assert!(first.as_mut().now_or_never().is_none());
         assert!(second.as_mut().now_or_never().is_none());
         assert!(third.as_mut().now_or_never().is_none());

@@ -157,7 +157,7 @@ impl Session {
         let _running_statement = self.running_statement();
         let load = self.shared.room_for(sql.as_bytes()).await?;
         if let Some(connection) = &self.connection {
-            connection.may_parse().await;
+            connection.may_begin().await;
         }
         Ok(load)
     }

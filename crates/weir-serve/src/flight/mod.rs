@@ -92,6 +92,10 @@ impl FlightProtocol {
                     return Ok::<_, Infallible>(status.into_http());
                 }
                 pending.admit();
+                // The client is not waited for meanwhile.
+                let running = pending.activity().running();
+                pending.activity().may_begin().await;
+                drop(running);
                 let Ok(response) = server.call(request).await;
                 Ok(named(response, most))
             }
