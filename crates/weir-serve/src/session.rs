@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{SchemaRef, UInt64Type};
+use bytes::Bytes;
 use datafusion::sql::parser::Statement as DfStatement;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -160,6 +161,22 @@ impl Session {
             connection.may_begin().await;
         }
         Ok(load)
+    }
+
+    /// Waits until the longest of these values may be put into a statement, as [`Self::load`] does for a text.
+    ///
+    /// # Errors
+    /// As those of [`Self::load`].
+    pub(crate) async fn load_values(
+        &self,
+        values: &[Option<Bytes>],
+    ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        let _running_statement = self.running_statement();
+        let longest = values.iter().flatten().max_by_key(|value| value.len());
+        match longest {
+            Some(longest) => self.shared.room_for(longest).await,
+            None => Ok(None),
+        }
     }
 
     /// The statements of a text, with files in the places of names that the catalog has.

@@ -104,17 +104,16 @@ impl Statement {
     /// # Errors
     /// When a value is given that the statement has no place for, a place has no value, or long values stand in too many places.
     pub fn bind(mut self, values: &[(String, Parameter)]) -> Result<Self, Error> {
-        let mut named = Vec::with_capacity(values.len());
-        for (name, value) in values {
-            named.push(Named {
-                name,
-                expression: value.expression()?,
-                bytes: value.bytes(),
-                is_used: false,
-            });
-        }
-        let mut binder = Binder::new(named);
+        let named = values.iter().map(|(name, value)| Named {
+            name,
+            value,
+            is_used: false,
+        });
+        let mut binder = Binder::new(named.collect());
         self.visit_mut(&mut binder);
+        if let Some(failed) = binder.failed {
+            return Err(failed);
+        }
         if binder.copied_bytes > COPIED_BYTES_MAX {
             let message = format!(
                 "values of parameters that stand in several places take {} MiB there together at most",
@@ -222,12 +221,10 @@ fn shell(sql: &str) -> Result<Statement, Error> {
     statement.ok_or_else(|| Error::new(ErrorKind::Plan, "no statement"))
 }
 
-/// A parameter's name and what stands for its value.
+/// A parameter's name and its value.
 struct Named<'v> {
     name: &'v str,
-    expression: Expr,
-    /// Bytes of each copy of the expression.
-    bytes: usize,
+    value: &'v Parameter,
     is_used: bool,
 }
 
@@ -239,6 +236,8 @@ struct Binder<'v> {
     /// Bytes of values that stand in further places.
     copied_bytes: usize,
     unknown: Option<String>,
+    /// The error of a value that is no literal.
+    failed: Option<Error>,
 }
 
 impl<'v> Binder<'v> {
@@ -253,6 +252,7 @@ impl<'v> Binder<'v> {
             places,
             copied_bytes: 0,
             unknown: None,
+            failed: None,
         }
     }
 
@@ -271,11 +271,20 @@ impl<'v> Binder<'v> {
             return None;
         };
         if value.is_used {
-            self.copied_bytes = self.copied_bytes.saturating_add(value.bytes);
+            self.copied_bytes = self.copied_bytes.saturating_add(value.value.bytes());
         }
         value.is_used = true;
-        // The statement is refused beyond it.
-        (self.copied_bytes <= COPIED_BYTES_MAX).then(|| value.expression.clone())
+        if self.copied_bytes > COPIED_BYTES_MAX {
+            // The statement is refused.
+            return None;
+        }
+        match value.value.expression() {
+            Ok(expression) => Some(expression),
+            Err(error) => {
+                self.failed.get_or_insert(error);
+                None
+            }
+        }
     }
 }
 

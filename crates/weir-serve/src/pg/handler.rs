@@ -27,7 +27,7 @@ use pgwire::messages::extendedquery::{Bind, BindComplete, Execute, PortalSuspend
 use pgwire::messages::response::{CommandComplete, EmptyQueryResponse, NoticeResponse};
 use pgwire::messages::simplequery::Query;
 use tokio::sync::OwnedSemaphorePermit;
-use weir_engine::Statement;
+use weir_engine::{Parameter, Statement};
 
 use self::cursors::ahead;
 use super::cursor::{self, Cursors};
@@ -423,6 +423,8 @@ impl PgConnection {
             }
             PreparedAction::Engine(statement) => {
                 may_run(client)?;
+                let load = self.session.load_values(&portal.parameters).await;
+                let _load = load.map_err(|failure| pg_error(&failure))?;
                 let statement = bound(statement, portal)?;
                 if !statement.gives_rows() {
                     let tag = tag(&statement);
@@ -541,6 +543,12 @@ fn bound(statement: &Statement, portal: &Portal<Prepared>) -> PgWireResult<State
         let bytes = portal.parameters.get(index).and_then(Option::as_deref);
         let is_binary = portal.parameter_format.is_binary(index);
         let value = parameter(bytes, kind, is_binary).map_err(|failure| pg_error(&failure))?;
+        if let Parameter::List(values) = &value
+            && values.len() > LIST_VALUES_MAX
+        {
+            let message = format!("an array has {LIST_VALUES_MAX} values at most");
+            return Err(pg_error(&Failure::new(FailureKind::Limit, message)));
+        }
         values.push(((index + 1).to_string(), value));
     }
     let bound = statement.clone().bind(&values);
@@ -714,5 +722,7 @@ impl ExtendedQueryHandler for PgConnection {
 
 /// Bytes of a row that is sent at once.
 const LONG_ROW_BYTES: usize = 16 << 10;
+/// The number of values of an array that is a parameter: each is an expression of several hundred bytes.
+const LIST_VALUES_MAX: usize = 200_000;
 /// Notices that a statement is followed by; the rest is counted.
 const NOTICES_MAX: usize = 20;

@@ -300,6 +300,22 @@ fn the_statements_of_a_text_are_counted_before_any_is_parsed() {
     });
 }
 
+/// Two arrays of half a million values, a megabyte each, took 800 MB of the process that answers all.
+#[test]
+fn arrays_that_are_parameters_have_a_limit() {
+    let served = Served::with(|options| options.limits.text_bytes_max = 8 << 20);
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        let sql = "SELECT CAST(cardinality($1::bigint[]) AS BIGINT)";
+        let long = vec![1_i64; 200_001];
+        let error = client.query_one(sql, &[&long]).await.unwrap_err();
+        let message = error.as_db_error().unwrap().message();
+        assert_eq!(message, "an array has 200000 values at most");
+        let row = client.query_one(sql, &[&vec![1_i64; 1000]]).await.unwrap();
+        assert_eq!(row.get::<_, i64>(0), 1000);
+    });
+}
+
 #[test]
 fn what_is_as_deep_as_may_be_is_answered() {
     let served = Served::plain();
