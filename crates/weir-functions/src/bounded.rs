@@ -45,8 +45,10 @@ enum Growth {
     Series,
     /// All arguments behind each other.
     Together,
-    /// All elements of the first argument, with the second between them.
+    /// All elements of the first argument, with the second between them, and the third in place of those that are NULL.
     Between,
+    /// Each byte of the first argument becomes two characters at most.
+    Doubled,
     /// The third argument in place of each occurrence of the second in the first.
     Replace,
     /// The growth is that of [`Growth::Replace`], where the second is a pattern.
@@ -70,6 +72,7 @@ const FUNCTIONS: &[(&str, Growth)] = &[
     ("array_concat", Growth::Together),
     ("array_union", Growth::Together),
     ("array_to_string", Growth::Between),
+    ("encode", Growth::Doubled),
     ("overlay", Growth::Together),
     ("struct", Growth::Together),
     ("named_struct", Growth::Together),
@@ -393,9 +396,13 @@ impl Growth {
             }
             Self::Series => series(args, rows)?,
             Self::Between => {
-                let between = args.get(1).map_or(0, |arg| size(arg, 0));
+                // Each row has a separator of its own.
+                let largest = |arg: &ColumnarValue| (0..rows).map(|row| size(arg, row)).max();
+                let others = args.iter().skip(1).filter_map(largest);
+                let between = sum(others);
                 total(first, rows).saturating_add(elements(first, rows).saturating_mul(between))
             }
+            Self::Doubled => total(first, rows).saturating_mul(2),
             Self::Replace => {
                 let (from, to) = (args.get(1), args.get(2));
                 sum((0..rows).map(|row| {
@@ -681,6 +688,7 @@ mod tests {
                 usize::MAX,
             ),
             (Growth::Pad, vec![column.clone(), number(50)], 600),
+            (Growth::Doubled, vec![column.clone(), text("hex")], 10),
             (Growth::Series, vec![number(1), number(100), number(10)], 80),
             (
                 Growth::Series,
@@ -711,6 +719,15 @@ mod tests {
             let found = growth.bytes(&args, 3).unwrap();
             assert_eq!(found, expected, "{growth:?} {args:?}");
         }
+        // The largest separator, and the text in place of NULL.
+        let column = StringArray::from(vec!["", "", "0123456789"]);
+        let separators = ColumnarValue::Array(Arc::new(column));
+        let of_null = text("01234");
+        let joined = |args: &[ColumnarValue]| Growth::Between.bytes(args, 3).unwrap();
+        let least = joined(&[list.clone(), text("")]);
+        let separated = joined(&[list.clone(), separators.clone()]);
+        let replaced = joined(&[list.clone(), separators, of_null]);
+        assert!(least + 10 <= separated && separated + 5 <= replaced);
         let resized = Growth::Resize.bytes(&[list, number(1 << 40)], 1).unwrap();
         assert!(resized > 1 << 43);
     }
