@@ -74,6 +74,14 @@ pub(super) fn function(name: &str, definition: Option<&Vec<u8>>) -> Checked {
     }
 }
 
+/// Validates a binary operator. In weir's plans a function with bounded values stands in the place of `||`.
+pub(super) fn operator(name: &str) -> Checked {
+    match name {
+        "StringConcat" => Err(Refused::not_allowed("the operator ||")),
+        _ => Ok(()),
+    }
+}
+
 /// The depth of an expression with so many operands. DataFusion makes a tree of binary expressions of them.
 pub(super) fn deeper(depth: usize, operands: usize) -> Result<usize, Refused> {
     match depth.saturating_add(operands.max(1)) {
@@ -121,13 +129,16 @@ fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
     match kind {
         ExprType::Column(_) | ExprType::UnknownColumn(_) => Ok(()),
         ExprType::Literal(literal) => value::scalar(Some(literal)),
-        ExprType::BinaryExpr(binary) => match binary.operands.as_slice() {
-            [] => {
-                some(binary.l.as_deref(), depth)?;
-                some(binary.r.as_deref(), depth)
+        ExprType::BinaryExpr(binary) => {
+            operator(&binary.op)?;
+            match binary.operands.as_slice() {
+                [] => {
+                    some(binary.l.as_deref(), depth)?;
+                    some(binary.r.as_deref(), depth)
+                }
+                operands => all(operands, deeper(depth, operands.len())?),
             }
-            operands => all(operands, deeper(depth, operands.len())?),
-        },
+        }
         ExprType::AggregateExpr(aggregate) => {
             function(&aggregate.human_display, aggregate.fun_definition.as_ref())?;
             all(&aggregate.expr, depth)?;
@@ -189,3 +200,34 @@ fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
 
 /// The maximum depth of an expression. DataFusion walks expressions recursively.
 const DEPTH_MAX: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use datafusion_proto::protobuf::{PhysicalBinaryExprNode, PhysicalColumn};
+
+    use super::*;
+
+    /// Forty projections of `a || a` over each other would make a text of a tebibyte.
+    #[test]
+    fn texts_are_not_joined_by_an_operator() {
+        let of_operator = |op: &str| {
+            let column = PhysicalExprNode {
+                expr_id: None,
+                expr_type: Some(ExprType::Column(PhysicalColumn::default())),
+            };
+            let binary = PhysicalBinaryExprNode {
+                op: op.to_owned(),
+                l: Some(Box::new(column.clone())),
+                r: Some(Box::new(column)),
+                ..PhysicalBinaryExprNode::default()
+            };
+            needed(Some(&PhysicalExprNode {
+                expr_id: None,
+                expr_type: Some(ExprType::BinaryExpr(Box::new(binary))),
+            }))
+        };
+        of_operator("Plus").unwrap();
+        let refused = of_operator("StringConcat").unwrap_err().to_string();
+        assert!(refused.contains("||"), "{refused}");
+    }
+}

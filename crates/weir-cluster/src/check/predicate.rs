@@ -4,7 +4,7 @@ use datafusion_proto::protobuf::LogicalExprNode;
 use datafusion_proto::protobuf::logical_expr_node::ExprType;
 use prost::Message;
 
-use super::expression::{deeper, function};
+use super::expression::{deeper, function, operator};
 use super::{Checked, Refused, shown, value};
 
 /// Validates a serialized filter.
@@ -40,10 +40,13 @@ fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
         ExprType::Column(_) => Ok(()),
         ExprType::Literal(literal) => value::scalar(Some(literal)),
         ExprType::Alias(of) => some(of.expr.as_deref(), depth),
-        ExprType::BinaryExpr(of) => match of.operands.as_slice() {
-            [] | [_] => Err(Refused::malformed("the operands of a filter are missing")),
-            operands => all(operands, deeper(depth, operands.len())?),
-        },
+        ExprType::BinaryExpr(of) => {
+            operator(&of.op)?;
+            match of.operands.as_slice() {
+                [] | [_] => Err(Refused::malformed("the operands of a filter are missing")),
+                operands => all(operands, deeper(depth, operands.len())?),
+            }
+        }
         ExprType::IsNullExpr(of) => some(of.expr.as_deref(), depth),
         ExprType::IsNotNullExpr(of) => some(of.expr.as_deref(), depth),
         ExprType::NotExpr(of) => some(of.expr.as_deref(), depth),
@@ -110,4 +113,30 @@ fn never(name: &str) -> Checked {
         "the function {} in a filter of a scan",
         shown(name)
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion_proto::protobuf::BinaryExprNode;
+
+    use super::*;
+
+    #[test]
+    fn texts_of_filters_are_not_joined_by_an_operator() {
+        let of_operator = |op: &str| {
+            let column = LogicalExprNode {
+                expr_type: Some(ExprType::Column(Default::default())),
+            };
+            let binary = BinaryExprNode {
+                op: op.to_owned(),
+                operands: vec![column.clone(), column],
+            };
+            let node = LogicalExprNode {
+                expr_type: Some(ExprType::BinaryExpr(binary)),
+            };
+            predicate(&node.encode_to_vec())
+        };
+        of_operator("Eq").unwrap();
+        assert!(of_operator("StringConcat").is_err());
+    }
 }
