@@ -593,6 +593,12 @@ impl Named {
                 weir_capture::shown(&place)
             );
         }
+        if is_special(&place) {
+            return exec_err!(
+                "{} is a pipe, a socket or a device, and an executor reads files only",
+                weir_capture::shown(&place)
+            );
+        }
         let is_here = std::env::current_dir().is_ok_and(|here| here == folder);
         Ok(match path.is_absolute() || is_here {
             true => Source::capture(Location::File(path)),
@@ -602,6 +608,11 @@ impl Named {
             }
         })
     }
+}
+
+/// Whether there is a pipe, a socket or a device at a path: it may have no end, and others cannot read the same from it.
+pub(super) fn is_special(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
 }
 
 /// A table of pieces, each a partition.
@@ -688,3 +699,28 @@ fn path_of(bytes: &[u8]) -> PathBuf {
 
 /// The share of the memory limit that the groups of one piece may have.
 const PARTS_OF_LIMIT: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pipe that nobody writes held a thread of an executor for good.
+    #[test]
+    fn an_executor_reads_no_pipes_and_devices() {
+        let named = |location: &str| Named {
+            piece: 0,
+            location: location.as_bytes().to_vec(),
+            is_remote: false,
+            part: 0,
+            of: 0,
+        };
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let source = |location| named(location).source(folder, None);
+        assert!(source("Cargo.toml").is_ok());
+        let refused = source("/dev/null").err().unwrap().to_string();
+        assert!(
+            refused.contains("is a pipe, a socket or a device"),
+            "{refused}"
+        );
+    }
+}

@@ -17,10 +17,10 @@ use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, PartitionMode};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::{ExecutionPlan, displayable, replace_children_if_necessary};
-use weir_tables::{DisplayFilter, Parts, Source};
+use weir_tables::{DisplayFilter, Location, Parts, Source};
 
 use super::described::{QueryDescription, ScanDescription, TemplateScan};
-use super::node::{Part, Piece, PieceExec, PieceWork};
+use super::node::{Part, Piece, PieceExec, PieceWork, is_special};
 use crate::cluster::Cluster;
 use crate::fuse::{PARTIAL_BYTES_MAX, in_part_by};
 use crate::options::Options;
@@ -504,7 +504,10 @@ const FALL_INTO_TASKS: &[&str] = &[
 
 fn is_read_here(reading: &Reading) -> bool {
     let mut sources = reading.sources.iter();
-    sources.any(|source| source.is_stdin() || source.is_growing())
+    sources.any(|source| {
+        let is_pipe = matches!(source.location(), Location::File(path) if is_special(path));
+        source.is_stdin() || source.is_growing() || is_pipe
+    })
 }
 
 /// Pieces of a reading, at most: the plan with all of them is one message of 16 MiB.
