@@ -1,7 +1,7 @@
 //! `mqtt`: one row a packet of MQTT.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use weir_messages::mqtt::{
     BEGINNING_OCTETS, PORT, Packet, PropertyValue, begins_with_connect, find, has_flags_of_type,
@@ -29,6 +29,8 @@ struct Mqtt {
     /// The versions of flows that have another one than 3.1.1, in the order in which they began.
     versions: HashMap<u64, u8>,
     order: VecDeque<u64>,
+    /// Conversations of version 3.1.1 whose CONNECT was read, and no CONNACK yet.
+    greeted: HashSet<u64>,
     aliases: Aliases,
 }
 
@@ -38,13 +40,38 @@ const CONNECTIONS_MAX: usize = 1 << 16;
 const WITHOUT_FLAGS: u8 = 3;
 /// The version of connections whose beginning was not seen: 3.1.1.
 const USUAL: u8 = 4;
+/// The remaining length of CONNACK before version 5, which has properties behind that (MQTT 3.1.1, 3.2.1; MQTT 5.0, 3.2.2.3).
+const CONNACK_OCTETS: usize = 2;
 /// The version whose packets have properties and reasons: 5.0.
 const WITH_PROPERTIES: u8 = 5;
 
 impl Mqtt {
+    /// The version by which a packet is read, and whether a CONNACK has it for certain. A CONNACK with properties says the version
+    /// of its connection where the CONNECT was not captured. `None` without a fixed header.
+    fn version(&mut self, bytes: &[u8], conversation: u64) -> Option<(u8, bool)> {
+        let known = self.versions.get(&conversation).copied();
+        let version = known.unwrap_or(USUAL);
+        let first = bytes.first()?;
+        if first >> 4 != kind::CONNACK {
+            return Some((version, known.is_some()));
+        }
+        let (_, octets) = length(bytes)?.ok()?;
+        let was_greeted = self.greeted.remove(&conversation);
+        if known.is_none() && octets > CONNACK_OCTETS {
+            self.remember(conversation, WITH_PROPERTIES);
+            return Some((WITH_PROPERTIES, true));
+        }
+        Some((version, known.is_some() || was_greeted))
+    }
+
     fn remember(&mut self, conversation: u64, version: u8) {
+        self.greeted.remove(&conversation);
         if version == USUAL {
             self.versions.remove(&conversation);
+            if self.greeted.len() >= CONNECTIONS_MAX {
+                self.greeted.clear();
+            }
+            self.greeted.insert(conversation);
         } else if self.versions.insert(conversation, version).is_none() {
             self.order.push_back(conversation);
             if self.order.len() > CONNECTIONS_MAX
@@ -139,8 +166,9 @@ impl Protocol for Mqtt {
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        let known = self.versions.get(&way.conversation());
-        let version = known.copied().unwrap_or(USUAL);
+        let Some((version, is_version_known)) = self.version(bytes, way.conversation()) else {
+            return false;
+        };
         let Some(packet) = Packet::new(bytes, version) else {
             return false;
         };
@@ -159,6 +187,7 @@ impl Protocol for Mqtt {
         let item = MqttItem {
             topics,
             version,
+            is_version_known,
             qualities: packet
                 .qualities
                 .iter()
@@ -183,6 +212,8 @@ struct MqttItem<'p> {
     packet: Packet<'p>,
     /// The version of its connection.
     version: u8,
+    /// A CONNACK says it, or comes behind its CONNECT.
+    is_version_known: bool,
     /// The values of [`LISTS`], which are computed when a column needs them.
     lists: [OnceCell<List>; LISTS_MAX],
     topics: Vec<String>,
@@ -257,8 +288,9 @@ static FIELDS: &[ItemField<MqttGetter>] = &[
         "Will topic", "MQTT 5.0, 3.1.3.3"),
     ItemField::new("mqtt.session_present", Kind::Bool, |m| {
             let (flags, _) = m.packet.connected.filter(|_| m.version != WITHOUT_FLAGS)?;
-            Some(Value::Bool(flags & 1 != 0))
-        }, "The broker still had a session; NULL in MQTT 3.1, whose CONNACK does not say", "MQTT 5.0, 3.2.2.1; MQTT 3.1, 3.2"),
+            let is_present = flags & 1 != 0;
+            (is_present || m.is_version_known).then_some(Value::Bool(is_present))
+        }, "The broker still had a session; NULL in MQTT 3.1, whose CONNACK does not say, and where the version is not known", "MQTT 5.0, 3.2.2.1; MQTT 3.1, 3.2"),
     ItemField::new("mqtt.conack.val", Kind::U8, |m| number(m.packet.connected?.1).filter(|_| m.version < WITH_PROPERTIES),
         "Return code of CONNACK: 0 accepted; NULL in MQTT 5, which has mqtt.reason_code", "MQTT 3.1.1, 3.2.2.3"),
     ItemField::new("mqtt.msgid", Kind::U16, |m| number(m.packet.id?),

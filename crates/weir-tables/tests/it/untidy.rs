@@ -582,6 +582,33 @@ fn requests_on_the_port_of_a_broker_are_no_packets_of_mqtt() {
     }
 }
 
+/// MQTT 5.0, 3.2.2: a CONNACK of version 5 has properties, so that it says the version where the CONNECT was not captured. One
+/// without them may be of 3.1, whose flags are reserved.
+#[test]
+fn a_connack_says_the_version_where_the_connect_is_missing() {
+    let columns = [
+        "mqtt.session_present",
+        "mqtt.conack.val",
+        "mqtt.property.topic_alias",
+    ];
+    let cases: [(&[u8], &[[&str; 3]]); 3] = [
+        (
+            b"\x20\x03\x01\0\0\x30\x0b\0\x03a/b\x03\x23\0\x07hi",
+            &[["true", "", ""], ["", "", "7"]],
+        ),
+        (b"\x20\x02\0\0", &[["", "0", ""]]),
+        (
+            b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0\x20\x02\0\0",
+            &[["", "", ""], ["false", "0", ""]],
+        ),
+    ];
+    for (bytes, expected) in cases {
+        let packets = without_the_first(1_883, 0, bytes, 1_000);
+        let found = columns_of("mqtt", &packets, &columns);
+        assert_eq!(found, expected, "{}", bytes.escape_ascii());
+    }
+}
+
 /// Returns octets in segments of `size` octets, of a connection that began before the capture.
 fn in_segments(port: u16, bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
     let pieces: Vec<&[u8]> = bytes.chunks(size).collect();
