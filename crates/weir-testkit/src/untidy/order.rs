@@ -1,6 +1,6 @@
 //! Packets that come twice, and packets that are overtaken.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::header::{FIN, IpHeaders, RST, SYN};
 use super::{Account, Capture, Draw, Ends, Frame, How};
@@ -59,8 +59,9 @@ pub(super) fn reordering(
     let times: Vec<u64> = capture.frames.iter().map(|frame| frame.time_ns).collect();
     let mut order: Vec<usize> = (0..capture.frames.len()).collect();
     let mut is_moved = vec![false; order.len()];
-    // The first packet of a connection stays the first one.
-    let mut has_begun = BTreeSet::new();
+    // The first packet of a connection stays the first one, and that behind a silence, as it begins another flow: the time of the
+    // last packet of each.
+    let mut has_begun = BTreeMap::new();
     let mut at = 0;
     while at < order.len() {
         let index = order[at];
@@ -76,7 +77,8 @@ pub(super) fn reordering(
             ),
         };
         let Some((ends, count)) = overtaken_by else {
-            has_begun.extend(headers[index].map(|header| draw.connections.ends(&header)));
+            let ends = headers[index].map(|header| draw.connections.ends(&header));
+            has_begun.extend(ends.map(|ends| (ends, times[index])));
             at += 1;
             continue;
         };
@@ -112,7 +114,7 @@ fn overtaking(
     headers: &[Option<IpHeaders>],
     (index, behind): (usize, &[usize]),
     (per_mille, distance): (u16, u16),
-    has_begun: &BTreeSet<Ends>,
+    has_begun: &BTreeMap<Ends, u64>,
 ) -> Option<(Ends, usize)> {
     let (header, frame) = (headers[index]?, &capture.frames[index]);
     let is_edge = |header: &IpHeaders| header.tcp.is_none_or(|tcp| tcp.has(SYN | FIN | RST));
@@ -120,7 +122,8 @@ fn overtaking(
         return None;
     }
     let ends = draw.connections.ends(&header);
-    if !has_begun.contains(&ends) {
+    let last_ns = *has_begun.get(&ends)?;
+    if frame.time_ns.saturating_sub(last_ns) >= SILENCE_NS {
         return None;
     }
     let mut random = draw.frame(&ends, frame.origin?, per_mille)?;
@@ -140,3 +143,5 @@ fn overtaking(
 
 /// The longest time by which a frame may be overtaken: a receiver would have requested it again after that.
 const OVERTAKEN_NS_MAX: u64 = 50_000_000;
+/// The silence that ends a flow of TCP.
+const SILENCE_NS: u64 = 300_000_000_000;

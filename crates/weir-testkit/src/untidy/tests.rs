@@ -177,6 +177,35 @@ fn a_seed_does_the_same_each_time_and_to_a_part_what_it_does_to_all() {
     }
 }
 
+/// A segment behind a silence begins another flow, which has to begin with it.
+#[test]
+fn what_comes_behind_a_silence_stays_in_its_place() {
+    for mut tidy in captures() {
+        let middle = tidy.frames.len() / 2;
+        for frame in &mut tidy.frames[middle..] {
+            frame.time_ns += 400_000_000_000;
+        }
+        let dose = Dose::Reordering {
+            per_mille: 1_000,
+            distance: 8,
+            in_time: false,
+        };
+        let (untidy, _) = Plan::new(3, vec![dose]).apply(&tidy);
+        let connections = tidy.connections();
+        let first_behind = |capture: &Capture| {
+            let mut first = BTreeMap::new();
+            for frame in &capture.frames {
+                let origin = frame.origin.filter(|origin| *origin >= middle);
+                if let (Some(origin), Some(header)) = (origin, capture.header(frame)) {
+                    first.entry(connections.ends(&header)).or_insert(origin);
+                }
+            }
+            first
+        };
+        assert_eq!(first_behind(&untidy), first_behind(&tidy));
+    }
+}
+
 #[test]
 fn what_was_not_touched_is_as_it_was_and_nothing_is_missing_that_is_not_accounted() {
     for tidy in captures() {
