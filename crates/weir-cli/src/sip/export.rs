@@ -315,12 +315,12 @@ mod tests {
 
     #[test]
     fn both_sides_begin_together_where_the_first_packets_of_one_are_out_of_order() {
-        let mut heard = Heard::default();
-        let [left, right] = &mut heard.tracks;
+        let mut audio = CallAudio::default();
+        let [left, right] = &mut audio.tracks;
         left.push(0, 1, 160, Law::Mu, &[0x80; 160]);
         left.push(1_000_000, 1, 0, Law::Mu, &[0x80; 160]);
         right.push(0, 2, 0, Law::Mu, &[0x00; 160]);
-        let wave = heard.wave().unwrap();
+        let wave = audio.wave().unwrap();
         let reader = hound::WavReader::new(Cursor::new(wave)).unwrap();
         let samples: Vec<i16> = reader.into_samples().map(Result::unwrap).collect();
         let of = |side: usize| samples.iter().skip(side).step_by(2 * 160).copied();
