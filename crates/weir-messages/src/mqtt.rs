@@ -151,6 +151,7 @@ pub fn is_understood(bytes: &[u8]) -> bool {
             && (fields.0.is_empty() || packet.may_have_rest(version))
             && packet.topics.iter().all(is_topic)
             && packet.properties.iter().all(Property::is_known)
+            && packet.reasons.iter().all(is_reason)
     };
     body.len() == length && versions.any(is_of)
 }
@@ -172,6 +173,11 @@ fn may_begin(bytes: &[u8]) -> bool {
         kind::DISCONNECT | kind::AUTH => flags == 0 && length < 1 << 16,
         _ => false,
     }
+}
+
+/// A reason code (MQTT 5.0, 2.4): of those that are no failures few are defined.
+const fn is_reason(reason: &u8) -> bool {
+    matches!(*reason, 0..=2 | 4 | 0x10 | 0x11 | 0x18 | 0x19 | 0x80..)
 }
 
 /// A name of a topic: a text without controls.
@@ -626,6 +632,8 @@ mod tests {
         for end in 8..CONNECT.len() {
             assert_eq!(find(&CONNECT[..end]), Some(0), "{end}");
         }
+        // The end of the name of 3.1, the version and what follows.
+        assert!(!is_understood(b"\x70\x03\xc2\0\x14"));
         // A PUBCOMP has two octets, or a reason and properties that end where it does; this is a text.
         let text = [&b"pm"[..], &[b'x'; 0x6d]].concat();
         assert!(!is_understood(&text));
