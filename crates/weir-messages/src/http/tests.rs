@@ -531,8 +531,8 @@ fn a_head_ends_where_another_begins_with_a_segment() {
 #[test]
 fn a_response_ends_a_request_without_line_feeds() {
     let of_old_software = Seen::Client("GET /1 HTTP/1.1\rHost: a\r\r");
-    let told = [("/1", 201, Some(Fault::Malformed)), ("/2", 202, None)];
-    are(&[of_old_software, OK_1, GET_2, OK_2], &told);
+    let found = [("/1", 201, Some(Fault::Malformed)), ("/2", 202, None)];
+    assert_pairs(&[of_old_software, OK_1, GET_2, OK_2], &found);
 }
 
 /// The names of protocols in a ClientHello were a response, where a segment of a tunnel began with `http/1.1`.
@@ -543,15 +543,15 @@ fn the_name_of_a_protocol_is_no_response() {
     let hello = Seen::Client("\u{16}\u{3}\u{1}");
     let names = "http/1.1\0\u{b}\0\u{2}\u{1}\0\nmore\n";
     let all = [connect, opened, hello, Seen::Client(names)];
-    are(&all, &[("a:443", 200, None)]);
+    assert_pairs(&all, &[("a:443", 200, None)]);
     let [connect, opened, hello, _] = all;
     let octets: Vec<Seen<'_>> = (0..names.len())
         .map(|at| Seen::Client(&names[at..=at]))
         .collect();
     let mut all = vec![connect, opened, hello];
     all.extend(octets);
-    are(&all, &[("a:443", 200, None)]);
-    are(&all[2..], &[]);
+    assert_pairs(&all, &[("a:443", 200, None)]);
+    assert_pairs(&all[2..], &[]);
 }
 
 /// After a loss a response is found wherever it begins, in segments of any size: behind a body there was none in small ones.
@@ -560,7 +560,7 @@ fn after_a_loss_responses_are_found_in_segments_of_any_size() {
     let begun = "HTTP/1.1 201 A\r\nContent-";
     let rest = "ength: 20\r\n\r\nabcdefghijabcdefghij";
     let next = "HTTP/1.1 202 A\r\nContent-Length: 2\r\n\r\nab";
-    let told = |size: usize| {
+    let found = |size: usize| {
         let mut seen = vec![GET_1, Seen::Server(begun), Seen::ServerGap(1)];
         for (request, text) in [(None, rest), (Some(GET_2), next)] {
             seen.extend(request);
@@ -569,10 +569,10 @@ fn after_a_loss_responses_are_found_in_segments_of_any_size() {
         }
         pairs(&seen)
     };
-    let whole = told(1_000);
+    let whole = found(1_000);
     assert!(whole.iter().any(|it| it.1 == 202), "{whole:?}");
     for size in 1..60 {
-        assert_eq!(told(size), whole, "{size}");
+        assert_eq!(found(size), whole, "{size}");
     }
 }
 
@@ -585,10 +585,10 @@ fn the_rest_of_a_request_is_no_response() {
         let lost = [Seen::ClientGap(6), Seen::Client(rest), OK_2, GET_3, OK_3];
         // Behind another request, and at the beginning of the connection.
         for before in [&[GET_1, OK_1][..], &[]] {
-            let told = pairs(&[before, &lost].concat());
+            let found = pairs(&[before, &lost].concat());
             let is_third = |it: &(String, u16, Option<Fault>)| it.0 == "/3" && it.1 == 203;
-            assert!(told.iter().any(is_third), "{rest:?}: {told:?}");
-            assert!(told.iter().any(|it| it.1 == 202), "{rest:?}: {told:?}");
+            assert!(found.iter().any(is_third), "{rest:?}: {found:?}");
+            assert!(found.iter().any(|it| it.1 == 202), "{rest:?}: {found:?}");
         }
     }
 }
@@ -605,7 +605,7 @@ fn a_body_without_its_last_chunk_says_so() {
         ("", Some(Fault::Unended)),
     ] {
         let answer = format!("{head}{chunks}");
-        are(&[GET_1, Seen::Server(&answer)], &[("/1", 201, fault)]);
+        assert_pairs(&[GET_1, Seen::Server(&answer)], &[("/1", 201, fault)]);
     }
 }
 
