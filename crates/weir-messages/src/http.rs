@@ -99,7 +99,7 @@ pub enum Fault {
     Cut,
     /// A chunk has no length.
     Chunk,
-    /// The last chunk of a body did not come.
+    /// The end of a body did not come.
     Unended,
     /// A head says in several ways where its body ends, or in none that can be understood.
     Length,
@@ -121,7 +121,7 @@ impl Fault {
             Self::Malformed => "a malformed header section",
             Self::Cut => "a header section without an end",
             Self::Chunk => "a chunk without a size",
-            Self::Unended => "a body without its last chunk",
+            Self::Unended => "a body without its end",
             Self::Length => {
                 "the header section gives several lengths of the body, or an invalid one"
             }
@@ -568,6 +568,20 @@ impl Connection {
                 }
             }
         }
+    }
+
+    /// A side has ended by a FIN or a RST: what a body lacks of its length does not come (RFC 9112, 8).
+    pub fn close(&mut self, side: usize, each: &mut dyn FnMut(Exchange)) {
+        let state = self.sides.get(side).map(|this| &this.state);
+        let is_short = matches!(state, Some(State::Body(Body::Length(left))) if *left > 0);
+        let may_be_empty = match self.client == Some(side) {
+            true => self.pairs.is_answered_early(),
+            false => self.pairs.may_answer_head(),
+        };
+        if is_short && !may_be_empty && self.two.is_none() {
+            self.faulty(side, Fault::Unended);
+        }
+        self.end(side, each);
     }
 
     /// A side has ended: a body that ends with its connection is complete.

@@ -644,12 +644,19 @@ impl Pairs {
     pub(super) fn may_be_bodiless(&self, place: Option<Place>) -> bool {
         let mut all = self.waiting.iter();
         let first = all.find(|it| it.response != Progress::Over);
+        let both = first.and_then(|it| it.places[1]).zip(place);
+        let had_more = both.is_some_and(|(head, next)| next.received > head.received);
+        had_more && self.may_answer_head()
+    }
+
+    /// Whether the response under way has no body so far, and its request was not captured, which may have been HEAD.
+    pub(super) fn may_answer_head(&self) -> bool {
+        let mut all = self.waiting.iter();
+        let first = all.find(|it| it.response != Progress::Over);
         first.is_some_and(|it| {
             let response = it.exchange.response.as_ref();
             let is_empty = response.is_some_and(|it| it.body_len == 0 && it.missing == 0);
-            let both = it.places[1].zip(place);
-            let had_more = both.is_some_and(|(head, next)| next.received > head.received);
-            is_empty && had_more && it.exchange.request.is_none()
+            is_empty && it.exchange.request.is_none()
         })
     }
 

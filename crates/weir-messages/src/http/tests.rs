@@ -609,6 +609,52 @@ fn a_body_without_its_last_chunk_says_so() {
     }
 }
 
+/// RFC 9112, 8: a body with fewer octets than its length is incomplete, once nothing more of it can come.
+#[test]
+fn a_body_that_is_shorter_than_its_length_says_so() {
+    let short = "HTTP/1.1 201 A\r\nContent-Length: 3\r\n\r\nab";
+    let none = "HTTP/1.1 201 A\r\nContent-Length: 3\r\n\r\n";
+    let whole = "HTTP/1.1 201 A\r\nContent-Length: 2\r\n\r\nab";
+    let put = "PUT /1 HTTP/1.1\r\nContent-Length: 3\r\n\r\n";
+    let expecting = "PUT /1 HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n";
+    let get = "GET /1 HTTP/1.1\r\n\r\n";
+    let head = "HEAD /1 HTTP/1.1\r\n\r\n";
+    let unended = Some(Fault::Unended);
+    for (request, response, side, fault) in [
+        (get, short, 1, unended),
+        (get, none, 1, unended),
+        (get, whole, 1, None),
+        (head, none, 1, None),
+        (put, "", 0, unended),
+        (put, whole, 0, unended),
+        // The client leaves its body out, as it was answered before.
+        (expecting, whole, 0, None),
+        // The request was not captured, and may have been HEAD.
+        ("", none, 1, None),
+        ("", short, 1, unended),
+    ] {
+        for is_closed in [true, false] {
+            let mut connection = Connection::searching();
+            let mut found = Vec::new();
+            let mut each = |it| found.push(it);
+            for (sender, text) in [(0, request), (1, response)] {
+                if !text.is_empty() {
+                    connection.take(sender, text.as_bytes(), Stamp::default(), &mut each);
+                }
+            }
+            match is_closed {
+                true => connection.close(side, &mut each),
+                // The capture may have ended before the connection.
+                false => connection.end(side, &mut each),
+            }
+            connection.finish(&mut each);
+            let faults: Vec<_> = found.iter().map(|it| it.fault).collect();
+            let fault = fault.filter(|_| is_closed);
+            assert_eq!(faults, [fault], "{request:?} {response:?} {is_closed}");
+        }
+    }
+}
+
 /// An event of a connection: octets of a side, or missing octets.
 #[derive(Clone, Copy)]
 enum Seen<'s> {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender};
+use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender, StreamEnd};
 use weir_messages::http::{
     Connection, ConnectionState, Exchange, Request, Response, Settings, setting_name,
 };
@@ -176,6 +176,10 @@ fn take(
         Content::Bytes(bytes) => connection.take(side, bytes, stamp, &mut keep),
         Content::Gap(missing) => {
             connection.gap(side, missing, &mut keep);
+            ConnectionState::More
+        }
+        Content::End(StreamEnd::Finished | StreamEnd::Reset) => {
+            connection.close(side, &mut keep);
             ConnectionState::More
         }
         Content::End(_) => {
@@ -516,5 +520,5 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
     ItemField::new("http.missing", Kind::U64, Say::Value(|e| number(request(e, |it| it.missing).unwrap_or(0) + response(e, |it| it.missing).unwrap_or(0))),
         "Octets of both bodies that were not captured", "weir"),
     ItemField::new("http.fault", Kind::Text, Say::Value(|e| e.fault.map(|fault| Value::Text(fault.as_str()))),
-        "What is wrong: bytes were not captured, something other than a header section follows, a header section is malformed or has no end, a chunk has no size, the header section gives several lengths of the body or an invalid one, the stream was reset, fields are damaged or too long, or the response may belong to another request", "weir"),
+        "What is wrong: bytes were not captured, something other than a header section follows, a header section is malformed or has no end, a chunk has no size, a body has no end, the header section gives several lengths of the body or an invalid one, the stream was reset, fields are damaged or too long, or the response may belong to another request", "weir"),
 ];

@@ -167,6 +167,36 @@ fn a_first_request_that_is_lost_is_known_to_be() {
     );
 }
 
+/// A body lacks octets of its length where its connection ended, and not where the capture did.
+#[test]
+fn a_body_that_its_connection_cuts_says_so() {
+    let sent: [Sent<'_>; 2] = [
+        (true, b"GET /1 HTTP/1.1\r\nHost: h\r\n\r\n"),
+        (false, b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab"),
+    ];
+    let unended = "a body without its end";
+    for (end, fault) in [
+        (Some((false, tcp_flags::FIN)), unended),
+        (Some((true, tcp_flags::RST)), unended),
+        (Some((true, tcp_flags::FIN)), ""),
+        (None, ""),
+    ] {
+        let mut packets = Vec::new();
+        let mut connection = Connection::open((CLIENT, 40_000), (SERVER, PORT), &mut packets);
+        for (from_client, message) in sent {
+            connection.send_one(from_client, message, &mut packets);
+        }
+        if let Some((from_client, flag)) = end {
+            connection.close(from_client, flag, &mut packets);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("made.pcap");
+        wire::write(&packets, &path);
+        let (batch, _) = read_with_notes("http", &[&path], 100);
+        assert_eq!(column(&batch, "http.fault"), [fault], "{end:?}");
+    }
+}
+
 #[test]
 fn settings_of_http_2_may_come_first() {
     let client = [

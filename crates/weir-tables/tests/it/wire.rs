@@ -63,6 +63,14 @@ impl Connection {
         }
     }
 
+    /// Adds a segment that ends a side by FIN, or the connection by RST.
+    pub(crate) fn close(&mut self, client: bool, flag: u8, packets: &mut Vec<Vec<u8>>) {
+        let slot = usize::from(!client);
+        let flags = tcp_flags::ACK | flag;
+        packets.push(self.segment(client, self.sent[slot], flags, b""));
+        self.sent[slot] += 1;
+    }
+
     /// Adds a segment that carries `bytes`.
     pub(crate) fn send_one(&mut self, client: bool, bytes: &[u8], packets: &mut Vec<Vec<u8>>) {
         let slot = usize::from(!client);
