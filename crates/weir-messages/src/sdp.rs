@@ -150,7 +150,8 @@ impl SdpReader {
                 Some(begun) => begun.attribute(value),
                 None => {
                     self.mid_extension = mid_extension(value).or(self.mid_extension);
-                    if let Some(names) = value.strip_prefix("group:BUNDLE ") {
+                    let group = value_of(value, "group");
+                    if let Some(names) = group.and_then(|it| it.strip_prefix("BUNDLE ")) {
                         let names = names.split_ascii_whitespace().map(kept);
                         self.bundle.extend(names.take(MEDIA_MAX));
                         self.bundle.truncate(MEDIA_MAX);
@@ -270,9 +271,15 @@ fn candidate(value: &str) -> Option<SocketAddr> {
     is_udp.then(|| SocketAddr::new(address, port))
 }
 
+/// The value of an attribute that has this name, in letters of either case: there are senders that write `RTPMAP`.
+fn value_of<'t>(attribute: &'t str, name: &str) -> Option<&'t str> {
+    let (own, value) = attribute.split_once(':')?;
+    own.eq_ignore_ascii_case(name).then_some(value)
+}
+
 /// The number of an attribute that announces the extension with names of media: `extmap:4/sendrecv urn:…:sdes:mid`.
 fn mid_extension(attribute: &str) -> Option<u8> {
-    let (number, name) = attribute.strip_prefix("extmap:")?.trim().split_once(' ')?;
+    let (number, name) = value_of(attribute, "extmap")?.trim().split_once(' ')?;
     let number = number.split('/').next()?.parse().ok()?;
     (name.split_ascii_whitespace().next() == Some(MID_EXTENSION)).then_some(number)
 }
@@ -287,7 +294,7 @@ impl Begun {
     fn attribute(&mut self, value: &str) {
         self.mid_extension = mid_extension(value).or(self.mid_extension);
         let (name, value) = value.split_once(':').unwrap_or((value, ""));
-        match name {
+        match name.to_ascii_lowercase().as_str() {
             "rtpmap" => {
                 let Some((payload_type, codec)) = rtpmap(value) else {
                     return;
@@ -428,6 +435,33 @@ mod tests {
         let many: String = (0..1_000).map(|it| format!("a=ssrc:{it} x\n")).collect();
         let text = format!("c=IN IP4 192.0.2.1\nm=audio 1 RTP/AVP 0\n{many}");
         assert_eq!(media(text.as_bytes())[0].sources.len(), SOURCES_MAX);
+    }
+
+    #[test]
+    fn names_of_attributes_may_be_in_capitals() {
+        let attributes = "a=group:BUNDLE a v\r\na=extmap:3 urn:ietf:params:rtp-hdrext:sdes:mid\r\n\
+            m=audio 30000 RTP/AVP 101\r\na=mid:a\r\na=rtpmap:101 telephone-event/8000\r\na=rtcp-mux\r\na=ssrc:7 cname:x\r\n\
+            a=candidate:1 1 UDP 2130706431 192.0.2.7 31000 typ host\r\nm=video 30002 RTP/AVP 96\r\na=mid:v\r\na=rtcp:30009\r\n";
+        let mut capitals = attributes.to_owned();
+        for name in [
+            "group",
+            "extmap",
+            "mid",
+            "rtpmap",
+            "rtcp-mux",
+            "ssrc",
+            "candidate",
+            "rtcp",
+        ] {
+            let written =
+                capitals.replace(&format!("a={name}"), &format!("a={}", name.to_uppercase()));
+            assert_ne!(written, capitals, "{name}");
+            capitals = written;
+        }
+        let read = |text: &str| media(format!("c=IN IP4 192.0.2.1\r\n{text}").as_bytes());
+        let all = read(&capitals);
+        assert!(all[0].codec(101).unwrap().is_events());
+        assert_eq!(all, read(attributes));
     }
 
     #[test]
