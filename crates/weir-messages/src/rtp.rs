@@ -176,14 +176,53 @@ impl<'p> Packet<'p> {
     /// The named event in the payload; `None` when it is too short for one.
     #[must_use]
     pub fn event(&self) -> Option<Event> {
-        let [event, flags, high, low] = array_at(self.payload(), 0)?;
-        Some(Event {
-            event,
-            is_end: flags & 0x80 != 0,
-            volume: flags & 0x3f,
-            duration: u16::from_be_bytes([high, low]),
+        Event::read(self.payload())
+    }
+
+    /// The blocks of a payload of redundant data (RFC 2198, 3), of which the primary one is the last; they end before the first that
+    /// is longer than the payload.
+    pub fn blocks(&self) -> impl Iterator<Item = Block<'p>> + use<'p> {
+        let mut headers = self.payload();
+        let words = headers.chunks_exact(4);
+        let redundant = words.take_while(|it| u8_at(it, 0) >= Some(0x80)).count();
+        // The header of the primary block is one octet.
+        let mut data = match headers.get(4 * redundant..) {
+            Some([0..=0x7f, data @ ..]) => Some(data),
+            _ => None,
+        };
+        std::iter::from_fn(move || {
+            let rest = data.take()?;
+            let first = u8_at(headers, 0)?;
+            if first < 0x80 {
+                return Some(Block {
+                    payload_type: first,
+                    offset: 0,
+                    payload: rest,
+                });
+            }
+            let offset = u16_be_at(headers, 1)? >> 2;
+            let octets = usize::from(u16_be_at(headers, 2)? & 0x3ff);
+            let (payload, behind) = rest.split_at_checked(octets)?;
+            headers = headers.get(4..)?;
+            data = Some(behind);
+            Some(Block {
+                payload_type: first & 0x7f,
+                offset,
+                payload,
+            })
         })
     }
+}
+
+/// A block of redundant data (RFC 2198, 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block<'p> {
+    /// Payload type.
+    pub payload_type: u8,
+    /// The ticks by which it is older than the timestamp of its packet.
+    pub offset: u16,
+    /// The payload.
+    pub payload: &'p [u8],
 }
 
 /// True for the second octets that RTCP has where RTP has marker and payload type (RFC 5761, 4).
@@ -205,6 +244,18 @@ pub struct Event {
 }
 
 impl Event {
+    /// The event at the beginning of a payload; `None` where that is too short for one.
+    #[must_use]
+    pub fn read(payload: &[u8]) -> Option<Self> {
+        let [event, flags, high, low] = array_at(payload, 0)?;
+        Some(Self {
+            event,
+            is_end: flags & 0x80 != 0,
+            volume: flags & 0x3f,
+            duration: u16::from_be_bytes([high, low]),
+        })
+    }
+
     /// The key of a telephone that it is.
     #[must_use]
     pub fn key(self) -> Option<char> {
@@ -228,6 +279,12 @@ impl Codec {
     #[must_use]
     pub fn is_events(&self) -> bool {
         self.name.eq_ignore_ascii_case("telephone-event")
+    }
+
+    /// Whether it is redundant data (RFC 2198), whose blocks have codecs of their own.
+    #[must_use]
+    pub fn is_redundant(&self) -> bool {
+        self.name.eq_ignore_ascii_case("red")
     }
 
     /// Whether it is comfort noise (RFC 3389).
@@ -317,6 +374,38 @@ mod tests {
         let event = packet.event().unwrap();
         assert_eq!((event.key(), event.is_end), (Some('5'), true));
         assert_eq!((event.volume, event.duration), (10, 800));
+    }
+
+    /// RFC 2198, 3: each header but the last has the distance in time and the length of its block.
+    #[test]
+    fn blocks_of_redundant_data_are_read() {
+        fn block(payload_type: u8, offset: u16, payload: &[u8]) -> Block<'_> {
+            Block {
+                payload_type,
+                offset,
+                payload,
+            }
+        }
+        let bytes = [
+            &[0x80_u8, 98, 0, 1, 0, 0, 0, 160, 0, 0, 0, 7][..],
+            &[0x80 | 101, 0x0c, 0x80, 4, 0x80, 0x02, 0x80, 2, 96],
+            b"abcdefghi",
+        ]
+        .concat();
+        let all = [
+            block(101, 800, b"abcd"),
+            block(0, 160, b"ef"),
+            block(96, 0, b"ghi"),
+        ];
+        let read = |bytes: &[u8], count: usize| {
+            let found: Vec<_> = Packet::new(bytes).unwrap().blocks().collect();
+            assert_eq!(found, all[..count], "{}", bytes.len());
+        };
+        read(&bytes, 3);
+        read(&bytes[..26], 1);
+        for length in 12..25 {
+            read(&bytes[..length], 0);
+        }
     }
 
     /// RFC 8285, 4.2 and 4.3.

@@ -27,12 +27,16 @@ impl RtpSight<'_> {
     /// The codec of the payload type: the announced one, the assigned one, or events for the number that almost
     /// everywhere stands for them.
     pub(in crate::extract) fn codec(&self) -> Option<Codec> {
-        let payload_type = self.packet.payload_type();
+        self.codec_of(self.packet.payload_type(), self.packet.payload())
+    }
+
+    /// The codec of a payload, which may be that of a block of redundant data.
+    pub(in crate::extract) fn codec_of(&self, payload_type: u8, payload: &[u8]) -> Option<Codec> {
         let media = self.announced.as_ref().map(|announced| &announced.media);
         if let Some(codec) = media.and_then(|media| media.codec(payload_type)) {
             return Some(codec.clone());
         }
-        let is_event = payload_type == EVENTS && self.packet.payload().len() == 4;
+        let is_event = payload_type == EVENTS && payload.len() == 4;
         Codec::assigned(payload_type).or_else(|| {
             is_event.then(|| Codec {
                 name: "telephone-event".into(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_messages::rtp::quality::{Impairment, Inputs, opinion, rating};
 use weir_messages::rtp::rtcp::{self, Report};
-use weir_messages::rtp::{Arrival, Codec, Event, Measure, Packet as RtpPacket};
+use weir_messages::rtp::{Arrival, Codec, Event, Measure};
 
 use super::announced::Announcement;
 use super::finder::{FaxSight, Pair, RtpSight};
@@ -213,6 +213,7 @@ impl Stream {
         }
         let codec = sight.codec();
         let is_event = codec.as_ref().is_some_and(Codec::is_events);
+        let is_redundant = codec.as_ref().is_some_and(Codec::is_redundant);
         let is_comfort_noise = codec.as_ref().is_some_and(Codec::is_comfort_noise);
         self.measure.take(&Arrival {
             time_ns: sight.way.time_ns.unwrap_or_default(),
@@ -239,16 +240,37 @@ impl Stream {
                 self.codecs.push(codec.name.into_owned());
             }
         }
-        if is_event
-            && let Some(event) = packet.event()
-            && self.pressed.begins(packet, event)
-        {
+        if is_event && let Some(event) = packet.event() {
+            self.press(packet.timestamp(), packet.marker(), event);
+        }
+        if is_redundant {
+            self.press_in_blocks(sight);
+        }
+        self.way.go_on(&sight.way);
+    }
+
+    /// Reads the named events of redundant data, the older ones first: packets of an event have copies of it, and of those before.
+    fn press_in_blocks(&mut self, sight: &RtpSight<'_>) {
+        let packet = &sight.packet;
+        for block in packet.blocks() {
+            let codec = sight.codec_of(block.payload_type, block.payload);
+            if codec.as_ref().is_some_and(Codec::is_events)
+                && let Some(event) = Event::read(block.payload)
+            {
+                let timestamp = packet.timestamp().wrapping_sub(block.offset.into());
+                self.press(timestamp, packet.marker() && block.offset == 0, event);
+            }
+        }
+    }
+
+    /// Reads a named event: its timestamp, and whether its packet has a marker.
+    fn press(&mut self, timestamp: u32, marker: bool, event: Event) {
+        if self.pressed.begins(timestamp, marker, event) {
             self.events = self.events.saturating_add(1);
             if self.keys.len() < KEYS_MAX {
                 self.keys.extend(event.key());
             }
         }
-        self.way.go_on(&sight.way);
     }
 
     /// Reads a datagram of T.38, whose sequence numbers show losses, and which has no timestamps.
@@ -367,8 +389,7 @@ const RECENT_MAX: usize = 8;
 impl Pressed {
     /// Returns whether a packet is the first one of an event: all packets of an event have its timestamp, except those
     /// of its later segments.
-    fn begins(&mut self, packet: &RtpPacket<'_>, event: Event) -> bool {
-        let timestamp = packet.timestamp();
+    fn begins(&mut self, timestamp: u32, marker: bool, event: Event) -> bool {
         let mut known = self.recent.iter_mut().flatten();
         if let Some(press) = known.find(|it| it.timestamp == timestamp && it.event == event.event) {
             press.duration = press.duration.max(event.duration);
@@ -376,7 +397,7 @@ impl Pressed {
             return false;
         }
         let mut known = self.recent.iter().flatten();
-        let goes_on = !packet.marker() && known.any(|press| press.goes_on(timestamp, event));
+        let goes_on = !marker && known.any(|press| press.goes_on(timestamp, event));
         if let Some(place) = self.recent.get_mut(self.at) {
             *place = Some(Press {
                 timestamp,
@@ -641,12 +662,13 @@ mod tests {
     fn begin(packets: &[(u32, bool, u8, bool, u16)]) -> Vec<bool> {
         let mut pressed = Pressed::default();
         let of = |&(timestamp, marker, event, is_end, duration): &(u32, bool, u8, bool, u16)| {
-            let mut bytes = vec![0x80, u8::from(marker) << 7 | 101, 0, 1];
-            bytes.extend(timestamp.to_be_bytes());
-            bytes.extend([0, 0, 0, 7, event, u8::from(is_end) << 7 | 10]);
-            bytes.extend(duration.to_be_bytes());
-            let packet = RtpPacket::new(&bytes).unwrap();
-            pressed.begins(&packet, packet.event().unwrap())
+            let event = Event {
+                event,
+                is_end,
+                volume: 10,
+                duration,
+            };
+            pressed.begins(timestamp, marker, event)
         };
         packets.iter().map(of).collect()
     }

@@ -65,7 +65,7 @@ impl Wire {
             format!(
                 "v=0\r\no=- 1 1 IN IP4 {address}\r\ns=-\r\nc=IN IP4 {address}\r\nt=0 0\r\n\
                  m=audio {port} RTP/AVP {formats} 13 101\r\na=rtpmap:101 telephone-event/8000\r\n\
-                 a=rtpmap:97 iLBC/8000\r\na=rtpmap:96 opus/48000/2\r\n"
+                 a=rtpmap:98 red/8000\r\na=rtpmap:97 iLBC/8000\r\na=rtpmap:96 opus/48000/2\r\n"
             )
         });
         let tag = if cseq.contains("INVITE") && from_caller {
@@ -648,6 +648,55 @@ fn a_call_is_told_by_its_media() {
     assert_eq!(column(&calls, "call.mos")[0], of("media.mos"));
     assert_eq!(column(&calls, "call.lost")[0], "0");
     assert_eq!(column(&calls, "call.jitter")[0], of("media.jitter_mean"));
+}
+
+/// RFC 2198: each packet has the key and the one before it, and a key of which only copies arrived counts, too.
+#[test]
+fn keys_in_redundant_data_count_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("redundant.pcap");
+    let mut wire = Wire::default();
+    let invite = "INVITE sip:b@x SIP/2.0";
+    wire.sip(0, true, invite, "1 INVITE", Some((30_000, "0 98")));
+    let answer = Some((40_000, "0 98"));
+    wire.sip(900, false, "SIP/2.0 200 OK", "1 INVITE", answer);
+    let made = Made {
+        from: (CALLER, 30_000),
+        to: (CALLEE, 40_000),
+        ssrc: 7,
+        payload_type: 98,
+        clock_rate: 8_000,
+        packets: 0,
+        lost: 0,
+        doubled: 0,
+        overtaken: 0,
+        late_ms: 0,
+        first_sequence: 10,
+    };
+    let keys = [4_u8, 2, 2, 11];
+    let mut n = 0;
+    for (at, key) in keys.into_iter().enumerate() {
+        for part in 1..4_u8 {
+            let event = [key, if part == 3 { 0x8a } else { 10 }, 0, 160];
+            // The key before it began 800 ticks earlier.
+            let mut payload = vec![0x80_u8 | 101, 0x0c, 0x80, 4, 101];
+            match at.checked_sub(1) {
+                Some(before) => payload.extend([keys[before], 0x8a, 0, 160]),
+                None => payload = vec![101],
+            }
+            payload.extend(event);
+            let packet = rtp(&made, n, 800 * at as u64, part == 1, 98, &payload);
+            // All packets of the second key are lost.
+            if at != 1 {
+                wire.datagram((1_000 + 20 * n) * 1_000_000, made.from, made.to, &packet);
+            }
+            n += 1;
+        }
+    }
+    wire.write(&path);
+    let (batch, _) = read_with_notes("media", &[&path], 10);
+    assert_eq!(column(&batch, "media.dtmf"), ["422#"]);
+    assert_eq!(column(&batch, "media.events"), ["4"]);
 }
 
 /// A flood of possible streams, and of announcements, stays within the limits.
