@@ -40,6 +40,13 @@ impl Media {
         self.profile.eq_ignore_ascii_case(UDPTL)
     }
 
+    /// Whether it is sent over TCP (RFC 4571), by its profile: `TCP/RTP/AVP`.
+    #[must_use]
+    pub fn is_over_tcp(&self) -> bool {
+        let transport = self.profile.split('/').next();
+        transport.is_some_and(|it| it.eq_ignore_ascii_case("tcp"))
+    }
+
     /// Whether it is encrypted: SRTP (RFC 3711), by its profile.
     #[must_use]
     pub fn is_secure(&self) -> bool {

@@ -503,6 +503,30 @@ fn encrypted_reports_are_counted() {
     assert_eq!(rows("rtcp", &packets), (0, vec![note.to_owned()]));
 }
 
+/// RFC 4571: packets of RTP over TCP were left out without a word.
+#[test]
+fn media_over_tcp_are_counted() {
+    let body = format!(
+        "v=0\r\nc=IN IP4 {SERVER}\r\nm=audio 5000 TCP/RTP/AVP 0\r\nm=audio 5002 RTP/AVP 0\r\n"
+    );
+    let invite = format!(
+        "INVITE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=a\r\n\
+         To: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let datagram = udp(
+        CLIENT.into(),
+        SERVER.into(),
+        5_060,
+        5_060,
+        invite.as_bytes(),
+    );
+    let packet = Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&datagram);
+    let note = "media: 1 media in descriptions are over TCP (RFC 4571), and are not read";
+    assert_eq!(rows("media", &[packet]), (0, vec![note.to_owned()]));
+}
+
 /// Media that a relay of TURN passes on were left out without a word.
 #[test]
 fn datagrams_of_channels_are_counted() {

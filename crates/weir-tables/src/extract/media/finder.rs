@@ -158,6 +158,8 @@ pub(in crate::extract) struct MediaFinder {
     rtcp_sealed: u64,
     /// The number of datagrams of TURN channels with what may be media.
     of_channels: u64,
+    /// The number of media over TCP in descriptions.
+    over_tcp: u64,
     /// The number of candidates that were dropped although packets of them continue each other.
     candidates_dropped: u64,
 }
@@ -205,7 +207,7 @@ const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 const MGCP_PORTS: [u16; 2] = [2_427, 2_727];
 
 impl MediaFinder {
-    fn counted(&self) -> [(u64, &'static str); 7] {
+    fn counted(&self) -> [(u64, &'static str); 8] {
         [
             (
                 self.announced.forgotten(),
@@ -230,6 +232,10 @@ impl MediaFinder {
             (
                 self.of_channels,
                 "datagrams of TURN channels, which may carry media, are not read",
+            ),
+            (
+                self.over_tcp,
+                "media in descriptions are over TCP (RFC 4571), and are not read",
             ),
             (
                 self.candidates_dropped,
@@ -279,6 +285,7 @@ impl MediaFinder {
         let mut known = Vec::new();
         let (order, call_end) = self.announced.describe(call_id.as_deref());
         for media in sdp::media_and_faxes(text) {
+            self.over_tcp = self.over_tcp.saturating_add(media.is_over_tcp().into());
             let socket = |port| Endpoint {
                 address: media.address,
                 port,
