@@ -806,7 +806,7 @@ mod tests {
                 "tls.handshake.server_name",
                 "tls.handshake.extensions_server_name of tls('trace.pcap')",
             ),
-            ("sip.status_code", "sip.Status-Code"),
+            ("sip.status_code", "FROM sip('trace.pcap')"),
         ] {
             let found = advice(name, &packets).unwrap_or_default();
             assert!(found.contains(part), "{name}: {found}");
