@@ -20,6 +20,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Failure, FailureKind};
 use crate::files::Files;
 use crate::folder::Folder;
+use crate::http::FunctionLists;
 use crate::load::Load;
 use crate::options::Options;
 use crate::retained::{Retention, of_statement};
@@ -57,6 +58,8 @@ pub(crate) struct Shared {
     /// Bytes of both.
     pub(crate) uploaded_bytes: AtomicU64,
     roots: Vec<PathBuf>,
+    /// The functions and tables as HTTP lists them, once a client has asked.
+    pub(crate) function_lists: OnceLock<FunctionLists>,
     /// The processes that statements run in.
     pool: OnceLock<Arc<Pool>>,
     running: Mutex<HashMap<String, Arc<Running>>>,
@@ -185,6 +188,7 @@ impl Shared {
             uploads,
             uploaded_bytes: AtomicU64::new(0),
             roots,
+            function_lists: OnceLock::new(),
             pool: OnceLock::new(),
             running: Mutex::default(),
         })

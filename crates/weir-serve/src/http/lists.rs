@@ -11,6 +11,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
+use bytes::Bytes;
 use chrono::{DateTime, SecondsFormat, Utc};
 use futures::StreamExt;
 use serde::Deserialize;
@@ -104,7 +105,31 @@ pub(super) async fn fields(Query(wanted): Query<Wanted>) -> impl IntoResponse {
     ([(CONTENT_TYPE, "application/json")], body)
 }
 
-fn entries(all: impl Iterator<Item = FunctionEntry>) -> Json<Value> {
+/// The lists of functions and of tables in JSON, which are the same for every request.
+#[derive(Debug)]
+pub(crate) struct FunctionLists {
+    functions: Bytes,
+    tables: Bytes,
+}
+
+impl FunctionLists {
+    /// The lists of a server, which the first request for one of them makes.
+    fn of(shared: &Shared) -> Result<&Self, Refusal> {
+        if let Some(lists) = shared.function_lists.get() {
+            return Ok(lists);
+        }
+        let engine = Engine::new(&shared.engine_options()).map_err(Failure::from)?;
+        let all = engine.functions();
+        let lists = Self {
+            functions: entries(all.iter().filter(|entry| entry.kind != "table")),
+            tables: entries(all.iter().filter(|entry| entry.kind == "table")),
+        };
+        Ok(shared.function_lists.get_or_init(|| lists))
+    }
+}
+
+/// A list of functions in JSON.
+fn entries<'a>(all: impl Iterator<Item = &'a FunctionEntry>) -> Bytes {
     let all = all.map(|entry| {
         json!({
             "name": entry.name,
@@ -114,29 +139,23 @@ fn entries(all: impl Iterator<Item = FunctionEntry>) -> Json<Value> {
             "kind": entry.kind,
         })
     });
-    Json(all.collect())
-}
-
-/// The functions of SQL, including table functions.
-fn known(shared: &Shared) -> Result<Vec<FunctionEntry>, Refusal> {
-    let engine = Engine::new(&shared.engine_options()).map_err(Failure::from)?;
-    Ok(engine.functions())
+    Bytes::from(all.collect::<Value>().to_string())
 }
 
 /// The functions of SQL.
-pub(super) async fn functions(State(shared): State<Arc<Shared>>) -> Result<Json<Value>, Refusal> {
-    let all = known(&shared)?;
-    Ok(entries(
-        all.into_iter().filter(|entry| entry.kind != "table"),
-    ))
+pub(super) async fn functions(
+    State(shared): State<Arc<Shared>>,
+) -> Result<impl IntoResponse, Refusal> {
+    let functions = FunctionLists::of(&shared)?.functions.clone();
+    Ok(([(CONTENT_TYPE, "application/json")], functions))
 }
 
 /// The tables of captures.
-pub(super) async fn tables(State(shared): State<Arc<Shared>>) -> Result<Json<Value>, Refusal> {
-    let all = known(&shared)?;
-    Ok(entries(
-        all.into_iter().filter(|entry| entry.kind == "table"),
-    ))
+pub(super) async fn tables(
+    State(shared): State<Arc<Shared>>,
+) -> Result<impl IntoResponse, Refusal> {
+    let tables = FunctionLists::of(&shared)?.tables.clone();
+    Ok(([(CONTENT_TYPE, "application/json")], tables))
 }
 
 /// The name of a file that is dropped into the page.
@@ -253,5 +272,37 @@ impl Drop for Coming {
     fn drop(&mut self) {
         let of_all = &self.shared.uploaded_bytes;
         of_all.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::Handle;
+    use tokio::sync::watch;
+
+    use super::*;
+    use crate::options::Options;
+
+    /// Each request for the functions made an engine.
+    #[tokio::test]
+    async fn functions_are_listed_once() {
+        let root = tempfile::tempdir().unwrap();
+        let options = Options {
+            roots: vec![root.path().to_path_buf()],
+            ..Options::default()
+        };
+        let (_end, ending) = watch::channel(false);
+        let shared = Shared::of_worker(options, Handle::current(), ending).unwrap();
+        let first = FunctionLists::of(&shared).unwrap();
+        let second = FunctionLists::of(&shared).unwrap();
+        assert!(std::ptr::eq(first, second));
+        let names = |list: &Bytes| -> Vec<String> {
+            let list: Vec<Value> = serde_json::from_slice(list).unwrap();
+            let names = list.iter().map(|entry| entry["name"].as_str().unwrap());
+            names.map(str::to_owned).collect()
+        };
+        let (functions, tables) = (names(&first.functions), names(&first.tables));
+        assert!(functions.contains(&"cidr_match".to_owned()));
+        assert!(tables.contains(&"flows".to_owned()) && !functions.contains(&"flows".to_owned()));
     }
 }

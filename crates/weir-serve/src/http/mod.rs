@@ -32,6 +32,7 @@ use crate::hangup::{closed_by_client, duplicated};
 use crate::listener::{Pending, STARTUP_MAX};
 use crate::secret;
 use crate::shared::Shared;
+pub(crate) use lists::FunctionLists;
 
 /// The HTTP protocol.
 pub(crate) struct HttpProtocol {
