@@ -31,6 +31,13 @@ pub(super) fn error_response(severity: &str, failure: &Failure, sql: Option<&str
     PgWireError::UserError(Box::new(info))
 }
 
+/// A refusal with a SQLSTATE of its own.
+pub(super) fn refusal(code: &str, message: String) -> PgWireError {
+    let mut info = ErrorInfo::new("ERROR".to_owned(), code.to_owned(), message);
+    info.severity_nonlocalized = Some("ERROR".to_owned());
+    PgWireError::UserError(Box::new(info))
+}
+
 /// Checks that the transaction has not failed.
 pub(super) fn may_run<C: ClientInfo>(client: &C) -> PgWireResult<()> {
     if client.transaction_status() != TransactionStatus::Error {

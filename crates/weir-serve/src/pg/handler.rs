@@ -22,7 +22,9 @@ use pgwire::api::{
 };
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
-use pgwire::messages::data::{DataRow, FieldDescription, RowDescription};
+use pgwire::messages::data::{
+    DataRow, FORMAT_CODE_BINARY, FORMAT_CODE_TEXT, FieldDescription, RowDescription,
+};
 use pgwire::messages::extendedquery::{Bind, BindComplete, Execute, PortalSuspended};
 use pgwire::messages::response::{CommandComplete, EmptyQueryResponse, NoticeResponse};
 use pgwire::messages::simplequery::Query;
@@ -32,7 +34,7 @@ use weir_engine::{Parameter, Statement};
 use self::cursors::ahead;
 use super::cursor::{self, Cursors};
 use super::encode::{self, Encoder};
-use super::error::{error_response, may_run, pg_error};
+use super::error::{error_response, may_run, pg_error, refusal};
 use super::parameter::parameter;
 use super::prepare::{Prepared, PreparedAction, Preparer, copied, no_cursor};
 use super::route::{RoutedStatement, Setting, counted, parts};
@@ -555,6 +557,17 @@ fn bound(statement: &Statement, portal: &Portal<Prepared>) -> PgWireResult<State
     bound.map_err(|error| pg_error(&Failure::from(error)))
 }
 
+/// Checks that the formats of parameters and columns are those of the protocol.
+fn check_formats(message: &Bind) -> PgWireResult<()> {
+    let parameters = message.parameter_format_codes.iter();
+    let mut codes = parameters.chain(&message.result_column_format_codes);
+    let is_other = |code: &&i16| !matches!(**code, FORMAT_CODE_TEXT | FORMAT_CODE_BINARY);
+    match codes.find(is_other) {
+        Some(code) => Err(refusal("22023", format!("unsupported format code: {code}"))),
+        None => Ok(()),
+    }
+}
+
 fn other_count(given: usize, wanted: usize) -> Failure {
     let message = format!("{given} values are given for {wanted} parameters");
     Failure::new(FailureKind::Plan, message)
@@ -639,6 +652,7 @@ impl ExtendedQueryHandler for PgConnection {
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
+        check_formats(&message)?;
         let name = message.statement_name.as_deref().unwrap_or(DEFAULT_NAME);
         match client.portal_store().get_statement(name) {
             Some(Entry::Value(stored)) => {

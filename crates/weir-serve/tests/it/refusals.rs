@@ -95,13 +95,58 @@ fn begun(served: &Served) -> TcpStream {
     socket
         .write_all(b"\0\0\0\x11\0\x03\0\0user\0me\0\0")
         .unwrap();
+    until_ready(&mut socket);
+    socket
+}
+
+/// The messages of the server until it is ready for a query.
+fn until_ready(socket: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     while !answer.ends_with(b"Z\0\0\0\x05I") {
         let mut octet = [0];
         socket.read_exact(&mut octet).unwrap();
         answer.extend(octet);
     }
-    socket
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// A message of a client of the PostgreSQL protocol.
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(body.len()).unwrap() + 4;
+    [[kind].as_slice(), &length.to_be_bytes(), body].concat()
+}
+
+/// A value was sent as text when a client asked for a format that there is not.
+#[test]
+fn formats_that_are_none_are_refused() {
+    let served = Served::plain();
+    let mut socket = begun(&served);
+    let parse = message(b'P', b"\0SELECT $1::text\0\0\0");
+    // A code for one parameter, its value, and a code for the columns.
+    for (parameters, columns, expected) in [
+        (2, 0, Some("unsupported format code: 2")),
+        (0, 2, Some("unsupported format code: 2")),
+        (0, 0xff, Some("unsupported format code: 255")),
+        (0, 0, None),
+        (1, 1, None),
+    ] {
+        let values = [
+            0, 1, 0, parameters, 0, 1, 0, 0, 0, 1, b'x', 0, 1, 0, columns,
+        ];
+        let bind = message(b'B', &[b"\0\0".as_slice(), &values].concat());
+        let rest = [message(b'E', b"\0\0\0\0\0"), message(b'S', b"")].concat();
+        socket
+            .write_all(&[parse.as_slice(), &bind, &rest].concat())
+            .unwrap();
+        let answer = until_ready(&mut socket);
+        match expected {
+            Some(expected) => assert!(
+                answer.contains("C22023\0") && answer.contains(expected),
+                "{answer}"
+            ),
+            None => assert!(answer.contains("SELECT 1\0"), "{answer}"),
+        }
+    }
 }
 
 #[test]
