@@ -2,6 +2,7 @@
 //! pgwire whose parts do not fit into it, since pgwire's readers take for granted that they do. The received octets of
 //! incomplete messages have a limit, over all connections, and so has the time in which a message arrives.
 
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -33,6 +34,11 @@ pub(crate) struct Lengths {
     /// Whether a message of the authentication has come: the first names a mechanism, those behind it are its own.
     is_answering: bool,
     is_malformed: bool,
+    /// The number of messages with texts that have come, and of those that were processed.
+    received: u64,
+    processed: u64,
+    /// The numbers of those with a text that is not UTF-8. They are no more than the messages that are read ahead.
+    invalid_texts: VecDeque<u64>,
 }
 
 impl Lengths {
@@ -49,6 +55,9 @@ impl Lengths {
             parts: PendingParts::none(),
             is_answering: false,
             is_malformed: false,
+            received: 0,
+            processed: 0,
+            invalid_texts: VecDeque::new(),
         }
     }
 
@@ -60,6 +69,16 @@ impl Lengths {
     /// Whether a message came whose parts do not fit into it.
     pub(crate) const fn is_malformed(&self) -> bool {
         self.is_malformed
+    }
+
+    /// Counts a message with texts that is processed next, and says whether one of them is not UTF-8.
+    pub(crate) fn next_has_invalid_text(&mut self) -> bool {
+        self.processed = self.processed.saturating_add(1);
+        let is_invalid = self.invalid_texts.front() == Some(&self.processed);
+        if is_invalid {
+            self.invalid_texts.pop_front();
+        }
+        is_invalid
     }
 
     /// Whether a message has begun that has not come whole.
@@ -124,11 +143,22 @@ impl Lengths {
 
     /// Checks a message that was received whole.
     fn check(&mut self) {
+        if has_texts(self.kind) {
+            self.received = self.received.saturating_add(1);
+            if self.parts.has_invalid_text {
+                self.invalid_texts.push_back(self.received);
+            }
+        }
         self.is_malformed = match self.kind {
             0 => !fits_first(&std::mem::take(&mut self.first)),
             _ => !self.parts.is_whole(),
         };
     }
+}
+
+/// Whether messages of this kind are statements, or are about them: their texts are read as UTF-8.
+const fn has_texts(kind: u8) -> bool {
+    matches!(kind, b'P' | b'B' | b'D' | b'C' | b'E' | b'Q')
 }
 
 /// The parts of a message that are still to come. They are followed as they come, and not held.
@@ -140,6 +170,9 @@ struct PendingParts {
     number: u32,
     number_len: u8,
     is_malformed: bool,
+    /// The text at hand.
+    text: Utf8,
+    has_invalid_text: bool,
 }
 
 /// A part of a message.
@@ -168,6 +201,8 @@ impl PendingParts {
             number: 0,
             number_len: 0,
             is_malformed: false,
+            text: Utf8::new(),
+            has_invalid_text: false,
         }
     }
 
@@ -215,14 +250,21 @@ impl PendingParts {
                 self.rest.push(part);
                 &[]
             }
-            MessagePart::Text => match bytes.iter().position(|byte| *byte == 0) {
-                Some(end) => bytes.get(end..).and_then(|rest| rest.get(1..)),
-                None => {
-                    self.rest.push(part);
-                    None
+            MessagePart::Text => {
+                let mut split = bytes.splitn(2, |byte| *byte == 0);
+                self.text.take(split.next().unwrap_or_default());
+                match split.next() {
+                    Some(behind) => {
+                        self.has_invalid_text |= !self.text.is_valid();
+                        self.text = Utf8::new();
+                        behind
+                    }
+                    None => {
+                        self.rest.push(part);
+                        &[]
+                    }
                 }
             }
-            .unwrap_or_default(),
             MessagePart::Octets(count) => match bytes.split_at_checked(count) {
                 Some((_, rest)) => rest,
                 None => {
@@ -273,6 +315,64 @@ impl PendingParts {
             self.rest.pop();
         }
         rest
+    }
+}
+
+/// Follows the octets of a text that comes in pieces, which is to be UTF-8 (RFC 3629, 4).
+#[derive(Debug)]
+struct Utf8 {
+    /// Octets that the character at hand still has to have, and the range of the next of them.
+    missing: u8,
+    least: u8,
+    most: u8,
+    is_invalid: bool,
+}
+
+impl Utf8 {
+    const fn new() -> Self {
+        Self {
+            missing: 0,
+            least: 0x80,
+            most: 0xbf,
+            is_invalid: false,
+        }
+    }
+
+    /// Whether the text is valid, if it ends here.
+    const fn is_valid(&self) -> bool {
+        self.missing == 0 && !self.is_invalid
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        if self.missing == 0 && std::str::from_utf8(bytes).is_ok() {
+            return;
+        }
+        for byte in bytes {
+            self.take_octet(*byte);
+        }
+    }
+
+    fn take_octet(&mut self, byte: u8) {
+        if self.missing > 0 {
+            self.is_invalid |= !(self.least..=self.most).contains(&byte);
+            self.missing -= 1;
+            (self.least, self.most) = (0x80, 0xbf);
+            return;
+        }
+        (self.missing, self.least, self.most) = match byte {
+            0..=0x7f => (0, 0x80, 0xbf),
+            0xc2..=0xdf => (1, 0x80, 0xbf),
+            0xe0 => (2, 0xa0, 0xbf),
+            0xe1..=0xec | 0xee..=0xef => (2, 0x80, 0xbf),
+            0xed => (2, 0x80, 0x9f),
+            0xf0 => (3, 0x90, 0xbf),
+            0xf1..=0xf3 => (3, 0x80, 0xbf),
+            0xf4 => (3, 0x80, 0x8f),
+            _ => {
+                self.is_invalid = true;
+                (0, 0x80, 0xbf)
+            }
+        };
     }
 }
 
@@ -450,6 +550,53 @@ mod tests {
         }
         for first in [[0, 0, 0, 3], [0x7f, 0xff, 0xff, 0xff], [0xff; 4]] {
             assert!(!Lengths::new(1 << 30).take(&first));
+        }
+    }
+
+    #[test]
+    fn texts_are_utf_8_as_the_standard_library_has_it_however_they_are_cut() {
+        let is_valid = |text: &[u8], size: usize| {
+            let mut utf8 = Utf8::new();
+            text.chunks(size).for_each(|piece| utf8.take(piece));
+            utf8.is_valid()
+        };
+        let octets = [
+            0x20, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1,
+            0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff,
+        ];
+        for first in octets {
+            for second in octets {
+                for third in octets {
+                    for fourth in octets {
+                        let text = [first, second, third, fourth, b'x'];
+                        for text in [&text[..4], &text[..3], &text[..]] {
+                            let expected = std::str::from_utf8(text).is_ok();
+                            assert_eq!(is_valid(text, 1), expected, "{text:x?}");
+                            assert_eq!(is_valid(text, 2), expected, "{text:x?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn messages_with_texts_that_are_not_utf_8_are_counted() {
+        let mut stream: Vec<u8> = vec![0, 0, 0, 9, 0, 3, 0, 0, 0];
+        for text in [b"\xc3\xa4\0", b"\xe4b\0", b"a\xc3\0", b"abc"] {
+            stream.extend(b"Q\0\0\0\x07");
+            stream.extend(text);
+            stream.extend(b"S\0\0\0\x04");
+        }
+        // The last message is not complete, since its text has no zero.
+        stream.truncate(stream.len() - 5);
+        for size in 1..stream.len() {
+            let mut lengths = Lengths::new(100);
+            for piece in stream.chunks(size) {
+                lengths.take(piece);
+            }
+            let found: Vec<bool> = (0..4).map(|_| lengths.next_has_invalid_text()).collect();
+            assert_eq!(found, [false, true, true, false], "{size}");
         }
     }
 

@@ -131,11 +131,19 @@ impl PgProtocol {
                 return refuse(socket, "28000", message).await;
             }
             let waits_for_sync = message.is_extended_query();
+            let is_invalid = has_texts(&message)
+                && socket.get_mut().lengths.next_has_invalid_text()
+                // Behind an error, messages are passed over until Sync.
+                && !matches!(socket.state(), PgWireConnectionState::AwaitingSync);
             if socket.read_buffer().is_empty() {
                 give_back(socket);
                 socket.get_mut().release();
             }
-            match self.process(message, socket, watched, &handlers).await {
+            let processed = match is_invalid {
+                true => Some(Err(invalid_text())),
+                false => self.process(message, socket, watched, &handlers).await,
+            };
+            match processed {
                 None => return Ok(()),
                 Some(Ok(())) => {}
                 Some(Err(PgWireError::IoError(error))) => return Err(error),
@@ -296,6 +304,26 @@ impl crate::listener::Protocol for PgProtocol {
             _ => {}
         }
     }
+}
+
+/// Whether a message is a statement, or is about one.
+const fn has_texts(message: &PgWireFrontendMessage) -> bool {
+    use PgWireFrontendMessage as Message;
+    matches!(
+        message,
+        Message::Query(_)
+            | Message::Parse(_)
+            | Message::Bind(_)
+            | Message::Close(_)
+            | Message::Describe(_)
+            | Message::Execute(_)
+    )
+}
+
+/// The refusal of a text that is not UTF-8, of which pgwire would replace octets.
+fn invalid_text() -> PgWireError {
+    let message = "invalid byte sequence for encoding \"UTF8\"";
+    error::refusal("22021", message.to_owned())
 }
 
 /// Frees the memory of buffers after long messages.

@@ -116,6 +116,32 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [[kind].as_slice(), &length.to_be_bytes(), body].concat()
 }
 
+/// Octets of a text that is not UTF-8 were replaced.
+#[test]
+fn texts_that_are_not_utf_8_are_refused() {
+    let served = Served::plain();
+    let mut socket = begun(&served);
+    let valid = message(b'Q', "SELECT 'ä'\0".as_bytes());
+    let sync = message(b'S', b"");
+    let bind = message(b'B', b"\0\0\0\0\0\0\0\0");
+    for (sent, expected) in [
+        (vec![valid.clone()], false),
+        (vec![message(b'Q', b"SELECT '\xe4'\0")], true),
+        (vec![valid.clone()], false),
+        (
+            vec![message(b'P', b"\0SELECT '\xe4'\0\0\0"), bind, sync.clone()],
+            true,
+        ),
+        (vec![message(b'P', b"\xff\0SELECT 1\0\0\0"), sync], true),
+        (vec![valid], false),
+    ] {
+        socket.write_all(&sent.concat()).unwrap();
+        let answer = until_ready(&mut socket);
+        assert_eq!(answer.contains("C22021\0"), expected, "{answer}");
+        assert_eq!(answer.contains('ä'), !expected, "{answer}");
+    }
+}
+
 /// A value was sent as text when a client asked for a format that there is not.
 #[test]
 fn formats_that_are_none_are_refused() {
