@@ -296,10 +296,10 @@ impl Connection {
                 self.put(side, this);
                 return self.go_on(side, bytes, stamp, each);
             }
-            if !self.answers_simple(side, bytes)
-                && !this.begins(bytes, is_new)
-                && !(self.may_go_on(side, &this) && this.begins_across(bytes))
-            {
+            let begins = self.answers_simple(side, bytes)
+                || this.begins(bytes, is_new)
+                || self.may_go_on(side, &this) && this.begins_across(bytes);
+            if !begins {
                 let Some(at) = self.find_beginning(side, &this, bytes) else {
                     self.put(side, this);
                     return self.passed(side, bytes.len());
