@@ -198,15 +198,15 @@ mod tests {
                 "a < ALL(b)",
                 "NOT (coalesce(a >= ANY(b), false) OR unknown_in_list(b, a))",
             ),
-            ("a = ANY (SELECT 1)", "a = ANY(SELECT 1)"),
-            ("a <> ALL (SELECT 1)", "a <> ALL(SELECT 1)"),
+            ("a = ANY (SELECT b FROM u)", "a = ANY(SELECT b FROM u)"),
+            ("a <> ALL (SELECT b FROM u)", "a <> ALL(SELECT b FROM u)"),
             ("a = ANY('{1}')", "a = ANY('{1}')"),
         ] {
-            let sql = format!("SELECT 1 FROM t WHERE {written}");
+            let sql = format!("SELECT b FROM t WHERE {written}");
             let mut statement = Statement::parse(&sql).unwrap().remove(0);
             reword(&mut statement);
             let text = statement.inner.to_string();
-            assert_eq!(text, format!("SELECT 1 FROM t WHERE {reworded}"));
+            assert_eq!(text, format!("SELECT b FROM t WHERE {reworded}"));
         }
     }
 }
