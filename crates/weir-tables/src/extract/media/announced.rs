@@ -41,6 +41,9 @@ pub(in crate::extract) struct Offer {
     pub(in crate::extract) number: u32,
 }
 
+/// The offers within a call without a final response, each with the sockets that it announced.
+type OpenOffers = Vec<(Arc<Offer>, Vec<Endpoint>)>;
+
 /// The end of a call: its position among the announcements and the ends of calls, 0 while the call is open.
 #[derive(Debug, Default)]
 pub(in crate::extract) struct CallEnd(AtomicU64);
@@ -79,7 +82,7 @@ pub(super) struct Announced {
     /// The ends of the calls that announced something, by Call-ID.
     calls: HashMap<String, Arc<CallEnd>>,
     /// The offers within calls that no final response was seen to, by Call-ID, with the sockets that they announced.
-    offers: HashMap<String, Vec<(Arc<Offer>, Vec<Endpoint>)>>,
+    offers: HashMap<String, OpenOffers>,
     /// Whether one of them is for fax, which does not look like RTP.
     has_faxes: bool,
 }
