@@ -704,7 +704,7 @@ const PARTS_OF_LIMIT: usize = 8;
 mod tests {
     use super::*;
 
-    /// A pipe that nobody writes held a thread of an executor for good.
+    /// A pipe without a writer held a thread of an executor for good.
     #[test]
     fn an_executor_reads_no_pipes_and_devices() {
         let named = |location: &str| Named {

@@ -49,7 +49,7 @@ fn a_star_is_described_as_it_is_answered() {
     }
 }
 
-/// Checks that what is said of an answer before it is planned is what it is.
+/// Checks that the description of an answer before it is planned has its columns.
 fn check_description(engine: &Engine, star: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()

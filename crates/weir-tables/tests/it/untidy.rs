@@ -708,7 +708,7 @@ fn messages_within_segments_are_found_from_the_middle_between_any_ports() {
             }
         }
     }
-    // A text with a message in it, such as a page of a manual, is none.
+    // A text with a message in it, such as a page of a manual, is not a message.
     let page = "HTTP/1.1 200 OK\r\n\r\nWrite:\nOPTIONS sip:b@x SIP/2.0\nand then a header.\n";
     let (found, notes) = rows("sip", &in_segments(5_999, page.as_bytes(), 1_400));
     assert_eq!((found, notes), (0, Vec::new()));

@@ -159,17 +159,17 @@ fn within(stream: u32, path: &[u8]) -> Vec<u8> {
     frame(1, 5, stream, &[&name[..], b"\xc5"].concat())
 }
 
-/// What is told of the exchanges of pieces, by side, and the number of heads that are not known to be some.
-type Told = (u32, String, String, u16, Option<Fault>);
+/// An exchange: its parts as the test compares them, with its fault.
+type ReadExchange = (u32, String, String, u16, Option<Fault>);
 
-fn told(pieces: &[(usize, Vec<u8>)]) -> (Vec<Told>, u64) {
+fn exchanges(pieces: &[(usize, Vec<u8>)]) -> (Vec<ReadExchange>, u64) {
     let mut connection = Connection::searching();
     let mut found = Vec::new();
     for (side, piece) in pieces {
         connection.take(*side, piece, Stamp::default(), &mut |it| found.push(it));
     }
     connection.finish(&mut |it| found.push(it));
-    let told = found.iter().map(|it| {
+    let exchanges = found.iter().map(|it| {
         let line = it.request.as_ref().map(|it| &it.head.line);
         let (method, target) = line.map_or_else(Default::default, |line| {
             (line.method.clone(), line.target.clone())
@@ -177,7 +177,7 @@ fn told(pieces: &[(usize, Vec<u8>)]) -> (Vec<Told>, u64) {
         let code = it.response.as_ref().map_or(0, |it| it.head.line.code);
         (it.stream.unwrap(), method, target, code, it.fault)
     });
-    (told.collect(), connection.unknown())
+    (exchanges.collect(), connection.unknown())
 }
 
 /// There were no exchanges of a connection of HTTP/2 that began before the capture.
@@ -205,7 +205,7 @@ fn a_connection_of_http_2_is_read_from_its_middle() {
     ];
     for order in [[0, 1], [1, 0]] {
         let pieces = order.map(|side| (side, [&client, &server][side].clone()));
-        let (mut found, unknown) = told(&pieces);
+        let (mut found, unknown) = exchanges(&pieces);
         found.sort_by_key(|it| it.0);
         assert_eq!((found, unknown), (expected.clone(), 0), "{order:?}");
     }
@@ -216,7 +216,7 @@ fn a_connection_of_http_2_is_read_from_its_middle() {
         for (side, bytes) in [(0, &client), (1, &server)] {
             pieces.extend(bytes.chunks(size).map(|piece| (side, piece.to_vec())));
         }
-        let (found, _) = told(&pieces);
+        let (found, _) = exchanges(&pieces);
         assert_eq!(found.len(), 3, "{size}");
         assert_eq!(found[1..], expected, "{size}");
     }
@@ -224,7 +224,7 @@ fn a_connection_of_http_2_is_read_from_its_middle() {
     let put = frame(1, 5, 11, b"\xc7\x86\x04\x02/b");
     let other = frame(1, 5, 7, b"\xc0\xc1");
     let row = (11, String::new(), "/b".to_owned(), 0, Some(Fault::Missing));
-    assert_eq!(told(&[(0, put), (1, other)]), (vec![row], 1));
+    assert_eq!(exchanges(&[(0, put), (1, other)]), (vec![row], 1));
 }
 
 #[test]

@@ -401,7 +401,7 @@ fn has_message(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     lines.any(|line| {
         rest = rest.get(line.len().saturating_add(1)..).unwrap_or_default();
-        // Most lines are none that begin a message.
+        // Most lines do not begin a message.
         rest.first().is_some_and(u8::is_ascii_uppercase)
             && rest.contains(&b'\n')
             && looks_like_sip(rest)
