@@ -244,9 +244,10 @@ impl Builder {
                 Self::Time(times.with_data_type(zoned))
             }
             Kind::Address | Kind::Bytes => Self::Bytes(BinaryViewBuilder::with_capacity(rows)),
-            // Texts repeat (paths, protocol names): the same text is stored once a batch.
+            // Texts repeat (paths, protocol names): the same text is stored once a batch. Arrow forgets those that it has stored when
+            // the table of them grows, by a hash that differs from run to run, so there is room for many from the beginning.
             Kind::Text => {
-                let texts = StringViewBuilder::with_capacity(rows);
+                let texts = StringViewBuilder::with_capacity(FIRST_ROWS);
                 Self::Text(texts.with_deduplicate_strings())
             }
             Kind::Texts => Self::Texts(ListBuilder::new(StringBuilder::with_capacity(rows, rows))),
@@ -430,5 +431,26 @@ fn unsigned<T: TryFrom<u64>>(value: Option<Value<'_>>) -> Option<T> {
     match value {
         Some(Value::Unsigned(value)) => T::try_from(value).ok(),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::buffer::Buffer;
+
+    use super::*;
+
+    /// Files with the same rows differed from run to run.
+    #[test]
+    fn texts_of_a_batch_of_many_columns_are_stored_once() {
+        let Builder::Text(mut texts) = Builder::new(Kind::Text, 0) else {
+            panic!("texts have another builder");
+        };
+        for number in (0..500).chain(0..500) {
+            texts.append_value(format!("a text that is long enough {number:03}"));
+        }
+        let stored = texts.finish();
+        let octets: usize = stored.data_buffers().iter().map(Buffer::len).sum();
+        assert_eq!(octets, 500 * 30);
     }
 }
