@@ -793,8 +793,8 @@ fn planning_ends_when_its_time_is_over() {
         options.limits.queries_max = 1;
         options.limits.time_max = Some(Duration::from_millis(300));
     });
-    // Each of these tables has hundreds of columns.
-    let tables = (0..110).map(|number| format!("'office.pcapng' AS t{number}"));
+    // Each of these tables has hundreds of columns: so many are within the limits, and are planned for seconds.
+    let tables = (0..6).map(|number| format!("'office.pcapng' AS t{number}"));
     let tables = tables.collect::<Vec<_>>().join(" CROSS JOIN ");
     let joined = format!("SELECT * FROM (SELECT * FROM {tables}) WHERE false");
     tokio::runtime::Runtime::new().unwrap().block_on(async {
