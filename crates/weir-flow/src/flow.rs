@@ -306,7 +306,6 @@ impl Flow {
             && self.flags & (Self::LIVE | Self::CLOSED | Self::HIDDEN) == Self::LIVE
             // The ACK that ends the handshake is still to come.
             && (side == 1 || !self.is(Self::HANDSHAKE) || self.round_trip_ns != 0)
-            && self.detail == NONE
             && self.seen & 1 << (event as u32 + 10 * side as u32) != 0
             && end.state == State::Established
             && peer.state == State::Established
@@ -322,8 +321,16 @@ impl Flow {
     /// Processes a segment for which [`Self::goes_on`] is true, as most are. The result equals that of the full path; without one,
     /// nothing has changed.
     #[inline]
-    pub(crate) fn go_on(&mut self, side: usize, segment: &Segment, now_ns: i64) -> bool {
-        if !self.goes_on(side, segment) {
+    pub(crate) fn go_on(
+        &mut self,
+        side: usize,
+        segment: &Segment,
+        now_ns: i64,
+        details: &mut Details,
+    ) -> bool {
+        if !self.goes_on(side, segment)
+            || self.detail != NONE && !self.detail_goes_on(side, segment, details)
+        {
             return false;
         }
         let [originator, responder] = &mut self.sides;
@@ -335,6 +342,24 @@ impl Flow {
         peer.ack = segment.ack;
         self.last_ns = self.last_ns.max(now_ns);
         true
+    }
+
+    /// True where the details of the flow have no part in a segment for which [`Self::goes_on`] is true: no octets that it
+    /// acknowledges are missing, and no answer or earlier connection waits for a proof.
+    #[inline(never)]
+    fn detail_goes_on(&self, side: usize, segment: &Segment, details: &mut Details) -> bool {
+        let end = &self.sides[side];
+        let Some(detail) = details.get_mut(self.detail) else {
+            return false;
+        };
+        let goes_on = detail.older.is_none()
+            && detail.answers.is_empty()
+            && !detail.sides[1 - side].misses_data()
+            && beyond(end.last, end.ack) >= 0;
+        if goes_on && segment.len > 0 {
+            detail.sides[side].tail = segment.seq;
+        }
+        goes_on
     }
 
     /// Converts the times of deadlines to the current clock. The time of the last packet stays as it was stamped.
@@ -495,6 +520,11 @@ impl Answers {
             .flatten()
             .copied()
             .find(|(seq, ack)| is_it(*seq, *ack))
+    }
+
+    /// True without entries.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.at.iter().all(Option::is_none)
     }
 
     /// Forgets all: one was confirmed.

@@ -373,7 +373,7 @@ impl FlowTable {
             return None;
         }
         let side = flow.side_of(sighting.sender);
-        if !flow.go_on(side, segment, now_ns) {
+        if !flow.go_on(side, segment, now_ns, &mut self.details) {
             return None;
         }
         flow.sides[side].count(sighting.ip_bytes, sighting.payload_bytes);

@@ -92,7 +92,7 @@ impl FollowedConnection {
     ) -> bool {
         let flow = &mut self.track;
         let side = flow.side_of(sighting.sender);
-        if flow.go_on(side, segment, now_ns) {
+        if flow.go_on(side, segment, now_ns, details) {
             return false;
         }
         flow.sides[side].flags |= Side::SEEN;
