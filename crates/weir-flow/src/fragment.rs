@@ -1,5 +1,7 @@
 //! IP packets, put together from their fragments.
 
+mod reused;
+
 use std::collections::VecDeque;
 
 use crate::clock::Clock;
@@ -15,7 +17,7 @@ use weir_packet::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Overlap {
-    /// The bytes that came first.
+    /// The bytes that came first. First fragments that contradict each other are of two packets with one identification.
     First,
     /// The bytes that came last.
     Last,
@@ -70,7 +72,8 @@ pub struct FragmentCounters {
     pub evicted: u64,
     /// The packets that were dropped because fragments overlap.
     pub overlapping: u64,
-    /// Packets dropped because their fragments contradict each other or are too many.
+    /// Packets dropped because their fragments contradict each other or are too many, or are missing when another packet with their
+    /// identification comes.
     pub invalid: u64,
     /// Fragments that were not captured whole.
     pub cut: u64,
@@ -178,8 +181,8 @@ pub(crate) struct Origin {
     pub(crate) is_late: bool,
 }
 
-/// A hash of the headers around a packet that are the same for all of its fragments: addresses, VLANs, MPLS labels, GTP tunnel
-/// endpoint identifiers, and sessions of PPPoE, L2TP and the like. Ports do not count, as the senders of some tunnels choose them by
+/// A hash of the headers around a packet that are the same for all of its fragments: addresses, interfaces, VLANs, MPLS labels, GTP
+/// tunnel endpoint identifiers, and sessions of PPPoE, L2TP and the like. Ports do not count, as the senders of some tunnels choose them by
 /// the inner packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Around(u64);
@@ -209,6 +212,8 @@ impl Around {
                 }
             }
             Layer::Vlan | Layer::ServiceVlan => self.mix(number(0) >> 16 & 0x0fff),
+            // The index of the interface: a capture of all interfaces has packets of several networks.
+            Layer::Sll2 => self.mix(number(4)),
             // The label counts, and not its traffic class and TTL.
             Layer::Mpls => self.mix(number(0) >> 12),
             Layer::Gtp => self.mix(number(4)),
@@ -294,7 +299,11 @@ impl Network {
                         network.depth += 1;
                     }
                 }
-                Layer::Mpls | Layer::Pppoe | Layer::ProviderBackbone | Layer::FrameRelay => {
+                Layer::Sll2
+                | Layer::Mpls
+                | Layer::Pppoe
+                | Layer::ProviderBackbone
+                | Layer::FrameRelay => {
                     network.around.take(layer, header);
                 }
                 _ => {}
@@ -317,6 +326,8 @@ struct IncompletePacket {
     /// Headers in front of the payload, once the first fragment came.
     header: Vec<u8>,
     payload: Vec<u8>,
+    /// Length of the first fragment's payload, once it came.
+    first_len: usize,
     /// The byte ranges of the payload that have arrived, ordered and disjoint.
     ranges: Vec<(u32, u32)>,
     /// Length of the payload, once the last fragment came.
@@ -324,6 +335,10 @@ struct IncompletePacket {
     fragments: u16,
     /// Numbers of the frames that they came in.
     frames: Vec<u64>,
+    /// Another packet had the same identification, so that only the first fragment is this packet's for certain.
+    is_contested: bool,
+    /// That packet, with what came before this one began.
+    older: Option<Box<Self>>,
 }
 
 /// A fragment as its packet shows it.
@@ -418,7 +433,11 @@ impl Defragmenter {
     }
 
     /// Hands on the first part of a packet, or the numbers of its frames where there is no such part.
-    fn hand_on(&mut self, waiting: IncompletePacket) {
+    fn hand_on(&mut self, mut waiting: IncompletePacket) {
+        if let Some(older) = waiting.older.take() {
+            self.counters.invalid += 1;
+            self.hand_on(*older);
+        }
         match waiting.into_incomplete() {
             Ok(part) => {
                 if let Some(incomplete) = &mut self.incomplete {
@@ -486,8 +505,11 @@ impl Defragmenter {
             Layer::Ipv4 => self.limits.overlap_v4,
             _ => self.limits.overlap_v6,
         };
-        if !self.waiting.contains_key(&fragment.key) {
-            self.begin(fragment);
+        let known = self.waiting.get(&fragment.key);
+        match known.map(|waiting| waiting.is_contradicted_by(fragment, overlap)) {
+            Some(true) => self.begin_anew(fragment),
+            Some(false) => {}
+            None => self.begin(fragment),
         }
         let Some(waiting) = self.waiting.get_mut(&fragment.key) else {
             return Fragmented::Waits;
@@ -523,22 +545,23 @@ impl Defragmenter {
                 }
                 Fragmented::Waits
             }
-            Ok(false) => {
-                while self.bytes > self.limits.bytes_max && self.evict_oldest() {}
-                Fragmented::Waits
-            }
-            Ok(true) => match self.remove(&fragment.key) {
-                Some(waiting) => {
-                    self.counters.complete += 1;
-                    (self.complete, self.frames) = waiting.into_packet(fragment.layer);
-                    Fragmented::Complete {
-                        bytes: &self.complete,
-                        layer: fragment.layer,
-                        frames: &self.frames,
-                    }
+            Ok(is_complete) => {
+                let complete = match is_complete {
+                    true => self.settled(fragment),
+                    false => self.settled_older(fragment),
+                };
+                let Some(complete) = complete else {
+                    while self.bytes > self.limits.bytes_max && self.evict_oldest() {}
+                    return Fragmented::Waits;
+                };
+                self.counters.complete += 1;
+                (self.complete, self.frames) = complete;
+                Fragmented::Complete {
+                    bytes: &self.complete,
+                    layer: fragment.layer,
+                    frames: &self.frames,
                 }
-                None => Fragmented::Waits,
-            },
+            }
         }
     }
 
@@ -564,10 +587,13 @@ impl Defragmenter {
                 origin: Origin::default(),
                 header: Vec::new(),
                 payload: Vec::new(),
+                first_len: 0,
                 ranges: Vec::new(),
                 total: None,
                 fragments: 0,
                 frames: Vec::new(),
+                is_contested: false,
+                older: None,
             },
         );
     }
@@ -614,7 +640,8 @@ impl IncompletePacket {
     fn held(&self) -> usize {
         let ranges = self.ranges.capacity() * size_of::<(u32, u32)>();
         let frames = self.frames.capacity() * size_of::<u64>();
-        self.header.len() + self.payload.len() + ranges + frames
+        let older = self.older.as_deref().map_or(0, Self::held);
+        self.header.len() + self.payload.len() + ranges + frames + older
     }
 
     /// Adds the number of the frame of a fragment, unless there are too many.
@@ -663,6 +690,7 @@ impl IncompletePacket {
         }
         if start == 0 && (self.header.is_empty() || overlap == Overlap::Last) {
             self.header = fragment.header.to_vec();
+            self.first_len = fragment.payload.len();
             self.name_next(fragment);
         }
         self.place(fragment.payload, start, end, overlap)?;
@@ -749,6 +777,7 @@ impl IncompletePacket {
             self.header = fragment.header.to_vec();
             self.name_next(fragment);
             self.payload = fragment.payload.to_vec();
+            self.first_len = self.payload.len();
             let end = u32::try_from(self.payload.len()).unwrap_or(u32::MAX);
             self.ranges = vec![(0, end)];
         }
@@ -772,6 +801,10 @@ impl IncompletePacket {
         };
         let Ok(end) = end else {
             return Err(self.frames);
+        };
+        let end = match self.is_contested {
+            true => end.min(self.first_len),
+            false => end,
         };
         self.payload.truncate(end);
         let (layer, number, time_ns) = (self.layer, self.number, self.time_ns);

@@ -542,6 +542,14 @@ fn is_wrong(checksums: &[ChecksumField], packet: &Packet<'_>, layer: Layer) -> b
         .is_some_and(|(_, is_right)| is_right(packet) == Some(false))
 }
 
+/// Whether the checksum of a packet's transport is right; `None` without one.
+pub(crate) fn is_sound(packet: &Packet<'_>) -> Option<bool> {
+    let transport = packet.transport()?;
+    let checksums = checksum_fields();
+    let (_, is_right) = checksums.iter().find(|(of, _)| *of == transport)?;
+    is_right(packet)
+}
+
 fn checksum_fields() -> Vec<ChecksumField> {
     let named = |name: &str| {
         fields().find_map(|(field, _): (&Field, _)| match field.get {

@@ -80,6 +80,60 @@ fn fragments_of_two_networks_are_not_put_together() {
     assert_eq!(found, [(b'2', b'2'), (b'1', b'1')]);
 }
 
+/// A capture of all interfaces of a machine says by the index in each packet's header where it was seen.
+#[test]
+fn fragments_of_two_interfaces_of_a_cooked_capture_are_not_put_together() {
+    const LINUX_SLL2: u32 = 276;
+    let cooked = |interface: u8, part: &Sent| {
+        let header = [8_u8, 0, 0, 0, 0, 0, 0, interface, 0, 1, 0, 6];
+        let address = [2_u8, 2, 2, 2, 2, 2, 0, 0];
+        // The packet is behind the header of Ethernet.
+        let bytes = [&header[..], &address, &part.bytes[14..]].concat();
+        Sent::new(0, LINUX_SLL2, bytes)
+    };
+    let [one, other] = [b'1', b'2'].map(|byte| fragments(0, &[], byte, 2_000));
+    let packets = [
+        cooked(2, &one[0]),
+        cooked(3, &other[0]),
+        cooked(3, &other[1]),
+        cooked(2, &one[1]),
+    ];
+    assert_eq!(datagrams(&packets), [(3, 2_000, b'2'), (4, 2_000, b'1')]);
+}
+
+/// A sender may use an identification again while fragments of the packet before are missing.
+#[test]
+fn packets_with_one_identification_are_not_mixed() {
+    let sent = |len, order: &[(u8, usize)]| {
+        let parts = |byte| fragments(0, &[9], byte, len);
+        let packets = order.iter().map(|(byte, part)| parts(*byte)[*part].clone());
+        packets.collect::<Vec<_>>()
+    };
+    let (one, other) = (b'1', b'2');
+    // The rest of the first one is lost.
+    let packets = sent(2_000, &[(one, 0), (other, 0), (other, 1)]);
+    assert_eq!(datagrams(&packets), [(3, 2_000, other), (1, 1_472, one)]);
+    // Both come at one time: the checksum says whose a fragment is.
+    let packets = sent(2_000, &[(one, 0), (other, 0), (one, 1), (other, 1)]);
+    assert_eq!(datagrams(&packets), [(3, 2_000, one), (4, 2_000, other)]);
+    let packets = sent(4_000, &[(one, 0), (one, 1), (other, 0), (one, 2)]);
+    assert_eq!(datagrams(&packets), [(4, 4_000, one), (3, 1_472, other)]);
+    // A second fragment of either of them, and no third one.
+    let packets = sent(3_000, &[(one, 0), (other, 0), (one, 1)]);
+    assert_eq!(datagrams(&packets), [(1, 1_472, one), (2, 1_472, other)]);
+    // Fragments of both, of which neither is whole.
+    let packets = sent(4_000, &[(one, 0), (other, 0), (one, 1), (other, 2)]);
+    assert_eq!(datagrams(&packets), [(1, 1_472, one), (2, 1_472, other)]);
+    // The same fragment twice is no other packet.
+    let packets = sent(2_000, &[(one, 0), (one, 0), (one, 1)]);
+    assert_eq!(datagrams(&packets), [(3, 2_000, one)]);
+    let flows = capture::flows(
+        &sent(2_000, &[(one, 0), (other, 0), (one, 1), (other, 1)]),
+        Options::default(),
+    );
+    assert_eq!((flows.len(), flows[0].sent.packets), (1, 2), "{flows:#?}");
+}
+
 /// Tunnels of other ends, or of other labels and identifiers, carry other networks.
 #[test]
 fn fragments_of_two_tunnels_are_not_put_together() {
