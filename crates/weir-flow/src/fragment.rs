@@ -5,7 +5,7 @@ mod reused;
 use std::collections::VecDeque;
 
 use crate::clock::Clock;
-use crate::key::vlan;
+use crate::key::{FlowKey, Scope, vlan};
 use weir_bytes::{u8_at, u16_be_at, u32_be_at};
 use weir_dict::Dict;
 use weir_packet::{
@@ -179,6 +179,30 @@ pub(crate) struct Origin {
     pub(crate) vlan: u32,
     /// The packet was reassembled, so that its time says nothing about that of other packets.
     pub(crate) is_late: bool,
+}
+
+impl Origin {
+    /// The same behind the VLAN of a packet, if that has one.
+    pub(crate) fn behind_vlan_of(self, packet: &Packet<'_>) -> Self {
+        match vlan(packet) {
+            0 => self,
+            tag => Self { vlan: tag, ..self },
+        }
+    }
+
+    /// The key of a packet with what tells networks apart around it: a reassembled packet has lost its VLAN tags, and one in a
+    /// tunnel belongs to the tunnel's network.
+    #[inline]
+    pub(crate) fn scoped(&self, key: FlowKey, scope: Scope) -> FlowKey {
+        let key = match scope {
+            Scope::Vlan if key.scope() == 0 => key.with_scope(self.vlan),
+            _ => key,
+        };
+        match self.network {
+            Some(network) => key.in_network(network),
+            None => key,
+        }
+    }
 }
 
 /// A hash of the headers around a packet that are the same for all of its fragments: addresses, interfaces, VLANs, MPLS labels, GTP
@@ -520,10 +544,7 @@ impl Defragmenter {
         if waiting.fragments == 0 || is_first {
             waiting.number = packet.frame().number;
             waiting.time_ns = packet.frame().time_ns;
-            waiting.origin = Origin {
-                vlan: vlan(packet),
-                ..origin
-            };
+            waiting.origin = origin.behind_vlan_of(packet);
         }
         let before = waiting.held();
         waiting.came_in(packet.frame().number, self.limits.fragments_max);

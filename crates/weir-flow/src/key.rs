@@ -212,12 +212,9 @@ impl FlowKey {
         self.scope
     }
 
-    /// The same behind a VLAN, as [`vlan`] has it.
-    pub(crate) const fn behind_vlan(self, vlan: u32) -> Self {
-        Self {
-            scope: vlan,
-            ..self
-        }
+    /// The same in another scope: that of another key, or behind a VLAN, as [`vlan`] has it.
+    pub(crate) const fn with_scope(self, scope: u32) -> Self {
+        Self { scope, ..self }
     }
 
     /// The same in a network of tunnels, whose number is known by its lower 31 bits.
@@ -330,8 +327,9 @@ pub(crate) const fn icmpv6_answer(kind: u8) -> Option<u8> {
     })
 }
 
-/// Identifier of the outermost VLAN tag plus one; 0 without a tag.
-pub(crate) fn vlan(packet: &Packet<'_>) -> u32 {
+/// Identifier of a packet's outermost VLAN tag plus one; 0 without a tag. [`Scope::Vlan`] tells flows apart by it.
+#[must_use]
+pub fn vlan(packet: &Packet<'_>) -> u32 {
     [Layer::ServiceVlan, Layer::Vlan]
         .into_iter()
         .find_map(|layer| packet.u16_be(layer, 0))

@@ -1,12 +1,14 @@
 //! The payloads of the packets of a capture, with their flows.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use weir_packet::{Layer, Packet};
 
 use crate::fragment::{
     Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, Origin, frame_of,
 };
 use crate::gathered::GatheredFrames;
-use crate::key::{FlowKey, Sender};
+use crate::key::{FlowKey, Scope, Sender};
 use crate::options::{Counters, Options, TUNNELS_MAX};
 use crate::sctp::{SctpCounters, SctpLimits, SctpMessages};
 use crate::sighting::Sighting;
@@ -139,12 +141,89 @@ pub enum Carried<'a> {
 /// ```
 #[derive(Debug)]
 pub struct Payloads {
-    table: FlowTable,
+    flows: PayloadFlows,
+    /// The parts of a key besides addresses, ports and protocol.
+    scope: Scope,
     defragmenter: Defragmenter,
     streams: Streams,
     messages: SctpMessages,
     nested: Nested,
     gathered: GatheredFrames,
+}
+
+/// The flows of several [`Payloads`], each of which reads the packets of another VLAN: their numbers and their elapsed time are
+/// those of one table, in which the VLAN belongs to the key.
+#[derive(Clone, Debug)]
+pub struct SharedFlows(Arc<Mutex<FlowTable>>);
+
+impl Default for SharedFlows {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SharedFlows {
+    /// A table without flows.
+    #[must_use]
+    pub fn new() -> Self {
+        let options = Options {
+            scope: Scope::Vlan,
+            ..Options::default()
+        };
+        Self(Arc::new(Mutex::new(FlowTable::new(options))))
+    }
+
+    fn table(&self) -> MutexGuard<'_, FlowTable> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The same table is equal to itself only.
+impl PartialEq for SharedFlows {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// The flows of payloads.
+#[derive(Debug)]
+enum PayloadFlows {
+    Own(Box<FlowTable>),
+    Shared(SharedFlows),
+}
+
+impl PayloadFlows {
+    /// Counts a packet; gives the number of its flow.
+    fn number(&mut self, sighting: &Sighting, is_late: bool) -> Option<u64> {
+        match self {
+            Self::Own(table) => counted(table, sighting, is_late),
+            Self::Shared(flows) => counted(&mut flows.table(), sighting, is_late),
+        }
+    }
+
+    fn passed_ns(&self) -> i64 {
+        match self {
+            Self::Own(table) => table.passed_ns(),
+            Self::Shared(flows) => flows.table().passed_ns(),
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        match self {
+            Self::Own(table) => table.counters(),
+            Self::Shared(flows) => flows.table().counters(),
+        }
+    }
+}
+
+/// Counts a packet; gives the number of its flow.
+#[inline]
+fn counted(table: &mut FlowTable, sighting: &Sighting, is_late: bool) -> Option<u64> {
+    let seen = match is_late {
+        true => table.late(sighting, |_| {}),
+        false => table.packet(sighting, |_| {}),
+    };
+    Some(seen?.number)
 }
 
 /// The callback for each payload. Its result counts for streams only.
@@ -160,10 +239,23 @@ impl Payloads {
     /// The state before the first packet, with default limits.
     #[must_use]
     pub fn new() -> Self {
+        let flows = Box::new(FlowTable::new(Options::default()));
+        Self::of(PayloadFlows::Own(flows), Scope::Addresses)
+    }
+
+    /// The state before the first packet of a network, with default limits. The outermost VLAN and the network of a tunnel
+    /// belong to the keys.
+    #[must_use]
+    pub fn with_flows(flows: SharedFlows) -> Self {
+        Self::of(PayloadFlows::Shared(flows), Scope::Vlan)
+    }
+
+    fn of(flows: PayloadFlows, scope: Scope) -> Self {
         let mut defragmenter = Defragmenter::new(FragmentLimits::default());
         defragmenter.keep_incomplete();
         Self {
-            table: FlowTable::new(Options::default()),
+            flows,
+            scope,
             defragmenter,
             streams: Streams::new(StreamLimits::default()),
             messages: SctpMessages::new(SctpLimits::default()),
@@ -174,9 +266,9 @@ impl Payloads {
 
     /// The counters.
     #[must_use]
-    pub const fn counters(&self) -> PayloadCounters {
+    pub fn counters(&self) -> PayloadCounters {
         PayloadCounters {
-            flows: self.table.counters(),
+            flows: self.flows.counters(),
             fragments: self.defragmenter.counters(),
             streams: self.streams.counters().0,
             messages: self.messages.counters(),
@@ -226,7 +318,7 @@ impl Payloads {
     pub fn finish(&mut self, each: &mut OnPayload<'_>) {
         self.defragmenter.finish();
         self.hand_on_incomplete(each);
-        let passed_ns = self.table.passed_ns();
+        let passed_ns = self.flows.passed_ns();
         let gathered = &self.gathered;
         self.streams
             .finish(|chunk| each(&of_chunk(chunk, passed_ns, gathered)));
@@ -266,6 +358,7 @@ impl Payloads {
                 self.gathered.take(packet.frame().number, frames);
                 let bytes = bytes.to_vec();
                 let mut decoder = self.nested.take();
+                let origin = origin.behind_vlan_of(packet);
                 let packet = decoder.decode_as(frame_of(packet, &bytes), layer);
                 self.whole(&packet, origin, depth, each);
                 self.nested.put(decoder);
@@ -276,11 +369,13 @@ impl Payloads {
 
     /// The number of the packet's flow.
     fn number(&mut self, packet: &Packet<'_>, origin: Origin) -> Option<(Sighting, u64)> {
-        let sighting = Sighting::of_packet(packet, self.table.options().scope)?;
+        let mut sighting = Sighting::of_packet(packet, self.scope)?;
+        if self.scope == Scope::Vlan {
+            sighting.key = origin.scoped(sighting.key, self.scope);
+        }
         let number = match origin.flow {
             Some(flow) => flow,
-            None if origin.is_late => self.table.late(&sighting, |_| {})?.number,
-            None => self.table.packet(&sighting, |_| {})?.number,
+            None => self.flows.number(&sighting, origin.is_late)?,
         };
         Some((sighting, number))
     }
@@ -295,7 +390,7 @@ impl Payloads {
         let Some((sighting, flow)) = self.number(packet, origin) else {
             return;
         };
-        let passed_ns = self.table.passed_ns();
+        let passed_ns = self.flows.passed_ns();
         let gathered = &self.gathered;
         match packet.transport() {
             Some(Layer::Tcp) => {
@@ -304,6 +399,7 @@ impl Payloads {
                     // The flow of a packet in a tunnel is that of the tunnel.
                     is_own_flow: depth == 0,
                     is_late: origin.is_late,
+                    scope: sighting.key.scope(),
                 };
                 return self.streams.packet_in(packet, of, |chunk| {
                     each(&of_chunk(chunk, passed_ns, gathered))
@@ -311,7 +407,8 @@ impl Payloads {
             }
             Some(Layer::Sctp) => {
                 let mut all = Vec::new();
-                return self.messages.packet(packet, |message| {
+                let scope = sighting.key.scope();
+                return self.messages.packet_in(packet, scope, |message| {
                     each(&Payload {
                         flow,
                         key: message.key,
@@ -348,6 +445,10 @@ impl Payloads {
         if depth < TUNNELS_MAX && packet.has_inside() {
             let mut headers = self.nested.take_headers();
             if let Some((inside, network)) = packet.inside(&mut headers) {
+                let origin = match self.scope {
+                    Scope::Vlan => origin.behind_vlan_of(packet),
+                    Scope::Addresses => origin,
+                };
                 let origin = Origin {
                     network: network.or(origin.network),
                     around: origin.around.inside(packet),

@@ -177,13 +177,26 @@ impl SctpMessages {
     }
 
     /// Reads a packet, and reports the messages that it completes. Packets that are not SCTP are ignored.
-    pub fn packet(&mut self, packet: &Packet<'_>, mut each: impl FnMut(&SctpMessage<'_>)) {
+    pub fn packet(&mut self, packet: &Packet<'_>, each: impl FnMut(&SctpMessage<'_>)) {
+        self.packet_in(packet, 0, each);
+    }
+
+    /// Reads a packet like [`Self::packet`], in the scope of a key unless that is 0.
+    pub(crate) fn packet_in(
+        &mut self,
+        packet: &Packet<'_>,
+        scope: u32,
+        mut each: impl FnMut(&SctpMessage<'_>),
+    ) {
         if packet.transport() != Some(Layer::Sctp) || packet.is_fragment(Layer::Sctp) {
             return;
         }
-        let Some((flow, sender)) = FlowKey::of_packet(packet, self.limits.scope) else {
+        let Some((mut flow, sender)) = FlowKey::of_packet(packet, self.limits.scope) else {
             return;
         };
+        if scope != 0 {
+            flow = flow.with_scope(scope);
+        }
         let seen = CapturedAt {
             time_ns: packet.frame().time_ns,
             frame: packet.frame().number,

@@ -146,6 +146,8 @@ pub(crate) struct PacketOf {
     pub(crate) is_own_flow: bool,
     /// The packet was reassembled from fragments, so that its time says nothing about that of other packets.
     pub(crate) is_late: bool,
+    /// The scope of its key, as far as the packet itself does not show it; 0 without one.
+    pub(crate) scope: u32,
 }
 
 /// The connection of a segment.
@@ -266,9 +268,12 @@ impl StreamTable {
         if packet.transport() != Some(Layer::Tcp) {
             return;
         }
-        let Some(sighting) = Sighting::of_packet(packet, self.limits.scope) else {
+        let Some(mut sighting) = Sighting::of_packet(packet, self.limits.scope) else {
             return;
         };
+        if of.scope != 0 {
+            sighting.key = sighting.key.with_scope(of.scope);
+        }
         let Some(segment) = sighting.segment else {
             return;
         };

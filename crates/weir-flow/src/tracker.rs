@@ -8,7 +8,6 @@ use crate::fragment::{
     Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, Origin, frame_of,
 };
 use crate::gathered::GatheredFrames;
-use crate::key::{Scope, vlan};
 use crate::openings::Openings;
 use crate::options::{Counters, Options, TUNNELS_MAX, Tunnels};
 use crate::record::{End, FlowRecord};
@@ -282,10 +281,7 @@ impl Tracker {
                     &self.checksums,
                     self.analysis.as_deref_mut(),
                     &whole,
-                    Some(Origin {
-                        vlan: vlan(packet),
-                        ..Origin::default()
-                    }),
+                    Some(Origin::default().behind_vlan_of(packet)),
                     &mut ended,
                 );
                 self.nested.put(decoder);
@@ -353,10 +349,7 @@ impl Tracker {
                 let bytes = bytes.to_vec();
                 let mut decoder = self.nested.take();
                 let whole = decoder.decode_as(frame_of(packet, &bytes), layer);
-                let origin = Origin {
-                    vlan: vlan(packet),
-                    ..origin
-                };
+                let origin = origin.behind_vlan_of(packet);
                 let seen = self.innermost(&whole, origin, depth, ended);
                 self.nested.put(decoder);
                 self.count_incomplete(ended);
@@ -413,13 +406,7 @@ fn count(
     let mut sighting = Sighting::of_packet(packet, table.options().scope)?;
     let is_late = origin.is_some_and(|origin| origin.is_late);
     if let Some(origin) = origin {
-        // A reassembled packet has lost its VLAN tags.
-        if table.options().scope == Scope::Vlan && sighting.key.scope() == 0 {
-            sighting.key = sighting.key.behind_vlan(origin.vlan);
-        }
-        if let Some(network) = origin.network {
-            sighting.key = sighting.key.in_network(network);
-        }
+        sighting.key = origin.scoped(sighting.key, table.options().scope);
     }
     if !checksums.is_empty() {
         if is_wrong(checksums, packet, Layer::Ipv4) {

@@ -179,7 +179,7 @@ impl Table {
 
     /// Starts the extraction that makes the rows, unless they are packets or records.
     pub(crate) fn start(&self) -> Option<Box<dyn Extract>> {
-        Some((self.extraction?.start)(&self.settings))
+        Some(self.extraction?.start(&self.settings))
     }
 
     /// The same table with the whole record as its last column, [`crate::RECORD_COLUMN`]; only tables whose rows are

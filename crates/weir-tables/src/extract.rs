@@ -26,6 +26,7 @@ mod media;
 mod messages;
 mod mgcp;
 mod mqtt;
+mod networks;
 mod ntp;
 mod opened;
 mod over_websocket;
@@ -51,8 +52,10 @@ mod websocket;
 
 use std::fmt;
 
+use weir_flow::Scope;
 use weir_packet::{Kind, Needs, Packet, Value};
 
+use self::networks::Networks;
 use crate::scan::Rows;
 use crate::{Column, Origin, Row};
 
@@ -72,7 +75,7 @@ pub struct Extraction {
     /// The headers that it needs.
     pub(crate) needs: &'static [Needs],
     /// Starts an extractor for captures that were not read yet.
-    pub(crate) start: fn(&Settings) -> Box<dyn Extract>,
+    start: fn(&Settings) -> Box<dyn Extract>,
     /// The named arguments besides those of every capture, each with its meaning.
     pub(crate) arguments: &'static [(&'static str, &'static str)],
     /// Other names of columns, and which columns these are.
@@ -125,6 +128,16 @@ impl Extraction {
         (self.columns)().iter().any(|column| {
             &*column.name == "frame.number" && matches!(column.origin, Origin::Packet(..))
         })
+    }
+
+    /// Starts an extractor for captures that were not read yet, or one for each network if the settings tell them apart.
+    pub(crate) fn start(&self, settings: &Settings) -> Box<dyn Extract> {
+        // Flows have the VLAN in their keys, and the tables of flows as many arguments as that takes.
+        let is_of_flows = self.arguments().any(|argument| argument == "tunnels");
+        match settings.flows.scope == Scope::Vlan && !is_of_flows {
+            true => Box::new(Networks::new(self.start, settings)),
+            false => (self.start)(settings),
+        }
     }
 
     /// Names of the arguments that [`Self::set`] takes.

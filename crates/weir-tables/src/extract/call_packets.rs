@@ -19,7 +19,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     needs: &[Needs::All],
     start: |settings| {
         Box::new(CallPackets {
-            finder: Finder::of_announced().with_keylog(settings.keylog.as_ref()),
+            finder: Finder::of_announced().with_settings(settings),
             files: Files::default(),
             last: None,
             unnamed: 0,

@@ -22,9 +22,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     columns: || columns(&[], FIELDS),
     needs: &[Needs::All],
     start: |settings| {
-        let keylog = settings.keylog.as_ref();
         Box::new(CallTable {
-            finder: Finder::of_announced().with_keylog(keylog),
+            finder: Finder::of_announced().with_settings(settings),
             ..CallTable::default()
         })
     },

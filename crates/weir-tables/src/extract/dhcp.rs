@@ -16,8 +16,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per DHCP or BOOTP message, over IPv4, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Messages::<Dhcp>::default()),
-    arguments: &[],
+    start: Messages::<Dhcp>::start,
+    arguments: super::settings::NETWORKS,
     aliases: &[],
 };
 

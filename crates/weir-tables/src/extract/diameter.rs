@@ -17,7 +17,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per Diameter message, over TCP or SCTP, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: Messages::<Diameter>::opened,
+    start: Messages::<Diameter>::start,
     arguments: super::settings::SECRETS,
     aliases: &[],
 };

@@ -19,7 +19,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per DNS message, over UDP or TCP, also mDNS and LLMNR, on any port",
     columns: || columns_with_way(concat_columns(columns(&[], FIELDS), columns(&[], LISTS))),
     needs: &[Needs::All],
-    start: Messages::<Dns>::opened,
+    start: Messages::<Dns>::start,
     arguments: super::settings::SECRETS,
     aliases: &[],
 };

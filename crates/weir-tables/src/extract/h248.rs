@@ -35,7 +35,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     needs: &[Needs::All],
     start: |settings| {
         Box::new(H248 {
-            finder: MessageFinder::with_keylog(settings.keylog.as_ref()),
+            finder: MessageFinder::with_settings(settings),
             messages: Messages::new(),
         })
     },

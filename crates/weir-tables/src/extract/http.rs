@@ -24,7 +24,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
     start: |settings| {
-        let payloads = OpenedPayloads::with_keylog(settings.keylog.as_ref());
+        let payloads = OpenedPayloads::with_settings(settings);
         Box::new(Http {
             payloads: payloads.with_segments_of_hep(),
             ..Http::default()

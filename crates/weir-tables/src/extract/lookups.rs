@@ -15,7 +15,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per DNS question with its answer, in Zeek's words",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: Messages::<Lookups>::opened,
+    start: Messages::<Lookups>::start,
     arguments: super::settings::SECRETS,
     aliases: &[],
 };

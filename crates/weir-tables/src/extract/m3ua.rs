@@ -14,8 +14,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per M3UA message over SCTP",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Messages::<M3ua>::default()),
-    arguments: &[],
+    start: Messages::<M3ua>::start,
+    arguments: super::settings::NETWORKS,
     aliases: &[],
 };
 

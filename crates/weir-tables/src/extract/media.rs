@@ -25,7 +25,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     needs: &[Needs::All],
     start: |settings| {
         Box::new(Media {
-            finder: Finder::default().with_keylog(settings.keylog.as_ref()),
+            finder: Finder::default().with_settings(settings),
             ..Media::default()
         })
     },

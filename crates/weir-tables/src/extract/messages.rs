@@ -382,9 +382,9 @@ impl<P: Protocol> Default for Messages<P> {
 }
 
 impl<P: Protocol> Messages<P> {
-    /// Starts the messages of a protocol that TLS may carry, which is decrypted with the secrets of the settings.
-    pub(super) fn opened(settings: &Settings) -> Box<dyn Extract> {
-        let payloads = OpenedPayloads::with_keylog(settings.keylog.as_ref());
+    /// Starts the messages of a protocol. TLS that carries them is decrypted with the secrets of the settings, if there are any.
+    pub(super) fn start(settings: &Settings) -> Box<dyn Extract> {
+        let payloads = OpenedPayloads::with_settings(settings);
         Box::new(Self {
             payloads: match P::READS_SEGMENTS {
                 true => payloads.with_segments_of_hep(),

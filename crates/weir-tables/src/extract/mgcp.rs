@@ -15,8 +15,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per MGCP message; a datagram with several has several rows",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Messages::<Mgcp>::default()),
-    arguments: &[],
+    start: Messages::<Mgcp>::start,
+    arguments: super::settings::NETWORKS,
     aliases: &[],
 };
 

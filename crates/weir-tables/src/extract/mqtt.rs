@@ -19,7 +19,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per MQTT packet, on any port where a connection begins with CONNECT",
     columns: || columns_with_way(concat_columns(columns(&[], FIELDS), columns(&[], LISTS))),
     needs: &[Needs::All],
-    start: Messages::<Mqtt>::opened,
+    start: Messages::<Mqtt>::start,
     arguments: super::settings::SECRETS,
     aliases: &[("mqtt.conack.flags.sp", "mqtt.session_present")],
 };

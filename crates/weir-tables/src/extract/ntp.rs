@@ -12,8 +12,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per NTP packet of a client, a server or a peer, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Messages::<Ntp>::default()),
-    arguments: &[],
+    start: Messages::<Ntp>::start,
+    arguments: super::settings::NETWORKS,
     aliases: &[],
 };
 

@@ -11,6 +11,7 @@ use weir_packet::Packet;
 use super::came_in::CameIn;
 use super::prefaces::Prefaces;
 use super::relayed::Relayed;
+use super::settings::Settings;
 
 /// [`Payloads`] in which streams of TLS are replaced by their decrypted contents.
 #[derive(Debug, Default)]
@@ -76,9 +77,9 @@ const CONNECTIONS_MAX: usize = 1 << 16;
 pub(super) type OnOpened<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
 
 impl OpenedPayloads {
-    /// Returns a reader that decrypts TLS with the secrets of `log`.
-    pub(crate) fn with_keylog(log: Option<&Arc<KeyLog>>) -> Self {
-        let tls = log.map(|log| Tls {
+    /// Returns a reader that decrypts TLS with the secrets of the settings, and counts flows as they say.
+    pub(crate) fn with_settings(settings: &Settings) -> Self {
+        let tls = settings.keylog.as_ref().map(|log| Tls {
             log: Arc::clone(log),
             streams: HashMap::new(),
             held: 0,
@@ -91,6 +92,7 @@ impl OpenedPayloads {
             None => Prefaces::default(),
         };
         Self {
+            payloads: settings.payloads(),
             tls,
             prefaces,
             ..Self::default()

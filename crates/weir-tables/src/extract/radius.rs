@@ -18,7 +18,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per RADIUS packet, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: Messages::<Radius>::opened,
+    start: Messages::<Radius>::start,
     arguments: super::settings::SECRETS,
     aliases: &[],
 };

@@ -15,7 +15,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per RTP packet, announced by signalling or in a run of packets on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |settings| Box::new(Rtp(Finder::default().with_keylog(settings.keylog.as_ref()))),
+    start: |settings| Box::new(Rtp(Finder::default().with_settings(settings))),
     arguments: super::settings::SECRETS,
     aliases: &[],
 };

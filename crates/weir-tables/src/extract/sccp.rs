@@ -14,8 +14,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per SCCP message over M3UA, with the addresses of both parties",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Messages::<Sccp>::default()),
-    arguments: &[],
+    start: Messages::<Sccp>::start,
+    arguments: super::settings::NETWORKS,
     aliases: &[],
 };
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_capture::{Format, Reader};
-use weir_flow::{Options, Scope, Tunnels};
+use weir_flow::{Options, Payloads, Scope, SharedFlows, Tunnels};
 use weir_messages::tls::KeyLog;
 
 use crate::{Location, Source};
@@ -23,6 +23,8 @@ pub struct Settings {
     pub keylog_name: Option<String>,
     /// The secrets by which TLS connections are decrypted.
     pub keylog: Option<Arc<KeyLog>>,
+    /// The flows of all networks, for an extraction that reads the packets of one of them.
+    pub(super) networks: Option<SharedFlows>,
 }
 
 /// The value of a named argument.
@@ -75,7 +77,7 @@ pub(super) const FLOW_PACKETS: &[(&str, &str)] = &[
     ("active", INTERVAL),
     ("flows_max", NUMBER),
     ("details_max", NUMBER),
-    ("vlan", FLAG),
+    (VLAN, FLAG),
     ("checksums", FLAG),
     ("tunnels", "'outer' or 'inner'"),
     ("fragments", FLAG),
@@ -84,9 +86,17 @@ pub(super) const FLOW_PACKETS: &[(&str, &str)] = &[
 /// The argument that names a file of secrets.
 pub(super) const KEYLOG: &str = "keylog";
 
-/// The arguments of tables that decrypt TLS.
-pub(super) const SECRETS: &[(&str, &str)] =
-    &[(KEYLOG, "a file in the SSLKEYLOGFILE format: 'keys.log'")];
+/// The argument that tells networks apart by their VLANs.
+pub(super) const VLAN: &str = "vlan";
+
+/// The arguments of tables of what packets carry.
+pub(super) const NETWORKS: &[(&str, &str)] = &[(VLAN, FLAG)];
+
+/// The arguments of such tables that decrypt TLS, too.
+pub(super) const SECRETS: &[(&str, &str)] = &[
+    (KEYLOG, "a file in the SSLKEYLOGFILE format: 'keys.log'"),
+    (VLAN, FLAG),
+];
 
 /// The number of bytes in which a capture shows its format and most secrets.
 const BEGINNING_BYTES: u64 = 64 << 10;
@@ -143,6 +153,14 @@ impl Settings {
         }
     }
 
+    /// The reader of what packets carry.
+    pub(super) fn payloads(&self) -> Payloads {
+        match &self.networks {
+            Some(flows) => Payloads::with_flows(flows.clone()),
+            None => Payloads::new(),
+        }
+    }
+
     /// Sets an argument; returns false when its value is of the wrong kind.
     pub(super) fn set_named(&mut self, name: &str, value: Setting<'_>) -> bool {
         match (name, value) {
@@ -187,7 +205,7 @@ impl Settings {
                 *place = usize::try_from(number).unwrap_or(usize::MAX);
                 number > 0
             }
-            ("vlan", Setting::Flag(vlan)) => {
+            (VLAN, Setting::Flag(vlan)) => {
                 options.scope = if vlan { Scope::Vlan } else { Scope::Addresses };
                 true
             }

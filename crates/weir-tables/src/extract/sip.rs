@@ -24,7 +24,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     needs: &[Needs::All],
     start: |settings| {
         Box::new(Sip {
-            messages: SipMessages::with_keylog(settings.keylog.as_ref()),
+            messages: SipMessages::with_settings(settings),
             ..Sip::default()
         })
     },

@@ -13,8 +13,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per SNMP message, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Messages::<Snmp>::default()),
-    arguments: &[],
+    start: Messages::<Snmp>::start,
+    arguments: super::settings::NETWORKS,
     aliases: &[],
 };
 

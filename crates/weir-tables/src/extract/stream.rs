@@ -22,8 +22,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     start: |settings| {
         Box::new(Pieces {
             payloads: match &settings.keylog {
-                Some(log) => Carriers::Opened(Box::new(OpenedPayloads::with_keylog(Some(log)))),
-                None => Carriers::Plain(Box::new(Payloads::new())),
+                Some(_) => Carriers::Opened(Box::new(OpenedPayloads::with_settings(settings))),
+                None => Carriers::Plain(Box::new(settings.payloads())),
             },
             last: None,
             file: String::new(),

@@ -16,8 +16,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per STUN or TURN message, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Messages::<Stun>::default()),
-    arguments: &[],
+    start: Messages::<Stun>::start,
+    arguments: super::settings::NETWORKS,
     aliases: &[],
 };
 

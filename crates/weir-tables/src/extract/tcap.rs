@@ -15,8 +15,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per TCAP message over SCCP and M3UA: its transaction and its operations",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Messages::<Tcap>::default()),
-    arguments: &[],
+    start: Messages::<Tcap>::start,
+    arguments: super::settings::NETWORKS,
     aliases: &[],
 };
 

@@ -26,8 +26,13 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per TLS, DTLS or QUIC handshake, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Tls::default()),
-    arguments: &[],
+    start: |settings| {
+        Box::new(Tls {
+            payloads: OpenedPayloads::with_settings(settings),
+            ..Tls::default()
+        })
+    },
+    arguments: super::settings::NETWORKS,
     aliases: &[],
 };
 

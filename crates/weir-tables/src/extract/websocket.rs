@@ -27,7 +27,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     needs: &[Needs::All],
     start: |settings| {
         Box::new(WebSocket {
-            sockets: WebSockets::with_keylog(settings.keylog.as_ref()),
+            sockets: WebSockets::with_settings(settings),
             ..WebSocket::default()
         })
     },

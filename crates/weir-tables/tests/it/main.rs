@@ -31,6 +31,7 @@ mod floods;
 mod flow_packets;
 mod guesses;
 mod logs;
+mod networks;
 mod oracle;
 mod quic;
 mod relayed;

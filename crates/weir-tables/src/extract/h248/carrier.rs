@@ -1,17 +1,16 @@
 //! Finds Megaco messages in packets: over UDP, SCTP and TCP, by port and by content.
 
-use std::sync::Arc;
 use weir_flow::framing::{Framed, Framer, Framing};
 
 use weir_flow::{Carried, Chunk, Content, Interest, Payload};
 use weir_h248::{Arena, DecodeOptions, Encoding, Endpoint, decode_as, detect};
-use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 
 use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::Followed;
 use crate::extract::in_words;
 use crate::extract::opened::OpenedPayloads;
+use crate::extract::settings::Settings;
 
 /// The ports of the protocol: text, binary (RFC 3525, D.1).
 const PORTS: [u16; 2] = [2944, 2945];
@@ -82,10 +81,10 @@ impl MessageFinder {
         Self::default()
     }
 
-    /// Creates the same state with the secrets by which TLS is decrypted.
-    pub(crate) fn with_keylog(log: Option<&Arc<KeyLog>>) -> Self {
+    /// Creates the same state with the secrets of the settings, by which TLS is decrypted.
+    pub(crate) fn with_settings(settings: &Settings) -> Self {
         Self {
-            payloads: OpenedPayloads::with_keylog(log),
+            payloads: OpenedPayloads::with_settings(settings),
             ..Self::default()
         }
     }

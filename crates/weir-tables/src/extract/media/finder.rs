@@ -7,13 +7,13 @@ use std::sync::Arc;
 use weir_flow::{Carried, Endpoint, Interest, Payload};
 use weir_messages::rtp::{Codec, Packet as RtpPacket, is_in_use, rtcp};
 use weir_messages::sdp;
-use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 use weir_sip::{Digest, Method};
 
 use super::announced::{Announced, Announcement, Offer};
 use crate::extract::messages::Way;
 use crate::extract::opened::OpenedPayloads;
+use crate::extract::settings::Settings;
 use crate::extract::sip::{SipFinder, SipMessage};
 
 /// A packet of RTP that was found.
@@ -85,9 +85,9 @@ impl Finder {
         finder
     }
 
-    /// Sets the secrets by which TLS is decrypted.
-    pub(in crate::extract) fn with_keylog(mut self, log: Option<&Arc<KeyLog>>) -> Self {
-        self.payloads = OpenedPayloads::with_keylog(log);
+    /// Sets the secrets of the settings, by which TLS is decrypted.
+    pub(in crate::extract) fn with_settings(mut self, settings: &Settings) -> Self {
+        self.payloads = OpenedPayloads::with_settings(settings);
         self
     }
 

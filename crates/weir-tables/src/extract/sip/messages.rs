@@ -1,10 +1,8 @@
 //! Finds the SIP messages of a capture.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender};
-use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 use weir_sip::{Flow, Framer, FramerEvent, Limits, Message, looks_like_sip};
 use weir_ws::{ConnectionEvent, Direction, Event, Opcode};
@@ -14,6 +12,7 @@ use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::{Begin, Followed, Looks};
 use crate::extract::in_words;
 use crate::extract::opened::OpenedPayloads;
+use crate::extract::settings::Settings;
 use crate::extract::websocket::{self, Connections, WebSocketSight};
 
 /// Finds the SIP messages of a capture, on any port: in datagrams of UDP (RFC 3261, 18), in TCP streams,
@@ -139,10 +138,10 @@ impl SipMessages {
         Self::default()
     }
 
-    /// Creates the same state with the secrets by which TLS is decrypted.
-    pub(crate) fn with_keylog(log: Option<&Arc<KeyLog>>) -> Self {
+    /// Creates the same state with the secrets of the settings, by which TLS is decrypted.
+    pub(crate) fn with_settings(settings: &Settings) -> Self {
         Self {
-            payloads: OpenedPayloads::with_keylog(log),
+            payloads: OpenedPayloads::with_settings(settings),
             ..Self::default()
         }
     }

@@ -1,10 +1,7 @@
 //! Finds the WebSocket connections of a capture, and reports their handshakes, messages and violations.
 
-use std::sync::Arc;
-
 use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload};
 use weir_messages::http::{self, StreamsBegin};
-use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 use weir_ws::{ConnectionEvent, Handshake, Header, Opcode, Sender};
 
@@ -14,6 +11,7 @@ use super::streams::Streams;
 use crate::extract::followed::{Begin, Followed, Looks};
 use crate::extract::in_words;
 use crate::extract::opened::OpenedPayloads;
+use crate::extract::settings::Settings;
 
 /// Finds WebSocket connections among the TCP connections of a capture and reads them: those whose
 /// handshake is there (RFC 6455 section 4), and those that began before the capture, by their frames.
@@ -98,10 +96,10 @@ impl WebSockets {
         Self::default()
     }
 
-    /// Creates the same state with the secrets by which TLS is decrypted.
-    pub(crate) fn with_keylog(log: Option<&Arc<KeyLog>>) -> Self {
+    /// Creates the same state with the secrets of the settings, by which TLS is decrypted.
+    pub(crate) fn with_settings(settings: &Settings) -> Self {
         Self {
-            payloads: OpenedPayloads::with_keylog(log),
+            payloads: OpenedPayloads::with_settings(settings),
             ..Self::default()
         }
     }
