@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
 
 use weir_flow::{
-    Carried, Content, Defragmenter, FragmentLimits, Fragmented, Interest, Options, Overlap, Part,
-    Payload, Payloads, Reassembler, SctpLimits, SctpMessages, Sender, StreamLimits, Streams,
-    Tracker,
+    Carried, Carrier, Content, Defragmenter, FragmentLimits, Fragmented, Interest, Options,
+    Overlap, Part, Payload, Payloads, Reassembler, SctpLimits, SctpMessages, Sender, StreamLimits,
+    Streams, Tracker,
 };
 use weir_packet::{Decoder, Frame, LinkType, Packet};
 use weir_testkit::packet::{Chunk, Ipv4, Ipv6, protocol, sctp as sctp_packet};
@@ -24,7 +24,7 @@ pub fn reassemble(bytes: &[u8]) {
     let start = bits.u32();
     stream.begin(start);
     let mut given = 0_u64;
-    let mut each = |offset: u64, part: Part<'_>| {
+    let mut each = |offset: u64, part: Part<'_>, _: Carrier| {
         assert_eq!(offset, given, "what came before is missing");
         given += match part {
             Part::Bytes(bytes) => bytes.len() as u64,
@@ -36,17 +36,22 @@ pub fn reassemble(bytes: &[u8]) {
         let kind = bits.u8();
         let len = usize::from(bits.u8());
         match kind % 16 {
-            0 => drop(stream.skip_hole(&mut each)),
-            1 => stream.finish(seq),
+            0 => {
+                stream.skip_hole(&mut each);
+            }
+            1 => {
+                stream.finish(seq);
+            }
             _ => {
                 let captured = bits.0.get(..len.min(bits.0.len())).unwrap_or_default();
                 let longer = u32::from(kind >> 4) * u32::from(kind & 1);
-                stream.data(seq, captured, len as u32 + longer, &mut each);
+                let carrier = Carrier::default();
+                stream.data(seq, captured, len as u32 + longer, carrier, &mut each);
                 bits.0 = bits.0.get(captured.len()..).unwrap_or_default();
             }
         }
     }
-    stream.give_up(&mut each);
+    stream.give_up(Carrier::default(), &mut each);
     assert_eq!(stream.held(), 0, "memory is left behind");
     assert!(!stream.has_hole());
 }

@@ -240,12 +240,36 @@ impl Reassembler {
         !self.began || beyond(ack, self.next_seq) <= 0
     }
 
-    /// Notes that the stream ends in front of the number `seq`, that of a FIN.
-    pub fn finish(&mut self, seq: u32) {
+    /// Notes that the stream ends in front of the number `seq`, that of a FIN. False for a number that no receiver accepts (RFC
+    /// 9293, 3.10.7.4), as it is before what was returned, or farther ahead than a window is large: it ends nothing.
+    pub fn finish(&mut self, seq: u32) -> bool {
         self.begin(seq);
-        if self.end.is_none() {
-            self.end = self.offset_of(seq);
+        if self.end.is_some() {
+            return true;
         }
+        let known = self.pieces.back().map_or(0, BufferedPiece::end);
+        let window = u64::from(AHEAD_MAX.unsigned_abs());
+        let furthest = known.max(self.offset).saturating_add(window);
+        let end = self.offset_of(seq).filter(|end| *end <= furthest);
+        self.end_at(end)
+    }
+
+    /// Notes that the stream ends in front of the number `seq`, as the receiver has acknowledged the FIN.
+    pub(crate) fn finish_acknowledged(&mut self, seq: u32) {
+        if self.end.is_none() {
+            let end = self.offset_of(seq);
+            self.end_at(end);
+        }
+    }
+
+    /// Ends the stream, unless more of it was returned; drops what waits behind its end.
+    fn end_at(&mut self, end: Option<u64>) -> bool {
+        let Some(end) = end.filter(|end| *end >= self.offset) else {
+            return false;
+        };
+        self.end = Some(end);
+        self.remove(end, u64::MAX);
+        true
     }
 
     /// Adds a segment whose first byte has the number `seq`, and that has `len` bytes, of which `captured` were captured. Without

@@ -487,6 +487,7 @@ impl StreamTable {
             ended: false,
             acknowledged,
             missing: None,
+            far_end: None,
         };
         self.connections.insert(
             key,

@@ -37,6 +37,8 @@ pub(super) struct Direction {
     pub(super) acknowledged: Option<u32>,
     /// The bytes that are acknowledged and missing.
     pub(super) missing: Option<Missing>,
+    /// The number of a FIN that was not accepted: it may be the end behind a long loss, if the receiver acknowledges it.
+    pub(super) far_end: Option<u32>,
 }
 
 /// Something that the receiver acknowledged and that was not seen, in front of what was seen.
@@ -188,7 +190,10 @@ impl FollowedConnection {
                 .data(first, bytes, segment.len, carrier, each);
         }
         if segment.flags & FIN != 0 {
-            direction.stream.finish(first.wrapping_add(segment.len));
+            let end = first.wrapping_add(segment.len);
+            if !direction.stream.finish(end) {
+                direction.far_end = Some(end);
+            }
         }
         if has_missing {
             direction.look_again();
@@ -212,6 +217,12 @@ impl FollowedConnection {
         if !direction.stream.began() {
             direction.acknowledged = Some(earlier(direction.acknowledged, ack));
             return None;
+        }
+        if let Some(end) = direction.far_end
+            && ack == end.wrapping_add(1)
+        {
+            direction.far_end = None;
+            direction.stream.finish_acknowledged(end);
         }
         let acknowledged = direction.stream.offset_of(ack);
         if direction.stream.has_hole() && !direction.stream.is_before(ack) {

@@ -283,6 +283,37 @@ fn a_reset_counts_in_the_window_only() {
 }
 
 /// A flow table ends an attempt after 5 s; streams do so, too.
+/// A FIN outside of the window ended the stream (of one before, data that followed were not read; of one far ahead, a gap of
+/// hundreds of megabytes was).
+#[test]
+fn a_fin_counts_in_the_window_only() {
+    let with = |forged: &str| {
+        let lines = format!(
+            "0 > S 0 0\n 1 < SA 0 1\n 2 > A 1 1\n 3 > A 1 1 GET\n {forged}\n 5 > A 4 1 MORE\n 6 < A 1 8 OK
+             7 > FA 8 3\n 8 < FA 3 9\n 9 > A 9 4"
+        );
+        streams(&segments(&lines)).remove(&1)
+    };
+    let expected = ["GETMORE".to_owned(), "OK".to_owned()];
+    for forged in [
+        "4 > FA 1 1",
+        "4 > FA -9000 1",
+        "4 > FA 900000000 1",
+        "4 < FA -5 4",
+        "4 < FA 900000000 4",
+        // Data far ahead are not waited for once the stream has ended.
+        "4 > A 900000000 1 FORGED",
+        "4 < A 900000000 4 FORGED",
+    ] {
+        assert_eq!(with(forged), Some(expected.clone()), "{forged}");
+    }
+    // The end behind a long loss is acknowledged.
+    let lost =
+        "0 > S 0 0\n 1 < SA 0 1\n 2 > A 1 1\n 3 > A 1 1 GET\n 4 > FA 20000000 1\n 5 < A 1 20000001";
+    let text = streams(&segments(lost)).remove(&1);
+    assert_eq!(text, Some(["GET[19999996]".to_owned(), String::new()]));
+}
+
 #[test]
 fn an_answer_that_comes_late_is_of_the_same_flow_everywhere() {
     let numbers = check(&format!("-5000 > S 0 0 {EXCHANGE}"), &[ATTEMPT, SEEN]);
