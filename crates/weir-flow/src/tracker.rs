@@ -8,6 +8,7 @@ use crate::fragment::{
     Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, Origin, frame_of,
 };
 use crate::gathered::GatheredFrames;
+use crate::key::Scope;
 use crate::openings::Openings;
 use crate::options::{Counters, Options, TUNNELS_MAX, Tunnels};
 use crate::record::{End, FlowRecord};
@@ -358,10 +359,15 @@ impl Tracker {
         }
         if depth < TUNNELS_MAX && packet.has_inside() {
             let mut headers = self.nested.take_headers();
+            let vlan = match self.table.options().scope {
+                Scope::Vlan => origin.behind_vlan_of(packet).vlan,
+                Scope::Addresses => 0,
+            };
             let seen = packet.inside(&mut headers).map(|(inside, identifier)| {
                 let origin = Origin {
                     network: identifier.or(origin.network),
                     around: origin.around.inside(packet),
+                    vlan,
                     ..Origin::default()
                 };
                 self.innermost(&inside, origin, depth + 1, ended)

@@ -215,6 +215,26 @@ fn fragments_of_two_tunnels_are_not_put_together() {
     }
 }
 
+/// The outermost VLAN tells the contents of tunnels apart, too, unless the tunnel has an identifier of its own.
+#[test]
+fn tunnels_in_two_vlans_carry_two_flows() {
+    let packets = [5, 6].map(|tag| {
+        let datagram = udp(A.into(), B.into(), 7, 53, b"x");
+        let inner = Ipv4::new(A, B, protocol::UDP).packet(&datagram);
+        let outer = Ipv4::new(B, A, 4).packet(&inner);
+        let tagged = vlan(0, tag, ethertype::IPV4, &outer);
+        let bytes = ethernet([2; 6], [4; 6], ethertype::VLAN, &tagged);
+        Sent::new(0, ETHERNET, bytes)
+    });
+    let mut options = Options::default();
+    options.scope = Scope::Vlan;
+    options.tunnels = weir_flow::Tunnels::Inner;
+    let flows = capture::flows(&packets, options);
+    let mut vlans: Vec<_> = flows.iter().map(|flow| flow.key.vlan()).collect();
+    vlans.sort_unstable();
+    assert_eq!(vlans, [Some(5), Some(6)]);
+}
+
 #[test]
 fn what_was_put_together_keeps_its_tag() {
     let mut packets = fragments(0, &[100], b'1', 5);
