@@ -17,7 +17,8 @@ use weir_packet::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Overlap {
-    /// The bytes that came first. First fragments that contradict each other are of two packets with one identification.
+    /// The bytes that came first. Fragments that begin at one offset and contradict each other are of two packets with one
+    /// identification.
     First,
     /// The bytes that came last.
     Last,

@@ -6,8 +6,8 @@ use super::{Defragmenter, Fragment, IncompletePacket, Overlap};
 use crate::tracker::is_sound;
 
 impl Defragmenter {
-    /// Begins a packet whose first fragment contradicts that of the packet that waits under the same key. The latter is kept
-    /// beside it, since the fragments that follow may be of either.
+    /// Begins a packet of which a fragment contradicts that of the packet that waits under the same key. The latter is kept beside
+    /// it, since the fragments that follow may be of either.
     pub(super) fn begin_anew(&mut self, fragment: &Fragment<'_>) {
         let Some(mut before) = self.remove(&fragment.key) else {
             return;
@@ -33,6 +33,7 @@ impl Defragmenter {
             return Some(newer.into_packet(layer));
         }
         let of_older = newer.completes_older();
+        let left = newer.left_by_older();
         let older = newer.older.take();
         let beginning = newer.beginning();
         let frames = newer.frames.iter();
@@ -42,7 +43,7 @@ impl Defragmenter {
         if !is_newer && let Some(packet) = of_older {
             let whole = packet.into_packet(layer);
             if has_right_checksum(&whole.0, layer) == Some(true) {
-                self.wait_again(fragment, beginning);
+                self.wait_again(fragment, left);
                 return Some(whole);
             }
         }
@@ -66,28 +67,38 @@ impl Defragmenter {
         if has_right_checksum(&whole.0, fragment.layer) != Some(true) {
             return None;
         }
-        let beginning = self.remove(&fragment.key)?.beginning();
-        self.wait_again(fragment, beginning);
+        let left = self.remove(&fragment.key)?.left_by_older();
+        self.wait_again(fragment, left);
         Some(whole)
     }
 
-    /// Keeps the first fragment of a packet whose others turned out to be those of another one. Its place in the order of
-    /// packets is still there.
-    fn wait_again(&mut self, fragment: &Fragment<'_>, beginning: IncompletePacket) {
-        self.bytes += beginning.held();
-        self.waiting.insert(fragment.key, beginning);
+    /// Keeps what is left of a packet of which fragments turned out to be those of another one. Its place in the order of packets
+    /// is still there.
+    fn wait_again(&mut self, fragment: &Fragment<'_>, left: IncompletePacket) {
+        self.bytes += left.held();
+        self.waiting.insert(fragment.key, left);
     }
 }
 
 impl IncompletePacket {
-    /// Whether a fragment is the first one of another packet with the same identification: the first bytes count where
-    /// fragments overlap, but those of one packet do not begin in two ways.
+    /// Whether a fragment is that of another packet with the same identification: the first bytes count where fragments overlap,
+    /// but those of one packet that begin at one offset begin in one way.
     pub(super) fn is_contradicted_by(&self, fragment: &Fragment<'_>, overlap: Overlap) -> bool {
-        if overlap != Overlap::First || fragment.offset != 0 || self.header.is_empty() {
+        let known = self
+            .ranges
+            .iter()
+            .find(|(from, _)| *from == fragment.offset);
+        let (Overlap::First, Some((from, to))) = (overlap, known) else {
             return false;
-        }
-        let common = self.first_len.min(fragment.payload.len());
-        self.payload.get(..common) != fragment.payload.get(..common)
+        };
+        let (from, to) = (*from as usize, *to as usize);
+        let known = self.payload.get(from..to).unwrap_or_default();
+        let known = match from {
+            0 => known.get(..self.first_len).unwrap_or(known),
+            _ => known,
+        };
+        let common = known.len().min(fragment.payload.len());
+        known.get(..common) != fragment.payload.get(..common)
     }
 
     /// Only the first fragment, while the others may be of another packet.
@@ -113,19 +124,51 @@ impl IncompletePacket {
         }
     }
 
-    /// The older packet with what came behind the first fragment of this one; `None` where that does not complete it.
-    fn completes_older(&self) -> Option<Self> {
-        let older = self.older.as_deref()?;
-        let total = self.total.or(older.total)?;
-        if older.header.is_empty() || older.total.is_some_and(|own| own != total) {
-            return None;
+    /// What is left where the fragments that complete the older packet are not this one's: the first one, or all others if it was
+    /// the older packet that lacked it.
+    fn left_by_older(&self) -> Self {
+        let lacked_first = |older: &Self| older.header.is_empty();
+        if !self.older.as_deref().is_some_and(lacked_first) {
+            return self.beginning();
         }
-        let first_len = u32::try_from(self.first_len).ok()?;
+        let frames = self.frames.iter().copied();
+        Self {
+            header: Vec::new(),
+            payload: self.payload.clone(),
+            first_len: 0,
+            ranges: self.behind_first(),
+            total: self.total,
+            fragments: self.fragments.saturating_sub(1),
+            frames: frames.filter(|it| *it != self.number).collect(),
+            ..self.beginning()
+        }
+    }
+
+    /// The ranges without the first fragment.
+    fn behind_first(&self) -> Vec<(u32, u32)> {
+        let first_len = u32::try_from(self.first_len).unwrap_or(u32::MAX);
         let clipped = self.ranges.iter();
         let behind = clipped.map(|(from, to)| ((*from).max(first_len), *to));
-        let behind: Vec<(u32, u32)> = behind.filter(|(from, to)| from < to).collect();
+        behind.filter(|(from, to)| from < to).collect()
+    }
+
+    /// The older packet with what it lacks of this one; `None` where that does not complete it.
+    fn completes_older(&self) -> Option<Self> {
+        let older = self.older.as_deref()?;
+        let total = older.total.or(self.total)?;
+        if older.ranges.last().is_some_and(|(_, end)| *end > total) {
+            return None;
+        }
+        // Only one of both has a first fragment where the other lacks it.
+        let (header, behind) = match older.header.is_empty() {
+            true => (&self.header, self.ranges.clone()),
+            false => (&older.header, self.behind_first()),
+        };
+        if header.is_empty() {
+            return None;
+        }
         let mut packet = Self {
-            header: older.header.clone(),
+            header: header.clone(),
             ranges: older.ranges.clone(),
             frames: older.frames.clone(),
             total: Some(total),
@@ -144,7 +187,10 @@ impl IncompletePacket {
             packet.place(bytes, from, to, Overlap::First).ok()?;
         }
         let frames = self.frames.iter().copied();
-        packet.frames.extend(frames.filter(|it| *it != self.number));
+        let is_first_own = !older.header.is_empty();
+        packet
+            .frames
+            .extend(frames.filter(|it| !is_first_own || *it != self.number));
         Some(packet)
     }
 }

@@ -124,6 +124,11 @@ fn packets_with_one_identification_are_not_mixed() {
     // Fragments of both, of which neither is whole.
     let packets = sent(4_000, &[(one, 0), (other, 0), (one, 1), (other, 2)]);
     assert_eq!(datagrams(&packets), [(1, 1_472, one), (2, 1_472, other)]);
+    // Some send the last fragment first.
+    let packets = sent(2_000, &[(one, 1), (other, 1), (other, 0)]);
+    assert_eq!(datagrams(&packets), [(3, 2_000, other)]);
+    let packets = sent(2_000, &[(one, 1), (other, 1), (one, 0), (other, 0)]);
+    assert_eq!(datagrams(&packets), [(3, 2_000, one), (4, 2_000, other)]);
     // The same fragment twice is no other packet.
     let packets = sent(2_000, &[(one, 0), (one, 0), (one, 1)]);
     assert_eq!(datagrams(&packets), [(3, 2_000, one)]);
