@@ -277,7 +277,7 @@ impl Payloads {
 
     /// The counters of what was given up by a limit or because of damage, with their names.
     #[must_use]
-    pub fn given_up(&self) -> [(u64, &'static str); 5] {
+    pub fn given_up(&self) -> [(u64, &'static str); 6] {
         let counters = self.counters();
         let fragments = counters.fragments;
         [
@@ -288,6 +288,10 @@ impl Payloads {
             (
                 counters.streams.overflows,
                 "times a gap in a TCP stream was skipped, because more than 1 MiB of the stream, or 256 MiB in all, waited behind it",
+            ),
+            (
+                counters.streams.before_bytes,
+                "bytes of TCP streams are left out because they were captured after later ones, with which the capture of their direction begins",
             ),
             (
                 fragments

@@ -68,6 +68,8 @@ pub struct Reassembler {
     held: usize,
     /// The end of the stream, once a FIN was seen.
     end: Option<u64>,
+    /// Bytes that came from before the first one of the stream.
+    before: u64,
 }
 
 #[derive(Debug)]
@@ -123,6 +125,7 @@ impl Reassembler {
             is_held_back: false,
             held: 0,
             end: None,
+            before: 0,
         }
     }
 
@@ -234,6 +237,11 @@ impl Reassembler {
             .is_some_and(|first| first.offset > self.offset)
     }
 
+    /// The number of bytes that came from before the first one of the stream, since the last call.
+    pub(crate) const fn take_before(&mut self) -> u64 {
+        std::mem::replace(&mut self.before, 0)
+    }
+
     /// Whether all bytes before `ack` were returned.
     #[must_use]
     pub const fn is_before(&self, ack: u32) -> bool {
@@ -308,6 +316,8 @@ impl Reassembler {
         let ahead = beyond(seq, self.next_seq);
         let mut len = u64::from(len);
         let old = u64::from(ahead.min(0).unsigned_abs());
+        let before = old.saturating_sub(self.offset).min(len);
+        self.before = self.before.saturating_add(before);
         if old >= len {
             return;
         }

@@ -74,6 +74,8 @@ pub struct StreamCounters {
     pub bytes: u64,
     /// Bytes missing in what was given out.
     pub missing_bytes: u64,
+    /// Bytes that were captured behind later ones, with which their stream begins, as its SYN was not captured.
+    pub before_bytes: u64,
     /// Connections forgotten because there were too many.
     pub evicted: u64,
     /// Times that something missing was given up because too much waited for it.

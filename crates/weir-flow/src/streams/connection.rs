@@ -188,6 +188,12 @@ impl FollowedConnection {
             direction
                 .stream
                 .data(first, bytes, segment.len, carrier, each);
+            let before = direction.stream.take_before();
+            // The octet of a keep-alive is no data.
+            if segment.len > 1 && !out.saw_start {
+                let all = &mut out.counters.before_bytes;
+                *all = all.saturating_add(before);
+            }
         }
         if segment.flags & FIN != 0 {
             let end = first.wrapping_add(segment.len);

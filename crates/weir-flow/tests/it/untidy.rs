@@ -417,6 +417,24 @@ fn what_comes_after_its_acknowledgment_is_not_missed() {
     );
 }
 
+/// Without a SYN, and without an acknowledgment before them, a stream begins with the data that were captured first.
+#[test]
+fn data_before_the_beginning_of_a_stream_are_counted() {
+    let counted = |lines: &str| {
+        let mut payloads = Payloads::new();
+        decode(&segments(lines), |packet| {
+            payloads.packet(packet, &mut |_| Interest::Follow);
+        });
+        payloads.counters().streams.before_bytes
+    };
+    assert_eq!(counted("0 > A 10 1 DEF\n 1 > A 7 1 ABC\n 2 > A 13 1 G"), 3);
+    assert_eq!(counted("0 > A 10 1 DEF\n 1 > A 9 1 CDEFG"), 1);
+    // A repeated segment, a keep-alive, and data in front of a SYN that was captured.
+    assert_eq!(counted("0 > A 10 1 DEF\n 1 > A 10 1 DEF"), 0);
+    assert_eq!(counted("0 > A 10 1 DEF\n 1 > A 9 1 x"), 0);
+    assert_eq!(counted("0 > S 0 0\n 1 > A 1 1 ABC\n 2 > A -4 1 XXX"), 0);
+}
+
 /// RFC 2675, 4: the header of UDP has no room for the length of a jumbogram.
 #[test]
 fn a_jumbogram_carries_what_its_packet_holds() {
