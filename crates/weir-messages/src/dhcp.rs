@@ -343,13 +343,13 @@ mod tests {
             bytes.extend(end);
             let message = Message::new(&bytes, [67, 68]).unwrap();
             let codes: Vec<u8> = message.options().map(|option| option.code).collect();
-            let told: &[u8] = match overload {
+            let expected: &[u8] = match overload {
                 0 => &[53, 51, 52],
                 1 => &[53, 51, 52, 67],
                 2 => &[53, 51, 52, 12],
                 _ => &[53, 51, 52, 67, 12],
             };
-            assert_eq!(codes, told);
+            assert_eq!(codes, expected);
             let has_file = overload & 1 != 0;
             assert_eq!(&*message.file() == b"boot", has_file, "{overload}");
             assert_eq!(

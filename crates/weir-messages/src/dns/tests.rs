@@ -179,7 +179,7 @@ fn what_was_not_seen_of_a_lookup_is_not_known() {
     // RD and RA, and AA.
     let mut response = RESPONSE.to_vec();
     response[..4].copy_from_slice(&[0, 1, 0x85, 0x80]);
-    let told = |messages: &[&[u8]], dialect| {
+    let flags_of = |messages: &[&[u8]], dialect| {
         let mut rows = Vec::new();
         let mut lookups = Lookups::default();
         for (bytes, frame) in messages.iter().zip(1..) {
@@ -202,16 +202,16 @@ fn what_was_not_seen_of_a_lookup_is_not_known() {
     };
     let (yes, no) = (Some(true), Some(false));
     let of_both = ([yes, yes, no], no, yes, Some(1));
-    assert_eq!(told(&[&question, &response], Dialect::Unicast), of_both);
+    assert_eq!(flags_of(&[&question, &response], Dialect::Unicast), of_both);
     let of_question = ([None; 3], None, yes, Some(1));
-    assert_eq!(told(&[&question], Dialect::Unicast), of_question);
+    assert_eq!(flags_of(&[&question], Dialect::Unicast), of_question);
     let of_answer = ([yes, yes, no], None, yes, None);
-    assert_eq!(told(&[&response], Dialect::Unicast), of_answer);
+    assert_eq!(flags_of(&[&response], Dialect::Unicast), of_answer);
     // A message that was cut is marked as such.
-    assert_eq!(told(&[&cut], Dialect::Unicast).1, yes);
-    assert_eq!(told(&[&cut, &response], Dialect::Unicast).1, yes);
+    assert_eq!(flags_of(&[&cut], Dialect::Unicast).1, yes);
+    assert_eq!(flags_of(&[&cut, &response], Dialect::Unicast).1, yes);
     // LLMNR has another bit in the place of RD (RFC 4795, 2.1.1).
-    assert_eq!(told(&[&response], Dialect::LinkLocal).2, None);
+    assert_eq!(flags_of(&[&response], Dialect::LinkLocal).2, None);
 }
 
 /// RFC 5936, 2.2 and RFC 1995, 4: later messages of a transfer were taken for repeated ones.

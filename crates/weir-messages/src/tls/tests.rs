@@ -283,8 +283,8 @@ fn encrypted_records_of_dtls_1_3_are_data() {
     session.datagram(1, &server, Stamp::default());
     assert_eq!(session.version(), Some(0xfefc));
     assert_eq!(session.established(), Some(false));
-    let told = session.datagram(0, &sealed, Stamp::default());
-    assert_eq!(told, SessionState::Done);
+    let state = session.datagram(0, &sealed, Stamp::default());
+    assert_eq!(state, SessionState::Done);
     assert_eq!(session.established(), Some(true));
 }
 
@@ -366,7 +366,7 @@ fn what_was_not_seen_of_a_handshake_is_not_known() {
     const CERTIFICATE: &[u8] = &[22, 3, 3, 0, 11, 11, 0, 0, 7, 0, 0, 4, 0, 0, 1, 5];
     /// Octets of a side, or a gap.
     type Seen<'s> = (usize, Option<&'s [u8]>);
-    let told = |seen: &[Seen<'_>]| {
+    let known_of = |seen: &[Seen<'_>]| {
         let mut session = Session::new(Carrier::Tls);
         for (side, bytes) in seen {
             match bytes {
@@ -386,17 +386,20 @@ fn what_was_not_seen_of_a_handshake_is_not_known() {
     let certificate = (1, Some(CERTIFICATE));
     // All of it, with a certificate and without one.
     let full = [client, server, certificate, from_client, from_server];
-    assert_eq!(told(&full), (no, yes, no));
+    assert_eq!(known_of(&full), (no, yes, no));
     let resumed = [client, server, from_server, from_client];
-    assert_eq!(told(&resumed), (yes, yes, no));
+    assert_eq!(known_of(&resumed), (yes, yes, no));
     // The certificate may be in what is missing.
     let lacking = [client, server, (1, None), from_client];
-    assert_eq!(told(&lacking), (None, None, None));
+    assert_eq!(known_of(&lacking), (None, None, None));
     // One side alone, as far as its hello and further.
-    assert_eq!(told(&[client]), (None, no, None));
-    assert_eq!(told(&[client, from_client]), (None, None, None));
-    assert_eq!(told(&[server, certificate]), (no, no, no));
-    assert_eq!(told(&[server, certificate, from_server]), (no, None, no));
+    assert_eq!(known_of(&[client]), (None, no, None));
+    assert_eq!(known_of(&[client, from_client]), (None, None, None));
+    assert_eq!(known_of(&[server, certificate]), (no, no, no));
+    assert_eq!(
+        known_of(&[server, certificate, from_server]),
+        (no, None, no)
+    );
     assert_eq!(Session::new(Carrier::Quic).established(), None);
 }
 

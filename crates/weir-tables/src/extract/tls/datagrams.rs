@@ -319,8 +319,8 @@ impl Talk {
             return false;
         }
         match session.quic_datagram(side, bytes, stamp(way)) {
-            Some(told) => {
-                self.came(told, way, side, each);
+            Some(progress) => {
+                self.came(progress, way, side, each);
                 true
             }
             None => false,
@@ -329,18 +329,18 @@ impl Talk {
 
     fn dtls(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut OnHandshake<'_>) {
         if let DatagramState::Open(session) = &mut self.state {
-            let told = session.datagram(side, bytes, stamp(way));
-            self.came(told, way, side, each);
+            let progress = session.datagram(side, bytes, stamp(way));
+            self.came(progress, way, side, each);
         }
     }
 
     /// Stores the values of a datagram; reports the handshake once it is over.
-    fn came(&mut self, told: SessionState, way: &Way, side: usize, each: &mut OnHandshake<'_>) {
+    fn came(&mut self, progress: SessionState, way: &Way, side: usize, each: &mut OnHandshake<'_>) {
         (self.way, self.side) = (*way, side);
         let DatagramState::Open(session) = &self.state else {
             return;
         };
-        if told != SessionState::More {
+        if progress != SessionState::More {
             let ids = session.quic().cloned();
             if let DatagramState::Open(session) =
                 std::mem::replace(&mut self.state, DatagramState::Over(ids))
