@@ -36,21 +36,24 @@ pub fn length(bytes: &[u8]) -> Option<Result<usize, ()>> {
     Some(is_length.then_some(length).ok_or(()))
 }
 
-/// Whether a message may begin here: a header with consistent flags, and a first AVP with a standard code.
+/// Whether a message may begin here: a header with consistent flags, and a first AVP with a standard code. A message without
+/// AVPs has a standard command instead.
 #[must_use]
 pub fn begins(bytes: &[u8]) -> bool {
     let Some(Ok(length)) = length(bytes) else {
         return false;
     };
-    let Some(flags) = u8_at(bytes, 4) else {
+    if !u8_at(bytes, 4).is_some_and(are_flags) {
         return false;
-    };
+    }
+    if length == HEADER_OCTETS {
+        return u24(bytes, 5).is_some_and(|command| command_word(command).is_some());
+    }
     let body = bytes.get(HEADER_OCTETS..bytes.len().min(length));
     let first = body.and_then(|body| head(body).map(|(avp, _)| avp));
-    are_flags(flags)
-        && first.is_some_and(|avp| {
-            avp.length + HEADER_OCTETS <= length && avp.vendor.is_none() && avp.name().is_some()
-        })
+    first.is_some_and(|avp| {
+        avp.length + HEADER_OCTETS <= length && avp.vendor.is_none() && avp.name().is_some()
+    })
 }
 
 /// The offset of the first message in octets that may begin with the rest of another one: a header as in [`begins`], with a
@@ -77,6 +80,15 @@ pub fn may_begin(bytes: &[u8]) -> bool {
         Some(length) => length.is_ok(),
     };
     is_length && bytes.len() < BEGINNING_OCTETS && u8_at(bytes, 4).is_none_or(are_flags)
+}
+
+/// The number of octets at the end of octets without a message for [`find`] with which one may begin; 0 where none may.
+#[must_use]
+pub fn begun(bytes: &[u8]) -> usize {
+    let last = bytes.len().saturating_sub(BEGINNING_OCTETS - 1);
+    let mut all = last..bytes.len();
+    let at = all.find(|at| bytes.get(*at..).is_some_and(may_begin));
+    at.map_or(0, |at| bytes.len().saturating_sub(at))
 }
 
 /// Octets of a header and of that of a pair.
@@ -417,6 +429,31 @@ mod tests {
         );
         assert_eq!(message.avp(10_415, 601).unwrap().data, b"sip:a@b");
         assert_eq!(message.avp(0, 601), None);
+    }
+
+    #[test]
+    fn a_message_without_pairs_begins_with_a_standard_command() {
+        let mut bytes = vec![1, 0, 0, 20, 0x80, 0, 1, 24];
+        bytes.resize(HEADER_OCTETS, 0);
+        assert!((8..=bytes.len()).all(|end| begins(&bytes[..end])));
+        assert!((1..8).all(|end| !begins(&bytes[..end]) && may_begin(&bytes[..end])));
+        let within = [b"the rest of one", &bytes[..], &bytes[..]].concat();
+        assert_eq!(find(&within), Some(15));
+        // No standard has this command.
+        bytes[5] = 0x7f;
+        assert!(!begins(&bytes));
+        assert_eq!(find(&[b"the rest of one", &bytes[..]].concat()), None);
+    }
+
+    #[test]
+    fn a_header_may_begin_in_the_last_octets() {
+        let bytes = answer();
+        for end in 0..BEGINNING_OCTETS {
+            let within = [b"the rest of one", &bytes[..end]].concat();
+            assert_eq!(begun(&within), end);
+            assert_eq!(find(&within), None);
+        }
+        assert_eq!(begun(b"the rest of one"), 0);
     }
 
     #[test]

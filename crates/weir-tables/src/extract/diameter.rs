@@ -1,8 +1,8 @@
 //! `diameter`: one row a message of Diameter.
 
 use weir_messages::diameter::{
-    Avp, BEGINNING_OCTETS, Message, OCTETS_MAX, PORTS, application_word, begins, command_word,
-    find, length, may_begin,
+    Avp, BEGINNING_OCTETS, Message, OCTETS_MAX, PORTS, application_word, begins, begun,
+    command_word, find, length, may_begin,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -68,6 +68,10 @@ impl Protocol for Diameter {
 
     fn find(bytes: &[u8]) -> Option<usize> {
         find(bytes)
+    }
+
+    fn begun(bytes: &[u8]) -> usize {
+        begun(bytes)
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

@@ -51,6 +51,8 @@ pub(crate) enum Begin<C> {
     With(C),
     /// More octets are needed.
     Unsure,
+    /// The octets are something else, but for this number of last ones, with which the protocol may begin.
+    Within(usize),
     /// The octets are something that mostly precedes the protocol.
     Before,
     /// The octets are something else.
@@ -188,6 +190,26 @@ impl Undecided {
         let passed = begun.len().saturating_sub(last) as u64;
         self.passed = self.passed.saturating_add(passed);
         self.pieces.retain(|piece| piece.sender != sender);
+    }
+
+    /// Keeps the last octets of the possible beginning of a direction; those before them are something else.
+    fn keep_last(&mut self, sender: Sender, octets: usize) {
+        let begun = self.begun(sender);
+        let dropped = begun.len().saturating_sub(octets);
+        let last = begun.split_off(dropped);
+        *begun = last;
+        self.passed = self.passed.saturating_add(dropped as u64);
+        let mut rest = dropped;
+        self.pieces.retain_mut(|piece| {
+            if piece.sender != sender {
+                return true;
+            }
+            let here = rest.min(piece.octets);
+            rest = rest.saturating_sub(here);
+            piece.octets = piece.octets.saturating_sub(here);
+            piece.offset = piece.offset.saturating_add(here as u64);
+            piece.octets > 0
+        });
     }
 
     /// Passes the pieces on, in the order in which they came, until one is not wanted.
@@ -336,6 +358,7 @@ impl<C> Followed<C> {
         let mut known = match self.judge(looks, (payload, chunk, bytes), begin) {
             Begin::With(known) => known,
             Begin::Unsure => return self.wait(looks, chunk),
+            Begin::Within(_) => return self.wait_within(looks, chunk),
             Begin::Before => {
                 self.undecided
                     .entry(chunk.connection)
@@ -378,9 +401,12 @@ impl<C> Followed<C> {
     ) -> Begin<C> {
         let Some(undecided) = self.undecided(chunk) else {
             let answer = begin(bytes, chunk.offset);
-            if let Begin::Unsure = answer {
+            if let Begin::Unsure | Begin::Within(_) = answer {
                 let undecided = self.undecided.entry(chunk.connection).or_default();
                 undecided.hold(payload, chunk, bytes);
+                if let Begin::Within(octets) = answer {
+                    undecided.keep_last(chunk.sender, octets);
+                }
             }
             return answer;
         };
@@ -394,6 +420,18 @@ impl<C> Followed<C> {
                     Begin::Before => undecided.is_before = true,
                     Begin::Other => {}
                     Begin::With(_) | Begin::Unsure => return answer,
+                    Begin::Within(octets) => {
+                        let octets = match begin(bytes, chunk.offset) {
+                            Begin::With(_) => 0,
+                            Begin::Unsure => octets.max(bytes.len()),
+                            _ => octets,
+                        };
+                        // The octets begin the protocol without those before them.
+                        if octets > 0 {
+                            undecided.keep_last(chunk.sender, octets);
+                            return Begin::Within(octets);
+                        }
+                    }
                 }
             }
             undecided.drop_begun(chunk.sender, bytes.len());
@@ -404,11 +442,14 @@ impl<C> Followed<C> {
         let answer = begin(bytes, chunk.offset);
         let is_held = match answer {
             Begin::With(_) => !undecided.pieces.is_empty(),
-            Begin::Unsure => true,
+            Begin::Unsure | Begin::Within(_) => true,
             Begin::Before | Begin::Other => false,
         };
         if is_held {
             undecided.hold(payload, chunk, bytes);
+        }
+        if let Begin::Within(octets) = answer {
+            undecided.keep_last(chunk.sender, octets);
         }
         answer
     }
@@ -448,6 +489,15 @@ impl<C> Followed<C> {
         match self.budget.change(&mut undecided.counted, now) {
             true => Interest::Follow,
             false => self.forget(chunk),
+        }
+    }
+
+    /// Waits for more octets of a connection whose last ones may be a beginning, as far as it is searched.
+    fn wait_within(&mut self, looks: Looks, chunk: &Chunk<'_>) -> Interest {
+        let undecided = self.undecided(chunk);
+        match undecided.is_some_and(|it| it.passed > it.octets_max(looks)) {
+            true => self.leave(looks, chunk),
+            false => self.wait(looks, chunk),
         }
     }
 

@@ -272,6 +272,11 @@ pub(super) trait Protocol: Default + Send + 'static {
     /// The number of octets of a message that [`Self::find`] needs; 0 where it finds none.
     const FIND_OCTETS: usize = 0;
 
+    /// The number of octets at the end of octets in which [`Self::find`] finds no message, with which one may begin.
+    fn begun(bytes: &[u8]) -> usize {
+        bytes.len().min(Self::FIND_OCTETS.saturating_sub(1))
+    }
+
     /// Returns true for a possible whole message of a stream in octets that may be the rest of another one.
     fn is_likely(_bytes: &[u8]) -> bool {
         true
@@ -423,37 +428,42 @@ impl<P: Protocol> Messages<P> {
         streams.chunk_again(
             Looks::at_beginning(chunk, P::is_expected(ports)),
             (payload, chunk),
-            |bytes, offset| match P::begins(bytes, ports) {
-                // The port alone may be the reason, and the octets the rest of a message.
-                true if is_within(offset) && P::FIND_OCTETS > 0 => {
-                    let framers = [Framer::within(), Framer::within()];
-                    Begin::With(Conversation::new(framers, true))
-                }
-                true => Begin::With(Conversation::new(Default::default(), true)),
-                // The capture may begin within a message that others follow in the same segment.
-                false
-                    if is_within(offset)
-                        && (P::FINDS_ANYWHERE || P::is_expected(ports))
-                        && P::find(bytes).is_some() =>
-                {
-                    let framers = [Framer::within(), Framer::within()];
-                    Begin::With(Conversation::new(framers, true))
-                }
-                false if P::may_begin(bytes) => Begin::Unsure,
-                false if is_within(offset) => Begin::Other,
-                // A proxy may lead to a server of the protocol.
-                false => match tunnel::beginning(bytes) {
-                    tunnel::Beginning::Request => Begin::Before,
-                    tunnel::Beginning::Unsure => Begin::Unsure,
-                    tunnel::Beginning::Other => Begin::Other,
-                },
-            },
+            |bytes, offset| Self::begin(bytes, is_within(offset), ports),
             |conversation, payload, chunk| {
                 let way = Way::of(payload);
                 conversation.chunk(chunk, lost_bytes, &mut |bytes, _| each(bytes, &way))
             },
             Conversation::is_sure,
         )
+    }
+
+    /// Classifies octets of a connection that is not followed; those within it may be the rest of a message.
+    fn begin(bytes: &[u8], is_within: bool, ports: [u16; 2]) -> Begin<Conversation<Framer<P>>> {
+        let within = || {
+            let framers = [Framer::within(), Framer::within()];
+            Begin::With(Conversation::new(framers, true))
+        };
+        let is_searched = is_within && (P::FINDS_ANYWHERE || P::is_expected(ports));
+        match P::begins(bytes, ports) {
+            // The port alone may be the reason, and the octets the rest of a message.
+            true if is_within && P::FIND_OCTETS > 0 => within(),
+            true => Begin::With(Conversation::new(Default::default(), true)),
+            // The capture may begin within a message that others follow in the same segment.
+            false if is_searched && P::find(bytes).is_some() => within(),
+            false if P::may_begin(bytes) => Begin::Unsure,
+            // A header may go on in the next segment.
+            false if is_searched => match P::begun(bytes) {
+                0 => Begin::Other,
+                octets => Begin::Within(octets),
+            },
+            false if is_within => Begin::Other,
+            // A proxy may lead to a server of the protocol.
+            false => match tunnel::beginning(bytes) {
+                tunnel::Beginning::Request => Begin::Before,
+                tunnel::Beginning::Unsure => Begin::Unsure,
+                tunnel::Beginning::Other => Begin::Other,
+            },
+        }
     }
 }
 

@@ -714,6 +714,26 @@ fn messages_within_segments_are_found_from_the_middle_between_any_ports() {
     assert_eq!((found, notes), (0, Vec::new()));
 }
 
+/// Messages without pairs, and those whose header is in several segments, had no rows between ports of no protocol, and those
+/// without pairs had none on the port of peers either.
+#[test]
+fn small_messages_and_headers_in_several_segments_are_found_from_the_middle() {
+    let whole = watchdog();
+    let mut small = whole[..20].to_vec();
+    small[3] = 20;
+    for port in [3_868, 5_999] {
+        for (message, skipped) in [(&small, 7), (&whole, 13), (&whole, 41), (&whole, 55)] {
+            let messages = message.repeat(20);
+            for size in [1, 3, 7, 20, 27, 31, 55, 56, 57] {
+                let packets = in_segments(port, &messages[skipped..], size);
+                let (found, _) = rows("diameter", &packets);
+                let octets = message.len();
+                assert_eq!(found, 19, "{port}: {skipped} of {octets} by {size}");
+            }
+        }
+    }
+}
+
 /// Messages of the protocols that TCP carries one behind the other, each with its port.
 fn streams() -> [(&'static str, u16, Vec<Vec<u8>>); 5] {
     let number = |n: u8| [b'0' + n / 10, b'0' + n % 10];

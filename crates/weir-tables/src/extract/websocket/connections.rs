@@ -179,6 +179,7 @@ impl Connections {
             |bytes, offset| match begins(bytes, (chunk.saw_start, offset)) {
                 Begin::With(opening) => Begin::With(KnownConnection::new(chunk, opening)),
                 Begin::Unsure => Begin::Unsure,
+                Begin::Within(octets) => Begin::Within(octets),
                 Begin::Before => Begin::Before,
                 Begin::Other => Begin::Other,
             },
@@ -269,6 +270,7 @@ pub(crate) fn begins(bytes: &[u8], (saw_start, offset): (bool, u64)) -> Begin<Op
         Begin::With(true) => Begin::With(Opening::Client),
         Begin::With(false) => Begin::With(Opening::Server),
         Begin::Unsure => Begin::Unsure,
+        Begin::Within(octets) => Begin::Within(octets),
         // Another request, or an answer to one, precedes the handshake at times.
         Begin::Before | Begin::Other if http::looks_like_http(bytes) => Begin::Before,
         Begin::Before | Begin::Other if is_start => Begin::Other,
