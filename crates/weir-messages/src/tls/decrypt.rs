@@ -320,8 +320,11 @@ const HEADER_OCTETS: usize = 5;
 /// Octets of a record's body, at most (RFC 5246, 6.2.3).
 const RECORD_OCTETS_MAX: usize = (1 << 14) + 2_048;
 
+/// Octets from a server's hello on that wait for the client's hello, at most.
+const WAITING_OCTETS_MAX: usize = 1 << 18;
+
 /// A connection that is read by its secrets. It keeps at most one record and one message of the handshake of either
-/// direction.
+/// direction, and some records of a server whose client's hello was captured later.
 pub struct Decryptor {
     log: Arc<KeyLog>,
     client: Option<ClientHello>,
@@ -337,6 +340,10 @@ struct TlsSide {
     keys: Option<TrafficKeys>,
     /// Records may be of early data, which other keys seal.
     may_be_early: bool,
+    /// The octets from the server's hello on wait for the client's.
+    is_waiting: bool,
+    /// Sealed records were passed over before there were keys.
+    has_unread: bool,
     is_dead: bool,
 }
 
@@ -387,6 +394,13 @@ impl Decryptor {
         self.sides.iter().all(|side| side.is_dead)
     }
 
+    /// Sealed records were passed over, or wait for the hello of the client or of the server.
+    #[must_use]
+    pub fn has_unread(&self) -> bool {
+        let mut sides = self.sides.iter();
+        sides.any(|side| side.is_waiting || side.has_unread)
+    }
+
     /// Octets of a side (0 or 1) are missing: what follows cannot be read, as records are numbered.
     pub fn gap(&mut self, side: usize, each: &mut dyn FnMut(Opened<'_>)) {
         self.close(side & 1, each);
@@ -398,6 +412,7 @@ impl Decryptor {
         let Some(place) = self.sides.get_mut(side).filter(|place| !place.is_dead) else {
             return;
         };
+        place.is_waiting = false;
         let mut begun = std::mem::take(&mut place.begun);
         let all = match begun.is_empty() {
             true => bytes,
@@ -417,7 +432,11 @@ impl Decryptor {
                 None if is_record => break,
                 Some((header, body)) if is_record => {
                     let kind = header.first().copied().unwrap_or_default();
-                    self.record(side, &SealedRecord { kind, header, body }, each)
+                    let record = SealedRecord { kind, header, body };
+                    if self.waits(side, &record) {
+                        break;
+                    }
+                    self.record(side, &record, each)
                 }
                 _ => None,
             };
@@ -426,11 +445,30 @@ impl Decryptor {
                 return;
             }
             at += HEADER_OCTETS + length;
+            let other = self.sides.get(1 - side);
+            if self.client.is_some() && other.is_some_and(|other| other.is_waiting) {
+                self.take(1 - side, &[], each);
+            }
         }
         let rest = all.get(at..).unwrap_or_default().to_vec();
-        if let Some(place) = self.sides.get_mut(side) {
+        if rest.len() > WAITING_OCTETS_MAX {
+            self.close(side, each);
+        } else if let Some(place) = self.sides.get_mut(side) {
             place.begun = rest;
         }
+    }
+
+    /// Whether a record begins the server's hello and has to wait for the client's, without which the secrets are not known:
+    /// packets of both sides may be captured in the wrong order.
+    fn waits(&mut self, side: usize, record: &SealedRecord<'_>) -> bool {
+        let is_possible =
+            self.client.is_none() && self.sides.get(1 - side).is_some_and(|other| !other.is_dead);
+        let is_hello = record.kind == 22 && record.body.first() == Some(&2);
+        let Some(place) = self.sides.get_mut(side) else {
+            return false;
+        };
+        place.is_waiting = is_possible && is_hello && place.handshake.is_empty();
+        place.is_waiting
     }
 
     fn close(&mut self, side: usize, each: &mut dyn FnMut(Opened<'_>)) {
@@ -471,8 +509,11 @@ impl Decryptor {
         let Some(keys) = &mut place.keys else {
             return match record.kind {
                 22 => self.handshake(side, record.body, false),
-                // Early data, whose keys are of the session before.
-                23 => (self.server.is_none() || place.may_be_early).then_some(()),
+                // Early data, whose keys are of the session before, or the server's hello is missing.
+                23 => {
+                    place.has_unread = true;
+                    (self.server.is_none() || place.may_be_early).then_some(())
+                }
                 _ => Some(()),
             };
         };

@@ -243,17 +243,14 @@ impl Tls {
         let mut of_record = *payload;
         of_record.others = &others;
         decryptor.take(side, bytes, &mut |opened| match opened {
-            Opened::Data(_, bytes) => {
+            Opened::Data(of, bytes) => {
                 *is_opened = true;
                 if interest == Interest::Follow && !bytes.is_empty() {
-                    let offset = offsets.get_mut(side);
-                    let before = offset.as_deref().copied().flatten();
-                    let before = before.unwrap_or(chunk.offset);
-                    if let Some(offset) = offset {
-                        *offset = Some(before.saturating_add(bytes.len() as u64));
-                    }
+                    let before = advance(offsets.get_mut(of), chunk.offset, bytes.len());
+                    let sent = sent_by(chunk, of);
+                    of_record.sender = sent.sender;
                     let content = Content::Bytes(bytes);
-                    interest = pass(&of_record, chunk, content, before, each);
+                    interest = pass(&of_record, &sent, content, before, each);
                 }
                 // The next record began in this piece.
                 of_record.others = payload.others;
@@ -267,8 +264,12 @@ impl Tls {
                 }
             }
         });
-        if let Some(came_in) = came_in.get_mut(side) {
-            came_in.take(payload, chunk.content, decryptor.begun(side));
+        for (of, came_in) in came_in.iter_mut().enumerate() {
+            match of == side {
+                true => came_in.take(payload, chunk.content, decryptor.begun(of)),
+                // The octets of this side may have waited for those of the other one.
+                false => came_in.keep(decryptor.begun(of)),
+            }
         }
         let (is_opened, is_over) = (sealed.was_opened, sealed.decryptor.is_over());
         self.closed += if is_opened { closed } else { 0 };
@@ -286,7 +287,8 @@ impl Tls {
     /// Removes a connection; counts one of which nothing was decrypted.
     fn remove(&mut self, connection: u64) -> Option<Box<Sealed>> {
         let known = self.streams.remove(&connection)?;
-        let was_sealed = known.is_closed && !known.was_opened;
+        let is_unread = known.is_closed || known.decryptor.has_unread();
+        let was_sealed = is_unread && !known.was_opened;
         self.sealed = self.sealed.saturating_add(was_sealed.into());
         Some(known)
     }
@@ -322,6 +324,28 @@ impl Tls {
             self.held = self.held.saturating_sub(held);
         }
         each(payload)
+    }
+}
+
+/// The offset of decrypted octets in their direction, of which none were there before `first`; it advances by their number.
+fn advance(offset: Option<&mut Option<u64>>, first: u64, octets: usize) -> u64 {
+    let before = offset.as_deref().copied().flatten().unwrap_or(first);
+    if let Some(offset) = offset {
+        *offset = Some(before.saturating_add(octets as u64));
+    }
+    before
+}
+
+/// The same chunk, as one of this side (0 or 1).
+fn sent_by<'c>(chunk: &Chunk<'c>, side: usize) -> Chunk<'c> {
+    let sender = match side {
+        0 => Sender::Low,
+        _ => Sender::High,
+    };
+    Chunk {
+        sender,
+        from_originator: chunk.from_originator == (sender == chunk.sender),
+        ..*chunk
     }
 }
 

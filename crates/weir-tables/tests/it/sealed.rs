@@ -329,6 +329,68 @@ fn what_follows_a_missing_segment_is_not_made_up() {
     );
 }
 
+/// The records of a capture, each with its header.
+fn records(capture: &Path) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let bytes = std::fs::read(capture).unwrap();
+    let (header, mut rest) = bytes.split_at(24);
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let length = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+        let (record, behind) = rest.split_at(16 + length);
+        records.push(record.to_vec());
+        rest = behind;
+    }
+    (header.to_vec(), records)
+}
+
+/// The octets that a record of raw IP carries in TCP; neither header has options.
+fn segment_of(record: &[u8]) -> &[u8] {
+    record.get(16 + 40..).unwrap_or_default()
+}
+
+/// The packets of both hellos were captured in the wrong order: nothing was read.
+#[test]
+fn a_hello_of_the_server_before_that_of_the_client_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("swapped.pcap");
+    let keys = file("keys.log");
+    let (header, mut all) = records(&file("sessions.pcap"));
+    let mut swapped = 0;
+    for at in 1..all.len() {
+        let is_hello = |at: usize, kind: u8| matches!(segment_of(&all[at]), [22, 3, _, _, _, is, ..] if *is == kind);
+        if is_hello(at - 1, 1) && is_hello(at, 2) {
+            all.swap(at - 1, at);
+            swapped += 1;
+        }
+    }
+    assert!(swapped >= 10, "{swapped}");
+    std::fs::write(&path, [header, all.concat()].concat()).unwrap();
+    let columns = ["http.request.uri", "http.response.body_len", "http.whole"];
+    let (expected, _) = read("http", &file("sessions.pcap"), Some(&keys));
+    let (batch, notes) = read("http", &path, Some(&keys));
+    assert_eq!(notes, Vec::<String>::new());
+    assert_eq!(lines(&batch, &columns), lines(&expected, &columns));
+}
+
+/// Records of a client whose server was not captured were passed over without a word.
+#[test]
+fn one_direction_of_a_sealed_connection_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("one.pcap");
+    let keys = file("keys.log");
+    let (header, all) = records(&file("sessions.pcap"));
+    let is_server = |record: &&Vec<u8>| record[16 + 12..16 + 16] == [10, 0, 0, 2];
+    let (server, client): (Vec<_>, Vec<_>) = all.iter().partition(is_server);
+    for side in [server, client] {
+        let side: Vec<u8> = side.into_iter().flatten().copied().collect();
+        std::fs::write(&path, [&header[..], &side].concat()).unwrap();
+        let (batch, notes) = read("http", &path, Some(&keys));
+        assert_eq!(batch.num_rows(), 0);
+        let note = "TLS connections were not read because the key log has no secrets of them";
+        assert!(notes.iter().any(|it| it.contains(note)), "{notes:?}");
+    }
+}
+
 #[test]
 fn a_file_without_secrets_is_refused_and_a_wrong_secret_reads_nothing() {
     let folder = tempfile::tempdir().unwrap();
