@@ -29,7 +29,8 @@ pub struct QuicIds {
 
 impl QuicIds {
     /// Whether a datagram of a side belongs to the connection by its connection IDs (RFC 9000, 5.2), as far as these are known. An
-    /// empty connection ID identifies nothing.
+    /// empty connection ID leaves the ends alone to identify the connection: of those between the same ends it is one whose end
+    /// chose it, but for the first packet of a client, which never calls its server so (RFC 9000, 7.2).
     #[must_use]
     pub fn are_of(&self, side: usize, datagram: &[u8]) -> bool {
         let Some(header) = LongHeader::parse(datagram) else {
@@ -38,13 +39,20 @@ impl QuicIds {
         let is = |id: Option<&Vec<u8>>, octets: &[u8]| {
             id.is_some_and(|id| !id.is_empty() && id == octets)
         };
+        let is_to_empty = header.destination.is_empty();
         if side == self.client_side {
             header.destination == self.destination
+                || is_to_empty
+                    && header.source == self.source
+                    && self.server.as_ref().is_none_or(Vec::is_empty)
                 || is(self.server.as_ref(), header.destination)
                 || is(self.retry.as_ref(), header.destination)
                 || self.server.is_none() && is(Some(&self.source), header.source)
         } else {
             is(self.server.as_ref(), header.source)
+                || is_to_empty
+                    && self.source.is_empty()
+                    && self.server.as_deref() == Some(header.source)
                 || is(self.retry.as_ref(), header.source)
                 || is(Some(&self.source), header.destination)
         }

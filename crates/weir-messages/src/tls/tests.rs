@@ -538,6 +538,14 @@ fn identifiers_tell_whose_a_datagram_is() {
     assert!(!ids.are_of(1, &header(b"", b"another")));
     assert!(ids.are_of(1, &header(b"", b"server")));
     assert!(!ids.are_of(0, b"\x40short header"));
+    // Both ends chose empty ones.
+    ids.source.clear();
+    ids.server = Some(Vec::new());
+    assert!(ids.are_of(0, &header(b"", b"")));
+    assert!(!ids.are_of(0, &header(b"", b"client")));
+    assert!(ids.are_of(1, &header(b"", b"")));
+    assert!(!ids.are_of(1, &header(b"", b"server")));
+    assert!(!ids.are_of(0, &header(b"second", b"")));
 }
 
 #[test]

@@ -132,6 +132,20 @@ fn the_hello_of_a_client_is_found_behind_what_comes_first() {
     }
 }
 
+/// Further packets of a connection in which both ends have empty connection IDs were counted as ones that could not be read.
+#[test]
+fn packets_between_empty_connection_ids_are_of_their_connection() {
+    let frames = crypto(0, &hello());
+    let first = write_quic_initial(0xc0, 1, [b"firstone", b""], b"", &frames).unwrap();
+    // A packet without a token, sealed with keys of the first one's connection ID.
+    let next = long(0xc0, 1, [b"", b""], &[&[0_u8, 20][..], &[5; 20]].concat());
+    let expected = (vec!["weir.test".to_owned()], Vec::new());
+    assert_eq!(names(&[(true, first), (true, next.clone())]), expected);
+    // Without the first packet it is counted.
+    let (names, notes) = names(&[(true, next)]);
+    assert_eq!((names.len(), notes.len()), (0, 1), "{notes:?}");
+}
+
 /// Connections of versions whose keys are not known were left out without a word.
 #[test]
 fn versions_without_keys_are_counted() {
