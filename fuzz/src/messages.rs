@@ -66,6 +66,7 @@ fn opened(bytes: &[u8], piece: usize) {
     }
     let labels = [
         "CLIENT_RANDOM",
+        "CLIENT_EARLY_TRAFFIC_SECRET",
         "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
         "SERVER_HANDSHAKE_TRAFFIC_SECRET",
         "CLIENT_TRAFFIC_SECRET_0",
@@ -79,7 +80,8 @@ fn opened(bytes: &[u8], piece: usize) {
     let mut closed = [false; 2];
     for (at, piece) in bytes.chunks(piece).enumerate() {
         decryptor.take(usize::from(at % 5 > 2), piece, &mut |opened| match opened {
-            Opened::Data(side, _) => assert!(!closed[side]),
+            Opened::Data(side, _) | Opened::Early(side, _) => assert!(!closed[side]),
+            Opened::Accepted(_) => {}
             Opened::Closed(side) => assert!(!std::mem::replace(&mut closed[side], true)),
         });
         assert!(decryptor.held() <= 4 * HANDSHAKE_OCTETS_MAX + 4 * (1 << 15));

@@ -31,6 +31,8 @@ pub struct KeyLog {
 #[derive(Default, PartialEq, Eq)]
 struct Secrets {
     master: Option<Vec<u8>>,
+    /// The secret of the client's early data.
+    early: Option<Vec<u8>>,
     /// The secrets of client and server.
     handshake: [Option<Vec<u8>>; 2],
     traffic: [Option<Vec<u8>>; 2],
@@ -92,6 +94,7 @@ impl KeyLog {
             let [client_traffic, server_traffic] = &mut secrets.traffic;
             let place = match label {
                 b"CLIENT_RANDOM" => &mut secrets.master,
+                b"CLIENT_EARLY_TRAFFIC_SECRET" => &mut secrets.early,
                 b"CLIENT_HANDSHAKE_TRAFFIC_SECRET" => client_handshake,
                 b"SERVER_HANDSHAKE_TRAFFIC_SECRET" => server_handshake,
                 b"CLIENT_TRAFFIC_SECRET_0" => client_traffic,
@@ -111,6 +114,19 @@ impl KeyLog {
             }
         }
     }
+}
+
+/// Whether the extensions of a server's message have that of early data (RFC 8446, 4.2.10).
+fn has_early_data(body: &[u8]) -> bool {
+    let mut rest = body.get(2..).unwrap_or_default();
+    while let [kind_high, kind_low, high, low, after @ ..] = rest {
+        if [*kind_high, *kind_low] == [0, 42] {
+            return true;
+        }
+        let length = usize::from(u16::from_be_bytes([*high, *low]));
+        rest = after.get(length..).unwrap_or_default();
+    }
+    false
 }
 
 /// Secrets are not for logs.
@@ -330,14 +346,30 @@ pub struct Decryptor {
     client: Option<ClientHello>,
     client_side: usize,
     server: Option<ServerHello>,
+    early: EarlyData,
     sides: [TlsSide; 2],
 }
+
+/// The early data of a client (RFC 8446, 4.2.10), sealed with a secret of the session before.
+#[derive(Default)]
+struct EarlyData {
+    keys: Option<TrafficKeys>,
+    /// The number of octets that were reported before the server took or refused them.
+    octets: usize,
+    /// The server took the data, or refused it.
+    was_accepted: Option<bool>,
+}
+
+/// Octets of early data before the server takes or refuses it, at most.
+const EARLY_OCTETS_MAX: usize = 1 << 18;
 
 #[derive(Default)]
 struct TlsSide {
     begun: Vec<u8>,
     handshake: Vec<u8>,
     keys: Option<TrafficKeys>,
+    /// The keys are those of the application.
+    has_finished: bool,
     /// Records may be of early data, which other keys seal.
     may_be_early: bool,
     /// The octets from the server's hello on wait for the client's.
@@ -352,6 +384,10 @@ struct TlsSide {
 pub enum Opened<'o> {
     /// Octets of the application, of this side.
     Data(usize, &'o [u8]),
+    /// Octets that the client, this side, sent before the server's hello. They count if the server accepts them.
+    Early(usize, &'o [u8]),
+    /// The server accepted the early octets of this side so far.
+    Accepted(usize),
     /// The rest of this side cannot be read: its keys are not known, its suite is not supported, or octets are missing.
     Closed(usize),
 }
@@ -371,6 +407,7 @@ impl Decryptor {
             client: None,
             client_side: 0,
             server: None,
+            early: EarlyData::default(),
             sides: Default::default(),
         }
     }
@@ -509,11 +546,8 @@ impl Decryptor {
         let Some(keys) = &mut place.keys else {
             return match record.kind {
                 22 => self.handshake(side, record.body, false),
-                // Early data, whose keys are of the session before, or the server's hello is missing.
-                23 => {
-                    place.has_unread = true;
-                    (self.server.is_none() || place.may_be_early).then_some(())
-                }
+                // Early data, or the server's hello is missing.
+                23 => self.early(side, record, each),
                 _ => Some(()),
             };
         };
@@ -524,16 +558,91 @@ impl Decryptor {
             false => keys.open_12(record),
         };
         let Some((kind, content)) = opened else {
-            return place.may_be_early.then_some(());
+            return match place.may_be_early {
+                true => self.early(side, record, each),
+                false => None,
+            };
         };
         place.may_be_early = false;
         match kind {
-            22 => self.handshake(side, &content, true),
+            22 => {
+                let was_accepted = self.early.was_accepted;
+                self.handshake(side, &content, true)?;
+                if was_accepted.is_none() && self.early.was_accepted == Some(true) {
+                    each(Opened::Accepted(self.client_side));
+                }
+                Some(())
+            }
             23 => {
                 each(Opened::Data(side, &content));
                 Some(())
             }
             _ => Some(()),
+        }
+    }
+
+    /// Reads a record of early data, or passes over one whose keys are not known.
+    fn early(
+        &mut self,
+        side: usize,
+        record: &SealedRecord<'_>,
+        each: &mut dyn FnMut(Opened<'_>),
+    ) -> Option<()> {
+        let opened = self.open_early(side, record);
+        let place = self.sides.get_mut(side)?;
+        match opened {
+            // The end of early data (RFC 8446, 4.5).
+            Some((22, _)) => place.may_be_early = false,
+            Some((23, content)) => match self.early.was_accepted {
+                Some(true) => each(Opened::Data(side, &content)),
+                // The client sends it again.
+                Some(false) => {}
+                None => {
+                    self.early.octets = self.early.octets.saturating_add(content.len());
+                    if self.early.octets > EARLY_OCTETS_MAX {
+                        return None;
+                    }
+                    each(Opened::Early(side, &content));
+                }
+            },
+            Some(_) => {}
+            None => {
+                place.has_unread |= self.early.was_accepted != Some(false);
+                return (self.server.is_none() || place.may_be_early).then_some(());
+            }
+        }
+        Some(())
+    }
+
+    /// The type and the contents of a record of early data. Its suite is that of the session before, and shows by its keys.
+    fn open_early(&mut self, side: usize, record: &SealedRecord<'_>) -> Option<(u8, Vec<u8>)> {
+        if !self.sides.get(side)?.may_be_early {
+            return None;
+        }
+        if let Some(keys) = &mut self.early.keys {
+            return keys.open_13(record);
+        }
+        let secrets = self.log.connections.get(&self.client.as_ref()?.random)?;
+        let secret = secrets.early.as_deref()?;
+        let suites = match secret.len() {
+            32 => &[Suite::Aes128, Suite::ChaCha20][..],
+            _ => &[Suite::Aes256],
+        };
+        let mut all = suites.iter();
+        let (keys, opened) = all.find_map(|suite| {
+            let mut keys = TrafficKeys::of_secret(*suite, secret)?;
+            let opened = keys.open_13(record)?;
+            Some((keys, opened))
+        })?;
+        self.early.keys = Some(keys);
+        Some(opened)
+    }
+
+    /// The server takes early data, or refuses it.
+    fn accept_early(&mut self, is_accepted: bool) {
+        self.early.was_accepted = Some(is_accepted);
+        if !is_accepted && let Some(client) = self.sides.get_mut(self.client_side) {
+            client.has_unread = false;
         }
     }
 
@@ -562,6 +671,10 @@ impl Decryptor {
             (1, false) if self.server.is_none() => {
                 let hello = ClientHello::parse(body, false).ok()?;
                 self.log.connections.get(&hello.random)?;
+                // A second hello says that the early data of the first one was refused.
+                if self.client.is_some() {
+                    self.accept_early(false);
+                }
                 self.sides.get_mut(side)?.may_be_early = hello.has_early_data;
                 self.client_side = side;
                 self.client = Some(hello);
@@ -577,8 +690,14 @@ impl Decryptor {
                     self.change_13(false, 1)?;
                 }
             }
-            // Finished: the application's keys follow (RFC 8446, 7.3).
-            (20, true) if self.is_13() => self.change_13(true, side)?,
+            (8, true) if self.early.was_accepted.is_none() => {
+                self.accept_early(has_early_data(body));
+            }
+            // Finished: the application's keys follow (RFC 8446, 7.3), which another one later does not change (4.6.2).
+            (20, true) if self.is_13() && !self.sides.get(side)?.has_finished => {
+                self.change_13(true, side)?;
+                self.sides.get_mut(side)?.has_finished = true;
+            }
             (24, true) if self.is_13() => {
                 let place = self.sides.get_mut(side)?;
                 place.keys = Some(place.keys.as_ref()?.next()?);

@@ -33,6 +33,8 @@ struct Tls {
     closed: u64,
     /// The number of connections of which nothing could be decrypted.
     sealed: u64,
+    /// The number of others whose early data could not be decrypted.
+    without_early: u64,
     given_up: u64,
 }
 
@@ -45,9 +47,59 @@ struct Sealed {
     offsets: [Option<u64>; 2],
     /// The records of the capture that carried each side's incomplete TLS record.
     came_in: [CameIn; 2],
+    /// The client's early data, until the server accepts it.
+    early: Vec<EarlyPiece>,
     was_opened: bool,
     /// A direction cannot be decrypted, or no further.
     is_closed: bool,
+}
+
+/// Early data of one record of TLS, and the record of the capture that carried its end.
+#[derive(Debug)]
+struct EarlyPiece {
+    bytes: Vec<u8>,
+    /// The offset of the piece of the stream that carried the end of the record.
+    offset: u64,
+    time_ns: Option<i64>,
+    passed_ns: i64,
+    frame: u64,
+    others: Box<[u64]>,
+}
+
+impl EarlyPiece {
+    fn new(payload: &Payload<'_>, offset: u64, bytes: &[u8]) -> Self {
+        Self {
+            bytes: bytes.to_vec(),
+            offset,
+            time_ns: payload.time_ns,
+            passed_ns: payload.passed_ns,
+            frame: payload.frame,
+            others: payload.others.into(),
+        }
+    }
+
+    /// Reports the piece as one of the client, this side, whose decrypted octets so far end at `offset`.
+    fn pass(
+        &self,
+        payload: &Payload<'_>,
+        chunk: &Chunk<'_>,
+        (client, offset): (usize, Option<&mut Option<u64>>),
+        each: &mut OnOpened<'_>,
+    ) -> Interest {
+        let sent = Chunk {
+            time_ns: self.time_ns,
+            frame: self.frame,
+            ..sent_by(chunk, client)
+        };
+        let mut of_piece = *payload;
+        of_piece.sender = sent.sender;
+        of_piece.time_ns = self.time_ns;
+        of_piece.passed_ns = self.passed_ns;
+        of_piece.frame = self.frame;
+        of_piece.others = &self.others;
+        let before = advance(offset, self.offset, self.bytes.len());
+        pass(&of_piece, &sent, Content::Bytes(&self.bytes), before, each)
+    }
 }
 
 impl Sealed {
@@ -57,14 +109,19 @@ impl Sealed {
             decryptor: Decryptor::new(Arc::clone(log)),
             offsets: [(chunk.offset == 0).then_some(0); 2],
             came_in: Default::default(),
+            early: Vec::new(),
             was_opened: false,
             is_closed: false,
         }
     }
 
     fn held(&self) -> usize {
-        let frames = self.came_in.iter().map(CameIn::held_bytes);
-        self.decryptor.held().saturating_add(frames.sum())
+        let frames: usize = self.came_in.iter().map(CameIn::held_bytes).sum();
+        let early = self.early.iter().map(|piece| {
+            let frames = size_of_val(&*piece.others);
+            size_of::<EarlyPiece>() + piece.bytes.len() + frames
+        });
+        self.decryptor.held() + frames + early.sum::<usize>()
     }
 }
 
@@ -85,6 +142,7 @@ impl OpenedPayloads {
             held: 0,
             closed: 0,
             sealed: 0,
+            without_early: 0,
             given_up: 0,
         });
         let prefaces = match tls {
@@ -132,10 +190,9 @@ impl OpenedPayloads {
 
     /// The counters of [`Payloads::given_up`], and of TLS that could not be read.
     pub(crate) fn given_up(&self) -> impl Iterator<Item = (u64, &'static str)> {
-        let [closed, sealed, given_up] = self
-            .tls
-            .as_ref()
-            .map_or([0; 3], |tls| [tls.closed, tls.sealed, tls.given_up]);
+        let [closed, sealed, without_early, given_up] = self.tls.as_ref().map_or([0; 4], |tls| {
+            [tls.closed, tls.sealed, tls.without_early, tls.given_up]
+        });
         let own = [
             (
                 closed,
@@ -144,6 +201,10 @@ impl OpenedPayloads {
             (
                 sealed,
                 "TLS connections were not read because the key log has no secrets of them, because of their cipher suite, or because bytes are missing",
+            ),
+            (
+                without_early,
+                "TLS connections were read without their early data (0-RTT), because the key log has no secret of it",
             ),
             (
                 self.prefaces.given_up(),
@@ -210,17 +271,8 @@ impl Tls {
         let Content::Bytes(bytes) = chunk.content else {
             return self.rest(payload, chunk, each);
         };
-        let is_known = self.streams.contains_key(&chunk.connection);
-        // Inside a connection (after CONNECT, SOCKS or STARTTLS) a ClientHello counts only if its secrets are known,
-        // because other octets may look like one.
-        let is_first = chunk.offset == 0 || self.log.knows_hello(bytes);
-        if !is_known && is_first && begins_with_hello(bytes) {
-            if self.streams.len() >= CONNECTIONS_MAX {
-                self.given_up = self.given_up.saturating_add(1);
-                return Interest::Ignore;
-            }
-            let sealed = Box::new(Sealed::new(&self.log, chunk));
-            self.streams.insert(chunk.connection, sealed);
+        if !self.begin(chunk, bytes) {
+            return Interest::Ignore;
         }
         let Some(sealed) = self.streams.get_mut(&chunk.connection) else {
             return each(payload);
@@ -233,6 +285,7 @@ impl Tls {
             decryptor,
             offsets,
             came_in,
+            early,
             was_opened: is_opened,
             is_closed,
         } = &mut **sealed;
@@ -255,6 +308,18 @@ impl Tls {
                 // The next record began in this piece.
                 of_record.others = payload.others;
             }
+            Opened::Early(_, bytes) => {
+                early.push(EarlyPiece::new(&of_record, chunk.offset, bytes));
+            }
+            Opened::Accepted(client) => {
+                *is_opened |= !early.is_empty();
+                for piece in early.drain(..).filter(|piece| !piece.bytes.is_empty()) {
+                    if interest == Interest::Follow {
+                        let place = (client, offsets.get_mut(client));
+                        interest = piece.pass(payload, chunk, place, each);
+                    }
+                }
+            }
             Opened::Closed(_) => {
                 closed += 1;
                 *is_closed = true;
@@ -271,25 +336,59 @@ impl Tls {
                 false => came_in.keep(decryptor.begun(of)),
             }
         }
-        let (is_opened, is_over) = (sealed.was_opened, sealed.decryptor.is_over());
-        self.closed += if is_opened { closed } else { 0 };
+        self.closed += if sealed.was_opened { closed } else { 0 };
+        let is_wanted = interest == Interest::Follow && !chunk.is_last;
+        match self.goes_on(chunk.connection, is_wanted) {
+            true => interest,
+            false => Interest::Ignore,
+        }
+    }
+
+    /// Adds a connection that is not known where TLS begins with these octets; returns false when there are too many.
+    fn begin(&mut self, chunk: &Chunk<'_>, bytes: &[u8]) -> bool {
+        if self.streams.contains_key(&chunk.connection) {
+            return true;
+        }
+        // Inside a connection (after CONNECT, SOCKS or STARTTLS) a ClientHello counts only if its secrets are known,
+        // because other octets may look like one.
+        let is_first = chunk.offset == 0 || self.log.knows_hello(bytes);
+        if !is_first || !begins_with_hello(bytes) {
+            return true;
+        }
+        if self.streams.len() >= CONNECTIONS_MAX {
+            self.given_up = self.given_up.saturating_add(1);
+            return false;
+        }
+        let sealed = Box::new(Sealed::new(&self.log, chunk));
+        self.streams.insert(chunk.connection, sealed);
+        true
+    }
+
+    /// Returns whether more of a connection is read, and removes it otherwise.
+    fn goes_on(&mut self, connection: u64, is_wanted: bool) -> bool {
+        let Some(sealed) = self.streams.get(&connection) else {
+            return false;
+        };
+        let is_over = sealed.decryptor.is_over();
         let held = self.held.saturating_add(sealed.held());
         let is_too_much = held > HELD_BYTES_MAX;
         self.given_up += u64::from(is_too_much);
-        if is_over || is_too_much || interest == Interest::Ignore || chunk.is_last {
-            self.remove(chunk.connection);
-            return Interest::Ignore;
+        if is_over || is_too_much || !is_wanted {
+            self.remove(connection);
+            return false;
         }
         self.held = held;
-        interest
+        true
     }
 
     /// Removes a connection; counts one of which nothing was decrypted.
     fn remove(&mut self, connection: u64) -> Option<Box<Sealed>> {
         let known = self.streams.remove(&connection)?;
-        let is_unread = known.is_closed || known.decryptor.has_unread();
-        let was_sealed = is_unread && !known.was_opened;
+        let is_unread = known.decryptor.has_unread() || !known.early.is_empty();
+        let was_sealed = (is_unread || known.is_closed) && !known.was_opened;
         self.sealed = self.sealed.saturating_add(was_sealed.into());
+        let lacks_early = is_unread && known.was_opened;
+        self.without_early = self.without_early.saturating_add(lacks_early.into());
         Some(known)
     }
 

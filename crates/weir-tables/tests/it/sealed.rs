@@ -1,6 +1,6 @@
 //! The contents of TLS, decrypted by the secrets that OpenSSL logged, are those that were sent and that tshark reads.
 //! `tests/tls/make.py` made the sessions: TLS 1.2 and 1.3 with each suite, resumed, and with a second hello;
-//! `make_h2.py` those of HTTP/2.
+//! `make_h2.py` those of HTTP/2, and `make_early.py` those with early data.
 
 use std::path::{Path, PathBuf};
 
@@ -346,6 +346,47 @@ fn records(capture: &Path) -> (Vec<u8>, Vec<Vec<u8>>) {
 /// The octets that a record of raw IP carries in TCP; neither header has options.
 fn segment_of(record: &[u8]) -> &[u8] {
     record.get(16 + 40..).unwrap_or_default()
+}
+
+/// Requests in early data (RFC 8446, 2.3) were passed over without a word. One that the server refuses is sent again.
+#[test]
+fn early_data_is_read_where_the_server_accepts_it() {
+    let (capture, keys) = (file("early.pcap"), file("early-keys.log"));
+    let columns = [
+        "http.request.frame",
+        "http.request.uri",
+        "http.response.code",
+    ];
+    let (batch, notes) = read("http", &capture, Some(&keys));
+    assert_eq!(notes, Vec::<String>::new());
+    let expected = [
+        "13\t/early-0\t200",
+        "18\t/later\t404",
+        "35\t/early-1\t200",
+        "40\t/later\t404",
+        "56\t/early-2\t200",
+        "61\t/later\t404",
+        "81\t/refused\t200",
+        "83\t/later\t404",
+    ];
+    assert_eq!(lines(&batch, &columns), expected);
+    let filter = "http.request and frame.number != 77";
+    let fields = ["frame.number", "http.request.uri"];
+    if let Some(theirs) = theirs_of("early.pcap", "early-keys.log", filter, &fields) {
+        assert_eq!(lines(&batch, &columns[..2]), theirs);
+    }
+    // Connections whose early data has no secret are counted.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys.log");
+    let log = std::fs::read_to_string(&keys).unwrap();
+    let others: Vec<&str> = log
+        .lines()
+        .filter(|line| !line.starts_with("CLIENT_EARLY"))
+        .collect();
+    std::fs::write(&path, others.join("\n")).unwrap();
+    let (_, notes) = read("http", &capture, Some(&path));
+    let note = "3 TLS connections were read without their early data";
+    assert!(notes.iter().any(|it| it.contains(note)), "{notes:?}");
 }
 
 /// The packets of both hellos were captured in the wrong order: nothing was read.
