@@ -270,13 +270,21 @@ impl Parser {
         Ok(set)
     }
 
+    /// A value, where `&` binds less than `+` and `-`, and these less than `*`, `/` and `%`.
     fn operand(&mut self) -> Result<Operand, Error> {
+        let mut left = self.sum()?;
+        while self.take(&["&"]).is_some() {
+            left = calculated(ArithmeticOperator::And, left, self.sum()?);
+        }
+        Ok(left)
+    }
+
+    fn sum(&mut self) -> Result<Operand, Error> {
         let mut left = self.product()?;
         loop {
-            let calculation = match self.take(&["+", "-", "&"]) {
+            let calculation = match self.take(&["+", "-"]) {
                 Some("+") => ArithmeticOperator::Add,
-                Some("-") => ArithmeticOperator::Subtract,
-                Some(_) => ArithmeticOperator::And,
+                Some(_) => ArithmeticOperator::Subtract,
                 None => return Ok(left),
             };
             left = calculated(calculation, left, self.product()?);
@@ -308,10 +316,13 @@ impl Parser {
             let value = self.deeper(Self::value)?;
             return Ok(calculated(ArithmeticOperator::Subtract, nothing, value));
         }
-        if self.take(&["("]).is_some() {
-            let inner = self.deeper(Self::operand)?;
-            self.expect(")")?;
-            return self.sliced(inner);
+        // Wireshark groups calculations by braces.
+        for (open, close) in [("(", ")"), ("{", "}")] {
+            if self.take(&[open]).is_some() {
+                let inner = self.deeper(Self::operand)?;
+                self.expect(close)?;
+                return self.sliced(inner);
+            }
         }
         let token = self.peek().clone();
         let kind = match token.kind {
@@ -640,6 +651,13 @@ mod tests {
                 "Any.Equal[And(tcp.flags,0x12) 0x12]",
             ),
             ("ip.len - 20 > 5", "Any.Greater[Subtract(ip.len,20) 5]"),
+            ("a & 3 + 1 == 4", "Any.Equal[And(a,Add(3,1)) 4]"),
+            ("a - 1 & 7", "And(Subtract(a,1),7)"),
+            ("{a & 3} + 1 == {b}", "Any.Equal[Add(And(a,3),1) b]"),
+            (
+                "a in {{b + 1} * 2, 3}",
+                "Any.In[a {Multiply(Add(b,1),2),3}]",
+            ),
             ("len(udp.payload) > 5", "Any.Greater[len(udp.payload) 5]"),
             (
                 "lower(sip.Method) == \"invite\"",
@@ -686,6 +704,7 @@ mod tests {
             ("tcp and", "expected a field or a value, found the end", 7),
             ("tcp udp", "expected the end, or and, or, found udp", 4),
             ("(tcp", "expected ')', found the end", 4),
+            ("{a + 1 == 2", "expected '}', found '=='", 7),
             ("tcp.port in 80", "expected '{', found 80", 12),
             ("tcp.port in {80", "expected '}', found the end", 15),
             ("frame contains \"x", "the text is not closed", 15),
@@ -725,6 +744,7 @@ mod tests {
             "!".repeat(5_000),
             "f(".repeat(5_000),
             "(a&".repeat(200),
+            "{".repeat(5_000),
         ] {
             assert!(parse(&text).is_err());
         }

@@ -323,30 +323,56 @@ impl<'t> FilterReader<'t> {
             }
             OperandKind::Call(name, arguments) => self.call(operand, name, arguments)?,
             OperandKind::Calculated(calculation, left, right) => {
-                let side = |reader: &mut Self, operand: &Operand| match reader.is_literal(operand) {
-                    true if !matches!(operand.kind, OperandKind::Calculated(..)) => {
-                        Ok(ValueSource::Literal(literal(operand, Type::Number)?))
-                    }
-                    _ => match reader.source(operand)? {
-                        (source, Type::Number | Type::Flag) => Ok(source),
-                        // The bits of bytes are tested: eth.dst[0] & 1.
-                        (source, Type::Bytes) if *calculation == ArithmeticOperator::And => {
-                            Ok(source)
-                        }
-                        _ => Err(Error::new(
-                            "only numbers are calculated with",
-                            operand.start,
-                            operand.end,
-                        )),
-                    },
-                };
-                let (left, right) = (side(self, left)?, side(self, right)?);
-                (
-                    ValueSource::Calculated(*calculation, Box::new(left), Box::new(right)),
-                    Type::Number,
-                )
+                self.calculation(*calculation, left, right)?
             }
         })
+    }
+
+    /// Reads a calculation with numbers, or a sum or difference of seconds.
+    fn calculation(
+        &mut self,
+        calculation: ArithmeticOperator,
+        left: &Operand,
+        right: &Operand,
+    ) -> Result<(ValueSource, Type), Error> {
+        let read = |reader: &mut Self, operand: &Operand| {
+            let is_written =
+                reader.is_literal(operand) && !matches!(operand.kind, OperandKind::Calculated(..));
+            match is_written {
+                true => Ok(None),
+                false => reader.source(operand).map(Some),
+            }
+        };
+        let (first, second) = (read(self, left)?, read(self, right)?);
+        let is_of_seconds =
+            matches!(first, Some((_, Type::Seconds))) || matches!(second, Some((_, Type::Seconds)));
+        let is_sum = matches!(
+            calculation,
+            ArithmeticOperator::Add | ArithmeticOperator::Subtract
+        );
+        let kind = match is_sum && is_of_seconds {
+            true => Type::Seconds,
+            false => Type::Number,
+        };
+        let side = |side: Option<(ValueSource, Type)>, operand: &Operand| match (side, kind) {
+            (None, _) => Ok(ValueSource::Literal(literal(operand, kind)?)),
+            (Some((source, Type::Seconds)), Type::Seconds)
+            | (Some((source, Type::Number | Type::Flag)), Type::Number) => Ok(source),
+            // The bits of bytes are tested: eth.dst[0] & 1.
+            (Some((source, Type::Bytes)), Type::Number)
+                if calculation == ArithmeticOperator::And =>
+            {
+                Ok(source)
+            }
+            _ => Err(Error::new(
+                "only numbers are calculated with",
+                operand.start,
+                operand.end,
+            )),
+        };
+        let (first, second) = (side(first, left)?, side(second, right)?);
+        let source = ValueSource::Calculated(calculation, Box::new(first), Box::new(second));
+        Ok((source, kind))
     }
 
     fn call(
