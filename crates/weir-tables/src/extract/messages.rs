@@ -70,9 +70,10 @@ impl Way {
         self.missing = next.missing;
     }
 
-    /// A number of both ends within their flow, the same in both directions: the contents of a tunnel, and messages that a
-    /// probe forwarded by HEP, belong to one flow, whatever their ends are. The number is keyed, so that no capture can be
-    /// made in which two conversations share one, and takes a few products, as it is computed for every message.
+    /// A number of both ends, the same in both directions. That of their flow is no part of it: the contents of a tunnel, and
+    /// messages that a probe forwarded by HEP, belong to one flow, whatever their ends are, and tunnels over UDP have another
+    /// flow for each direction (VXLAN, RFC 7348, 5). The number is keyed, so that no capture can be made in which two
+    /// conversations share one, and takes a few products, as it is computed for every message.
     pub(super) fn conversation(&self) -> u64 {
         static KEYS: LazyLock<[u64; 2]> = LazyLock::new(|| {
             let random = RandomState::new();
@@ -85,7 +86,6 @@ impl Way {
             let product = u128::from(number ^ word) * u128::from(multiplier);
             number = product as u64 ^ (product >> 64) as u64;
         };
-        mix(self.flow);
         mix(u64::from(low.port) << 16 | u64::from(high.port));
         for end in [low, high] {
             match end.address {

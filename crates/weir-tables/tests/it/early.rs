@@ -134,7 +134,37 @@ fn clients_in_a_tunnel_have_the_answers_to_their_own_questions() {
     assert_eq!(column(&batch, "lookup.answer_frame"), ["3", "4"]);
 }
 
-/// So are two clients of MQTT, each of which has a version of its own.
+/// A packet in VXLAN: the port of the sender is made of what the packet carries (RFC 7348, 5).
+fn in_vxlan(from: Ipv4Addr, to: Ipv4Addr, port: u16, packet: &[u8]) -> Vec<u8> {
+    let header = b"\x08\0\0\0\0\0\x05\0\x02\0\0\0\0\x01\x02\0\0\0\0\x02\x08\0";
+    let carried = [&header[..], packet].concat();
+    let segment = udp(from.into(), to.into(), port, 4_789, &carried);
+    Ipv4::new(from, to, protocol::UDP).packet(&segment)
+}
+
+/// The directions of a tunnel over UDP have ports, and so flows, of their own: no answer had its question.
+#[test]
+fn questions_and_answers_in_a_tunnel_over_udp_belong_to_each_other() {
+    let [first, second] = [1, 2].map(|last| Ipv4Addr::new(192, 0, 2, last));
+    let asked = udp(CLIENT.into(), SERVER.into(), 40_000, 53, &question(7));
+    let asked = Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&asked);
+    let answered = udp(SERVER.into(), CLIENT.into(), 53, 40_000, &answer(7));
+    let answered = Ipv4::new(SERVER, CLIENT, protocol::UDP).packet(&answered);
+    let packets = [
+        in_vxlan(first, second, 50_001, &asked),
+        in_vxlan(second, first, 50_002, &answered),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tunnel.pcap");
+    crate::wire::write(&packets, &path);
+    let (batch, _) = read_with_notes("dns", &[&path], 100);
+    assert_eq!(column(&batch, "dns.response_to"), ["", "1"]);
+    let (batch, _) = read_with_notes("lookups", &[&path], 100);
+    assert_eq!(column(&batch, "lookup.question_frame"), ["1"]);
+    assert_eq!(column(&batch, "lookup.answer_frame"), ["2"]);
+}
+
+/// Two clients of MQTT in a tunnel have a version each.
 #[test]
 fn clients_in_a_tunnel_have_their_own_versions() {
     let mut packets = Vec::new();
