@@ -58,7 +58,10 @@ impl Law {
 #[derive(Clone, Debug, Default)]
 pub struct Track {
     samples: Vec<i16>,
-    /// The number of samples before the beginning of all tracks.
+    /// The number of places in `samples` before the beginning of all tracks: none until a packet needs one, and then as many as
+    /// any may need, so that the samples are moved once.
+    room: usize,
+    /// The number of these places that packets have.
     lead: usize,
     /// A source with a time of its clock, and the sample that it is.
     known: Option<(u32, u32, i64)>,
@@ -79,15 +82,19 @@ impl Track {
         self.known = Some((ssrc, timestamp, place));
         if (-APART_MAX..0).contains(&place) {
             // The first packets overtook this one.
+            if self.room == 0 {
+                self.room = APART_MAX as usize;
+                let places = std::iter::repeat_n(0, self.room);
+                drop(self.samples.splice(0..0, places));
+            }
             let lead = usize::try_from(-place).unwrap_or_default();
-            let more = lead.saturating_sub(self.lead);
-            drop(self.samples.splice(0..0, std::iter::repeat_n(0, more)));
-            self.lead = self.lead.saturating_add(more);
+            self.lead = self.lead.max(lead);
         }
-        let lead = i64::try_from(self.lead).unwrap_or_default();
-        let begin = usize::try_from(place.saturating_add(lead)).ok();
+        let room = i64::try_from(self.room).unwrap_or_default();
+        let begin = usize::try_from(place.saturating_add(room)).ok();
         let end = begin.and_then(|begin| begin.checked_add(payload.len()));
-        let (Some(begin), Some(end)) = (begin, end.filter(|end| *end <= SAMPLES_MAX)) else {
+        let end = end.filter(|end| end.saturating_sub(self.room) <= SAMPLES_MAX);
+        let (Some(begin), Some(end)) = (begin, end) else {
             self.dropped = self.dropped.saturating_add(1);
             return;
         };
@@ -109,7 +116,8 @@ impl Track {
     /// The samples.
     #[must_use]
     pub fn samples(&self) -> &[i16] {
-        &self.samples
+        let unused = self.room.saturating_sub(self.lead);
+        self.samples.get(unused..).unwrap_or_default()
     }
 
     /// Packets that have no place: more than two seconds before the beginning, or more than an hour after it.
@@ -186,6 +194,24 @@ mod tests {
         assert_eq!((track.dropped(), track.lead()), (0, 320));
         let heard: Vec<i16> = track.samples().iter().step_by(160).copied().collect();
         assert_eq!(heard, [7_932, -32_124, 32_124, -32_124]);
+    }
+
+    /// All samples were moved for each packet.
+    #[test]
+    fn packets_before_the_beginning_move_the_samples_once() {
+        let mut track = Track::default();
+        track.push(0, 7, 1_000_000, Law::Mu, &[0x80; 160]);
+        let end_ns = 599 * 1_000_000_000;
+        track.push(end_ns, 7, 1_000_000 + 599 * 8_000, Law::Mu, &[0x80; 160]);
+        track.push(0, 7, 1_000_000, Law::Mu, &[0x80; 160]);
+        for number in 1..=16_001_u32 {
+            track.push(0, 7, 1_000_000 - number, Law::Mu, &[0x00]);
+        }
+        // The last one is more than two seconds away from its arrival.
+        assert_eq!((track.dropped(), track.lead()), (0, 16_000));
+        assert_eq!(track.samples().len(), 16_000 + 599 * 8_000 + 160);
+        let early = track.samples().iter().take_while(|it| **it == -32_124);
+        assert_eq!(early.count(), 16_001);
     }
 
     #[test]
