@@ -509,13 +509,16 @@ fn is_initial_invite(digest: &Digest<'_>) -> bool {
 }
 
 /// Whether a message tells of a call that is not known yet: an INVITE or a response to one, the CANCEL of an initial INVITE, and
-/// what is sent within a dialog of an INVITE alone (BYE; UPDATE, RFC 3311; INFO, RFC 6086; PRACK, RFC 3262) that began earlier.
+/// what is sent within a dialog of an INVITE alone (BYE; UPDATE, RFC 3311; INFO, RFC 6086; PRACK, RFC 3262) that began earlier, or
+/// the success of such a request. Other responses say of no dialog that it is there: a request outside of one has them, too, with a
+/// To tag (RFC 3261 §8.2.6.2, §15.1.2).
 fn begins_call(digest: &Digest<'_>) -> bool {
     match digest.method {
         Some(Method::Invite) => true,
         Some(Method::Cancel) => digest.is_request() && digest.to_tag().is_none(),
         Some(Method::Bye | Method::Update | Method::Info | Method::Prack) => {
-            digest.is_request() && digest.to_tag().is_some()
+            let is_success = digest.from_tag().is_some() && matches!(digest.status, Some(200..300));
+            (digest.is_request() || is_success) && digest.to_tag().is_some()
         }
         _ => false,
     }

@@ -298,7 +298,7 @@ impl Session {
                     fork.is_confirmed |= is_confirmed;
                 }
             }
-            (None, Some(Method::Update | Method::Info | Method::Prack))
+            (None | Some(200..300), Some(Method::Update | Method::Info | Method::Prack))
                 if self.invite.is_none() && digest.to_tag().is_some() =>
             {
                 // The dialog began before the first captured message, and may have no answer yet.
@@ -308,14 +308,33 @@ impl Session {
                 self.invite_response(time_ns, status, digest, copier);
             }
             (Some(200..300), Some(Method::Bye)) => {
-                let is_confirmed = self.bye_shows_success(sender);
-                if let Some(fork) = self.fork(remote_tag, copier) {
-                    fork.take_bye(None, sender);
-                    fork.is_confirmed |= is_confirmed;
-                    fork.bye_ok_ns.get_or_insert(time_ns);
-                }
+                self.bye_success(time_ns, sender, digest, copier);
             }
             _ => {}
+        }
+    }
+
+    /// The success of a BYE of this side.
+    fn bye_success(
+        &mut self,
+        time_ns: i64,
+        sender: Side,
+        digest: &Digest<'_>,
+        copier: &mut TextCopier<'_>,
+    ) {
+        let remote_tag = match sender {
+            Side::Caller => {
+                let cseq = digest.cseq.map(|cseq| cseq.number);
+                self.bye_cseq = self.bye_cseq.or(cseq);
+                digest.to_tag()
+            }
+            Side::Callee => digest.from_tag(),
+        };
+        let is_confirmed = self.bye_shows_success(sender);
+        if let Some(fork) = self.fork(remote_tag, copier) {
+            fork.take_bye(None, sender);
+            fork.is_confirmed |= is_confirmed;
+            fork.bye_ok_ns.get_or_insert(time_ns);
         }
     }
 

@@ -93,6 +93,35 @@ fn requests_within_a_dialog_show_a_call_whose_beginning_was_not_seen() {
     );
 }
 
+/// The other direction was not captured, or the capture began behind the request. There was no call.
+#[test]
+fn the_success_of_a_request_within_a_dialog_shows_a_call() {
+    let ended = call(&[BYE_OK]);
+    let told = (ended.state, ended.status, ended.messages);
+    assert_eq!(told, (CallState::Completed, None, 1));
+    assert_eq!((ended.end_ns, ended.duration_ns), (None, None));
+    assert_eq!((ended.is_caller_known, ended.ended_by), (false, None));
+    let ports = ended.flow.map(|flow| (flow.src.port(), flow.dst.port()));
+    assert_eq!(ports, Some((1, 2)));
+    // It has its INVITE, also where the callee ended it.
+    let of_callee = "60 SIP/2.0 200 OK | F: b | T: a | CSeq: 9 BYE | B: z9hG4bK-y";
+    for (ok, side) in [(BYE_OK, Side::Caller), (of_callee, Side::Callee)] {
+        let whole = call(&[ok, "61 INVITE sip:bob@b SIP/2.0"]);
+        let told = (whole.state, whole.ended_by, whole.messages);
+        assert_eq!(told, (CallState::Completed, Some(side), 2), "{ok}");
+    }
+    for method in ["UPDATE", "INFO", "PRACK"] {
+        let ok = format!("0 SIP/2.0 200 OK | T: b | CSeq: 5 {method}");
+        assert_eq!(call(&[&ok]).state, CallState::InCall, "{method}");
+        let over = call(&[&ok, BYE_OK]);
+        assert_eq!((over.state, over.messages), (CallState::Completed, 2));
+    }
+    // Requests outside of a dialog are refused with a tag.
+    let refused = "0 SIP/2.0 481 Call/Transaction Does Not Exist | T: x | CSeq: 9 BYE";
+    assert_eq!(calls(&[refused]), []);
+    assert_eq!(calls(&["0 SIP/2.0 200 OK | T: b | CSeq: 9 OPTIONS"]), []);
+}
+
 /// The success was taken for one of an INVITE within the dialog, and the call for one that the caller gave up.
 #[test]
 fn a_response_to_an_attempt_that_was_not_captured_is_that_of_the_call() {
