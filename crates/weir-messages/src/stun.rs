@@ -25,6 +25,8 @@ pub mod attribute {
     pub const XOR_PEER_ADDRESS: u16 = 0x0012;
     /// Realm of user names.
     pub const REALM: u16 = 0x0014;
+    /// What a peer sent, or what is to be sent to it (RFC 8656, 18.4).
+    pub const DATA: u16 = 0x0013;
     /// The address that a relay gives.
     pub const XOR_RELAYED_ADDRESS: u16 = 0x0016;
     /// The address that a server sees, disguised.

@@ -265,6 +265,11 @@ impl<C> Followed<C> {
         }
     }
 
+    /// Whether a connection is followed.
+    pub(crate) fn is_open(&self, connection: u64) -> bool {
+        self.open.contains_key(&connection)
+    }
+
     /// The number of connections that were given up because of the limit.
     pub(crate) const fn given_up(&self) -> u64 {
         self.budget.given_up

@@ -3,6 +3,7 @@
 mod announced;
 mod columns;
 mod finder;
+mod relay;
 mod streams;
 
 use std::collections::VecDeque;

@@ -22,7 +22,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 };
 
 #[derive(Default)]
-struct Stun(Requests<[u8; 12]>);
+pub(super) struct Stun(Requests<[u8; 12]>);
 
 /// The port of servers (RFC 8489, 8).
 const PORT: u16 = 3_478;

@@ -527,19 +527,61 @@ fn media_over_tcp_are_counted() {
     assert_eq!(rows("media", &[packet]), (0, vec![note.to_owned()]));
 }
 
-/// Media that a relay of TURN passes on were left out without a word.
+/// A packet of RTP with this number.
+fn rtp(number: u8) -> Vec<u8> {
+    let header = [
+        0x80, 0, 0, number, 0, 0, 0, number, 0, 0, 0, 7, 0xd5, 0xd5, 0xd5,
+    ];
+    header.to_vec()
+}
+
+/// Media that a client and a server of TURN send each other for a peer were left out, over TCP without a word.
 #[test]
-fn datagrams_of_channels_are_counted() {
-    let media = [&b"\x80\0\0\x01\0\0\0\xa0\0\0\0\x07"[..], &[0xd5; 161]].concat();
-    let channel = [&b"\x40\x01\0\xad"[..], &media].concat();
-    let padded = [&channel[..], &[0; 3]].concat();
-    let other = [&channel[..], &[0; 2]].concat();
-    let packets = [&channel, &padded, &other].map(|bytes| {
+fn media_of_a_relay_are_read() {
+    let channel = |number| [&b"\x40\x01\0\x0f"[..], &rtp(number)].concat();
+    let padded = |number| [&channel(number)[..], &[0]].concat();
+    let indication = |number| {
+        let header = b"\0\x16\0\x14\x21\x12\xa4\x42transaction.\0\x13\0\x0f";
+        [&header[..], &rtp(number), &[0]].concat()
+    };
+    let messages = [
+        indication(1),
+        channel(2),
+        padded(3),
+        padded(4),
+        indication(5),
+    ];
+    let datagrams = messages.each_ref().map(|bytes| {
         let datagram = udp(CLIENT.into(), SERVER.into(), 40_000, 3_478, bytes);
         Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&datagram)
     });
-    let note = "rtp: 2 datagrams of TURN channels, which may carry media, are not read";
-    assert_eq!(rows("rtp", &packets), (0, vec![note.to_owned()]));
+    assert_eq!(rows("rtp", &datagrams), (5, Vec::new()));
+    // Over TCP all data are padded (RFC 8656, 12.5).
+    let sent = [
+        indication(1),
+        padded(2),
+        padded(3),
+        padded(4),
+        indication(5),
+    ]
+    .concat();
+    for most in [1, 30, 1_000] {
+        let mut packets = Vec::new();
+        let mut connection =
+            wire::Connection::open((CLIENT, 40_000), (SERVER, 3_478), &mut packets);
+        connection.send_one(true, &sent[..8], &mut packets);
+        connection.send(true, &sent[8..], most, &mut Rng::new(7), &mut packets);
+        let columns = ["rtp.seq", "proto", "port.dst", "rtp.payload_len"];
+        let expected: Vec<Vec<String>> = (1..=5)
+            .map(|number| {
+                [&*number.to_string(), "tcp", "3478", "3"]
+                    .map(str::to_owned)
+                    .to_vec()
+            })
+            .collect();
+        assert_eq!(columns_of("rtp", &packets, &columns), expected, "{most}");
+        assert_eq!(rows("media", &packets), (1, Vec::new()), "{most}");
+    }
 }
 
 /// Requests of HTTP/2 have rows without the connection's beginning, and of HTTP/1 behind the rest of a long body. A

@@ -11,6 +11,7 @@ use weir_packet::Packet;
 use weir_sip::{Digest, Method};
 
 use super::announced::{Announced, Announcement, Offer};
+use super::relay::{RelayConnections, relayed};
 use crate::extract::messages::Way;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::settings::Settings;
@@ -74,6 +75,7 @@ pub(in crate::extract) type Pair = (Endpoint, Endpoint);
 pub(in crate::extract) struct Finder {
     payloads: OpenedPayloads,
     sip: SipFinder,
+    relays: RelayConnections,
     media: MediaFinder,
 }
 
@@ -107,9 +109,19 @@ impl Finder {
         let Self {
             payloads,
             sip,
+            relays,
             media,
         } = self;
         payloads.packet(packet, &mut |payload| {
+            if let Carried::Stream(chunk) = payload.carried {
+                let interest = relays.chunk(payload, chunk, &mut |bytes, others| {
+                    let datagram = payload.with_datagram(payload.key, payload.sender, bytes);
+                    media.datagram(bytes, &datagram, &mut |sight| each(sight, others));
+                });
+                if let Some(interest) = interest {
+                    return interest;
+                }
+            }
             let interest = sip.payload(payload, &mut |message| {
                 media.sip(message);
                 each_message(message);
@@ -132,7 +144,8 @@ impl Finder {
     /// The counters of what was given up because of limits.
     pub(in crate::extract) fn counted(&self) -> Vec<(u64, &'static str)> {
         let own = self.media.counted().into_iter();
-        own.chain(self.sip.counted())
+        own.chain(self.relays.counted())
+            .chain(self.sip.counted())
             .chain(self.payloads.given_up())
             .collect()
     }
@@ -156,8 +169,6 @@ pub(in crate::extract) struct MediaFinder {
     headers_cut: u64,
     /// The number of RTCP datagrams between sockets of media that could not be decoded.
     rtcp_sealed: u64,
-    /// The number of datagrams of TURN channels with what may be media.
-    of_channels: u64,
     /// The number of media over TCP in descriptions.
     over_tcp: u64,
     /// The number of candidates that were dropped although packets of them continue each other.
@@ -190,8 +201,6 @@ const HELD_MAX: usize = 32;
 /// The maximum steps of the sequence number and of the timestamp between packets that continue each other.
 const SEQUENCE_STEP_MAX: u16 = 16;
 const TIMESTAMP_STEP_MAX: u32 = 90_000 * 60;
-/// The number of octets of the shortest report of RTCP (RFC 3550, 6.4.2).
-const RTCP_OCTETS_MIN: usize = 8;
 /// The types of RTCP packets (IANA), from sender reports to extended reports.
 const RTCP_FIRST: u8 = rtcp::kind::SENDER_REPORT;
 const RTCP_LAST: u8 = rtcp::kind::EXTENDED_REPORT;
@@ -207,7 +216,7 @@ const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 const MGCP_PORTS: [u16; 2] = [2_427, 2_727];
 
 impl MediaFinder {
-    fn counted(&self) -> [(u64, &'static str); 8] {
+    fn counted(&self) -> [(u64, &'static str); 7] {
         [
             (
                 self.announced.forgotten(),
@@ -228,10 +237,6 @@ impl MediaFinder {
             (
                 self.rtcp_sealed,
                 "RTCP datagrams between sockets of media are left out because they are encrypted (SRTCP) or damaged",
-            ),
-            (
-                self.of_channels,
-                "datagrams of TURN channels, which may carry media, are not read",
             ),
             (
                 self.over_tcp,
@@ -336,11 +341,13 @@ impl MediaFinder {
         if bytes.first().is_none_or(|first| first >> 6 != 2) {
             if let Some(by) = gateway(bytes, payload) {
                 self.announce(by, (None, None), payload.frame, bytes);
+            } else if let Some((data, missing)) = relayed(bytes, payload.missing) {
+                let mut of_peer = *payload;
+                of_peer.missing = missing;
+                self.datagram(data, &of_peer, each);
             } else if self.announced.has_faxes() {
                 self.fax(bytes, Way::of(payload), each);
             }
-            let is_of_channel = is_of_channel(bytes);
-            self.of_channels = self.of_channels.saturating_add(is_of_channel.into());
             return;
         }
         let way = Way::of(payload);
@@ -519,16 +526,6 @@ fn fax_sight(bytes: &[u8], way: Way, announced: Arc<Announcement>, each: &mut On
             announced,
         }));
     }
-}
-
-/// Returns true for the data of a TURN channel (RFC 8656, 12.4), padded to a word or not, that begin as RTP and RTCP do.
-fn is_of_channel(bytes: &[u8]) -> bool {
-    let [0x40..=0x4f, _, high, low, data @ ..] = bytes else {
-        return false;
-    };
-    let octets = usize::from(u16::from_be_bytes([*high, *low]));
-    let is_whole = data.len() == octets || data.len() == octets.next_multiple_of(4);
-    is_whole && octets >= RTCP_OCTETS_MIN && data.first().is_some_and(|first| first >> 6 == 2)
 }
 
 /// The offer within a call that a request may make, or to which a response belongs: of INVITE and UPDATE, as other requests have
