@@ -192,6 +192,11 @@ struct Playout {
     base_ms: Option<f64>,
     /// When it was looked at last.
     at_ms: f64,
+    /// The latest time of the media.
+    shown_ms: f64,
+    /// The longest time by which a packet in order was behind it, in milliseconds: pictures that are sent before others that are
+    /// shown earlier come so long before their time, at most.
+    reordered_ms: f64,
     late: u64,
 }
 
@@ -202,7 +207,7 @@ impl Playout {
         // The first packet has neither a step nor a delay before it.
         let base = self.base_ms.unwrap_or_default() + elapsed_ms * BASE_LEAK;
         self.base_ms = Some(base.min(transit_ms));
-        if transit_ms > base + Measure::BUFFER_MS {
+        if transit_ms > base + self.reordered_ms + Measure::BUFFER_MS {
             self.late = self.late.saturating_add(1);
         }
     }
@@ -361,10 +366,17 @@ impl Measure {
             ..
         } = self.fit;
         let transit_ms = arrival_ms - media_ms;
+        let playout = &mut self.playout;
         if is_after_pause {
-            self.playout.take_after_pause(transit_ms, arrival_ms);
+            playout.shown_ms = media_ms;
+            playout.take_after_pause(transit_ms, arrival_ms);
+        } else if counted == Counted::Next && media_ms < playout.shown_ms {
+            // Its sender sent it so late, behind a picture that refers to it or that it refers to: nothing says how late.
+            let behind_ms = playout.shown_ms - media_ms;
+            playout.reordered_ms = playout.reordered_ms.max(behind_ms);
         } else {
-            self.playout.take(transit_ms, arrival_ms);
+            playout.shown_ms = playout.shown_ms.max(media_ms);
+            playout.take(transit_ms, arrival_ms);
         }
     }
 
@@ -537,7 +549,8 @@ impl Measure {
         self.longest_gap
     }
 
-    /// Packets that came too late for a buffer of [`Self::BUFFER_MS`].
+    /// Packets that came too late for a buffer of [`Self::BUFFER_MS`]. Pictures that are sent behind others which are shown later
+    /// are not among them.
     #[must_use]
     pub const fn late(&self) -> u64 {
         self.playout.late
@@ -835,22 +848,37 @@ mod tests {
         assert!(measure.drift_ppm().unwrap().abs() < 1e-6);
     }
 
-    #[test]
-    fn pictures_that_are_shown_in_another_order_are_of_one_clock() {
+    /// Pictures of 40 ms in groups whose members are shown in this order, each so many milliseconds late.
+    fn pictures(order: &[u32], late_ms: impl Fn(u32) -> i64) -> Measure {
         let mut measure = Measure::default();
+        let group = order.len() as u32;
         for n in 0..100_u32 {
-            let shown = n - n % 4 + [0, 3, 1, 2][n as usize % 4];
+            let shown = n - n % group + order[(n % group) as usize];
             measure.take(&Arrival {
-                time_ns: i64::from(n) * 40_000_000,
+                time_ns: (i64::from(n) * 40 + late_ms(n)) * 1_000_000,
                 sequence: n as u16,
                 timestamp: 3_600 * shown,
-                marker: false,
+                marker: true,
                 clock_rate: Some(90_000),
                 is_comfort_noise: false,
             });
         }
-        assert_eq!((measure.packets(), measure.lost()), (100, 0));
-        assert!(measure.jitters_ms().unwrap().2 > 40.0);
+        measure
+    }
+
+    #[test]
+    fn pictures_that_are_shown_in_another_order_are_of_one_clock() {
+        let orders: [&[u32]; 3] = [&[0, 3, 1, 2], &[2, 0, 1], &[0, 8, 4, 2, 1, 3, 6, 5, 7]];
+        for order in orders {
+            let measure = pictures(order, |_| 0);
+            assert_eq!((measure.packets(), measure.lost()), (100, 0));
+            assert!(measure.jitters_ms().unwrap().2 > 40.0);
+            // Pictures were late that are sent behind others which are shown later.
+            assert_eq!((measure.late(), measure.out_of_order()), (0, 0));
+        }
+        // The network delays one by more than the sender and a buffer do.
+        let measure = pictures(&[0, 3, 1, 2], |n| if n == 40 { 150 } else { 0 });
+        assert_eq!(measure.late(), 1);
     }
 
     #[test]
