@@ -1,5 +1,7 @@
 //! `weir sip export`: a call as a capture, and its audio as a WAV file.
 
+mod sides;
+
 use std::io::Cursor;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,6 +13,7 @@ use clap::Args;
 use weir_engine::{quote_literal, socket, texts};
 use weir_messages::rtp::audio::{Law, SAMPLE_RATE, Track};
 
+use self::sides::{Directions, Endpoint, Sides};
 use super::{at, merged, no_call, paths};
 use crate::args::Global;
 use crate::message::Messages;
@@ -128,11 +131,6 @@ fn sound(
     messages: Messages,
 ) -> Result<ExitCode, Failure> {
     let target = Target::new(path, global)?;
-    let session = Session::new(&weir_engine::Options::default(), messages, !global.quiet)?;
-    let mut audio = CallAudio {
-        caller: caller(&session, args)?,
-        ..CallAudio::default()
-    };
     let sql = format!(
         "SELECT frame.time AS time, addr.src AS src, port.src AS src_port, addr.dst AS dst, port.dst AS dst_port, \
          rtp.ssrc AS ssrc, rtp.timestamp AS timestamp, rtp.codec AS codec, rtp.payload AS payload \
@@ -141,9 +139,23 @@ fn sound(
         merged(&args.files),
         quote_literal(&args.call_id)
     );
-    for statement in session.parse(&sql)? {
-        session.batches(statement, |batch| audio.take(batch).map_err(failed))?;
-    }
+    // The first reading shows who is heard where, and the second one, which has the same notes, is the sound.
+    let options = weir_engine::Options::default();
+    let first = Session::new(&options, messages, !global.quiet)?;
+    let caller = caller(&first, args)?;
+    let mut directions = Directions::default();
+    each_packet(&first, &sql, &mut |packet| {
+        if packet.law.is_some() {
+            directions.take(&packet.from, &packet.to, packet.time_ns);
+        }
+    })?;
+    drop(first);
+    let session = Session::new(&options, messages, !global.quiet)?;
+    let mut audio = CallAudio {
+        sides: directions.sides(caller.as_deref()),
+        ..CallAudio::default()
+    };
+    each_packet(&session, &sql, &mut |packet| audio.take(packet))?;
     if audio.packets == 0 {
         session.close(false);
         let message = format!(
@@ -167,6 +179,12 @@ fn sound(
             audio.others
         ));
     }
+    if audio.of_other_legs > 0 {
+        messages.note(&format!(
+            "{} audio packets were left out, because another leg of the call has the sound of their side at the same time, as beyond a relay",
+            audio.of_other_legs
+        ));
+    }
     let dropped: u64 = audio.tracks.iter().map(Track::dropped).sum();
     if dropped > 0 {
         messages.note(&format!(
@@ -180,90 +198,106 @@ fn failed(error: arrow::error::ArrowError) -> Failure {
     Failure::running(error.to_string())
 }
 
-/// One end of a direction.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Endpoint {
-    address: String,
-    socket: String,
+/// A packet of the audio of a call.
+struct AudioPacket<'b> {
+    time_ns: i64,
+    from: Endpoint,
+    to: Endpoint,
+    ssrc: u32,
+    timestamp: u32,
+    /// `None` for other codecs than G.711.
+    law: Option<Law>,
+    payload: &'b [u8],
+}
+
+/// Hands the packets of speech that a query finds to `each`.
+fn each_packet(
+    session: &Session,
+    sql: &str,
+    each: &mut dyn FnMut(AudioPacket<'_>),
+) -> Result<(), Failure> {
+    for statement in session.parse(sql)? {
+        session.batches(statement, |batch| packets(batch, each).map_err(failed))?;
+    }
+    Ok(())
+}
+
+/// Hands the packets of speech of a batch to `each`.
+fn packets(
+    batch: &RecordBatch,
+    each: &mut dyn FnMut(AudioPacket<'_>),
+) -> Result<(), arrow::error::ArrowError> {
+    let column = |name: &str| {
+        let missing = || arrow::error::ArrowError::SchemaError(format!("no column {name}"));
+        batch.column_by_name(name).ok_or_else(missing)
+    };
+    let number = |name: &str| cast(column(name)?, &DataType::UInt32);
+    let times = cast(column("time")?, &DataType::Int64)?;
+    let times = times.as_primitive::<Int64Type>();
+    let (src, dst, codec) = (
+        texts(column("src")?)?,
+        texts(column("dst")?)?,
+        texts(column("codec")?)?,
+    );
+    let (src_port, dst_port) = (number("src_port")?, number("dst_port")?);
+    let (ssrc, timestamp) = (number("ssrc")?, number("timestamp")?);
+    let payload = cast(column("payload")?, &DataType::Binary)?;
+    let payload = payload.as_binary::<i32>();
+    for row in 0..batch.num_rows() {
+        let law = at(&codec, row).and_then(Law::of_codec);
+        // Keys and comfort noise are no speech.
+        let is_speech = at(&codec, row).is_none_or(|codec| {
+            !["telephone-event", "CN"]
+                .iter()
+                .any(|it| codec.eq_ignore_ascii_case(it))
+        });
+        let is_whole = !times.is_null(row) && !payload.is_null(row);
+        if !is_speech || (law.is_some() && !is_whole) {
+            continue;
+        }
+        let end = |address: Option<&str>, port: Option<u32>| Endpoint {
+            address: address.unwrap_or_default().to_owned(),
+            socket: socket(address, port.and_then(|port| u16::try_from(port).ok())),
+        };
+        each(AudioPacket {
+            time_ns: times.value(row),
+            from: end(at(&src, row), number_at(&src_port, row)),
+            to: end(at(&dst, row), number_at(&dst_port, row)),
+            ssrc: number_at(&ssrc, row).unwrap_or_default(),
+            timestamp: number_at(&timestamp, row).unwrap_or_default(),
+            law,
+            payload: payload.value(row),
+        });
+    }
+    Ok(())
 }
 
 /// The audio of a call.
 #[derive(Debug, Default)]
 struct CallAudio {
-    /// The address that the caller sent its SIP messages from, where that is known.
-    caller: Option<String>,
-    /// Whose sound is on the left.
-    left: Option<Endpoint>,
+    sides: Sides,
     begin_ns: Option<i64>,
     tracks: [Track; 2],
     packets: u64,
     others: u64,
+    of_other_legs: u64,
 }
 
 impl CallAudio {
-    /// 0 for the left, 1 for the right.
-    fn side(&mut self, src: &Endpoint, dst: &Endpoint) -> usize {
-        let left = self.left.get_or_insert_with(|| {
-            let is_caller = |end: &Endpoint| self.caller.as_ref() == Some(&end.address);
-            let is_answer = is_caller(dst) && !is_caller(src);
-            if is_answer { dst } else { src }.clone()
-        });
-        let is_left = if src.address == dst.address {
-            src.socket == left.socket
-        } else {
-            src.address == left.address
+    fn take(&mut self, packet: AudioPacket<'_>) {
+        let Some(law) = packet.law else {
+            self.others = self.others.saturating_add(1);
+            return;
         };
-        usize::from(!is_left)
-    }
-
-    fn take(&mut self, batch: &RecordBatch) -> Result<(), arrow::error::ArrowError> {
-        let column = |name: &str| {
-            let missing = || arrow::error::ArrowError::SchemaError(format!("no column {name}"));
-            batch.column_by_name(name).ok_or_else(missing)
+        let side = self.sides.of(packet.from, packet.to);
+        let Some(track) = side.and_then(|side| self.tracks.get_mut(side)) else {
+            self.of_other_legs = self.of_other_legs.saturating_add(1);
+            return;
         };
-        let number = |name: &str| cast(column(name)?, &DataType::UInt32);
-        let times = cast(column("time")?, &DataType::Int64)?;
-        let times = times.as_primitive::<Int64Type>();
-        let (src, dst, codec) = (
-            texts(column("src")?)?,
-            texts(column("dst")?)?,
-            texts(column("codec")?)?,
-        );
-        let (src_port, dst_port) = (number("src_port")?, number("dst_port")?);
-        let (ssrc, timestamp) = (number("ssrc")?, number("timestamp")?);
-        let payload = cast(column("payload")?, &DataType::Binary)?;
-        let payload = payload.as_binary::<i32>();
-        for row in 0..batch.num_rows() {
-            let Some(law) = at(&codec, row).and_then(Law::of_codec) else {
-                // Keys and comfort noise are no speech.
-                let is_speech = at(&codec, row).is_none_or(|codec| {
-                    !["telephone-event", "CN"]
-                        .iter()
-                        .any(|it| codec.eq_ignore_ascii_case(it))
-                });
-                self.others = self.others.saturating_add(u64::from(is_speech));
-                continue;
-            };
-            if times.is_null(row) || payload.is_null(row) {
-                continue;
-            }
-            let end = |address: Option<&str>, port: Option<u32>| Endpoint {
-                address: address.unwrap_or_default().to_owned(),
-                socket: socket(address, port.and_then(|port| u16::try_from(port).ok())),
-            };
-            let from = end(at(&src, row), number_at(&src_port, row));
-            let to = end(at(&dst, row), number_at(&dst_port, row));
-            let side = self.side(&from, &to);
-            let begin_ns = *self.begin_ns.get_or_insert(times.value(row));
-            let since_ns = times.value(row).saturating_sub(begin_ns);
-            let ssrc = number_at(&ssrc, row).unwrap_or_default();
-            let timestamp = number_at(&timestamp, row).unwrap_or_default();
-            if let Some(track) = self.tracks.get_mut(side) {
-                track.push(since_ns, ssrc, timestamp, law, payload.value(row));
-                self.packets = self.packets.saturating_add(1);
-            }
-        }
-        Ok(())
+        let begin_ns = *self.begin_ns.get_or_insert(packet.time_ns);
+        let since_ns = packet.time_ns.saturating_sub(begin_ns);
+        track.push(since_ns, packet.ssrc, packet.timestamp, law, packet.payload);
+        self.packets = self.packets.saturating_add(1);
     }
 
     /// The sound as a WAV file.
@@ -306,13 +340,6 @@ fn number_at(array: &ArrayRef, row: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn end(address: &str, port: u16) -> Endpoint {
-        Endpoint {
-            address: address.to_owned(),
-            socket: format!("{address}:{port}"),
-        }
-    }
-
     #[test]
     fn both_sides_begin_together_where_the_first_packets_of_one_are_out_of_order() {
         let mut audio = CallAudio::default();
@@ -326,21 +353,5 @@ mod tests {
         let of = |side: usize| samples.iter().skip(side).step_by(2 * 160).copied();
         assert_eq!(of(0).collect::<Vec<_>>(), [32_124, 32_124]);
         assert_eq!(of(1).collect::<Vec<_>>(), [0, -32_124]);
-    }
-
-    #[test]
-    fn the_caller_is_on_the_left_whoever_is_heard_first() {
-        let (caller, called) = (end("10.0.0.1", 4_000), end("10.0.0.2", 4_002));
-        let mut audio = CallAudio {
-            caller: Some("10.0.0.1".to_owned()),
-            ..CallAudio::default()
-        };
-        assert_eq!(audio.side(&called, &caller), 1);
-        assert_eq!(audio.side(&caller, &called), 0);
-        // Both sides have the same address, and ports distinguish them.
-        let (one, other) = (end("127.0.0.1", 6_000), end("127.0.0.1", 6_002));
-        let mut audio = CallAudio::default();
-        assert_eq!(audio.side(&one, &other), 0);
-        assert_eq!(audio.side(&other, &one), 1);
     }
 }

@@ -279,6 +279,49 @@ fn a_call_is_exported_with_its_sound_on_both_sides() {
     assert!(!folder.join("none.wav").exists() && !folder.join("none.pcap").exists());
 }
 
+/// Each party was on both sides.
+#[test]
+fn the_sound_of_a_call_over_a_relay_is_that_of_one_leg() {
+    let folder = folder("the_sound_of_a_call_over_a_relay_is_that_of_one_leg");
+    let invite = |address, port| message("INVITE sip:b@x SIP/2.0", "relayed", address, port);
+    let answer = |address, port| message("SIP/2.0 200 OK", "relayed", address, port);
+    let sip = (5060, 5060);
+    let mut packets = vec![
+        datagram(CALLER, OTHER, sip, &invite(CALLER, 4_000)),
+        datagram(OTHER, CALLED, sip, &invite(OTHER, 4_100)),
+        datagram(CALLED, OTHER, sip, &answer(CALLED, 4_002)),
+        datagram(OTHER, CALLER, sip, &answer(OTHER, 4_102)),
+    ];
+    for number in 0..10_u8 {
+        let rtp = |ssrc: u8, octet: u8| {
+            let mut rtp = vec![0x80, 0, 0, number, 0, 0];
+            rtp.extend((u16::from(number) * 160).to_be_bytes());
+            rtp.extend([0, 0, 0, ssrc]);
+            rtp.extend([octet; 160]);
+            rtp
+        };
+        let (caller, called) = (rtp(8, 0x00), rtp(7, 0x80));
+        packets.push(datagram(CALLER, OTHER, (4_000, 4_102), &caller));
+        packets.push(datagram(OTHER, CALLED, (4_100, 4_002), &caller));
+        packets.push(datagram(CALLED, OTHER, (4_002, 4_100), &called));
+        packets.push(datagram(OTHER, CALLER, (4_102, 4_000), &called));
+    }
+    std::fs::write(folder.join("relayed.pcap"), capture(&packets)).unwrap();
+    let ended = run(
+        "weir sip export relayed.pcap --call-id relayed --audio out.wav",
+        &folder,
+    );
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let note = "20 audio packets were left out, because another leg of the call has the sound";
+    assert!(ended.stderr.contains(note), "{}", ended.stderr);
+    let samples = samples(&folder.join("out.wav"));
+    for (side, heard) in [(0, -32_124), (1, 32_124)] {
+        let mut track = samples.iter().skip(side).step_by(2).copied();
+        assert!(track.all(|sample| sample == heard || sample == 0), "{side}");
+    }
+    assert_eq!(samples.iter().filter(|it| **it != 0).count(), 2 * 1_600);
+}
+
 /// A call whose INVITE comes in three segments of TCP, whose answer in three fragments of IP, the last of them first, and that
 /// has a fax; and packets of another call between them.
 fn in_pieces() -> Vec<Vec<u8>> {
