@@ -621,6 +621,8 @@ pub(in crate::extract) struct Trips {
     sent: HashMap<u32, VecDeque<(u32, i64)>>,
 }
 
+/// The maximum by which a round trip may be less than nothing, in milliseconds, for the errors of both clocks.
+const TRIP_ERROR_MS: f64 = 1.0;
 /// The number of senders whose reports are stored, and of reports of each.
 const SENDERS_MAX: usize = 1 << 14;
 const REPORTS_MAX: usize = 4;
@@ -644,13 +646,15 @@ impl Trips {
         let received = report.received.filter(|it| it.last_report != 0)?;
         let known = self.sent.get(&report.source?)?;
         let (_, then_ns) = known.iter().rev().find(|it| it.0 == received.last_report)?;
-        let gone_ms = now_ns.checked_sub(*then_ns)? / 1_000_000;
+        let gone_ns = now_ns.checked_sub(*then_ns)?;
         let kept_ms = f64::from(received.delay) / 65_536.0 * 1e3;
         #[allow(
             clippy::cast_precision_loss,
-            reason = "milliseconds between records of a capture"
+            reason = "nanoseconds between records of a capture, of which doubles keep the microseconds"
         )]
-        Some(gone_ms as f64 - kept_ms)
+        let trip_ms = gone_ns as f64 / 1e6 - kept_ms;
+        // The delay has a resolution of 15 microseconds, and comes from another clock: what is less than nothing by more is not known.
+        (trip_ms > -TRIP_ERROR_MS).then(|| trip_ms.max(0.0))
     }
 }
 
@@ -671,6 +675,58 @@ mod tests {
             pressed.begins(timestamp, marker, event)
         };
         packets.iter().map(of).collect()
+    }
+
+    /// The time between the reports was cut to milliseconds, and short trips were less than nothing.
+    #[test]
+    fn round_trips_have_their_microseconds() {
+        let end = |last: u8| weir_flow::Endpoint {
+            address: [10, 0, 0, last].into(),
+            port: 4_001,
+        };
+        let way = |time_ns| Way {
+            flow: 1,
+            src: end(1),
+            dst: end(2),
+            transport: "udp",
+            time_ns: Some(time_ns),
+            passed_ns: time_ns,
+            frame: 1,
+            missing: 0,
+        };
+        let sent = Report {
+            sender: Some(7),
+            sent: Some(rtcp::Sent {
+                ntp: 0x1234_5678_0000,
+                ..rtcp::Sent::default()
+            }),
+            ..Report::default()
+        };
+        let received = |delay| Report {
+            sender: Some(8),
+            source: Some(7),
+            received: Some(rtcp::Received {
+                last_report: 0x1234_5678,
+                delay,
+                ..rtcp::Received::default()
+            }),
+            ..Report::default()
+        };
+        let mut trips = Trips::default();
+        assert_eq!(trips.take(&sent, &way(1_000)), None);
+        for (gone_ns, delay, expected) in [
+            (1_000_900_000, 65_536, Some(0.9)),
+            (1_002_250_000, 65_536, Some(2.25)),
+            (999_990_000, 65_536, Some(0.0)),
+            (900_000_000, 65_536, None),
+        ] {
+            let trip = trips.take(&received(delay), &way(1_000 + gone_ns));
+            let is_right = match (trip, expected) {
+                (Some(trip), Some(expected)) => f64::abs(trip - expected) < 1e-6,
+                (trip, expected) => trip == expected,
+            };
+            assert!(is_right, "{gone_ns}: {trip:?}");
+        }
     }
 
     #[test]
