@@ -2,18 +2,19 @@
 
 mod sides;
 
+use std::collections::HashSet;
 use std::io::Cursor;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, UInt32Type};
 use clap::Args;
 use weir_engine::{quote_literal, socket, texts};
 use weir_messages::rtp::audio::{Law, SAMPLE_RATE, Track};
 
-use self::sides::{Directions, Endpoint, Sides};
+use self::sides::{Directions, Endpoint, Ends, Sides};
 use super::{at, merged, no_call, paths};
 use crate::args::Global;
 use crate::message::Messages;
@@ -124,6 +125,26 @@ fn first_source(
     Ok(found)
 }
 
+/// The directions of a call's media that SDP announced as SRTP.
+fn secure_directions(session: &Session, args: &ExportArgs) -> Result<HashSet<Ends>, Failure> {
+    let sql = format!(
+        "SELECT addr.src AS src, port.src AS src_port, addr.dst AS dst, port.dst AS dst_port FROM media({}{}) \
+         WHERE sip.call_id = {} AND media.secure",
+        paths(&args.files),
+        merged(&args.files),
+        quote_literal(&args.call_id)
+    );
+    let mut found = HashSet::new();
+    for statement in session.parse(&sql)? {
+        session.batches(statement, |batch| {
+            let ends = EndColumns::of(batch).map_err(failed)?;
+            found.extend((0..batch.num_rows()).map(|row| ends.at(row)));
+            Ok(())
+        })?;
+    }
+    Ok(found)
+}
+
 fn sound(
     args: &ExportArgs,
     path: &std::path::Path,
@@ -143,16 +164,18 @@ fn sound(
     let options = weir_engine::Options::default();
     let first = Session::new(&options, messages, !global.quiet)?;
     let caller = caller(&first, args)?;
+    let secure = secure_directions(&first, args)?;
     let mut directions = Directions::default();
     each_packet(&first, &sql, &mut |packet| {
-        if packet.law.is_some() {
-            directions.take(&packet.from, &packet.to, packet.time_ns);
+        if packet.law.is_some() && !secure.contains(&packet.ends) {
+            directions.take(&packet.ends, packet.time_ns);
         }
     })?;
     drop(first);
     let session = Session::new(&options, messages, !global.quiet)?;
     let mut audio = CallAudio {
         sides: directions.sides(caller.as_deref()),
+        secure,
         ..CallAudio::default()
     };
     each_packet(&session, &sql, &mut |packet| audio.take(packet))?;
@@ -179,6 +202,12 @@ fn sound(
             audio.others
         ));
     }
+    if audio.sealed > 0 {
+        messages.note(&format!(
+            "{} audio packets were left out, because they are encrypted (SRTP)",
+            audio.sealed
+        ));
+    }
     if audio.of_other_legs > 0 {
         messages.note(&format!(
             "{} audio packets were left out, because another leg of the call has the sound of their side at the same time, as beyond a relay",
@@ -201,8 +230,7 @@ fn failed(error: arrow::error::ArrowError) -> Failure {
 /// A packet of the audio of a call.
 struct AudioPacket<'b> {
     time_ns: i64,
-    from: Endpoint,
-    to: Endpoint,
+    ends: Ends,
     ssrc: u32,
     timestamp: u32,
     /// `None` for other codecs than G.711.
@@ -227,19 +255,11 @@ fn packets(
     batch: &RecordBatch,
     each: &mut dyn FnMut(AudioPacket<'_>),
 ) -> Result<(), arrow::error::ArrowError> {
-    let column = |name: &str| {
-        let missing = || arrow::error::ArrowError::SchemaError(format!("no column {name}"));
-        batch.column_by_name(name).ok_or_else(missing)
-    };
+    let column = |name: &str| column(batch, name);
     let number = |name: &str| cast(column(name)?, &DataType::UInt32);
     let times = cast(column("time")?, &DataType::Int64)?;
     let times = times.as_primitive::<Int64Type>();
-    let (src, dst, codec) = (
-        texts(column("src")?)?,
-        texts(column("dst")?)?,
-        texts(column("codec")?)?,
-    );
-    let (src_port, dst_port) = (number("src_port")?, number("dst_port")?);
+    let (ends, codec) = (EndColumns::of(batch)?, texts(column("codec")?)?);
     let (ssrc, timestamp) = (number("ssrc")?, number("timestamp")?);
     let payload = cast(column("payload")?, &DataType::Binary)?;
     let payload = payload.as_binary::<i32>();
@@ -255,14 +275,9 @@ fn packets(
         if !is_speech || (law.is_some() && !is_whole) {
             continue;
         }
-        let end = |address: Option<&str>, port: Option<u32>| Endpoint {
-            address: address.unwrap_or_default().to_owned(),
-            socket: socket(address, port.and_then(|port| u16::try_from(port).ok())),
-        };
         each(AudioPacket {
             time_ns: times.value(row),
-            from: end(at(&src, row), number_at(&src_port, row)),
-            to: end(at(&dst, row), number_at(&dst_port, row)),
+            ends: ends.at(row),
             ssrc: number_at(&ssrc, row).unwrap_or_default(),
             timestamp: number_at(&timestamp, row).unwrap_or_default(),
             law,
@@ -272,14 +287,54 @@ fn packets(
     Ok(())
 }
 
+/// The columns with the ends of directions.
+struct EndColumns {
+    addresses: [StringArray; 2],
+    ports: [ArrayRef; 2],
+}
+
+impl EndColumns {
+    fn of(batch: &RecordBatch) -> Result<Self, arrow::error::ArrowError> {
+        let port = |name| cast(column(batch, name)?, &DataType::UInt32);
+        Ok(Self {
+            addresses: [texts(column(batch, "src")?)?, texts(column(batch, "dst")?)?],
+            ports: [port("src_port")?, port("dst_port")?],
+        })
+    }
+
+    fn at(&self, row: usize) -> Ends {
+        let end = |addresses: &StringArray, ports: &ArrayRef| {
+            let address = at(addresses, row);
+            let port = number_at(ports, row).and_then(|port| u16::try_from(port).ok());
+            Endpoint {
+                address: address.unwrap_or_default().to_owned(),
+                socket: socket(address, port),
+            }
+        };
+        let ([src, dst], [src_port, dst_port]) = (&self.addresses, &self.ports);
+        (end(src, src_port), end(dst, dst_port))
+    }
+}
+
+fn column<'b>(
+    batch: &'b RecordBatch,
+    name: &str,
+) -> Result<&'b ArrayRef, arrow::error::ArrowError> {
+    let missing = || arrow::error::ArrowError::SchemaError(format!("no column {name}"));
+    batch.column_by_name(name).ok_or_else(missing)
+}
+
 /// The audio of a call.
 #[derive(Debug, Default)]
 struct CallAudio {
     sides: Sides,
+    /// The directions that SDP announced as SRTP.
+    secure: HashSet<Ends>,
     begin_ns: Option<i64>,
     tracks: [Track; 2],
     packets: u64,
     others: u64,
+    sealed: u64,
     of_other_legs: u64,
 }
 
@@ -289,7 +344,11 @@ impl CallAudio {
             self.others = self.others.saturating_add(1);
             return;
         };
-        let side = self.sides.of(packet.from, packet.to);
+        if self.secure.contains(&packet.ends) {
+            self.sealed = self.sealed.saturating_add(1);
+            return;
+        }
+        let side = self.sides.of(&packet.ends);
         let Some(track) = side.and_then(|side| self.tracks.get_mut(side)) else {
             self.of_other_legs = self.of_other_legs.saturating_add(1);
             return;

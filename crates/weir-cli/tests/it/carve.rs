@@ -279,6 +279,46 @@ fn a_call_is_exported_with_its_sound_on_both_sides() {
     assert!(!folder.join("none.wav").exists() && !folder.join("none.pcap").exists());
 }
 
+/// Encrypted sound was written as noise.
+#[test]
+fn encrypted_sound_is_left_out() {
+    let folder = folder("encrypted_sound_is_left_out");
+    let mut packets = spoken_packets();
+    let secure = |line, address, port| {
+        let message = message(line, "spoken", address, port);
+        let message = String::from_utf8(message).unwrap();
+        let body = message.split("\r\n\r\n").nth(1).unwrap().len();
+        let head = format!("Content-Length: {body}");
+        message
+            .replace("RTP/AVP", "RTP/SAVP")
+            .replace(&head, &format!("Content-Length: {}", body + 1))
+            .into_bytes()
+    };
+    let invite = secure("INVITE sip:b@x SIP/2.0", CALLER, 4_000);
+    packets[0] = datagram(CALLER, CALLED, (5060, 5060), &invite);
+    // The answer alone does not describe its side as encrypted.
+    std::fs::write(folder.join("half.pcap"), capture(&packets)).unwrap();
+    let line = "weir sip export half.pcap --call-id spoken --audio half.wav";
+    let ended = run(line, &folder);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let note = "9 audio packets were left out, because they are encrypted (SRTP)";
+    assert!(ended.stderr.contains(note), "{}", ended.stderr);
+    let samples = samples(&folder.join("half.wav"));
+    assert!(samples.iter().all(|it| *it == 0 || *it == -32_124));
+    let answer = secure("SIP/2.0 200 OK", CALLED, 4_002);
+    packets[1] = datagram(CALLED, CALLER, (5060, 5060), &answer);
+    std::fs::write(folder.join("sealed.pcap"), capture(&packets)).unwrap();
+    let line = "weir sip export sealed.pcap --call-id spoken --audio sealed.wav";
+    let ended = run(line, &folder);
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("has no audio in G.711"),
+        "{}",
+        ended.stderr
+    );
+    assert!(!folder.join("sealed.wav").exists());
+}
+
 /// Each party was on both sides.
 #[test]
 fn the_sound_of_a_call_over_a_relay_is_that_of_one_leg() {

@@ -10,13 +10,16 @@ pub(super) struct Endpoint {
     pub(super) socket: String,
 }
 
+/// The ends of a direction: who sends, and who receives.
+pub(super) type Ends = (Endpoint, Endpoint);
+
 /// The left side is 0, and the right one 1.
 type Side = usize;
 
 /// The directions of a call's sound, and when they have packets.
 #[derive(Debug, Default)]
 pub(super) struct Directions {
-    all: HashMap<(Endpoint, Endpoint), Activity>,
+    all: HashMap<Ends, Activity>,
     begin_ns: Option<i64>,
 }
 
@@ -45,10 +48,10 @@ struct Direction<'d> {
 
 impl Directions {
     /// Adds a packet.
-    pub(super) fn take(&mut self, from: &Endpoint, to: &Endpoint, time_ns: i64) {
+    pub(super) fn take(&mut self, ends: &Ends, time_ns: i64) {
         let begin_ns = *self.begin_ns.get_or_insert(time_ns);
         let number = self.all.len();
-        let activity = match self.all.entry((from.clone(), to.clone())) {
+        let activity = match self.all.entry(ends.clone()) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(_) if number >= DIRECTIONS_MAX => return,
             Entry::Vacant(place) => place.insert(Activity {
@@ -217,12 +220,12 @@ impl Direction<'_> {
 
 /// The side on which each direction is heard.
 #[derive(Debug, Default)]
-pub(super) struct Sides(HashMap<(Endpoint, Endpoint), Side>);
+pub(super) struct Sides(HashMap<Ends, Side>);
 
 impl Sides {
     /// 0 for the left, 1 for the right; `None` where the sound is that of another leg.
-    pub(super) fn of(&self, from: Endpoint, to: Endpoint) -> Option<usize> {
-        self.0.get(&(from, to)).copied()
+    pub(super) fn of(&self, ends: &Ends) -> Option<usize> {
+        self.0.get(ends).copied()
     }
 }
 
@@ -257,12 +260,13 @@ mod tests {
         }
         times.sort_by_key(|(second, _)| *second);
         for (second, (from, to, ..)) in times {
-            directions.take(from, to, second * 1_000_000_000 + 7);
+            let ends = (from.clone(), to.clone());
+            directions.take(&ends, second * 1_000_000_000 + 7);
         }
         let caller = caller.map(|number| end(number, 0).address);
         let sides = directions.sides(caller.as_deref());
         let each = sounds.iter();
-        each.map(|(from, to, ..)| sides.of(from.clone(), to.clone()))
+        each.map(|(from, to, ..)| sides.of(&(from.clone(), to.clone())))
             .collect()
     }
 
@@ -347,11 +351,11 @@ mod tests {
     fn directions_have_a_limit() {
         let mut directions = Directions::default();
         for port in 0..1_000 {
-            directions.take(&end(1, port), &end(2, port), i64::MIN);
-            directions.take(&end(2, port), &end(1, port), i64::MAX);
+            directions.take(&(end(1, port), end(2, port)), i64::MIN);
+            directions.take(&(end(2, port), end(1, port)), i64::MAX);
         }
         assert_eq!(directions.all.len(), DIRECTIONS_MAX);
         let sides = directions.sides(Some("10.0.0.1"));
-        assert_eq!(sides.of(end(1, 0), end(2, 0)), LEFT);
+        assert_eq!(sides.of(&(end(1, 0), end(2, 0))), LEFT);
     }
 }
