@@ -103,7 +103,8 @@ pub struct Seen {
 /// Follows INVITE transactions and the dialogs that come of them (RFC 3261 §12, §17), and reports a
 /// [`Call`] for each when it has ended, when it has been silent for too long, or at the end of the input.
 ///
-/// Messages may be seen at several hops: the first of a kind counts. Calls that were under way when
+/// Messages may be seen at several hops: the first of a kind counts, but for a failure that a proxy got and its client did not.
+/// Calls that were under way when
 /// the input began are calls without a start and an answer, and of those whose INVITE was not seen
 /// [`Call::is_caller_known`] says whether other messages show who called. A call whose success was not seen is
 /// answered where an ACK with a branch of its own, an INVITE within the dialog, or a BYE of the callee

@@ -47,6 +47,16 @@ impl Invites {
         is_other_way
     }
 
+    /// Whether a message belongs to the INVITE of a hop behind the first captured one: that of a proxy, which may try several
+    /// targets, and give up one of them, without its client (RFC 3261 §16.7, §16.8). A CANCEL and responses have the topmost Via of
+    /// their INVITE (§9.1, §8.2.6.2).
+    pub(super) fn is_of_later_hop(&self, digest: &Digest<'_>) -> bool {
+        let (Some(first), Some(hop)) = (self.hops().first(), Hop::of(digest)) else {
+            return false;
+        };
+        hop.sent_by != first.sent_by && self.hops().contains(&hop)
+    }
+
     /// Whether this ACK is not one of a failure: its sender's INVITE was captured, and had another branch.
     pub(super) fn prove_success(&self, ack: &Digest<'_>) -> bool {
         let Some(ack) = Hop::of(ack).filter(|_| !self.is_beyond) else {

@@ -71,6 +71,8 @@ struct Failure {
     tag: Option<Vec<u8>>,
     /// The INVITE was not seen, and may have been one within the dialog.
     is_of_unknown: bool,
+    /// A proxy got it, which tells its client another one in its place if it knows better.
+    is_of_later_hop: bool,
 }
 
 /// One dialog, early or not.
@@ -367,8 +369,7 @@ impl Session {
             self.shown_failure = None;
         } else if !is_late && !is_overtaken {
             if self.invite.is_some_and(|invite| invite.cseq == cseq) && self.invites.take(digest) {
-                // A proxy tries another target.
-                self.shown_failure = None;
+                self.try_another_target(digest);
             }
             return;
         }
@@ -387,10 +388,22 @@ impl Session {
         }
     }
 
+    /// A proxy, or a client with several servers, tries another target: what the one before said is not the end, nor is its CANCEL.
+    fn try_another_target(&mut self, digest: &Digest<'_>) {
+        self.shown_failure = None;
+        self.failure = None;
+        if !self.invites.is_of_later_hop(digest) {
+            self.cancel_ns = None;
+        }
+    }
+
     /// A CANCEL, which has the To of its INVITE and the number of its CSeq (RFC 3261 §9.1): one without a tag is of an INVITE
     /// that begins the call.
     fn cancel(&mut self, time_ns: i64, digest: &Digest<'_>) {
-        self.cancel_ns.get_or_insert(time_ns);
+        // A proxy gives up one of its targets, or passes on a CANCEL that was captured before.
+        if !self.invites.is_of_later_hop(digest) {
+            self.cancel_ns.get_or_insert(time_ns);
+        }
         if !is_outside_of_dialog(digest) {
             return;
         }
@@ -519,8 +532,12 @@ impl Session {
         }
         // 491 is an answer to an INVITE within a dialog alone (RFC 3261 §14.2).
         if status >= 300 && !(is_of_unknown && status == 491) {
+            let is_of_later_hop = self.invites.is_of_later_hop(digest);
+            let is_better = self.failure.as_ref().is_some_and(|failure| {
+                failure.is_of_later_hop && !is_of_later_hop && failure.status != status
+            });
             let is_kept = self.is_refused() || (is_of_unknown && self.failure.is_some());
-            if is_kept || self.is_answered() {
+            if is_kept && !is_better || self.is_answered() {
                 return;
             }
             self.failure = Some(Failure {
@@ -528,6 +545,7 @@ impl Session {
                 ns: time_ns,
                 tag: digest.to_tag().map(|tag| copier.keep(tag)),
                 is_of_unknown,
+                is_of_later_hop,
             });
             return;
         }

@@ -255,6 +255,77 @@ fn forks_are_dialogs_of_one_session() {
     assert_eq!(calls[1].disconnect_delay_ns, None);
 }
 
+/// RFC 3261 §16.7, §16.8: a proxy gives up a target that does not answer, and tries the next one. The call was cancelled by its
+/// caller, or had the failure of the first target.
+#[test]
+fn what_a_proxy_hears_of_a_target_is_not_the_end() {
+    let invite = "0 INVITE sip:bob@b SIP/2.0";
+    let first = "0.1 INVITE sip:bob@b1 SIP/2.0 | V: p | B: z9hG4bK-p1";
+    let given_up = [
+        "20 CANCEL sip:bob@b1 SIP/2.0 | V: p | B: z9hG4bK-p1",
+        "20.1 SIP/2.0 200 OK | V: p | B: z9hG4bK-p1 | CSeq: 1 CANCEL | T: x",
+        "20.2 SIP/2.0 487 Request Terminated | V: p | B: z9hG4bK-p1 | T: b1",
+        "20.3 ACK sip:bob@b1 SIP/2.0 | V: p | B: z9hG4bK-p1 | T: b1",
+    ];
+    let refused = [
+        "20 SIP/2.0 486 Busy Here | V: p | B: z9hG4bK-p1 | T: b1",
+        "20.3 ACK sip:bob@b1 SIP/2.0 | V: p | B: z9hG4bK-p1 | T: b1",
+    ];
+    let second = "21 INVITE sip:bob@b2 SIP/2.0 | V: p | B: z9hG4bK-p2";
+    let ringing = "22 SIP/2.0 180 Ringing | V: p | B: z9hG4bK-p2 | T: b2";
+    let late = [
+        "40 SIP/2.0 480 Temporarily Unavailable | V: p | B: z9hG4bK-p2 | T: b2",
+        "40.1 SIP/2.0 603 Decline | T: b2",
+    ];
+    for before in [&given_up[..], &refused] {
+        let begun = [&[invite, first][..], before].concat();
+        // No other target is there.
+        let over = call(
+            &[
+                &begun[..],
+                &["21 SIP/2.0 480 Temporarily Unavailable | T: p"],
+            ]
+            .concat(),
+        );
+        let told = (over.state, over.status, over.ended_by);
+        assert_eq!(told, (CallState::Rejected, Some(480), None), "{before:?}");
+        let goes_on = [&begun[..], &[second, ringing]].concat();
+        let rings = call(&goes_on);
+        assert_eq!((rings.state, rings.status), (CallState::Ringing, None));
+        let over = call(&[&goes_on[..], &late].concat());
+        let told = (over.state, over.status, over.ended_by);
+        assert_eq!(told, (CallState::Rejected, Some(603), None), "{before:?}");
+        let ok = "30 SIP/2.0 200 OK | V: p | B: z9hG4bK-p2 | T: b2";
+        let answered = call(&[&goes_on[..], &[ok]].concat());
+        assert_eq!(answered.state, CallState::InCall, "{before:?}");
+    }
+    // The caller cancels, and the proxy passes it on.
+    let cancelled = call(&[
+        invite,
+        first,
+        "9 CANCEL sip:bob@b SIP/2.0",
+        "9.1 CANCEL sip:bob@b1 SIP/2.0 | V: p | B: z9hG4bK-p1",
+        "9.2 SIP/2.0 487 Request Terminated | V: p | B: z9hG4bK-p1 | T: b1",
+        "9.3 SIP/2.0 487 Request Terminated | T: b1",
+    ]);
+    let told = (cancelled.state, cancelled.status, cancelled.ended_by);
+    let wanted = (CallState::Cancelled, Some(487), Some(Side::Caller));
+    assert_eq!(told, wanted);
+    assert_eq!(cancelled.end_ns, Some(9_000_000_000));
+    // Of the same failure the first message counts.
+    let busy = "9.2 SIP/2.0 486 Busy Here | T: b1";
+    let busy = call(&[
+        invite,
+        first,
+        "9 SIP/2.0 486 Busy Here | V: p | B: z9hG4bK-p1 | T: b1",
+        busy,
+    ]);
+    assert_eq!(
+        (busy.state, busy.end_ns),
+        (CallState::Busy, Some(9_000_000_000))
+    );
+}
+
 /// RFC 3261 §13.2.2.4: when several forks answer, each 2xx is a dialog that the caller acknowledges, and ends by a BYE
 /// of its own.
 #[test]

@@ -7,7 +7,7 @@ use weir_sip::{Call, CallLimits, Calls, Digest, Flow, Limits, Message, Seen};
 /// Follows messages that are written as `SECOND START-LINE | HEADER: VALUE | …`.
 ///
 /// `From`, `To`, `Call-ID`, `CSeq` and `Via` are those of Alice's INVITE unless a line says
-/// otherwise; `F:` and `T:` stand for the tags.
+/// otherwise; `F:` and `T:` stand for the tags, `B:` for the branch, and `V:` for the host of the Via.
 pub(crate) struct Script {
     pub(crate) calls: Calls,
     pub(crate) reported: Vec<Call>,
@@ -33,6 +33,7 @@ impl Script {
         let mut to_tag = "";
         let mut call_id = "call@h";
         let mut branch = "z9hG4bK-1";
+        let mut host = "h";
         let mut cseq = String::new();
         let mut more = String::new();
         for part in parts {
@@ -41,6 +42,7 @@ impl Script {
                 ("T", tag) => to_tag = tag,
                 ("I", id) => call_id = id,
                 ("B", id) => branch = id,
+                ("V", name) => host = name,
                 ("CSeq", value) => cseq = value.to_owned(),
                 _ => more.push_str(&format!("{part}\r\n")),
             }
@@ -59,7 +61,7 @@ impl Script {
             tag => format!(";tag={tag}"),
         };
         let text = format!(
-            "{start}\r\nVia: SIP/2.0/UDP h;branch={branch}\r\nFrom: <sip:alice@a>{}\r\nTo: <sip:bob@b>{}\r\n\
+            "{start}\r\nVia: SIP/2.0/UDP {host};branch={branch}\r\nFrom: <sip:alice@a>{}\r\nTo: <sip:bob@b>{}\r\n\
              Call-ID: {call_id}\r\nCSeq: {cseq}\r\nMax-Forwards: 70\r\n{more}Content-Length: 0\r\n\r\n",
             tag(from_tag),
             tag(to_tag),
