@@ -538,6 +538,9 @@ impl Session {
             });
             let is_kept = self.is_refused() || (is_of_unknown && self.failure.is_some());
             if is_kept && !is_better || self.is_answered() {
+                if let Some(failure) = &mut self.failure {
+                    failure.is_of_later_hop &= is_of_later_hop;
+                }
                 return;
             }
             self.failure = Some(Failure {
@@ -645,6 +648,12 @@ impl Session {
         failure.is_some_and(|failure| !failure.is_of_unknown)
     }
 
+    /// Whether a proxy got the failure, and its client none yet.
+    fn is_of_one_target(&self) -> bool {
+        let failure = self.failure.as_ref();
+        failure.is_some_and(|failure| failure.is_of_later_hop)
+    }
+
     /// The event that the session waits for.
     pub(super) fn wait(&self) -> WaitReason {
         let mut talking = self.forks.iter().filter(|fork| fork.is_answered());
@@ -666,6 +675,9 @@ impl Session {
             && (failure.is_of_unknown || invites_a_retry(failure.status))
         {
             WaitReason::Retry
+        } else if self.is_of_one_target() && !was_given_up {
+            // Another target may answer.
+            WaitReason::Setup
         } else if self.failure.is_some() || was_given_up {
             WaitReason::Linger
         } else if self.invite.is_none() {

@@ -326,6 +326,34 @@ fn what_a_proxy_hears_of_a_target_is_not_the_end() {
     );
 }
 
+/// The call was over half a minute after the refusal, and the answer was another one.
+#[test]
+fn a_target_that_refuses_does_not_end_the_wait_for_another() {
+    let forked = [
+        "0 INVITE sip:bob@b SIP/2.0",
+        "0.1 INVITE sip:bob@b1 SIP/2.0 | V: p | B: z9hG4bK-p1",
+        "0.1 INVITE sip:bob@b2 SIP/2.0 | V: p | B: z9hG4bK-p2",
+        "1 SIP/2.0 180 Ringing | V: p | B: z9hG4bK-p2 | T: b2",
+        "2 SIP/2.0 486 Busy Here | V: p | B: z9hG4bK-p1 | T: b1",
+    ];
+    let ok = "60 SIP/2.0 200 OK | V: p | B: z9hG4bK-p2 | T: b2";
+    let answered = call(&[&forked[..], &[ok]].concat());
+    assert_eq!(
+        (answered.state, answered.status),
+        (CallState::InCall, Some(200))
+    );
+    // The caller got the failure, so that the call is over.
+    let mut script = Script::new(CallLimits::default());
+    script.play(&forked);
+    script.play(&[
+        "3 SIP/2.0 486 Busy Here | T: b1",
+        "60 OPTIONS sip:b SIP/2.0 | I: x",
+    ]);
+    assert_eq!(script.reported.len(), 1);
+    let told = (script.reported[0].state, script.reported[0].reported);
+    assert_eq!(told, (CallState::Busy, ReportCause::Ended));
+}
+
 /// RFC 3261 §13.2.2.4: when several forks answer, each 2xx is a dialog that the caller acknowledges, and ends by a BYE
 /// of its own.
 #[test]
