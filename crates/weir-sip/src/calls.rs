@@ -211,9 +211,22 @@ impl Calls {
         digest: &Digest<'_>,
         report: &mut impl FnMut(Call),
     ) -> Seen {
-        self.now_ns = self.now_ns.max(time_ns);
+        self.take_passed(time_ns, time_ns, flow, digest, report)
+    }
+
+    /// Adds the next message, where several clocks give the times, or one that is set: deadlines and repeated messages go by
+    /// `passed_ns`, the time that has passed since any instant.
+    pub fn take_passed(
+        &mut self,
+        time_ns: i64,
+        passed_ns: i64,
+        flow: Option<Flow>,
+        digest: &Digest<'_>,
+        report: &mut impl FnMut(Call),
+    ) -> Seen {
+        self.now_ns = self.now_ns.max(passed_ns);
         self.expire(report);
-        let is_repeat = self.transactions.is_repeat(time_ns, flow, digest);
+        let is_repeat = self.transactions.is_repeat(passed_ns, flow, digest);
         self.counters.messages = self.counters.messages.saturating_add(1);
         self.counters.retransmissions = self
             .counters

@@ -354,6 +354,26 @@ fn a_target_that_refuses_does_not_end_the_wait_for_another() {
     assert_eq!(told, (CallState::Busy, ReportCause::Ended));
 }
 
+/// Times of another clock ended a call, or let none end.
+#[test]
+fn deadlines_go_by_the_time_that_has_passed() {
+    let whole = call(&[
+        "0/0 INVITE sip:bob@b SIP/2.0",
+        "9000/1 SIP/2.0 180 Ringing | T: b",
+        "2/2 SIP/2.0 200 OK | T: b",
+    ]);
+    let told = (whole.state, whole.messages, whole.setup_delay_ns);
+    assert_eq!(told, (CallState::InCall, 3, Some(2 * SECOND_NS)));
+    let mut script = Script::new(CallLimits::default());
+    script.play(&[
+        "9000/0 INVITE sip:bob@b SIP/2.0",
+        "9001/1 SIP/2.0 486 Busy Here | T: b",
+        "41/41 OPTIONS sip:b SIP/2.0 | I: x",
+    ]);
+    assert_eq!(script.reported.len(), 1);
+    assert_eq!(script.reported[0].reported, ReportCause::Ended);
+}
+
 /// RFC 3261 §13.2.2.4: when several forks answer, each 2xx is a dialog that the caller acknowledges, and ends by a BYE
 /// of its own.
 #[test]

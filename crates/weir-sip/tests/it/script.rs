@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use weir_sip::{Call, CallLimits, Calls, Digest, Flow, Limits, Message, Seen};
 
-/// Follows messages that are written as `SECOND START-LINE | HEADER: VALUE | …`.
+/// Follows messages that are written as `SECOND START-LINE | HEADER: VALUE | …`, with `SECOND/PASSED` where a clock was set.
 ///
 /// `From`, `To`, `Call-ID`, `CSeq` and `Via` are those of Alice's INVITE unless a line says
 /// otherwise; `F:` and `T:` stand for the tags, `B:` for the branch, and `V:` for the host of the Via.
@@ -76,10 +76,13 @@ impl Script {
             dst: socket(dst),
             number: None,
         };
-        let time_ns = (second.parse::<f64>().unwrap() * 1e9) as i64;
+        let (second, passed) = second.split_once('/').unwrap_or((second, second));
+        let [time_ns, passed_ns] =
+            [second, passed].map(|second| (second.parse::<f64>().unwrap() * 1e9) as i64);
         let reported = &mut self.reported;
+        let digest = Digest::of(&message);
         self.calls
-            .take(time_ns, Some(flow), &Digest::of(&message), &mut |call| {
+            .take_passed(time_ns, passed_ns, Some(flow), &digest, &mut |call| {
                 reported.push(call);
             })
     }

@@ -71,7 +71,8 @@ impl Followed {
             calls, finished, ..
         } = self;
         let digest = Digest::of(&message);
-        let seen = calls.take(self.last_ns, Some(way.flow), &digest, &mut |call| {
+        let (time_ns, flow) = (self.last_ns, Some(way.flow));
+        let seen = calls.take_passed(time_ns, way.passed_ns, flow, &digest, &mut |call| {
             finished.push_back(call);
         });
         if seen.call.is_none() && (digest.call_id.is_none() || digest.cseq.is_none()) {

@@ -177,7 +177,8 @@ fn take(
     *last_ns = found.way.time_ns.unwrap_or(*last_ns);
     let digest = Digest::of(&message);
     // Ended calls are discarded here: the caller has seen them as they went on.
-    let seen = calls.take(*last_ns, Some(found.way.flow), &digest, &mut |_| {});
+    let (passed_ns, flow) = (found.way.passed_ns, Some(found.way.flow));
+    let seen = calls.take_passed(*last_ns, passed_ns, flow, &digest, &mut |_| {});
     each(&CallSight::Message {
         message: found,
         digest: &digest,
