@@ -57,7 +57,9 @@ impl Protocol for Stun {
 
     fn length(bytes: &[u8]) -> Length {
         // This is data on a channel of TURN (RFC 8656, 12.5), padded to the next word.
-        if let [0x40..=0x4f, _, high, low, ..] = bytes {
+        if is_of_channel(bytes)
+            && let [_, _, high, low, ..] = bytes
+        {
             let octets = usize::from(u16::from_be_bytes([*high, *low]));
             return Length::Message {
                 skip: 0,
@@ -80,7 +82,8 @@ impl Protocol for Stun {
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
         let Some(message) = Message::new(bytes) else {
-            return false;
+            // The data of a channel are between the messages of a connection, and have no row.
+            return is_of_channel(bytes);
         };
         let request = match message.class() {
             REQUEST => {
@@ -104,6 +107,11 @@ impl Protocol for Stun {
     fn counted(&self) -> Vec<(u64, &'static str)> {
         self.0.counted()
     }
+}
+
+/// Whether octets begin as the data of a channel of TURN do, with its number (RFC 8656, 12).
+const fn is_of_channel(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x40..=0x4f, ..])
 }
 
 struct StunItem {

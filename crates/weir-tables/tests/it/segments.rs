@@ -473,6 +473,15 @@ fn messages_of_stun_and_packets_of_radius_are_found() {
         message.extend(b"\x80\x22\0\x04weir");
     }
     is_the_same("stun", &[(true, &request), (false, &success)], 2);
+    // The data of a channel of TURN are no message (RFC 8656, 12.5), and were counted as lost bytes.
+    let data = b"\x40\x01\0\x05hello\0\0\0";
+    let sent: [Sent<'_>; 4] = [
+        (true, &request),
+        (false, &success),
+        (true, data),
+        (true, &request),
+    ];
+    is_the_same("stun", &sent, 3);
     // The packets are a request with a user's name, and an accept with a text (RFC 2865, 3 and 5.1).
     let packet = |code: u8, attribute: &[u8]| {
         let length = 20 + attribute.len() as u8;
