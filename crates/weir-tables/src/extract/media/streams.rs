@@ -178,7 +178,7 @@ pub(in crate::extract) struct Reported {
     pub(in crate::extract) conversing: Option<f64>,
 }
 
-/// The number of payload types of a stream that are listed.
+/// The number of payload types, and of codecs, of a stream that are listed.
 const KINDS_MAX: usize = 16;
 /// The number of telephone keys that are listed.
 const KEYS_MAX: usize = 256;
@@ -234,11 +234,13 @@ impl Stream {
         let payload_type = packet.payload_type().into();
         if !self.payload_types.contains(&payload_type) && self.payload_types.len() < KINDS_MAX {
             self.payload_types.push(payload_type);
-            if let Some(codec) = codec
-                && !self.codecs.iter().any(|known| *known == codec.name)
-            {
-                self.codecs.push(codec.name.into_owned());
-            }
+        }
+        // A later description may give a payload type to another codec.
+        if let Some(codec) = codec
+            && self.codecs.len() < KINDS_MAX
+            && !self.codecs.iter().any(|known| *known == codec.name)
+        {
+            self.codecs.push(codec.name.into_owned());
         }
         if is_event && let Some(event) = packet.event() {
             self.press(packet.timestamp(), packet.marker(), event);

@@ -650,6 +650,42 @@ fn a_call_is_told_by_its_media() {
     assert_eq!(column(&calls, "call.jitter")[0], of("media.jitter_mean"));
 }
 
+/// RFC 3264, 8.3.2: another offer may give the payload type to another codec, which was missing.
+#[test]
+fn all_codecs_of_a_payload_type_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("codecs.pcap");
+    let mut wire = Wire::default();
+    let mut made = Made {
+        from: (CALLER, 30_000),
+        to: (CALLEE, 40_000),
+        ssrc: 7,
+        payload_type: 99,
+        clock_rate: 8_000,
+        packets: 50,
+        lost: 0,
+        doubled: 0,
+        overtaken: 0,
+        late_ms: 0,
+        first_sequence: 10,
+    };
+    for (offer, codec) in [(1, "G726-32/8000"), (2, "AMR/8000")] {
+        let formats = format!("99\r\na=rtpmap:99 {codec}\r\na=x:");
+        let (cseq, from_ms) = (format!("{offer} INVITE"), 2_000 * offer);
+        let invite = "INVITE sip:b@x SIP/2.0";
+        wire.sip(from_ms, true, invite, &cseq, Some((30_000, &formats)));
+        let answer = Some((40_000, &*formats));
+        wire.sip(from_ms + 100, false, "SIP/2.0 200 OK", &cseq, answer);
+        send(&mut wire, &mut Rng::new(1), &made, from_ms + 200);
+        made.first_sequence += 50;
+    }
+    wire.write(&path);
+    let (batch, _) = read_with_notes("media", &[&path], 10);
+    assert_eq!(column(&batch, "media.packets"), ["100"]);
+    assert_eq!(column(&batch, "media.payload_types"), ["[99]"]);
+    assert_eq!(column(&batch, "media.codecs"), ["[G726-32, AMR]"]);
+}
+
 /// RFC 2198: each packet has the key and the one before it, and a key of which only copies arrived counts, too.
 #[test]
 fn keys_in_redundant_data_count_once() {
