@@ -21,7 +21,7 @@ use weir_functions::{Error, ErrorKind, address, bounded, number, plan_size, zone
 use weir_sql::meaning::Meanings;
 use weir_sql::names::Scope;
 use weir_sql::prepared::{self, PreparedStatements};
-use weir_sql::{Statement, follow, grammar, narrow, quantified, widths};
+use weir_sql::{Statement, bytea, follow, grammar, narrow, quantified, widths};
 use weir_tables::{Location, Stop};
 
 use crate::answer::{Answer, Snapshot};
@@ -522,6 +522,7 @@ impl Engine {
             statement = show_functions::query(&self.context, pattern.as_deref())?;
         }
         quantified::reword(&mut statement);
+        bytea::reword(&mut statement)?;
         follow::follow(&mut statement)?;
         let mut resolved = resolver.resolve(&mut statement).await?;
         let given = statement.given_names();

@@ -13,10 +13,11 @@
 //! a dialect that accepts what PostgreSQL and DuckDB accept (`dialect`). What it cannot mean is refused with one sentence
 //! ([`grammar`]), and what it can mean is put into the words that DataFusion plans: names ([`names`], [`meaning`]), prepared
 //! statements ([`prepared`]), streams ([`follow`]), comparisons with lists
-//! ([`quantified`]), the clause of samples ([`table_sample`]).
+//! ([`quantified`]), bytes that are written as text ([`bytea`]), the clause of samples ([`table_sample`]).
 //!
 //! This crate deliberately has no list of tables, plans no statements and reads no file: it performs no IO.
 
+pub mod bytea;
 mod copy_options;
 mod dialect;
 mod embedded;

@@ -4,7 +4,7 @@ use arrow::datatypes::DataType;
 use chrono::{DateTime, NaiveDate, SecondsFormat, TimeDelta};
 use pgwire::api::Type;
 use postgres_types::Kind as TypeKind;
-use weir_engine::Parameter;
+use weir_engine::{Parameter, bytes_of_text};
 
 use crate::error::{Failure, FailureKind};
 
@@ -112,17 +112,7 @@ fn of_text(text: &str, kind: &Type) -> Option<Parameter> {
         Type::NUMERIC => number(text.trim())?,
         Type::FLOAT4 | Type::FLOAT8 => Parameter::Float(text.trim().parse().ok()?),
         Type::TIMESTAMP | Type::TIMESTAMPTZ => Parameter::Time(text.to_owned()),
-        Type::BYTEA => {
-            let digits = text.strip_prefix("\\x")?;
-            let digits = digits.as_bytes().chunks(2);
-            let bytes = digits.map(|pair| {
-                let pair = std::str::from_utf8(pair)
-                    .ok()
-                    .filter(|pair| pair.len() == 2)?;
-                u8::from_str_radix(pair, 16).ok()
-            });
-            Parameter::Bytes(bytes.collect::<Option<_>>()?)
-        }
+        Type::BYTEA => Parameter::Bytes(bytes_of_text(text)?),
         _ => match kind.kind() {
             TypeKind::Array(element) => list_of_text(text, element)?,
             _ => Parameter::Text(text.to_owned()),
@@ -328,6 +318,10 @@ mod tests {
             Some(Parameter::Bytes(vec![0, 255]))
         );
         assert_eq!(text(&Type::BYTEA, "\\x00f"), None);
+        assert_eq!(
+            text(&Type::BYTEA, "a\\377"),
+            Some(Parameter::Bytes(vec![b'a', 255]))
+        );
         assert_eq!(
             text(&Type::UNKNOWN, "a"),
             Some(Parameter::Text("a".to_owned()))
