@@ -1,5 +1,7 @@
 //! A program selects and adds the same values as the decoder, record by record, in whatever way it is run.
 
+mod together;
+
 use std::io::Cursor;
 use std::sync::Arc;
 
