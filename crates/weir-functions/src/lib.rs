@@ -32,6 +32,7 @@ pub mod lists;
 mod networks;
 pub mod number;
 pub mod pass;
+mod pattern_size;
 pub mod payload;
 pub mod plan_size;
 mod registries;

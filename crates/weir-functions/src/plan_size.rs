@@ -11,11 +11,12 @@ use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
 use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
 
 use crate::error::{Error, ErrorKind};
+use crate::pattern_size;
 
 /// Checks how large a plan is. What this costs is bounded by the limits, however often views name each other.
 ///
 /// # Errors
-/// When it has more tables, levels, subqueries or expressions than plans may have.
+/// When it has more tables, levels, subqueries or expressions than plans may have, or larger patterns.
 pub fn check(plan: &LogicalPlan) -> Result<(), Error> {
     let mut size = Size::default();
     size.add(plan, 1);
@@ -32,6 +33,8 @@ struct Size {
     /// The subqueries that become joins.
     subqueries: Counts,
     expressions: Counts,
+    /// The weight of all patterns, which are compiled while the statement is planned.
+    patterns: usize,
     refusal: Option<Error>,
 }
 
@@ -75,15 +78,15 @@ impl Size {
     fn add_expressions(&mut self, plan: &LogicalPlan) -> Vec<Arc<LogicalPlan>> {
         let mut plans = Vec::new();
         // Rows that are written out are planned once, and there may be many.
-        if let LogicalPlan::Values(_) = plan {
-            return plans;
-        }
+        let is_written_out = matches!(plan, LogicalPlan::Values(_));
         let is_filter = matches!(plan, LogicalPlan::Filter(_));
         let (mut expressions, mut joined) = (0_usize, 0_usize);
+        let mut patterns = self.patterns;
         // The walk fails only where its closure does.
         let _ = plan.apply_expressions(|expression| {
             expressions += 1;
             expression.apply(|part| {
+                patterns = patterns.saturating_add(pattern_size::weight(part));
                 let (subquery, joins) = match part {
                     Expr::ScalarSubquery(subquery) => (subquery, joins(subquery)),
                     Expr::Exists(Exists { subquery, .. }) => (subquery, joins(subquery)),
@@ -101,8 +104,11 @@ impl Size {
                 Ok(TreeNodeRecursion::Continue)
             })
         });
-        self.expressions.add(expressions);
-        self.subqueries.add(joined);
+        self.patterns = patterns;
+        if !is_written_out {
+            self.expressions.add(expressions);
+            self.subqueries.add(joined);
+        }
         plans
     }
 
@@ -131,6 +137,13 @@ impl Size {
             return Some(limit(
                 message,
                 "JOIN (SELECT a, max(b) AS b, min(c) AS c FROM … GROUP BY a) q ON q.a = t.a computes many values at once",
+            ));
+        }
+        if self.patterns > PATTERNS_WEIGHT_MAX {
+            let message = "the patterns of the statement are too large to be compiled: a part that is repeated by number counts as often";
+            return Some(limit(
+                message.to_owned(),
+                "\\w{300} is 300 classes of some hundred ranges: [a-z0-9_]+ has a single class, and no number",
             ));
         }
         let Counts { all, most, squares } = self.expressions;
@@ -162,6 +175,8 @@ const STEPS_MAX: usize = 1 << 14;
 const SUBQUERIES_MAX: usize = 64;
 /// Expressions of the nodes of a plan, squared and summed: 130 queries of all columns of packets, planned for some 20 seconds.
 const EXPRESSIONS_SQUARE_MAX: usize = 1 << 26;
+/// Weights of all patterns: they take some four seconds and 200 MiB.
+const PATTERNS_WEIGHT_MAX: usize = 1 << 22;
 /// The joins that IN becomes, at most, where it is not a condition of WHERE.
 const IN_JOINS: usize = 3;
 const ROOM_BYTES: usize = 1 << 20;
@@ -232,6 +247,42 @@ mod tests {
         assert_eq!(refusal(&steps(100)), None);
         let message = refusal(&steps(200)).unwrap();
         assert!(message.contains("more than 16384 steps"), "{message}");
+    }
+
+    #[tokio::test]
+    async fn patterns_have_a_sum() {
+        let session = SessionContext::new();
+        let plan = |sql: String| {
+            let state = session.state();
+            async move { state.create_logical_plan(&sql).await.unwrap() }
+        };
+        let list = |pattern: &str, times: usize| {
+            let all: Vec<String> = (0..times)
+                .map(|number| format!("'x{number}' ~ '{pattern}' AS a{number}"))
+                .collect();
+            all.join(", ")
+        };
+        let light = format!("SELECT {}", list(r"^\d{1,3}(\.\d{1,3}){3}$", 300));
+        assert_eq!(refusal(&plan(light).await), None);
+        for (patterns, is_refused) in [(10, false), (20, true)] {
+            let heavy = list(r"\w{299}", patterns);
+            let message = refusal(&plan(format!("SELECT {heavy}")).await);
+            assert_eq!(message.is_some(), is_refused, "{message:?}");
+            let of_view =
+                format!("SELECT regexp_like(a, '\\w{{299}}') FROM (SELECT {heavy}, '' AS a)");
+            let message = refusal(&plan(of_view).await);
+            assert_eq!(message.is_some(), is_refused, "{message:?}");
+        }
+        let composed = |times: usize| {
+            let one = "'x' ~ repeat('\\w', 299)";
+            format!("VALUES ({})", vec![one; times].join("), ("))
+        };
+        assert_eq!(refusal(&plan(composed(10)).await), None);
+        let message = refusal(&plan(composed(20)).await).unwrap();
+        assert!(
+            message.starts_with("the patterns of the statement"),
+            "{message}"
+        );
     }
 
     #[tokio::test]
