@@ -12,12 +12,12 @@ use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
+use datafusion::logical_expr::{DdlStatement, LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement as DfStatement;
 use weir_functions::list::{self, FunctionEntry};
-use weir_functions::{Error, ErrorKind, address, bounded, number, plan_size, zone};
+use weir_functions::{Error, ErrorKind, address, bounded, folded, number, plan_size, zone};
 use weir_sql::meaning::Meanings;
 use weir_sql::names::Scope;
 use weir_sql::prepared::{self, PreparedStatements};
@@ -198,6 +198,12 @@ impl Engine {
     /// Bytes that a function may make of one batch of rows.
     const fn values_bytes_max(&self) -> usize {
         bounded::values_bytes_max(self.options.memory_limit_bytes.is_some())
+    }
+
+    /// Optimizes a plan, in which functions may make only so much of constants.
+    fn within_room<T>(&self, optimize: impl FnOnce() -> T) -> Result<T, Error> {
+        let has_limit = self.options.memory_limit_bytes.is_some();
+        folded::within(bounded::constants_bytes_max(has_limit), optimize)
     }
 
     /// The report of the scans so far: what was read and found damaged.
@@ -408,6 +414,15 @@ impl Engine {
             text_is_due,
         } = logical;
         let failed = |error| Error::from_datafusion(ErrorKind::Plan, error, &columns);
+        let plan = match plan {
+            // DataFusion plans and runs it at once.
+            LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(mut table)) => {
+                let optimized = self.within_room(|| self.context.state().optimize(&table.input))?;
+                table.input = Arc::new(optimized.map_err(failed)?);
+                LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(table))
+            }
+            plan => plan,
+        };
         let frame = self
             .context
             .execute_logical_plan(plan)
@@ -415,10 +430,10 @@ impl Engine {
             .map_err(failed)?;
         let mut schema = Arc::new(frame.schema().as_arrow().clone());
         let (state, plan) = frame.into_parts();
-        let plan = match text_is_due {
+        let plan = self.within_room(|| match text_is_due {
             true => star::optimized(&plan, &state),
             false => state.optimize(&plan),
-        };
+        })?;
         let plan = plan.map_err(failed)?;
         let config = state.config();
         let rows = bounded::batch_rows(&plan, config.batch_size()).map_err(failed)?;

@@ -30,6 +30,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr as PhysicalBinaryExpr, Column};
 use datafusion::prelude::SessionContext;
 
+use crate::folded;
 use crate::pass::{Inputs, Pass};
 
 /// The growth of a function's values.
@@ -88,6 +89,11 @@ pub const fn values_bytes_max(has_limit: bool) -> usize {
         // Offsets of texts have 31 bits.
         false => i32::MAX as usize,
     }
+}
+
+/// Bytes that functions may make of constants while a statement is planned.
+pub const fn constants_bytes_max(has_limit: bool) -> usize {
+    values_bytes_max(has_limit).saturating_mul(2)
 }
 
 /// Puts functions that make so many bytes at most in the places of those that make any number.
@@ -160,6 +166,9 @@ impl ScalarUDFImpl for Bounded {
         let bytes = self.growth.bytes(&args.args, args.number_rows)?;
         if bytes > self.bytes_max {
             return Err(too_large(self.name(), bytes, self.bytes_max));
+        }
+        if is_constant(&args.args) {
+            folded::take(bytes)?;
         }
         self.inner.invoke_with_args(args)
     }
@@ -344,12 +353,14 @@ impl ScalarUDFImpl for Concatenation {
         if bytes > self.bytes_max {
             return Err(too_large("||", bytes, self.bytes_max));
         }
-        let all = args.args.iter();
-        let is_constant = all
-            .clone()
-            .all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_constant = is_constant(&args.args);
+        if is_constant {
+            folded::take(bytes)?;
+        }
         let rows = if is_constant { 1 } else { args.number_rows };
-        let columns = all
+        let columns = args
+            .args
+            .iter()
             .map(|arg| arg.to_array(rows))
             .collect::<Result<Vec<_>>>()?;
         let [left, right] = take_function_args(self.name(), columns)?;
@@ -369,14 +380,16 @@ impl ScalarUDFImpl for Concatenation {
     }
 }
 
+fn is_constant(args: &[ColumnarValue]) -> bool {
+    let mut args = args.iter();
+    args.all(|arg| matches!(arg, ColumnarValue::Scalar(_)))
+}
+
 impl Growth {
     /// About how many bytes the values of so many rows have, and never far fewer.
     fn bytes(self, args: &[ColumnarValue], rows: usize) -> Result<usize> {
         // A function of constants is computed once.
-        let is_constant = args
-            .iter()
-            .all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
-        let rows = if is_constant { 1 } else { rows };
+        let rows = if is_constant(args) { 1 } else { rows };
         let Some(first) = args.first() else {
             return Ok(0);
         };

@@ -24,6 +24,7 @@ pub mod bounded;
 mod computed;
 pub mod duration;
 mod error;
+pub mod folded;
 pub mod function;
 mod geoip;
 mod json;

@@ -551,6 +551,14 @@ fn values_that_are_far_larger_than_their_statement_are_refused() {
             let is_refused = ["MiB", "overflow", "the running statements held more than --memory-limit"];
             assert!(is_refused.iter().any(|part| error.contains(part)), "{sql:.200}: {error}");
         }
+        // Each of them is small enough.
+        let lengths = |times: usize| {
+            let all: Vec<_> = (0..times).map(|number| format!("length('y' || repeat('x', 10000000)) AS a{number}")).collect();
+            format!("SELECT {}", all.join(", "))
+        };
+        let error = simple(&client, &lengths(30)).await.unwrap_err();
+        assert!(error.contains("256 MiB together"), "{error}");
+        assert_eq!(simple(&client, &lengths(1)).await.unwrap(), ["10000001"]);
         // The catalog's parser nests less deep.
         let long = format!("SELECT relname || '{}' AS x FROM pg_catalog.pg_class", "x".repeat(5000));
         let doubled = doubled(long, 16);
