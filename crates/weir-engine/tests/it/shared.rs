@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use weir_engine::Options;
+use weir_engine::{Compile, Options};
 
 use crate::samples;
 use crate::slt::Runner;
@@ -65,6 +65,53 @@ fn groups_of_several_statements() {
         ];
         assert_one_reading("demo/wan.erf", &wan, threads);
     }
+}
+
+/// More groups than have places in one program, with conditions of their own, over files of several link types.
+#[test]
+fn groups_of_many_statements_over_several_files() {
+    samples::enter();
+    let files = "['net.pcap', 'early.pcap', 'cooked.pcap', 'late.pcap', 'snapped.pcap']";
+    let statements = [
+        "SELECT ip.src, count(*) FROM FILES GROUP BY 1",
+        "SELECT ip.ttl, sum(frame.len) FROM FILES WHERE ip.proto = 17 GROUP BY 1",
+        "SELECT ip.src, ip.dst, max(ip.len) FROM FILES WHERE ip.ttl > 10 GROUP BY 1, 2",
+        "SELECT count(*), min(frame.len) FROM FILES WHERE vlan.id IS NULL",
+        "SELECT ip.proto, count(*) FROM FILES GROUP BY 1 HAVING count(*) > 1",
+        "SELECT udp.srcport, count(ip.ttl) FROM FILES GROUP BY 1",
+        "SELECT vlan.id, count(*) FROM FILES GROUP BY 1 ORDER BY 1 NULLS FIRST LIMIT 2",
+        // The same again, and what has no place any more.
+        "SELECT ip.src, count(*) FROM FILES GROUP BY 1",
+        "SELECT port.src, port.dst, count(*) FROM FILES WHERE port.src IS NOT NULL GROUP BY 1, 2",
+        "SELECT frame.len, max(frame.number) FROM FILES WHERE frame.len > 60 GROUP BY 1",
+        // None of its rows.
+        "SELECT ip.dst, count(*) FROM FILES WHERE ip.ttl = 255 AND ip.ttl = 1 GROUP BY 1",
+    ];
+    let statements = statements.map(|sql| sql.replace("FILES", files));
+    for threads in [1, 2] {
+        for many in 2..=statements.len() {
+            let mut options = options(threads);
+            options.compile = Compile::Always;
+            let together = Runner::new(&options);
+            let answers = together.answers(&statements[..many].join(";\n")).unwrap();
+            assert!(together.totals().compiled > 0);
+            assert_eq!(answers.len(), many);
+            options.compile = Compile::Never;
+            for (answer, sql) in answers.iter().zip(&statements) {
+                let alone = Runner::new(&options).rows(sql).unwrap();
+                assert_eq!(answer.rows, alone.rows, "{sql}");
+            }
+        }
+    }
+    // A statement that fails does so in its turn.
+    let overflow =
+        format!("SELECT ip.src, sum(frame.len * 4611686018427387904) FROM {files} GROUP BY 1");
+    let failing = [statements[0].clone(), overflow, statements[1].clone()];
+    assert!(
+        Runner::new(&options(1))
+            .answers(&failing.join(";\n"))
+            .is_err()
+    );
 }
 
 #[test]
