@@ -152,6 +152,14 @@ pub(crate) const fn of_values(count: usize, bytes: usize) -> usize {
         .saturating_add(1024)
 }
 
+/// The memory of the name of a statement or a portal, which stands in lists of names, and of `bytes` beside it.
+pub(crate) const fn of_name(name: &str, bytes: usize) -> usize {
+    name.len()
+        .saturating_mul(4)
+        .saturating_add(bytes)
+        .saturating_add(512)
+}
+
 /// Bytes of a value besides its content.
 const VALUE_BYTES: usize = 64;
 /// Bytes of a word in a tree: the tree of a list of 95,000 numbers and as many commas takes 41 MB.

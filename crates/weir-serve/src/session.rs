@@ -123,6 +123,11 @@ impl Session {
         &self.reports.report
     }
 
+    /// Whether there are statements of PREPARE.
+    pub(crate) fn has_prepared(&self) -> bool {
+        self.log().has_prepared()
+    }
+
     /// The entry of a statement in the session log, whose memory is counted from now on; `None` for one that changes nothing.
     fn entry(&self, statement: &Statement) -> Result<Option<SessionStatement>, Failure> {
         let entry = SessionStatement::of(statement, &self.retention)?;

@@ -68,6 +68,7 @@ enum Change {
     Drops(Vec<String>),
     Prepares(String),
     Deallocates(String),
+    DeallocatesAll,
     /// Rows of a table, or something else.
     Other,
 }
@@ -89,7 +90,13 @@ impl Change {
             }
             S::Drop { .. } => Some(Self::Drops(statement.dropped())),
             S::Prepare { name, .. } => Some(Self::Prepares(named(name))),
-            S::Deallocate { name, .. } => Some(Self::Deallocates(named(name))),
+            S::Deallocate { name, .. } => {
+                let is_all = name.quote_style.is_none() && name.value.eq_ignore_ascii_case("all");
+                Some(match is_all {
+                    true => Self::DeallocatesAll,
+                    false => Self::Deallocates(named(name)),
+                })
+            }
             S::Insert(_) | S::Update { .. } | S::Delete(_) => Some(Self::Other),
             _ => (!statement.gives_rows()).then_some(Self::Other),
         }
@@ -111,6 +118,12 @@ impl Log {
     pub(crate) fn is_of_settings(&self) -> bool {
         let mut entries = self.entries.iter();
         entries.all(|entry| matches!(entry.change, Change::Set(_)))
+    }
+
+    /// Whether there are prepared statements among those that are remembered.
+    pub(crate) fn has_prepared(&self) -> bool {
+        let mut entries = self.entries.iter();
+        entries.any(|entry| matches!(entry.change, Change::Prepares(_)))
     }
 
     /// A number for a state that no session has been in.
@@ -153,6 +166,11 @@ impl Log {
             Change::Deallocates(name) => {
                 let prepared = Change::Prepares(name.clone());
                 self.entries.retain(|entry| entry.change != prepared);
+                return;
+            }
+            Change::DeallocatesAll => {
+                self.entries
+                    .retain(|entry| !matches!(entry.change, Change::Prepares(_)));
                 return;
             }
             Change::Drops(names) if self.take_back(names) => return,
@@ -214,6 +232,7 @@ mod tests {
     fn what_is_let_go_leaves_nothing_where_nothing_was_made_of_it() {
         assert!(after("CREATE VIEW v AS SELECT 1; DROP VIEW v").is_empty());
         assert!(after("PREPARE p AS SELECT 1; DEALLOCATE P").is_empty());
+        assert!(after("PREPARE p AS SELECT 1; PREPARE q AS SELECT 2; DEALLOCATE ALL").is_empty());
         let zones = "SET TIME ZONE 'UTC'; SET TIME ZONE '+02:00'; CREATE VIEW v AS SELECT 1; SET TIME ZONE 'UTC'; DROP VIEW v";
         assert_eq!(after(zones).len(), 2);
         let others =

@@ -64,7 +64,7 @@ impl PreparedStatements {
         Ok(())
     }
 
-    /// Forgets the statement of a `DEALLOCATE`; false when the statement is another.
+    /// Forgets the statement of a `DEALLOCATE`, or all; false when the statement is another.
     ///
     /// # Errors
     /// When nothing of this name was prepared.
@@ -72,6 +72,10 @@ impl PreparedStatements {
         let Some(ast::Statement::Deallocate { name, .. }) = plain(statement) else {
             return Ok(false);
         };
+        if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("all") {
+            self.statements.clear();
+            return Ok(true);
+        }
         let name = key(name);
         match self.statements.remove(&name) {
             Some(_) => Ok(true),

@@ -12,6 +12,7 @@ use pgwire::api::results::{FieldInfo, QueryResponse};
 use pgwire::error::{ErrorInfo, PgWireError};
 use weir_engine::{Token, TokenKind, tokens};
 
+use super::encode::format_of;
 use super::prepare::Prepared;
 use crate::error::{Failure, FailureKind};
 
@@ -276,7 +277,7 @@ impl Cursor {
         if let CursorRows::Started(rows) = &self.rows {
             let columns = rows.row_schema.iter().enumerate();
             let mut columns = columns.map(|(index, field)| (field.format(), index));
-            return match columns.all(|(format, index)| format == wanted.format_for(index)) {
+            return match columns.all(|(format, index)| format == format_of(&wanted, index)) {
                 true => Ok(()),
                 false => Err(Failure::new(
                     FailureKind::Plan,
@@ -305,7 +306,11 @@ impl Cursors {
     pub(super) fn add(&self, name: &str, cursor: Cursor) -> Result<(), PgWireError> {
         let mut all = self.lock();
         if all.contains_key(name) {
-            return Err(error("42P03", format!("cursor \"{name}\" already exists")));
+            return Err(exists(name));
+        }
+        if name.len() > NAME_BYTES_MAX {
+            let message = format!("the name of a cursor has {NAME_BYTES_MAX} bytes at most");
+            return Err(error("42622", message));
         }
         if all.len() >= CURSORS_MAX {
             let message = format!("a connection has {CURSORS_MAX} cursors at most");
@@ -313,6 +318,11 @@ impl Cursors {
         }
         all.insert(name.to_owned(), cursor);
         Ok(())
+    }
+
+    /// Whether there is a cursor of this name.
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.lock().contains_key(name)
     }
 
     /// Removes a cursor, to be put back when its rows have been fetched: a failed or cancelled cursor is gone.
@@ -355,6 +365,11 @@ impl Cursors {
     }
 }
 
+/// The error of a cursor or a portal with a name that is in use.
+pub(super) fn exists(name: &str) -> PgWireError {
+    error("42P03", format!("cursor \"{name}\" already exists"))
+}
+
 fn absent(name: &str) -> PgWireError {
     error("34000", format!("cursor \"{name}\" does not exist"))
 }
@@ -368,6 +383,8 @@ fn error(code: &str, message: String) -> PgWireError {
 const ABOUT: [&str; 4] = ["declare", "fetch", "move", "close"];
 /// Each that has begun holds a place among the queries that run at once.
 const CURSORS_MAX: usize = 16;
+/// Bytes of the name of a cursor, as many as PostgreSQL's identifiers have.
+const NAME_BYTES_MAX: usize = 63;
 
 #[cfg(test)]
 mod tests {

@@ -39,10 +39,20 @@ pub(crate) fn fields(
                 None,
                 None,
                 kind,
-                format.format_for(index),
+                format_of(format, index),
             )
         })
         .collect()
+}
+
+/// The format of a column. A column that is not described has none, and is text: pgwire's own function panics.
+pub(super) fn format_of(format: &Format, index: usize) -> FieldFormat {
+    match format {
+        Format::Individual(codes) => codes
+            .get(index)
+            .map_or(FieldFormat::Text, |code| FieldFormat::from(*code)),
+        format => format.format_for(index),
+    }
 }
 
 /// The type of a column.

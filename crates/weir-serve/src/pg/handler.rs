@@ -2,6 +2,7 @@
 
 mod copy;
 mod cursors;
+mod names;
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -13,8 +14,12 @@ use async_trait::async_trait;
 use futures::sink::{Sink, SinkExt};
 use futures::{StreamExt, stream};
 use pgwire::api::portal::{Format, Portal, PortalExecutionState};
-use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler, send_ready_for_query};
-use pgwire::api::results::{FieldInfo, QueryResponse, Response, Tag};
+use pgwire::api::query::{
+    ExtendedQueryHandler, SimpleQueryHandler, send_describe_response, send_ready_for_query,
+};
+use pgwire::api::results::{
+    DescribePortalResponse, FieldFormat, FieldInfo, QueryResponse, Response, Tag,
+};
 use pgwire::api::stmt::StoredStatement;
 use pgwire::api::store::{Entry, PortalStore};
 use pgwire::api::{
@@ -22,25 +27,29 @@ use pgwire::api::{
 };
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
-use pgwire::messages::data::{
-    DataRow, FORMAT_CODE_BINARY, FORMAT_CODE_TEXT, FieldDescription, RowDescription,
+use pgwire::messages::data::{DataRow, FieldDescription, RowDescription};
+use pgwire::messages::extendedquery::{
+    Bind, BindComplete, Close, CloseComplete, Describe, Execute, Parse, ParseComplete,
+    PortalSuspended, Sync as SyncMessage, TARGET_TYPE_BYTE_PORTAL, TARGET_TYPE_BYTE_STATEMENT,
 };
-use pgwire::messages::extendedquery::{Bind, BindComplete, Execute, PortalSuspended};
-use pgwire::messages::response::{CommandComplete, EmptyQueryResponse, NoticeResponse};
+use pgwire::messages::response::{
+    CommandComplete, EmptyQueryResponse, NoticeResponse, TransactionStatus,
+};
 use pgwire::messages::simplequery::Query;
 use tokio::sync::OwnedSemaphorePermit;
 use weir_engine::{Parameter, Statement};
 
 use self::cursors::ahead;
+use self::names::{Names, check_bind, codes};
 use super::cursor::{self, Cursors};
 use super::encode::{self, Encoder};
 use super::error::{error_response, may_run, pg_error, refusal};
 use super::parameter::parameter;
-use super::prepare::{Prepared, PreparedAction, Preparer, copied, no_cursor};
+use super::prepare::{Prepared, PreparedAction, Preparer, copied, formatted, no_cursor};
 use super::route::{RoutedStatement, Setting, counted, parts};
 use super::setting;
 use crate::error::{Failure, FailureKind};
-use crate::retained::of_values;
+use crate::retained::{of_name, of_values};
 use crate::session::{Answer, Session};
 
 /// The bounds of a client of the protocol.
@@ -60,6 +69,9 @@ pub(super) struct PgConnection {
     /// Notices that are sent before the statement at work is complete.
     notices: Arc<Mutex<Vec<String>>>,
     cursors: Cursors,
+    /// The names of prepared statements and of portals.
+    statements: Names,
+    portals: Names,
 }
 
 /// Describes columns, with the sizes of their types, which some clients go by.
@@ -93,6 +105,8 @@ impl PgConnection {
             session,
             notices: Arc::default(),
             cursors: Cursors::default(),
+            statements: Names::default(),
+            portals: Names::default(),
         }
     }
 
@@ -331,6 +345,14 @@ impl PgConnection {
                     let tag = setting::set(client, "timezone", &zone).await?;
                     self.complete(client, tag).await?;
                 }
+                RoutedStatement::Deallocate(statement, name) => {
+                    may_run(client)?;
+                    self.deallocate(client, statement, name.as_deref()).await?;
+                }
+                RoutedStatement::Discard => {
+                    may_run(client)?;
+                    self.discard(client).await?;
+                }
                 RoutedStatement::Engine(statement) => {
                     may_run(client)?;
                     self.answer(client, statement, load).await?;
@@ -413,7 +435,10 @@ impl PgConnection {
             PreparedAction::Setting(setting) => return self.apply_setting(client, setting).await,
             PreparedAction::Declare(declared, of) => {
                 may_run(client)?;
-                let mut ahead = ahead(&declared.name, of.clone(), &portal.parameters)?;
+                let mut of = of.clone();
+                // The values of the portal are held as long as the cursor.
+                of.retained.extend(prepared.retained.iter().cloned());
+                let mut ahead = ahead(&declared.name, of, &portal.parameters)?;
                 ahead.parameter_format = portal.parameter_format.clone();
                 self.declare(client, declared, ahead).await?;
             }
@@ -423,53 +448,60 @@ impl PgConnection {
                 may_run(client)?;
                 self.close(client, name.as_deref()).await?;
             }
+            PreparedAction::Deallocate(statement, name) => {
+                may_run(client)?;
+                self.deallocate(client, statement.clone(), name.as_deref())
+                    .await?;
+            }
+            PreparedAction::Discard => {
+                may_run(client)?;
+                self.discard(client).await?;
+            }
             PreparedAction::Engine(statement) => {
                 may_run(client)?;
-                let load = self.session.load_values(&portal.parameters).await;
-                let _load = load.map_err(|failure| pg_error(&failure))?;
-                let statement = bound(statement, portal)?;
-                if !statement.gives_rows() {
-                    let tag = tag(&statement);
-                    self.run(statement).await?;
-                    self.complete(client, tag).await?;
-                    return Ok(None);
-                }
-                if let Some(tag) = counted(&statement) {
-                    let tag = self.count(statement, tag).await?;
-                    self.complete(client, tag).await?;
-                    return Ok(None);
-                }
-                let answer = self.session.start(statement).await;
-                let answer = answer.map_err(|failure| pg_error(&failure))?;
-                let fields = encode::fields(
-                    &answer.schema,
-                    &answer.origins,
-                    &portal.result_column_format,
-                );
-                let fields = Arc::new(fields);
-                // The rows must be those that were described. NULL is a value of every type.
-                let same = |(index, (one, other)): (usize, (&FieldInfo, &FieldInfo))| {
-                    one.datatype() == other.datatype()
-                        || *answer.schema.field(index).data_type() == DataType::Null
-                };
-                if fields.len() != prepared.fields.len()
-                    || !fields
-                        .iter()
-                        .zip(prepared.fields.iter())
-                        .enumerate()
-                        .all(same)
-                {
-                    let message = "cached plan must not change result type";
-                    return Err(pg_error(
-                        &Failure::new(FailureKind::Plan, message).with_hint(
-                            "prepare it again, or give the parameters types: $1::bigint",
-                        ),
-                    ));
-                }
-                return Ok(Some(self.rows(answer, &fields)));
+                return self.begin_statement(client, portal, statement).await;
             }
         }
         Ok(None)
+    }
+
+    /// Starts a statement of the engine with the values of a portal.
+    async fn begin_statement<C: Client>(
+        &self,
+        client: &mut C,
+        portal: &Portal<Prepared>,
+        statement: &Statement,
+    ) -> PgWireResult<Option<QueryResponse>>
+    where
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let load = self.session.load_values(&portal.parameters).await;
+        let _load = load.map_err(|failure| pg_error(&failure))?;
+        let statement = bound(statement, portal)?;
+        if !statement.gives_rows() {
+            let tag = tag(&statement);
+            self.run(statement).await?;
+            self.complete(client, tag).await?;
+            return Ok(None);
+        }
+        if let Some(tag) = counted(&statement) {
+            let tag = self.count(statement, tag).await?;
+            self.complete(client, tag).await?;
+            return Ok(None);
+        }
+        let answer = self.session.start(statement).await;
+        let answer = answer.map_err(|failure| pg_error(&failure))?;
+        let fields = encode::fields(
+            &answer.schema,
+            &answer.origins,
+            &portal.result_column_format,
+        );
+        // NULL is a value of every type.
+        let is_null = |index: usize| *answer.schema.field(index).data_type() == DataType::Null;
+        check_described(&fields, portal.statement.statement.fields(), is_null)?;
+        let fields = Arc::new(fields);
+        Ok(Some(self.rows(answer, &fields)))
     }
 
     /// Executes a portal, or continues it.
@@ -486,6 +518,10 @@ impl PgConnection {
     {
         if let PreparedAction::Fetch(fetched) = &*portal.statement.statement.action {
             may_run(client)?;
+            if !fetched.is_move {
+                let fields = self.cursors.fields(&fetched.name)?;
+                check_described(&fields, portal.statement.statement.fields(), |_| false)?;
+            }
             let format = &portal.result_column_format;
             return self.fetch(client, fetched, format, false).await;
         }
@@ -536,14 +572,11 @@ where
 /// The values of a portal in the places of the parameters.
 fn bound(statement: &Statement, portal: &Portal<Prepared>) -> PgWireResult<Statement> {
     let prepared = &portal.statement.statement;
-    let wanted = prepared.parameters.len();
-    if portal.parameter_len() != wanted {
-        return Err(pg_error(&other_count(portal.parameter_len(), wanted)));
-    }
-    let mut values = Vec::with_capacity(wanted);
+    let mut values = Vec::with_capacity(prepared.parameters.len());
     for (index, kind) in prepared.parameters.iter().enumerate() {
         let bytes = portal.parameters.get(index).and_then(Option::as_deref);
-        let is_binary = portal.parameter_format.is_binary(index);
+        let format = encode::format_of(&portal.parameter_format, index);
+        let is_binary = format == FieldFormat::Binary;
         let value = parameter(bytes, kind, is_binary).map_err(|failure| pg_error(&failure))?;
         if let Parameter::List(values) = &value
             && values.len() > LIST_VALUES_MAX
@@ -557,20 +590,24 @@ fn bound(statement: &Statement, portal: &Portal<Prepared>) -> PgWireResult<State
     bound.map_err(|error| pg_error(&Failure::from(error)))
 }
 
-/// Checks that the formats of parameters and columns are those of the protocol.
-fn check_formats(message: &Bind) -> PgWireResult<()> {
-    let parameters = message.parameter_format_codes.iter();
-    let mut codes = parameters.chain(&message.result_column_format_codes);
-    let is_other = |code: &&i16| !matches!(**code, FORMAT_CODE_TEXT | FORMAT_CODE_BINARY);
-    match codes.find(is_other) {
-        Some(code) => Err(refusal("22023", format!("unsupported format code: {code}"))),
-        None => Ok(()),
+/// Checks that rows are those that were described to the client.
+fn check_described(
+    fields: &[FieldInfo],
+    described: &[FieldInfo],
+    is_null: impl Fn(usize) -> bool,
+) -> PgWireResult<()> {
+    let mut pairs = fields.iter().zip(described).enumerate();
+    let is_same = |(index, (one, other)): (usize, (&FieldInfo, &FieldInfo))| {
+        one.datatype() == other.datatype() || is_null(index)
+    };
+    if fields.len() == described.len() && pairs.all(is_same) {
+        return Ok(());
     }
-}
-
-fn other_count(given: usize, wanted: usize) -> Failure {
-    let message = format!("{given} values are given for {wanted} parameters");
-    Failure::new(FailureKind::Plan, message)
+    let message = "cached plan must not change result type";
+    let hint = "prepare it again, or give the parameters types: $1::bigint";
+    Err(pg_error(
+        &Failure::new(FailureKind::Plan, message).with_hint(hint),
+    ))
 }
 
 /// The tag of a statement without rows.
@@ -612,6 +649,9 @@ impl SimpleQueryHandler for PgConnection {
         Self::until_cancelled(handle, limit, work).await?;
         client.set_state(PgWireConnectionState::ReadyForQuery);
         let status = client.transaction_status();
+        if status == TransactionStatus::Idle {
+            self.drop_portals(client);
+        }
         send_ready_for_query(client, status).await
     }
 
@@ -644,6 +684,46 @@ impl ExtendedQueryHandler for PgConnection {
         })
     }
 
+    /// Prepares a statement, whose memory and that of its name are counted while it exists.
+    async fn on_parse<C>(&self, client: &mut C, message: Parse) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let name = message.name.as_deref();
+        if name.is_none() {
+            // As in PostgreSQL, the unnamed statement is gone even if the new one is refused.
+            client.portal_store().rm_statement(DEFAULT_NAME);
+            self.statements.remove("");
+        }
+        let parser = self.query_parser();
+        let stored = StoredStatement::parse(client, &message, parser).await?;
+        let shown = name.unwrap_or_default();
+        if name.is_some() && self.statements.contains(shown) {
+            let message = format!("prepared statement \"{shown}\" already exists");
+            return Err(refusal("42P05", message));
+        }
+        let types = message.type_oids.len().saturating_mul(size_of::<Type>());
+        let retained = self.session.retention.add(of_name(shown, types));
+        let retained = retained.map_err(|failure| pg_error(&failure))?;
+        match stored {
+            Some(mut stored) => {
+                stored.statement.retained.push(Arc::new(retained));
+                self.statements.add(shown, None);
+                client.portal_store().put_statement(Arc::new(stored));
+            }
+            None => {
+                self.statements.add(shown, Some(retained));
+                let name = name.unwrap_or(DEFAULT_NAME);
+                client.portal_store().put_empty_statement(name);
+            }
+        }
+        let complete = PgWireBackendMessage::ParseComplete(ParseComplete::new());
+        Ok(client.send(complete).await?)
+    }
+
     /// Binds values to a statement, whose memory is counted while they are held.
     async fn on_bind<C>(&self, client: &mut C, message: Bind) -> PgWireResult<()>
     where
@@ -652,33 +732,108 @@ impl ExtendedQueryHandler for PgConnection {
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
-        check_formats(&message)?;
         let name = message.statement_name.as_deref().unwrap_or(DEFAULT_NAME);
-        match client.portal_store().get_statement(name) {
-            Some(Entry::Value(stored)) => {
-                let values = message.parameters.iter().flatten();
-                let bytes = values.map(bytes::Bytes::len).sum();
-                let bytes = of_values(message.parameters.len(), bytes);
-                let retained = self.session.retention.add(bytes);
-                let retained = retained.map_err(|failure| pg_error(&failure))?;
+        let Some(entry) = client.portal_store().get_statement(name) else {
+            return Err(PgWireError::StatementNotFound(name.to_owned()));
+        };
+        let stored = entry.value();
+        check_bind(&message, stored.map(Arc::as_ref))?;
+        let portal_name = message.portal_name.as_deref().unwrap_or_default();
+        if message.portal_name.is_some()
+            && (self.portals.contains(portal_name) || self.cursors.contains(portal_name))
+        {
+            return Err(cursor::exists(portal_name));
+        }
+        let values = message.parameters.iter().flatten();
+        let bytes = values.map(bytes::Bytes::len).sum();
+        let bytes = of_values(message.parameters.len(), bytes);
+        let codes = codes(&message).saturating_mul(size_of::<i16>());
+        let bytes = bytes.saturating_add(of_name(portal_name, codes));
+        let retained = self.session.retention.add(bytes);
+        let retained = retained.map_err(|failure| pg_error(&failure))?;
+        match stored {
+            Some(stored) => {
                 let mut prepared = stored.statement.clone();
                 prepared.retained.push(Arc::new(retained));
-                let types = stored.parameter_types.clone();
-                let bound = StoredStatement::new(stored.id.clone(), prepared, types);
+                let bound = StoredStatement::new(String::new(), prepared, Vec::new());
                 let portal = Portal::try_new(&message, Arc::new(bound))?;
+                self.portals.add(portal_name, None);
                 client.portal_store().put_portal(Arc::new(portal));
             }
-            Some(Entry::Empty) => {
-                if !message.parameters.is_empty() {
-                    return Err(pg_error(&other_count(message.parameters.len(), 0)));
-                }
-                let portal = message.portal_name.as_deref().unwrap_or(DEFAULT_NAME);
-                client.portal_store().put_empty_portal(portal);
+            None => {
+                self.portals.add(portal_name, Some(retained));
+                let name = message.portal_name.as_deref().unwrap_or(DEFAULT_NAME);
+                client.portal_store().put_empty_portal(name);
             }
-            None => return Err(PgWireError::StatementNotFound(name.to_owned())),
         }
         let complete = PgWireBackendMessage::BindComplete(BindComplete::new());
         Ok(client.send(complete).await?)
+    }
+
+    /// Describes a statement, a portal or a cursor: psycopg asks for the columns of a cursor as for those of a portal.
+    async fn on_describe<C>(&self, client: &mut C, message: Describe) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        if message.target_type == TARGET_TYPE_BYTE_PORTAL
+            && let Some(name) = message.name.as_deref()
+            && self.cursors.contains(name)
+        {
+            let fields = self.cursors.fields(name)?;
+            let fields = formatted(&fields, &Format::UnifiedText);
+            return send_describe_response(client, &DescribePortalResponse::new(fields)).await;
+        }
+        self._on_describe(client, message).await
+    }
+
+    async fn on_close<C>(&self, client: &mut C, message: Close) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let name = message.name.as_deref();
+        let shown = name.unwrap_or_default();
+        match message.target_type {
+            TARGET_TYPE_BYTE_STATEMENT => {
+                client
+                    .portal_store()
+                    .rm_statement(name.unwrap_or(DEFAULT_NAME));
+                self.statements.remove(shown);
+            }
+            TARGET_TYPE_BYTE_PORTAL => {
+                client
+                    .portal_store()
+                    .rm_portal(name.unwrap_or(DEFAULT_NAME));
+                self.portals.remove(shown);
+                // A portal that is not there is closed without an error.
+                let _ = self.cursors.close(Some(shown));
+            }
+            _ => {}
+        }
+        let complete = PgWireBackendMessage::CloseComplete(CloseComplete::new());
+        Ok(client.send(complete).await?)
+    }
+
+    /// Ends what clients send together. Outside a transaction, portals end with it.
+    async fn on_sync<C>(&self, client: &mut C, _message: SyncMessage) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        client.portal_store().rm_portal(DEFAULT_NAME);
+        self.portals.remove("");
+        let status = client.transaction_status();
+        if status == TransactionStatus::Idle {
+            self.drop_portals(client);
+        }
+        send_ready_for_query(client, status).await
     }
 
     async fn on_execute<C>(&self, client: &mut C, message: Execute) -> PgWireResult<()>
@@ -696,12 +851,11 @@ impl ExtendedQueryHandler for PgConnection {
                 let limit = self.limit(client);
                 // A negative number is no limit, as zero is no limit.
                 let rows_max = usize::try_from(message.max_rows).unwrap_or_default();
+                let was_idle = client.transaction_status() == TransactionStatus::Idle;
                 let work = self.execute(client, &portal, rows_max);
                 Self::until_cancelled(handle, limit, work).await?;
-                // A cursor is described like a portal: psycopg asks for its columns that way.
-                if let PreparedAction::Declare(declared, of) = &*portal.statement.statement.action {
-                    let shown = ahead(&declared.name, of.clone(), &portal.parameters)?;
-                    client.portal_store().put_portal(Arc::new(shown));
+                if !was_idle && client.transaction_status() == TransactionStatus::Idle {
+                    self.drop_portals(client);
                 }
             }
             Some(Entry::Empty) => {

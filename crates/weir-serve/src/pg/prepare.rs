@@ -46,6 +46,9 @@ pub(super) enum PreparedAction {
     Declare(Declared, Prepared),
     Fetch(Fetched),
     Close(Option<String>),
+    /// Removes the prepared statement of this name, or all.
+    Deallocate(Statement, Option<String>),
+    Discard,
 }
 
 impl Prepared {
@@ -158,6 +161,11 @@ impl Preparer {
                 PreparedAction::TimeZone(statement, zone),
                 Vec::new(),
             ))),
+            RoutedStatement::Deallocate(statement, name) => Ok(Some(plain(
+                PreparedAction::Deallocate(statement, name),
+                Vec::new(),
+            ))),
+            RoutedStatement::Discard => Ok(Some(plain(PreparedAction::Discard, Vec::new()))),
             RoutedStatement::Connection(setting) => {
                 let fields = match &setting {
                     Setting::Show(name) => {
@@ -346,7 +354,7 @@ pub(super) fn formatted(fields: &[FieldInfo], format: &Format) -> Vec<FieldInfo>
                 None,
                 None,
                 field.datatype().clone(),
-                format.format_for(index),
+                encode::format_of(format, index),
             )
         })
         .collect()

@@ -22,6 +22,10 @@ pub(super) enum RoutedStatement {
     Connection(Setting),
     /// The time zone is a setting of the engine and of the connection.
     TimeZone(Statement, String),
+    /// Removes the prepared statement of this name, or all; those of PREPARE are the engine's.
+    Deallocate(Statement, Option<String>),
+    /// Removes cursors and prepared statements.
+    Discard,
     /// The statement has no effect and is answered by this tag.
     Nothing(&'static str),
 }
@@ -125,7 +129,19 @@ fn part(session: &Session, statement: Statement) -> RoutedStatement {
         },
         S::Savepoint { .. } => RoutedStatement::Nothing("SAVEPOINT"),
         S::ReleaseSavepoint { .. } => RoutedStatement::Nothing("RELEASE"),
-        S::Discard { .. } => RoutedStatement::Nothing("DISCARD ALL"),
+        S::Discard { object_type } => match object_type {
+            ast::DiscardObject::ALL => RoutedStatement::Discard,
+            ast::DiscardObject::PLANS => RoutedStatement::Nothing("DISCARD PLANS"),
+            ast::DiscardObject::SEQUENCES => RoutedStatement::Nothing("DISCARD SEQUENCES"),
+            ast::DiscardObject::TEMP => RoutedStatement::Nothing("DISCARD TEMP"),
+        },
+        S::Deallocate { name, .. } => {
+            let name = match name.quote_style {
+                Some(_) => Some(name.value.clone()),
+                None => Some(name.value.to_ascii_lowercase()).filter(|name| name != "all"),
+            };
+            RoutedStatement::Deallocate(statement, name)
+        }
         S::LISTEN { .. } => RoutedStatement::Nothing("LISTEN"),
         S::UNLISTEN { .. } => RoutedStatement::Nothing("UNLISTEN"),
         _ => of_engine(statement),

@@ -629,6 +629,15 @@ fn what_is_held_between_messages_has_a_limit() {
             let error = simple(&client, &wrong).await.unwrap_err();
             assert!(error.contains("no_column"), "{error:.200}");
         }
+        // So do closed cursors.
+        let client = postgres(&served).await;
+        client.batch_execute("BEGIN").await.unwrap();
+        for number in 0..6 {
+            let sql = format!("DECLARE c{number} CURSOR FOR {}", text(number));
+            client.execute(sql.as_str(), &[]).await.unwrap();
+            let close = format!("CLOSE c{number}");
+            client.batch_execute(&close).await.unwrap();
+        }
     });
 }
 

@@ -175,6 +175,166 @@ fn formats_that_are_none_are_refused() {
     }
 }
 
+/// The first of two statements or portals of one name was replaced, and names were not counted as memory that is held.
+#[test]
+fn names_are_refused_while_they_are_in_use() {
+    let served = Served::plain();
+    let mut socket = begun(&served);
+    let parse = |name: &str, sql: &str| message(b'P', format!("{name}\0{sql}\0\0\0").as_bytes());
+    let bind = |portal: &str, statement: &str| {
+        let body = format!("{portal}\0{statement}\0\0\0\0\0\0\0");
+        message(b'B', body.as_bytes())
+    };
+    let execute = |portal: &str| message(b'E', format!("{portal}\0\0\0\0\0").as_bytes());
+    let query = |sql: &str| message(b'Q', format!("{sql}\0").as_bytes());
+    let sync = || message(b'S', b"");
+    let twice = |portal: &str| {
+        vec![
+            bind(portal, "s"),
+            bind(portal, "s"),
+            execute(portal),
+            sync(),
+        ]
+    };
+    let begin = |sql: &str, portal: &str| {
+        let bound = [bind(portal, "s"), sync(), bind(portal, "s"), sync()];
+        [vec![query(sql)], bound.to_vec(), vec![query("ROLLBACK")]].concat()
+    };
+    for (sent, code) in [
+        (vec![parse("s", "SELECT 1"), sync()], None),
+        (vec![parse("s", "SELECT 2"), sync()], Some("C42P05\0")),
+        (
+            vec![parse("", "SELECT 1"), parse("", "SELECT 2"), sync()],
+            None,
+        ),
+        (vec![parse("e", ""), sync()], None),
+        (vec![parse("e", ";"), sync()], Some("C42P05\0")),
+        (vec![query("DEALLOCATE s")], None),
+        (vec![parse("s", "SELECT 3"), sync()], None),
+        (
+            vec![message(b'C', b"Ss\0"), parse("s", "SELECT 4"), sync()],
+            None,
+        ),
+        (twice("p"), Some("C42P03\0")),
+        // Portals end with their transaction.
+        (vec![bind("p", "s"), execute("p"), sync()], None),
+        (
+            vec![
+                bind("p", "s"),
+                message(b'C', b"Pp\0"),
+                bind("p", "s"),
+                sync(),
+            ],
+            None,
+        ),
+        (twice(""), None),
+        (begin("BEGIN", "p"), Some("C42P03\0")),
+        (begin("BEGIN", ""), None),
+        (
+            begin("BEGIN; DECLARE c CURSOR FOR SELECT 1", "c"),
+            Some("C42P03\0"),
+        ),
+        (vec![query("DISCARD ALL")], None),
+        (vec![parse("s", "SELECT 5"), parse("e", ""), sync()], None),
+        (vec![query("DEALLOCATE ALL")], None),
+        (vec![bind("", "s"), sync()], Some("C26000\0")),
+    ] {
+        socket.write_all(&sent.concat()).unwrap();
+        let answer = until_ready(&mut socket);
+        match code {
+            Some(code) => assert!(answer.contains(code), "{code} {answer}"),
+            None => assert!(!answer.contains("ERROR"), "{answer}"),
+        }
+    }
+    let long = "x".repeat(1 << 20);
+    let names = |number: usize| parse(&format!("{number}{long}"), "");
+    let mut many = b"SELECT 1\0\x7f\xff".to_vec();
+    many.resize(many.len() + 4 * 0x7fff, 0);
+    let types = |number: usize| {
+        let name = format!("t{number}\0");
+        message(b'P', &[name.as_bytes(), &many].concat())
+    };
+    let senders: [&dyn Fn(usize) -> Vec<u8>; 2] = [&names, &types];
+    for sender in senders {
+        let refused = (0..50).find_map(|number| {
+            let sent = [sender(number), sync()].concat();
+            socket.write_all(&sent).unwrap();
+            let answer = until_ready(&mut socket);
+            answer.contains("C54000\0").then_some(answer)
+        });
+        let answer = refused.unwrap();
+        assert!(answer.contains("of a connection take 16 MiB"), "{answer}");
+    }
+}
+
+/// Formats that were fewer than the columns ended the connection.
+#[test]
+fn formats_are_none_or_one_or_as_many_as_there_are_values() {
+    let served = Served::plain();
+    let mut socket = begun(&served);
+    let sql = b"\0SELECT $1::text, $2::text, $3::text\0\0\0";
+    let sent = |formats: u8, values: u8, columns: u8| {
+        let mut bind = vec![0, 0, 0, formats];
+        bind.extend(vec![0; 2 * usize::from(formats)]);
+        bind.extend([0, values]);
+        bind.extend([0, 0, 0, 1, b'x'].repeat(usize::from(values)));
+        bind.extend([0, columns]);
+        bind.extend(vec![0; 2 * usize::from(columns)]);
+        [
+            message(b'P', sql),
+            message(b'B', &bind),
+            message(b'E', b"\0\0\0\0\0"),
+            message(b'S', b""),
+        ]
+        .concat()
+    };
+    for (formats, values, columns, expected) in [
+        (0, 3, 0, None),
+        (1, 3, 1, None),
+        (3, 3, 3, None),
+        (
+            2,
+            3,
+            0,
+            Some("bind message has 2 parameter formats but 3 parameters"),
+        ),
+        (
+            4,
+            3,
+            0,
+            Some("bind message has 4 parameter formats but 3 parameters"),
+        ),
+        (
+            0,
+            3,
+            2,
+            Some("bind message has 2 result formats but query has 3 columns"),
+        ),
+        (
+            0,
+            3,
+            4,
+            Some("bind message has 4 result formats but query has 3 columns"),
+        ),
+        (
+            0,
+            2,
+            0,
+            Some("bind message supplies 2 parameters, but prepared statement \"\" requires 3"),
+        ),
+    ] {
+        socket.write_all(&sent(formats, values, columns)).unwrap();
+        let answer = until_ready(&mut socket);
+        match expected {
+            Some(expected) => assert!(
+                answer.contains("C08P01\0") && answer.contains(expected),
+                "{answer}"
+            ),
+            None => assert!(answer.contains("SELECT 1\0"), "{answer}"),
+        }
+    }
+}
+
 #[test]
 fn passwords_are_asked_for() {
     if !has_psql() {

@@ -63,9 +63,12 @@ impl PgConnection {
         if !prepared.is_query() {
             return Err(pg_error(&no_cursor()));
         }
-        if portal.parameter_len() != prepared.parameters.len() {
+        if portal.parameter_len() < prepared.parameters.len() {
             let message = "the query of a cursor has parameters, and no values are given";
             return Err(pg_error(&Failure::new(FailureKind::Plan, message)));
+        }
+        if self.portals.contains(&declared.name) {
+            return Err(cursor::exists(&declared.name));
         }
         let cursor = Cursor {
             is_binary: declared.is_binary,
