@@ -26,6 +26,8 @@ pub enum Parameter {
     Integer(i128),
     /// Another number
     Float(f64),
+    /// A number with all of its digits, such as `-12.50`
+    Decimal(String),
     /// Text, or an address
     Text(String),
     /// Bytes
@@ -41,7 +43,7 @@ impl Parameter {
     fn bytes(&self) -> usize {
         match self {
             Self::Null | Self::Boolean(_) | Self::Integer(_) | Self::Float(_) => 0,
-            Self::Text(text) | Self::Time(text) => text.len(),
+            Self::Decimal(text) | Self::Text(text) | Self::Time(text) => text.len(),
             // Two digits each.
             Self::Bytes(bytes) => bytes.len().saturating_mul(2),
             Self::List(values) => values.iter().fold(0, |bytes: usize, value| {
@@ -63,6 +65,7 @@ impl Parameter {
             }
             Self::Float(value) if value.is_sign_negative() => negative(format!("{:e}", -value)),
             Self::Float(value) => number(format!("{value:e}")),
+            Self::Decimal(text) => decimal(text)?,
             Self::Text(text) => literal(Value::SingleQuotedString(text.clone())),
             Self::Bytes(bytes) => literal(Value::HexStringLiteral(hex::encode(bytes))),
             Self::Time(text) => written(&format!("TIMESTAMP {}", crate::quote_literal(text)))?,
@@ -90,6 +93,26 @@ fn negative(digits: String) -> Expr {
         op: UnaryOperator::Minus,
         expr: Box::new(number(digits)),
     }))
+}
+
+/// A number with all of its digits, of a type that has as many.
+fn decimal(text: &str) -> Result<Expr, Error> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut all = whole.bytes().chain(part.bytes());
+    let is_empty = whole.is_empty() && part.is_empty();
+    if is_empty || !all.all(|digit| digit.is_ascii_digit()) {
+        let message = "a decimal number has digits, and a point between them";
+        return Err(Error::new(ErrorKind::Plan, message));
+    }
+    let scale = part.len();
+    let precision = whole.trim_start_matches('0').len() + scale;
+    if precision > DECIMAL_DIGITS_MAX {
+        let message = format!("a decimal number has {DECIMAL_DIGITS_MAX} digits at most");
+        return Err(Error::new(ErrorKind::Limit, message));
+    }
+    let precision = precision.max(1);
+    written(&format!("CAST('{text}' AS DECIMAL({precision}, {scale}))"))
 }
 
 /// Parses an expression of SQL.
@@ -322,6 +345,8 @@ impl VisitorMut for Binder<'_> {
 
 /// Bytes of the copies of values that stand in more than one place: as many as a text of statements has.
 const COPIED_BYTES_MAX: usize = 4 << 20;
+/// Digits of a decimal number, as many as those of 256 bits have.
+const DECIMAL_DIGITS_MAX: usize = 76;
 
 #[cfg(test)]
 mod tests {
@@ -341,7 +366,7 @@ mod tests {
 
     #[test]
     fn values_stand_as_literals() {
-        use Parameter::{Boolean, Bytes, Float, Integer, List, Null, Text, Time};
+        use Parameter::{Boolean, Bytes, Decimal, Float, Integer, List, Null, Text, Time};
         for (value, written) in [
             (Null, "NULL"),
             (Boolean(true), "true"),
@@ -349,6 +374,12 @@ mod tests {
             (Integer(-1), "(-1)"),
             (Float(1.5), "1.5e0"),
             (Float(f64::INFINITY), "CAST('inf' AS DOUBLE)"),
+            (
+                Decimal("-12.50".to_owned()),
+                "CAST('-12.50' AS DECIMAL(4,2))",
+            ),
+            (Decimal("0.05".to_owned()), "CAST('0.05' AS DECIMAL(2,2))"),
+            (Decimal("0".to_owned()), "CAST('0' AS DECIMAL(1,0))"),
             (Text("a'b".to_owned()), "'a''b'"),
             (Bytes(vec![0, 255]), "X'00ff'"),
             (
@@ -359,6 +390,28 @@ mod tests {
         ] {
             let sql = bound("SELECT $v AS v", &[("v", value)]).unwrap();
             assert_eq!(sql, format!("SELECT {written} AS v"));
+        }
+    }
+
+    #[test]
+    fn decimals_are_digits_and_no_more_than_there_may_be() {
+        let decimal = |text: &str| {
+            let value = Parameter::Decimal(text.to_owned());
+            bound("SELECT $v AS v", &[("v", value)])
+        };
+        assert!(decimal(&"9".repeat(76)).is_ok());
+        for wrong in [
+            "",
+            "-",
+            ".",
+            "1e3",
+            "+1",
+            "1.2.3",
+            "NaN",
+            "1'",
+            &"9".repeat(77),
+        ] {
+            assert!(decimal(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -44,7 +44,7 @@ use self::names::{Names, check_bind, codes};
 use super::cursor::{self, Cursors};
 use super::encode::{self, Encoder};
 use super::error::{error_response, may_run, pg_error, refusal};
-use super::parameter::parameter;
+use super::parameter::{decimal, parameter};
 use super::prepare::{Prepared, PreparedAction, Preparer, copied, formatted, no_cursor};
 use super::route::{RoutedStatement, Setting, counted, parts};
 use super::setting;
@@ -577,7 +577,11 @@ fn bound(statement: &Statement, portal: &Portal<Prepared>) -> PgWireResult<State
         let bytes = portal.parameters.get(index).and_then(Option::as_deref);
         let format = encode::format_of(&portal.parameter_format, index);
         let is_binary = format == FieldFormat::Binary;
-        let value = parameter(bytes, kind, is_binary).map_err(|failure| pg_error(&failure))?;
+        let value = match prepared.decimals.contains(&index) {
+            true => decimal(bytes, is_binary),
+            false => parameter(bytes, kind, is_binary),
+        };
+        let value = value.map_err(|failure| pg_error(&failure))?;
         if let Parameter::List(values) = &value
             && values.len() > LIST_VALUES_MAX
         {

@@ -99,6 +99,67 @@ pub(super) fn parameter(
     })
 }
 
+/// A `numeric` that a client has sent, with all of its digits.
+///
+/// # Errors
+/// When it is no number with a limited number of digits.
+pub(super) fn decimal(bytes: Option<&[u8]>, is_binary: bool) -> Result<Parameter, Failure> {
+    let Some(bytes) = bytes else {
+        return Ok(Parameter::Null);
+    };
+    let digits = match is_binary {
+        true => numeric_digits(bytes),
+        false => std::str::from_utf8(bytes).ok().map(str::to_owned),
+    };
+    let plain = digits.as_deref().and_then(|digits| plain(digits.trim()));
+    plain.map(Parameter::Decimal).ok_or_else(|| {
+        let message =
+            "invalid numeric parameter: it has digits, and no more than fit into a column";
+        Failure::new(FailureKind::Plan, message)
+    })
+}
+
+/// A number as digits without an exponent and without zeros in front.
+fn plain(text: &str) -> Option<String> {
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i16>().ok()?),
+        None => (rest, 0),
+    };
+    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{part}");
+    let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    if !is_number || digits.len() > DIGITS_MAX || exponent.unsigned_abs() > EXPONENT_MAX {
+        return None;
+    }
+    let point = i32::try_from(whole.len()).ok()? + i32::from(exponent);
+    let (whole, part) = match usize::try_from(point) {
+        Ok(point) if point >= digits.len() => {
+            let zeros = "0".repeat(point - digits.len());
+            (format!("{digits}{zeros}"), String::new())
+        }
+        Ok(point) => {
+            let (whole, part) = digits.split_at_checked(point)?;
+            (whole.to_owned(), part.to_owned())
+        }
+        Err(_) => {
+            let zeros = usize::try_from(point.unsigned_abs()).ok()?;
+            (String::new(), format!("{}{digits}", "0".repeat(zeros)))
+        }
+    };
+    let whole = match whole.trim_start_matches('0') {
+        "" => "0",
+        whole => whole,
+    };
+    Some(match part.is_empty() {
+        true => format!("{sign}{whole}"),
+        false => format!("{sign}{whole}.{part}"),
+    })
+}
+
 fn of_text(text: &str, kind: &Type) -> Option<Parameter> {
     Some(match *kind {
         Type::BOOL => match text.to_ascii_lowercase().as_str() {
@@ -255,6 +316,11 @@ fn list(bytes: &[u8], element: &Type) -> Option<Parameter> {
 
 /// A binary `numeric`.
 fn numeric(bytes: &[u8]) -> Option<Parameter> {
+    number(&numeric_digits(bytes)?)
+}
+
+/// The digits of a binary `numeric`.
+fn numeric_digits(bytes: &[u8]) -> Option<String> {
     let mut words = bytes.chunks_exact(2).map(|pair| {
         let pair: [u8; 2] = pair.try_into().unwrap_or_default();
         u16::from_be_bytes(pair)
@@ -275,15 +341,20 @@ fn numeric(bytes: &[u8]) -> Option<Parameter> {
     }
     if scale > 0 {
         text.push('.');
-        for place in 1..=i32::from(scale.min(160).div_ceil(4)) {
+        let scale = scale.min(160);
+        let end = text.len() + usize::from(scale);
+        for place in 1..=i32::from(scale.div_ceil(4)) {
             text.push_str(&format!("{:04}", group(-place).unwrap_or_default()));
         }
+        // The last group may have more digits than the number.
+        text.truncate(end);
     }
-    match sign {
-        0 | 0x4000 => number(&text),
-        _ => None,
-    }
+    matches!(sign, 0 | 0x4000).then_some(text)
 }
+
+/// Digits of a number that are read, and of its exponent: no column holds more.
+const DIGITS_MAX: usize = 320;
+const EXPONENT_MAX: u16 = 100;
 
 #[cfg(test)]
 mod tests {
@@ -326,6 +397,37 @@ mod tests {
             text(&Type::UNKNOWN, "a"),
             Some(Parameter::Text("a".to_owned()))
         );
+    }
+
+    #[test]
+    fn decimals_have_all_of_their_digits() {
+        let text = |text: &str| decimal(Some(text.as_bytes()), false).ok();
+        let digits = |digits: &str| Some(Parameter::Decimal(digits.to_owned()));
+        for (sent, expected) in [
+            ("12.50", "12.50"),
+            (" -007 ", "-7"),
+            ("+.5", "0.5"),
+            ("5.", "5"),
+            ("1.25e3", "1250"),
+            ("125E-4", "0.0125"),
+            ("1.25e1", "12.5"),
+            ("0", "0"),
+            ("18446744073709551616", "18446744073709551616"),
+        ] {
+            assert_eq!(text(sent), digits(expected), "{sent}");
+        }
+        for wrong in [
+            "", "-", ".", "e1", "1e", "NaN", "1e101", "0x1", "1 2", "--1",
+        ] {
+            assert_eq!(text(wrong), None, "{wrong}");
+        }
+        assert_eq!(text(&"1".repeat(321)), None);
+        let binary = |bytes: &[u8]| decimal(Some(bytes), true).ok();
+        let part = [0, 2, 0, 0, 0x40, 0, 0, 2, 0, 12, 1, 0xf4];
+        assert_eq!(binary(&part), digits("-12.05"));
+        assert_eq!(binary(&[0; 8]), digits("0"));
+        assert_eq!(binary(&[0xff; 8]), None);
+        assert_eq!(decimal(None, true).ok(), Some(Parameter::Null));
     }
 
     #[test]

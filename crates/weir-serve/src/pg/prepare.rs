@@ -1,5 +1,6 @@
 //! Prepared statements: the part of the server that runs them, their parameters and their columns.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
@@ -9,7 +10,7 @@ use pgwire::api::results::FieldInfo;
 use pgwire::api::stmt::QueryParser;
 use pgwire::api::{ClientInfo, Type};
 use pgwire::error::PgWireResult;
-use weir_engine::{Described, Statement};
+use weir_engine::{Described, Parameter, Statement};
 
 use super::cursor::{self, CursorStatement, Cursors, Declared, Fetched};
 use super::encode;
@@ -29,6 +30,8 @@ use crate::session::Session;
 pub(super) struct Prepared {
     pub(super) action: Arc<PreparedAction>,
     pub(super) parameters: Vec<Type>,
+    /// The places of parameters whose columns are `numeric` because the client says that they are.
+    pub(super) decimals: Arc<HashSet<usize>>,
     /// Columns of the answer, with the format open.
     pub(super) fields: Arc<Vec<FieldInfo>>,
     /// The memory of the statement, and of the values of its parameters where it is bound, which is counted while this exists.
@@ -125,6 +128,7 @@ impl Preparer {
         let plain = |action, fields| Prepared {
             action: Arc::new(action),
             parameters: Vec::new(),
+            decimals: Arc::default(),
             fields: Arc::new(fields),
             retained: Vec::new(),
         };
@@ -206,15 +210,17 @@ impl Preparer {
             false => (Vec::new(), Vec::new()),
         };
         let parameters = types_of_parameters(&statement, types, &inferred);
+        let mut decimals = HashSet::new();
         if !fields.is_empty()
-            && let Some(typed) = self
+            && let Some((typed, exact)) = self
                 .fields_of_types(&statement, &parameters, types, &inferred)
                 .await
         {
-            fields = typed;
+            (fields, decimals) = (typed, exact);
         }
         Ok(Prepared {
             parameters,
+            decimals: Arc::new(decimals),
             action: Arc::new(PreparedAction::Engine(statement)),
             fields: Arc::new(fields),
             retained: Vec::new(),
@@ -232,7 +238,9 @@ impl Preparer {
         match described {
             Err(failure) if failure.kind == FailureKind::Plan && statement.parameters() > 0 => {
                 let types = types_of_parameters(statement, declared, &[]);
-                let sampled = self.described_with_samples(statement, &types).await;
+                let none = HashSet::new();
+                let sampled = self.described_with_samples(statement, &types, &none);
+                let sampled = sampled.await;
                 sampled.ok_or(failure)
             }
             described => described,
@@ -244,39 +252,56 @@ impl Preparer {
         &self,
         statement: &Statement,
         parameters: &[Type],
+        decimals: &HashSet<usize>,
     ) -> Option<Described> {
         let values = parameters.iter().enumerate();
         let values: Vec<_> = values
-            .map(|(index, kind)| ((index + 1).to_string(), sample(kind)))
+            .map(|(index, kind)| {
+                let value = match decimals.contains(&index) {
+                    true => Parameter::Decimal("1.0".to_owned()),
+                    false => sample(kind),
+                };
+                ((index + 1).to_string(), value)
+            })
             .collect();
         let bound = statement.clone().bind(&values).ok()?;
         self.session.describe(bound).await.ok()
     }
 
     /// The columns of a statement with parameters whose types the client declares, and nothing beside them tells, as in `SELECT $1`;
-    /// `None` where there are no such parameters, or the statement is not planned with any values of these types.
+    /// `None` where there are no such parameters, or the statement is not planned with any values of these types. The places of those
+    /// that are decimal numbers come with them.
     async fn fields_of_types(
         &self,
         statement: &Statement,
         parameters: &[Type],
         declared: &[Option<Type>],
         inferred: &[Option<DataType>],
-    ) -> Option<Vec<FieldInfo>> {
+    ) -> Option<(Vec<FieldInfo>, HashSet<usize>)> {
         let is_declared_only = |index: usize| {
             let declared = declared.get(index).and_then(Option::as_ref);
             declared.is_some_and(|kind| *kind != Type::UNKNOWN)
                 && inferred.get(index).is_none_or(Option::is_none)
         };
-        if !(0..parameters.len()).any(is_declared_only) {
+        let places = (0..parameters.len()).filter(|index| is_declared_only(*index));
+        let places: Vec<usize> = places.collect();
+        if places.is_empty() {
             return None;
         }
-        let described = self.described_with_samples(statement, parameters).await?;
+        let is_numeric = |index: &usize| parameters.get(*index) == Some(&Type::NUMERIC);
+        let mut decimals: HashSet<usize> = places.into_iter().filter(is_numeric).collect();
+        let described = self.described_with_samples(statement, parameters, &decimals);
+        let mut described = described.await;
+        // Arguments of functions may have to be whole.
+        if described.is_none() && !decimals.is_empty() {
+            decimals.clear();
+            let without = self.described_with_samples(statement, parameters, &decimals);
+            described = without.await;
+        }
+        let described = described?;
         let origins = &described.address_origins;
-        Some(encode::fields(
-            &described.schema,
-            origins,
-            &Format::UnifiedText,
-        ))
+        let fields = encode::fields(&described.schema, origins, &Format::UnifiedText);
+        Some((fields, decimals))
     }
 
     /// Prepares a statement about cursors.
@@ -314,6 +339,7 @@ impl Preparer {
         Ok(Prepared {
             action: Arc::new(action),
             parameters,
+            decimals: Arc::default(),
             fields,
             retained: Vec::new(),
         })

@@ -64,6 +64,7 @@ enum ParameterValue {
     Integer(String),
     /// The bits of a number: JSON has neither NaN nor infinity.
     Float(u64),
+    Decimal(String),
     Text(String),
     Bytes(Vec<u8>),
     Time(String),
@@ -161,6 +162,7 @@ impl ParameterValue {
             Parameter::Boolean(value) => Self::Boolean(*value),
             Parameter::Integer(value) => Self::Integer(value.to_string()),
             Parameter::Float(value) => Self::Float(value.to_bits()),
+            Parameter::Decimal(text) => Self::Decimal(text.clone()),
             Parameter::Text(text) => Self::Text(text.clone()),
             Parameter::Bytes(bytes) => Self::Bytes(bytes.clone()),
             Parameter::Time(text) => Self::Time(text.clone()),
@@ -175,6 +177,7 @@ impl ParameterValue {
             Self::Boolean(value) => Parameter::Boolean(*value),
             Self::Integer(digits) => Parameter::Integer(digits.parse().ok()?),
             Self::Float(bits) => Parameter::Float(f64::from_bits(*bits)),
+            Self::Decimal(text) => Parameter::Decimal(text.clone()),
             Self::Text(text) => Parameter::Text(text.clone()),
             Self::Bytes(bytes) => Parameter::Bytes(bytes.clone()),
             Self::Time(text) => Parameter::Time(text.clone()),
@@ -275,11 +278,12 @@ mod tests {
             ("5", Parameter::Time("2026-11-26T00:00:00Z".to_owned())),
             ("6", Parameter::Boolean(true)),
             ("7", Parameter::Null),
+            ("8", Parameter::Decimal("-0.50".to_owned())),
         ];
         let values: Vec<_> = (values.into_iter())
             .map(|(name, value)| (name.to_owned(), value))
             .collect();
-        let sql = "SELECT 1; SELECT $1, $2, $3, $4, $5, $6, $7, a // 2 FROM \"x.pcap\" FETCH FIRST 3 ROWS ONLY";
+        let sql = "SELECT 1; SELECT $1, $2, $3, $4, $5, $6, $7, $8, a // 2 FROM \"x.pcap\" FETCH FIRST 3 ROWS ONLY";
         let mut statement = Statement::parse(sql).unwrap().pop().unwrap();
         statement.name_files(&mut |parts| Some(format!("/root/{}", parts.join("/"))));
         let statement = statement.bind(&values).unwrap();

@@ -34,6 +34,7 @@ fn psycopg_gets_the_values() {
         "psycopg",
         r#"
 import os, ipaddress, psycopg
+from decimal import Decimal
 with psycopg.connect(f"host=127.0.0.1 port={os.environ['PORT']} user=me dbname=weir") as c:
     for binary in (False, True):
         row = c.execute("SELECT arrow_cast(18446744073709551615, 'UInt64'), NULL, TIMESTAMPTZ '2026-01-02 03:04:05.5Z', true, 1.5, [1, 2]", binary=binary).fetchone()
@@ -55,6 +56,11 @@ with psycopg.connect(f"host=127.0.0.1 port={os.environ['PORT']} user=me dbname=w
         for value in (1, 2**40, 1.5, True, "x", b"\x00a", [1, 2], None):
             row = c.execute("SELECT %s AS a, 1 AS b", (value,), binary=binary).fetchone()
             assert row == (value, 1), row
+        for value in (Decimal("12.50"), Decimal("-0.001"), Decimal("1E+3"), Decimal(0), 2**70, Decimal("1" * 76), Decimal("0." + "3" * 70)):
+            for place in ("%s", "%b", "%t"):
+                row = c.execute(f"SELECT {place} AS a, 1 AS b", (value,), binary=binary).fetchone()
+                assert row == (value, 1), row
+        assert str(c.execute("SELECT %s", (Decimal("12.50"),), binary=binary).fetchone()[0]) == "12.50"
     n = c.execute("SELECT count(*) FROM 'office.pcapng' WHERE frame.len > %s AND ip.src = %s", (60, str(address))).fetchone()[0]
     assert n > 0
     with c.cursor().copy("COPY (SELECT frame.number FROM 'office.pcapng' LIMIT 3) TO STDOUT") as copy:
@@ -351,6 +357,7 @@ fn columns_have_the_types_that_clients_say_of_parameters() {
             ("SELECT $1 AS a", Type::INT8),
             ("SELECT coalesce(NULL, $1) AS a", Type::INT8),
             ("SELECT $1 AS a", Type::FLOAT8),
+            ("SELECT $1 AS a", Type::NUMERIC),
             ("SELECT $1 AS a", Type::BOOL),
             ("SELECT $1 AS a", Type::BYTEA),
             ("SELECT $1 AS a", Type::TEXT),
