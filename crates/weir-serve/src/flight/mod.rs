@@ -3,13 +3,15 @@
 //! The messages are arrow-flight's and tonic's; who answers them is here. A connection (`connection`) keeps views,
 //! settings and prepared statements (`prepared`); each statement has an engine of its own, since several of one
 //! connection run at once. A `ticket` names its statement, so that nothing is kept between GetFlightInfo and DoGet,
-//! whose rows `flow` streams. `lists` says what there is. The received octets of requests are counted by `arriving`.
+//! whose rows `flow` streams. `lists` says what there is. The received octets of requests are counted by `arriving`,
+//! and calls have places (`place`).
 
 mod arriving;
 mod connection;
 mod flow;
 mod lists;
 mod parameter;
+mod place;
 mod prepared;
 mod status;
 mod ticket;
@@ -32,6 +34,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tonic::Status;
 use tonic::body::Body;
@@ -45,6 +48,7 @@ use crate::secret;
 use crate::shared::Shared;
 use arriving::Arriving;
 use connection::FlightConnection;
+use place::{Placed, Places};
 
 /// The Flight SQL protocol.
 pub(crate) struct FlightProtocol {
@@ -53,6 +57,8 @@ pub(crate) struct FlightProtocol {
     tls: Option<TlsAcceptor>,
     /// The bearer token of clients that have shown the password once.
     bearer: String,
+    /// The places of calls of all connections.
+    calls: Arc<Semaphore>,
 }
 
 impl FlightProtocol {
@@ -66,6 +72,7 @@ impl FlightProtocol {
             columns: Arc::clone(columns),
             tls,
             bearer: secret::random_name()?,
+            calls: Places::of_all(),
         })
     }
 
@@ -83,21 +90,24 @@ impl FlightProtocol {
         let server = TowerToHyperService::new(server);
         let mut ending = self.shared.ending.clone();
         let arrivals = Retention::of_one(&self.shared.arrivals);
+        let places = Places::of_one(&self.calls);
         let service = service_fn(move |request: Request<Incoming>| {
             let (protocol, server) = (Arc::clone(&self), server.clone());
             let request = request.map(|body| Arriving::new(body, &arrivals));
-            let pending = pending.clone();
+            let (pending, places) = (pending.clone(), places.clone());
             async move {
                 if let Err(status) = protocol.admit(request.headers()) {
                     return Ok::<_, Infallible>(status.into_http());
                 }
                 pending.admit();
+                let place = places.take().await;
                 // The client is not waited for meanwhile.
                 let running = pending.activity().running();
                 pending.activity().may_begin().await;
                 drop(running);
                 let Ok(response) = server.call(request).await;
-                Ok(named(response, most))
+                let response = named(response, most);
+                Ok(response.map(|body| Body::new(Placed::new(body, place))))
             }
         });
         let served = builder().serve_connection(TokioIo::new(socket), service);
@@ -207,6 +217,9 @@ fn builder() -> http2::Builder<TokioExecutor> {
         .keep_alive_interval(Some(KEEP_ALIVE))
         .keep_alive_timeout(STARTUP_MAX)
         .max_concurrent_streams(STREAMS_MAX)
+        .initial_stream_window_size(WINDOW_BYTES)
+        .initial_connection_window_size(WINDOW_BYTES)
+        .max_send_buf_size(SENT_BYTES_MAX)
         .max_header_list_size(HEADERS_MAX);
     builder
 }
@@ -235,6 +248,11 @@ const OUT_OF_RANGE: &str = "11";
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// Calls of one connection at once; others wait.
 const STREAMS_MAX: u32 = 32;
-const HEADERS_MAX: u32 = 64 << 10;
+/// Bytes of the headers of a request, of which one is a password or a token.
+const HEADERS_MAX: u32 = 16 << 10;
+/// Bytes of the requests of a connection that have come and are not read yet.
+const WINDOW_BYTES: u32 = 256 << 10;
+/// Bytes of an answer that its client permits and does not take.
+const SENT_BYTES_MAX: usize = 64 << 10;
 /// Messages have more in them than text.
 const SLACK: usize = 64 << 10;
