@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use weir_engine::Parameter;
+
 use crate::error::{Failure, FailureKind};
 
 /// Bytes that are held for clients: for one connection, or for all.
@@ -152,6 +154,31 @@ pub(crate) const fn of_values(count: usize, bytes: usize) -> usize {
         .saturating_add(1024)
 }
 
+/// Checks that a list, each of whose values is an expression of several hundred bytes in its statement, is not too long.
+///
+/// # Errors
+/// When it is.
+pub(crate) fn check_list(count: usize) -> Result<(), Failure> {
+    if count <= LIST_VALUES_MAX {
+        return Ok(());
+    }
+    let message = format!("an array has {LIST_VALUES_MAX} values at most");
+    Err(Failure::new(FailureKind::Limit, message))
+}
+
+/// The memory of the expression that stands for a value in a statement, of which a list has one for each of its values.
+pub(crate) fn of_expression(value: &Parameter) -> usize {
+    match value {
+        Parameter::List(values) => values
+            .iter()
+            .map(of_expression)
+            .fold(WORD_BYTES, usize::saturating_add),
+        Parameter::Text(text) => text.len().saturating_add(WORD_BYTES),
+        Parameter::Bytes(bytes) => bytes.len().saturating_mul(2).saturating_add(WORD_BYTES),
+        _ => WORD_BYTES,
+    }
+}
+
 /// The memory of the name of a statement or a portal, which stands in lists of names, and of `bytes` beside it.
 pub(crate) const fn of_name(name: &str, bytes: usize) -> usize {
     name.len()
@@ -160,6 +187,8 @@ pub(crate) const fn of_name(name: &str, bytes: usize) -> usize {
         .saturating_add(512)
 }
 
+/// The number of values of a list that is a parameter.
+const LIST_VALUES_MAX: usize = 200_000;
 /// Bytes of a value besides its content.
 const VALUE_BYTES: usize = 64;
 /// Bytes of a word in a tree: the tree of a list of 95,000 numbers and as many commas takes 41 MB.

@@ -25,7 +25,7 @@ use crate::activity::{ConnectionActivity, RunningStatement};
 use crate::catalog::{asks_catalog, is_relation};
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
-use crate::retained::Retention;
+use crate::retained::{Retention, of_expression, of_statement};
 use crate::session_log::{Log, SessionStatement};
 use crate::shared::{Counted, Metrics, Running, Shared};
 use crate::turn::{Counted as CountedRows, GiveBack, Holder, Turn, Unsent};
@@ -160,8 +160,22 @@ impl Session {
     /// # Errors
     /// When the time of a statement is over before, the server ends, or too many wait already.
     pub(crate) async fn load(&self, sql: &str) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        self.load_bound(sql, &[]).await
+    }
+
+    /// Waits until the statements of a text may be parsed, planned and have these values put into them.
+    ///
+    /// # Errors
+    /// As those of [`Self::load`].
+    pub(crate) async fn load_bound(
+        &self,
+        sql: &str,
+        values: &[(String, Parameter)],
+    ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
         let _running_statement = self.running_statement();
-        let load = self.shared.room_for(sql.as_bytes()).await?;
+        let values = values.iter().map(|(_, value)| of_expression(value));
+        let bytes = values.fold(of_statement(sql, 0), usize::saturating_add);
+        let load = self.shared.room_of(bytes, sql.len()).await?;
         if let Some(connection) = &self.connection {
             connection.may_begin().await;
         }

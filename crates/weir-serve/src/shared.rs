@@ -274,8 +274,20 @@ impl Shared {
         &self,
         text: &[u8],
     ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        self.room_of(of_statement(text, 0), text.len()).await
+    }
+
+    /// Waits until so many bytes may be taken for a text, as [`Self::room_for`] does.
+    ///
+    /// # Errors
+    /// As those of [`Self::room_for`].
+    pub(crate) async fn room_of(
+        &self,
+        bytes: usize,
+        text_bytes: usize,
+    ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
         let deadline = Deadline::new(&self.options.limits, None);
-        let taken = self.load.take(of_statement(text, 0), text.len());
+        let taken = self.load.take(bytes, text_bytes);
         deadline.within(self.unless_ending(taken)).await??
     }
 

@@ -35,7 +35,7 @@ use weir_engine::Statement;
 use super::flow::{self, FlightStream, Flow};
 use super::lists;
 use super::parameter;
-use super::prepared::{Shelf, Values};
+use super::prepared::{ParameterRows, Shelf, Values};
 use super::status::{refused, too_long};
 use super::ticket::{StatementTicket, What};
 use crate::activity::ConnectionActivity;
@@ -140,12 +140,12 @@ impl FlightConnection {
     async fn begin(
         &self,
         text: &str,
-        rows: Vec<Values>,
+        rows: Arc<ParameterRows>,
         name: Option<String>,
     ) -> Result<Option<Flow>, Failure> {
         let deadline = self.deadline();
         let session = deadline.within(self.session()).await??;
-        let _load = session.load(text).await?;
+        let _load = session.load_bound(text, rows.get(0)).await?;
         let mut statements = session.parse(text)?;
         if !statements.is_empty() && !statements.iter().any(Statement::gives_rows) {
             let kept = self.keep(&session, statements, text);
@@ -162,7 +162,7 @@ impl FlightConnection {
     /// Starts what a ticket asks for.
     async fn statement_rows(&self, ticket: StatementTicket) -> Result<FlightStream, Failure> {
         let (text, rows) = match ticket.what {
-            What::Text(text) => (text, vec![Vec::new()]),
+            What::Text(text) => (text, Arc::default()),
             What::Prepared(handle) => {
                 let prepared = self.shelf.get(&handle)?;
                 (prepared.text.clone(), prepared.rows())
@@ -174,7 +174,7 @@ impl FlightConnection {
     }
 
     /// Runs a statement with an effect, and returns the number of rows that were written; -1 if it is unknown.
-    async fn update(&self, text: &str, rows: Vec<Values>) -> Result<i64, Failure> {
+    async fn update(&self, text: &str, rows: Arc<ParameterRows>) -> Result<i64, Failure> {
         let is_copy = {
             let session = Session::new(&self.shared)?;
             let _load = session.load(text).await?;
@@ -196,10 +196,11 @@ impl FlightConnection {
     }
 
     /// Says what a text would answer with. The text is not executed, except for its views and settings.
-    async fn outlook(&self, text: &str, values: &Values) -> Result<Outlook, Failure> {
+    async fn outlook(&self, text: &str, rows: &ParameterRows) -> Result<Outlook, Failure> {
         let deadline = self.deadline();
         let session = deadline.within(self.session()).await??;
-        let _load = session.load(text).await?;
+        let values = rows.get(0);
+        let _load = session.load_bound(text, values).await?;
         let mut statements = session.parse(text)?;
         let none = Outlook {
             schema: Arc::new(Schema::empty()),
@@ -233,14 +234,13 @@ impl FlightConnection {
     async fn info(
         &self,
         text: &str,
-        values: &Values,
+        rows: Arc<ParameterRows>,
         what: What,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        let outlook = self.outlook(text, values).await.map_err(sent)?;
+        let outlook = self.outlook(text, &rows).await.map_err(sent)?;
         let ticket = match outlook.is_effect {
             true => {
-                let rows = vec![values.clone()];
                 self.update(text, rows).await.map_err(sent)?;
                 StatementTicket::new(What::Done)
             }
@@ -341,7 +341,9 @@ async fn rows_of(
         .map_err(|status| FlightError::Tonic(Box::new(status)));
     let mut batches = FlightRecordBatchStream::new_from_flight_data(messages);
     let mut rows = Vec::new();
-    let mut bytes = 0_usize;
+    let mut arrived = 0_usize;
+    let (mut values, mut bytes) = (0_usize, 0_usize);
+    let mut retained = retention.add(of_values(0, 0)).map_err(sent)?;
     let panicked = || {
         Metrics::add(&metrics.panics, 1);
         Status::invalid_argument("the parameter values are malformed Arrow data")
@@ -351,8 +353,6 @@ async fn rows_of(
         let next = AssertUnwindSafe(batches.next()).catch_unwind().await;
         let next = next.map_err(|_| panicked())?;
         let Some(batch) = next else {
-            let values = rows.iter().map(Vec::len).sum::<usize>();
-            let retained = retention.add(of_values(values, bytes)).map_err(sent)?;
             return Ok((rows, retained));
         };
         let batch = batch.map_err(|error| match error {
@@ -364,14 +364,21 @@ async fn rows_of(
                 "the parameter values are malformed Arrow data: {error}"
             )),
         })?;
-        bytes = bytes.saturating_add(batch.get_array_memory_size());
+        arrived = arrived.saturating_add(batch.get_array_memory_size());
         let count = rows.len() + batch.num_rows();
-        if count > ROWS_MAX || bytes > most.saturating_mul(4) {
+        if count > ROWS_MAX || arrived > most.saturating_mul(4) {
             let message = format!("a statement runs with {ROWS_MAX} rows of values at most");
             return Err(Status::resource_exhausted(message));
         }
-        let values = catch_unwind(AssertUnwindSafe(|| parameter::rows(&batch)));
-        rows.extend(values.map_err(|_| panicked())?.map_err(sent)?);
+        let size = catch_unwind(AssertUnwindSafe(|| parameter::size(&batch)));
+        let size = size.map_err(|_| panicked())?;
+        values = values.saturating_add(size.0);
+        bytes = bytes.saturating_add(size.1);
+        // The values of the batches before are counted again with these.
+        drop(retained);
+        retained = retention.add(of_values(values, bytes)).map_err(sent)?;
+        let made = catch_unwind(AssertUnwindSafe(|| parameter::rows(&batch)));
+        rows.extend(made.map_err(|_| panicked())?.map_err(sent)?);
     }
 }
 
@@ -407,7 +414,7 @@ impl FlightSqlService for FlightConnection {
         request: Request<FlightDescriptor>,
     ) -> Info {
         let what = What::Text(query.query.clone());
-        self.info(&query.query, &Vec::new(), what, request).await
+        self.info(&query.query, Arc::default(), what, request).await
     }
 
     async fn get_flight_info_prepared_statement(
@@ -417,9 +424,9 @@ impl FlightSqlService for FlightConnection {
     ) -> Info {
         let handle = String::from_utf8_lossy(&query.prepared_statement_handle).into_owned();
         let prepared = self.shelf.get(&handle).map_err(sent)?;
-        let values = prepared.rows().into_iter().next().unwrap_or_default();
         let what = What::Prepared(handle);
-        self.info(&prepared.text, &values, what, request).await
+        self.info(&prepared.text, prepared.rows(), what, request)
+            .await
     }
 
     async fn do_get_statement(&self, ticket: TicketStatementQuery, _: Request<Ticket>) -> Got {
@@ -444,7 +451,7 @@ impl FlightSqlService for FlightConnection {
         query: CommandStatementUpdate,
         _: Request<PeekableFlightDataStream>,
     ) -> Result<i64, Status> {
-        let updated = self.update(&query.query, vec![Vec::new()]).await;
+        let updated = self.update(&query.query, Arc::default()).await;
         updated.map_err(sent)
     }
 
@@ -484,7 +491,7 @@ impl FlightSqlService for FlightConnection {
         _: Request<Action>,
     ) -> Result<ActionCreatePreparedStatementResult, Status> {
         let outlook = self
-            .outlook(&query.query, &Vec::new())
+            .outlook(&query.query, &ParameterRows::default())
             .await
             .map_err(sent)?;
         let count = outlook.parameters.len();

@@ -1,6 +1,5 @@
 //! Rows on their way to the client.
 
-use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +14,7 @@ use tonic::metadata::{AsciiMetadataValue, MetadataMap};
 use tonic::{Code, Status};
 use weir_engine::Statement;
 
-use super::prepared::Values;
+use super::prepared::ParameterRows;
 use super::status::{refused, shortened};
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
@@ -29,7 +28,9 @@ pub(super) struct Flow {
     session: Session,
     /// The statement, for further rows of values.
     statement: Option<Statement>,
-    rest: VecDeque<Values>,
+    rows: Arc<ParameterRows>,
+    /// The place of the row of values that comes next.
+    next_row: usize,
     name: Option<String>,
     deadline: Deadline,
     answer: Option<Answer>,
@@ -43,15 +44,13 @@ impl Flow {
     pub(super) async fn start(
         session: Session,
         statement: Statement,
-        rows: Vec<Values>,
+        rows: Arc<ParameterRows>,
         name: Option<String>,
         deadline: Deadline,
     ) -> Result<Self, Failure> {
-        let mut rest = VecDeque::from(rows);
-        let first = rest.pop_front().unwrap_or_default();
-        let (bound, statement) = match rest.is_empty() {
-            true => (statement.bind(&first)?, None),
-            false => (statement.clone().bind(&first)?, Some(statement)),
+        let (bound, statement) = match rows.len() {
+            1 => (statement.bind(rows.get(0))?, None),
+            _ => (statement.clone().bind(rows.get(0))?, Some(statement)),
         };
         let started = session.start_named(bound, name.clone());
         let answer = deadline.within(started).await??;
@@ -59,7 +58,8 @@ impl Flow {
             schema: plain_schema(&answer.schema),
             session,
             statement,
-            rest,
+            rows,
+            next_row: 1,
             name,
             deadline,
             answer: Some(answer),
@@ -77,8 +77,13 @@ impl Flow {
             self.note(report);
             // The name is free again after the end.
             self.answer = None;
-            if let (Some(values), Some(statement)) = (self.rest.pop_front(), &self.statement) {
-                let bound = statement.clone().bind(&values)?;
+            if let Some(statement) = &self.statement
+                && self.next_row < self.rows.len()
+            {
+                let values = self.rows.get(self.next_row);
+                self.next_row += 1;
+                let _load = self.session.load_bound("", values).await?;
+                let bound = statement.clone().bind(values)?;
                 let started = self.session.start_named(bound, self.name.clone());
                 let answer = self.deadline.within(started).await??;
                 if plain_schema(&answer.schema).fields() != self.schema.fields() {

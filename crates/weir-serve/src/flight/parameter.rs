@@ -1,6 +1,8 @@
 //! Values of parameters as Arrow has them.
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use std::collections::HashMap;
+
+use arrow::array::{AnyDictionaryArray, Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{
     DataType, Field, Float64Type, Int64Type, Schema, TimeUnit, TimestampNanosecondType, UInt64Type,
@@ -15,6 +17,7 @@ use weir_engine::Parameter;
 use super::flow::plain_type;
 use super::prepared::Values;
 use crate::error::{Failure, FailureKind};
+use crate::retained::check_list;
 
 /// The schema of the parameters of a statement: text where the type is unknown.
 pub(super) fn schema(inferred: &[Option<DataType>]) -> Schema {
@@ -70,6 +73,66 @@ pub(super) fn rows(batch: &RecordBatch) -> Result<Vec<Values>, Failure> {
         }
     }
     Ok(rows)
+}
+
+/// The number of the values of a batch, those of its lists too, and the bytes of their texts, before any of them is made: a batch of some
+/// bytes may name one text thousands of times, or have a list of two thousand million nulls.
+pub(super) fn size(batch: &RecordBatch) -> (usize, usize) {
+    let columns = batch.columns().iter().map(|column| size_of_array(column));
+    columns.fold((0, 0), sum)
+}
+
+fn sum(one: (usize, usize), other: (usize, usize)) -> (usize, usize) {
+    (one.0.saturating_add(other.0), one.1.saturating_add(other.1))
+}
+
+fn size_of_array(array: &dyn Array) -> (usize, usize) {
+    let count = array.len();
+    // The lengths of views are their lowest 32 bits.
+    let viewed = |views: &[u128]| {
+        let lengths = views.iter().map(|view| view & u128::from(u32::MAX));
+        lengths.fold(0, |bytes: usize, length| {
+            bytes.saturating_add(usize::try_from(length).unwrap_or(usize::MAX))
+        })
+    };
+    match array.data_type() {
+        DataType::Utf8View => (count, viewed(array.as_string_view().views())),
+        DataType::BinaryView => (count, viewed(array.as_binary_view().views())),
+        DataType::List(_) => sum((count, 0), size_of_array(array.as_list::<i32>().values())),
+        DataType::LargeList(_) => sum((count, 0), size_of_array(array.as_list::<i64>().values())),
+        DataType::FixedSizeList(..) => {
+            let values = array.as_fixed_size_list().values();
+            sum((count, 0), size_of_array(values))
+        }
+        // What lists of a dictionary take is not known without making them.
+        DataType::Dictionary(_, kind)
+            if kind.is_nested() || matches!(**kind, DataType::Dictionary(..)) =>
+        {
+            (usize::MAX, 0)
+        }
+        DataType::Dictionary(..) => size_of_dictionary(array.as_any_dictionary()),
+        // Values of other types are as long as what has come of them.
+        _ => (count, array.to_data().get_slice_memory_size().unwrap_or(0)),
+    }
+}
+
+fn size_of_dictionary(dictionary: &dyn AnyDictionaryArray) -> (usize, usize) {
+    let values = dictionary.values();
+    let mut known = HashMap::new();
+    let Ok(keys) = cast(dictionary.keys(), &DataType::UInt64) else {
+        return (usize::MAX, 0);
+    };
+    let named = keys.as_primitive::<UInt64Type>().iter().map(|key| {
+        let place = key.and_then(|key| usize::try_from(key).ok());
+        // Keys without a value are refused when the values are made.
+        let place = place.filter(|place| *place < values.len());
+        place.map_or((1, 0), |place| {
+            *known
+                .entry(place)
+                .or_insert_with(|| size_of_array(&values.slice(place, 1)))
+        })
+    });
+    named.fold((0, 0), sum)
 }
 
 fn values(array: &ArrayRef) -> Result<Vec<Parameter>, Failure> {
@@ -162,7 +225,11 @@ fn lists(array: &ArrayRef) -> Result<Vec<Parameter>, Failure> {
     for row in 0..array.len() {
         all.push(match lists.is_null(row) {
             true => Parameter::Null,
-            false => Parameter::List(values(&lists.value(row))?),
+            false => {
+                let list = lists.value(row);
+                check_list(list.len())?;
+                Parameter::List(values(&list)?)
+            }
         });
     }
     Ok(all)
@@ -203,12 +270,35 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::{
-        Date32Array, Decimal128Array, DictionaryArray, Float32Array, Int32Array, ListArray,
-        NullArray, StringArray, TimestampMicrosecondArray, UInt64Array,
+        Date32Array, Decimal128Array, DictionaryArray, FixedSizeListArray, Float32Array, Int8Array,
+        Int32Array, ListArray, NullArray, StringArray, StringViewArray, TimestampMicrosecondArray,
+        UInt64Array,
     };
     use arrow::datatypes::{Int8Type, Int32Type};
 
     use super::*;
+
+    /// Ten thousand rows of one text of a megabyte, and lists of nulls, took all memory of the server.
+    #[test]
+    fn values_are_counted_before_they_are_made() {
+        let text = "x".repeat(1000);
+        let views = StringViewArray::from(vec![text.as_str(); 3]);
+        assert_eq!(size_of_array(&views), (3, 3000));
+        let texts = StringArray::from(vec![text.as_str(), "y"]);
+        let keys = Int8Array::from(vec![Some(0), Some(0), None, Some(1), Some(0)]);
+        let dictionary = DictionaryArray::try_new(keys, Arc::new(texts)).unwrap();
+        let (count, bytes) = size_of_array(&dictionary);
+        assert!(count == 5 && (3001..4000).contains(&bytes), "{bytes}");
+        let nulls: ArrayRef = Arc::new(NullArray::new(2_000_000_000));
+        let item = Arc::new(Field::new_list_field(DataType::Null, true));
+        let fixed = FixedSizeListArray::new(item, 2_000_000_000, nulls, None);
+        assert_eq!(size_of_array(&fixed), (2_000_000_001, 0));
+        let batch = RecordBatch::try_from_iter([
+            ("$1", Arc::new(views) as ArrayRef),
+            ("$2", Arc::new(Int32Array::from(vec![1, 2, 3])) as ArrayRef),
+        ]);
+        assert_eq!(size(&batch.unwrap()), (6, 3012));
+    }
 
     #[test]
     fn values_are_what_clients_send() {

@@ -16,16 +16,28 @@ pub(super) struct Prepared {
     /// The number of its parameters.
     pub(super) parameters: usize,
     /// The values that were given last, a row for each time that it is to run.
-    rows: Mutex<ParameterRows>,
+    rows: Mutex<Arc<ParameterRows>>,
     /// The memory of the statement, which is counted while this exists.
     _retained: Retained,
 }
 
-/// Rows of values, with their memory, which is counted while this exists.
+/// Rows of values, with their memory, which is counted while this exists. All executions share them.
 #[derive(Debug, Default)]
-struct ParameterRows {
+pub(super) struct ParameterRows {
     values: Vec<Values>,
     _retained: Option<Retained>,
+}
+
+impl ParameterRows {
+    /// The values of a row. There are none where none are bound.
+    pub(super) fn get(&self, row: usize) -> &[(String, Parameter)] {
+        self.values.get(row).map_or(&[], Vec::as_slice)
+    }
+
+    /// The number of rows. Without values a statement runs once.
+    pub(super) fn len(&self) -> usize {
+        self.values.len().max(1)
+    }
 }
 
 /// Values of `$1`, `$2` and so on.
@@ -33,12 +45,8 @@ pub(super) type Values = Vec<(String, Parameter)>;
 
 impl Prepared {
     /// The values that it runs with: none but for statements that have no parameters.
-    pub(super) fn rows(&self) -> Vec<Values> {
-        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        match rows.values.is_empty() {
-            true => vec![Vec::new()],
-            false => rows.values.clone(),
-        }
+    pub(super) fn rows(&self) -> Arc<ParameterRows> {
+        Arc::clone(&self.rows.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Binds values for the next execution.
@@ -52,10 +60,11 @@ impl Prepared {
             let message = format!("{given} values are given for {wanted} parameters");
             return Err(Failure::new(FailureKind::Plan, message));
         }
-        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = ParameterRows {
+        let rows = Arc::new(ParameterRows {
             values: rows,
             _retained: Some(retained),
-        };
+        });
+        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = rows;
         Ok(())
     }
 }

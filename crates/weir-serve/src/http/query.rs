@@ -22,6 +22,7 @@ use super::{Refusal, json};
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
 use crate::listener::Pending;
+use crate::retained::check_list;
 use crate::session::{Answer, Session};
 use crate::shared::Shared;
 
@@ -106,6 +107,7 @@ fn value(value: &Value, depth: usize) -> Result<Parameter, Failure> {
         },
         Value::String(text) => Parameter::Text(text.clone()),
         Value::Array(items) if depth == 0 => {
+            check_list(items.len())?;
             let items: Result<_, _> = items.iter().map(|item| self::value(item, 1)).collect();
             Parameter::List(items?)
         }

@@ -49,7 +49,7 @@ use super::prepare::{Prepared, PreparedAction, Preparer, copied, formatted, no_c
 use super::route::{RoutedStatement, Setting, counted, parts};
 use super::setting;
 use crate::error::{Failure, FailureKind};
-use crate::retained::{of_name, of_values};
+use crate::retained::{check_list, of_name, of_values};
 use crate::session::{Answer, Session};
 
 /// The bounds of a client of the protocol.
@@ -582,11 +582,8 @@ fn bound(statement: &Statement, portal: &Portal<Prepared>) -> PgWireResult<State
             false => parameter(bytes, kind, is_binary),
         };
         let value = value.map_err(|failure| pg_error(&failure))?;
-        if let Parameter::List(values) = &value
-            && values.len() > LIST_VALUES_MAX
-        {
-            let message = format!("an array has {LIST_VALUES_MAX} values at most");
-            return Err(pg_error(&Failure::new(FailureKind::Limit, message)));
+        if let Parameter::List(values) = &value {
+            check_list(values.len()).map_err(|failure| pg_error(&failure))?;
         }
         values.push(((index + 1).to_string(), value));
     }
@@ -894,7 +891,5 @@ impl ExtendedQueryHandler for PgConnection {
 
 /// Bytes of a row that is sent at once.
 const LONG_ROW_BYTES: usize = 16 << 10;
-/// The number of values of an array that is a parameter: each is an expression of several hundred bytes.
-const LIST_VALUES_MAX: usize = 200_000;
 /// Notices that a statement is followed by; the rest is counted.
 const NOTICES_MAX: usize = 20;
