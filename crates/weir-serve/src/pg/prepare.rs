@@ -91,7 +91,9 @@ impl QueryParser for Preparer {
         let Some(mut prepared) = self.prepare(client, sql, types).await? else {
             return Ok(None);
         };
+        let names = prepared.fields.iter().map(|field| field.name().len());
         let bytes = of_statement(sql, prepared.fields.len());
+        let bytes = names.fold(bytes, usize::saturating_add);
         let retained = self.session.retention.add(bytes);
         let retained = retained.map_err(|failure| pg_error(&failure))?;
         prepared.retained.push(Arc::new(retained));

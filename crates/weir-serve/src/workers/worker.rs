@@ -265,7 +265,7 @@ impl Worker {
         let fields = parameters.iter().enumerate();
         let fields =
             fields.map(|(index, kind)| Field::new(format!("${}", index + 1), kind.clone(), true));
-        let mut octets = schema_octets(schema)?;
+        let mut octets = columns_octets(schema)?;
         let schema_bytes = octets.len();
         octets.extend(schema_octets(&Schema::new(fields.collect::<Vec<_>>()))?);
         let reply = Reply::Described {
@@ -279,7 +279,7 @@ impl Worker {
         let before = answer.before;
         let report = Arc::clone(session.report());
         let origins = std::mem::take(&mut answer.origins);
-        let begun = schema_octets(&answer.schema)?;
+        let begun = columns_octets(&answer.schema)?;
         self.progress(&report, &before, &mut None).await?;
         self.send(&Reply::Begun { origins }, begun).await?;
         let mut last_sent = None;
@@ -351,6 +351,23 @@ fn encode_failure(error: arrow::error::ArrowError) -> Failure {
     Failure::new(crate::error::FailureKind::Run, error.to_string())
 }
 
+/// The columns of an answer. The server holds them several times beside the rows.
+///
+/// # Errors
+/// When their names and types are too long together.
+fn columns_octets(schema: &Schema) -> Result<Vec<u8>, Failure> {
+    let octets = schema_octets(schema)?;
+    if octets.len() <= COLUMNS_BYTES_MAX {
+        return Ok(octets);
+    }
+    let message = format!(
+        "the names and types of columns take {} MiB at most",
+        COLUMNS_BYTES_MAX >> 20
+    );
+    Err(Failure::new(crate::error::FailureKind::Limit, message)
+        .with_hint("give columns shorter names: SELECT … AS name"))
+}
+
 /// Columns, as an Arrow stream without rows.
 fn schema_octets(schema: &Schema) -> Result<Vec<u8>, Failure> {
     let stream = StreamWriter::try_new(Vec::new(), schema).map_err(encode_failure)?;
@@ -361,9 +378,29 @@ fn schema_octets(schema: &Schema) -> Result<Vec<u8>, Failure> {
 const ADDRESSES_BYTES: u64 = 2 << 30;
 /// KiB of rows that wait to be read by the server: a few pieces, or one long row.
 const ROOM_KIB: u32 = 16 << 10;
+/// Octets of the names and types of columns. Four thousand columns of captures have one megabyte.
+const COLUMNS_BYTES_MAX: usize = 2 << 20;
 /// Octets of a message of Arrow besides the values of its rows.
 const HEADERS_BYTES: usize = 4 << 10;
 /// The time between two reports of a statement's progress to the server.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 /// The time for running statements to remove their files when the server has gone.
 const GRACE: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names of half a megabyte each came to the server hundreds of times.
+    #[test]
+    fn names_of_columns_have_a_limit() {
+        let schema = |count: usize, bytes: usize| {
+            let name = "x".repeat(bytes);
+            let fields = (0..count).map(|_| Field::new(&name, DataType::Utf8, true));
+            Schema::new(fields.collect::<Vec<_>>())
+        };
+        assert!(columns_octets(&schema(4096, 100)).is_ok());
+        let refused = columns_octets(&schema(5, 500_000)).unwrap_err();
+        assert!(refused.message.contains("2 MiB"), "{refused}");
+    }
+}
