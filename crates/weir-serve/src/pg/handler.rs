@@ -40,7 +40,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use weir_engine::{Parameter, Statement};
 
 use self::cursors::ahead;
-use self::names::{Names, check_bind, codes};
+use self::names::{Names, check_bind, codes, copy_out};
 use super::cursor::{self, Cursors};
 use super::encode::{self, Encoder};
 use super::error::{error_response, may_run, pg_error, refusal};
@@ -757,7 +757,8 @@ impl ExtendedQueryHandler for PgConnection {
                 let mut prepared = stored.statement.clone();
                 prepared.retained.push(Arc::new(retained));
                 let bound = StoredStatement::new(String::new(), prepared, Vec::new());
-                let portal = Portal::try_new(&message, Arc::new(bound))?;
+                let mut portal = Portal::try_new(&message, Arc::new(bound))?;
+                copy_out(&mut portal.parameters);
                 self.portals.add(portal_name, None);
                 client.portal_store().put_portal(Arc::new(portal));
             }
