@@ -152,8 +152,10 @@ pub(super) async fn ladder(
     })
     .await?;
     let (kind, text) = computed(move || written(&found, &call)).await??;
+    let response = sent(&shared, &pending, kind, text).await;
+    // Texts that wait for room are as few as those that are made.
     drop(place);
-    Ok(sent(&shared, &pending, kind, text).await)
+    Ok(response)
 }
 
 /// A ladder in the requested format, with its type.
@@ -335,8 +337,9 @@ pub(super) async fn stream(
     );
     let (_, rows, is_cut) = rows(&shared, &sql, PIECES_MAX).await?;
     let text = computed(move || followed_text(&rows, is_cut)).await?;
+    let response = sent(&shared, &pending, "application/json", text).await;
     drop(place);
-    Ok(sent(&shared, &pending, "application/json", text).await)
+    Ok(response)
 }
 
 /// The pieces of a flow, as the page takes them.
