@@ -102,6 +102,15 @@ impl Failure {
         self
     }
 
+    /// The failure with texts that a client reads: an error may quote a value of a hundred megabytes.
+    pub(crate) fn shortened(mut self) -> Self {
+        shorten(&mut self.message, MESSAGE_BYTES_MAX);
+        if let Some(hint) = &mut self.hint {
+            shorten(hint, MESSAGE_BYTES_MAX);
+        }
+        self
+    }
+
     /// Someone asked for the end of the statement.
     pub(crate) fn cancelled() -> Self {
         Self::new(
@@ -165,5 +174,40 @@ impl From<weir_engine::Error> for Failure {
             message: error.to_string(),
             hint: error.hint().map(str::to_owned),
         }
+    }
+}
+
+/// Cuts a text that is longer than it may be, and marks the cut.
+pub(crate) fn shorten(text: &mut String, bytes_max: usize) {
+    if text.len() > bytes_max {
+        let end = text.floor_char_boundary(bytes_max);
+        text.truncate(end);
+        text.push('…');
+    }
+}
+
+/// Bytes of the message of a failure, and of its hint.
+const MESSAGE_BYTES_MAX: usize = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An error that quoted a value of a hundred megabytes came whole to the server, and to its client.
+    #[test]
+    fn messages_have_a_limit() {
+        let long = "é".repeat(MESSAGE_BYTES_MAX);
+        let failure = Failure::new(FailureKind::Run, format!("x{long}"))
+            .with_hint(long)
+            .shortened();
+        assert_eq!(
+            failure.message.len(),
+            MESSAGE_BYTES_MAX - 1 + '…'.len_utf8()
+        );
+        assert!(failure.message.ends_with("é…"));
+        let hint = failure.hint.unwrap();
+        assert_eq!(hint.len(), MESSAGE_BYTES_MAX + '…'.len_utf8());
+        let short = Failure::new(FailureKind::Run, "short").shortened();
+        assert_eq!(short.message, "short");
     }
 }

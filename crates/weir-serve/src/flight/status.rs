@@ -2,7 +2,7 @@
 
 use tonic::{Code, Status};
 
-use crate::error::{Failure, FailureKind};
+use crate::error::{Failure, FailureKind, shorten};
 
 /// A failure as the status of a call: its place and its hint are part of the message.
 pub(super) fn refused(failure: &Failure) -> Status {
@@ -37,14 +37,7 @@ pub(super) fn too_long(most: usize) -> Status {
 
 /// A text that is short enough for a header, whose length clients limit.
 pub(super) fn shortened(mut text: String) -> String {
-    if text.len() > MESSAGE_MAX {
-        let mut end = MESSAGE_MAX;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        text.push('…');
-    }
+    shorten(&mut text, MESSAGE_MAX);
     text
 }
 

@@ -167,7 +167,7 @@ impl Worker {
                     self.current = None;
                 }
                 if self
-                    .send(&Reply::Failed(failure), Vec::new())
+                    .send(&Reply::Failed(failure.shortened()), Vec::new())
                     .await
                     .is_err()
                 {
