@@ -314,6 +314,11 @@ fn arrays_that_are_parameters_have_a_limit() {
         let row = client.query_one(sql, &[&vec![1_i64; 1000]]).await.unwrap();
         assert_eq!(row.get::<_, i64>(0), 1000);
     });
+    let params = vec!["1"; 200_001].join(",");
+    let body = format!("{{\"sql\":\"SELECT 1 = ANY($1)\",\"params\":[[{params}]]}}");
+    let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json";
+    let answer = served.request(head, &body);
+    assert!(answer.contains("200000 values at most"), "{answer}");
 }
 
 #[test]
