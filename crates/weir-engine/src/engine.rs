@@ -524,6 +524,7 @@ impl Engine {
             stop: &self.options.stop,
             feed: self.options.feed.as_ref(),
             root: self.root.as_ref(),
+            files_only: self.options.files_only,
             remote: &self.remote,
         }
     }

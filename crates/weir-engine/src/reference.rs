@@ -18,7 +18,7 @@ use datafusion::catalog::TableProvider;
 use datafusion::common::TableReference;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName, TableFactor};
-use weir_capture::{is_remote, shown};
+use weir_capture::{is_remote, read_small, shown};
 use weir_functions::{Error, ErrorKind};
 use weir_layout::Layout;
 use weir_packet::Options as DecodeOptions;
@@ -55,6 +55,8 @@ pub(crate) struct Resolver<'e> {
     pub(crate) feed: Option<&'e Arc<dyn Feed>>,
     /// The folder that files are in, if they have to be in one.
     pub(crate) root: Option<&'e Root>,
+    /// Neither pipes and devices nor standard input are read.
+    pub(crate) files_only: bool,
     pub(crate) remote: &'e Remote,
 }
 
@@ -274,14 +276,15 @@ impl Resolver<'_> {
                 self.table(table, sources, *reads)
             }
             Reference::Clf(patterns) => {
-                let table = ClfTable::new(
-                    log_paths(&self.all_placed(patterns)?, self.root)?,
-                    Arc::clone(self.scan_report),
-                );
+                let paths = log_paths(&self.all_placed(patterns)?, self.root)?;
+                for path in &paths {
+                    self.check(path)?;
+                }
+                let table = ClfTable::new(paths, Arc::clone(self.scan_report));
                 return Ok(Made::Other(Arc::new(table)));
             }
             Reference::Records(patterns, layout, reads) => {
-                let layout = Arc::new(load_layout(&self.placed(layout)?, self.root)?);
+                let layout = Arc::new(self.load_layout(&self.placed(layout)?)?);
                 let sources = self
                     .expand(patterns)?
                     .into_iter()
@@ -370,12 +373,35 @@ impl Resolver<'_> {
             Some(root) => PathBuf::from(root.inside(&name)?),
             None => PathBuf::from(&*self.placed(&name)?),
         };
-        if let Some(root) = self.root {
-            root.check(&path)?;
-        }
+        self.check(&path)?;
         let failed = |message| Error::new(ErrorKind::Source, message);
         settings.open_keylog(&path).map_err(failed)?;
         Ok(settings)
+    }
+
+    fn load_layout(&self, path: &str) -> Result<Layout, Error> {
+        let inside = self.root.map(|root| root.inside(path)).transpose()?;
+        let path = inside.as_deref().unwrap_or(path);
+        let folder = Path::new(path).parent().map(Path::to_path_buf);
+        let read = |path: &Path| {
+            self.check(path).map_err(|error| error.to_string())?;
+            let bytes = read_small(path, LAYOUT_BYTES_MAX);
+            let bytes = bytes.map_err(|error| format!("{}: {error}", shown(path)))?;
+            String::from_utf8(bytes).map_err(|_| format!("{}: it is not UTF-8 text", shown(path)))
+        };
+        let text =
+            read(Path::new(path)).map_err(|message| Error::new(ErrorKind::Source, message))?;
+        let mut load = |base: &str| match &folder {
+            Some(folder) => read(&folder.join(base)),
+            None => read(Path::new(base)),
+        };
+        Layout::parse(&text, &mut load).map_err(|error| {
+            let converted = Error::new(ErrorKind::Source, format!("{path}: {error}"));
+            match error.hint() {
+                Some(hint) => converted.with_hint(hint),
+                None => converted,
+            }
+        })
     }
 
     fn captures(&self, paths: &[Location], reads: Reads) -> Result<CaptureTable, Error> {
@@ -459,34 +485,13 @@ impl Resolver<'_> {
     }
 }
 
+/// The size of a file with a layout, at most.
+const LAYOUT_BYTES_MAX: u64 = 4 << 20;
+
 /// A source as a table function reads it.
 fn deduplicated(source: Source, reads: Reads) -> Source {
     match reads.dedup {
         true => source.without_repeats(),
         false => source,
     }
-}
-
-fn load_layout(path: &str, root: Option<&Root>) -> Result<Layout, Error> {
-    let inside = root.map(|root| root.inside(path)).transpose()?;
-    let path = inside.as_deref().unwrap_or(path);
-    let folder = Path::new(path).parent().map(Path::to_path_buf);
-    let read = |path: &Path| {
-        if let Some(root) = root {
-            root.check(path).map_err(|error| error.to_string())?;
-        }
-        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", shown(path)))
-    };
-    let text = read(Path::new(path)).map_err(|message| Error::new(ErrorKind::Source, message))?;
-    let mut load = |base: &str| match &folder {
-        Some(folder) => read(&folder.join(base)),
-        None => read(Path::new(base)),
-    };
-    Layout::parse(&text, &mut load).map_err(|error| {
-        let converted = Error::new(ErrorKind::Source, format!("{path}: {error}"));
-        match error.hint() {
-            Some(hint) => converted.with_hint(hint),
-            None => converted,
-        }
-    })
 }

@@ -89,14 +89,7 @@ impl Root {
         let Some(real) = self.real(path) else {
             return Err(self.refusal(&shown(path)));
         };
-        match real.metadata() {
-            Ok(kind) if !kind.is_file() && !kind.is_dir() => {
-                let message = format!("{} is a pipe, a socket or a device", shown(path));
-                Err(Error::new(ErrorKind::Source, message)
-                    .with_hint("only files and folders can be read here"))
-            }
-            _ => Ok(()),
-        }
+        check_kind(&real, path)
     }
 
     /// The files that may be read, of those that a pattern has found. A wildcard does not go through a link that leads
@@ -182,6 +175,23 @@ impl Root {
             .with_hint("name files by their paths from that folder")
     }
 }
+
+/// Checks that there is no pipe, socket or device at a path, which may have no end; `named` is the path in the statement.
+///
+/// # Errors
+/// When there is one.
+pub(crate) fn check_kind(path: &Path, named: &Path) -> Result<(), Error> {
+    match path.metadata() {
+        Ok(kind) if !kind.is_file() && !kind.is_dir() => {
+            let message = format!("{} is a pipe, a socket or a device", shown(named));
+            Err(Error::new(ErrorKind::Source, message).with_hint(FILES_ONLY))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The hint where something else is named.
+pub(crate) const FILES_ONLY: &str = "only files and folders can be read here";
 
 /// A name with the characters that `\x2e` and its like stand for, by which files are found whose names are not UTF-8.
 fn unescaped(name: &str) -> String {

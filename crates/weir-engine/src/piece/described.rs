@@ -260,6 +260,7 @@ impl QueryDescription {
             unfused: self.unfused,
             folder: Some(PathBuf::from(folder)),
             read_only: true,
+            files_only: true,
             ..Options::default()
         }
     }

@@ -12,6 +12,7 @@ use super::file_kind::{FileKind, kind_of};
 use super::files::file_name;
 use super::paths::{expand, not_opened};
 use crate::hive;
+use crate::root::{FILES_ONLY, check_kind};
 
 impl Resolver<'_> {
     /// The local files that a pattern means. A folder and an archive stand for the captures in them.
@@ -39,6 +40,10 @@ impl Resolver<'_> {
         }
         let mut found = Vec::new();
         for path in expand(pattern, self.root)? {
+            // Files below a root are checked where they are looked up.
+            if self.root.is_none() {
+                self.check(&path)?;
+            }
             let is_archive = path
                 .extension()
                 .is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
@@ -61,9 +66,20 @@ impl Resolver<'_> {
         Ok(found)
     }
 
-    /// A link may lead out of the folder that files have to be in.
-    fn check(&self, path: &Path) -> Result<(), Error> {
-        self.root.map_or(Ok(()), |root| root.check(path))
+    /// Checks whether a file may be read. A link may lead out of the folder that files have to be in, and to a pipe or a device.
+    ///
+    /// # Errors
+    /// When it may not.
+    pub(super) fn check(&self, path: &Path) -> Result<(), Error> {
+        match self.root {
+            Some(root) => root.check(path),
+            None if self.files_only && path == Path::new("-") => {
+                let message = "standard input is that of another machine";
+                Err(Error::new(ErrorKind::Source, message).with_hint(FILES_ONLY))
+            }
+            None if self.files_only => check_kind(path, path),
+            None => Ok(()),
+        }
     }
 
     /// The files in a folder, and in folders in it that are named as a value (`day=2026-01-01`), without those that are

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::samples;
 use crate::slt::Runner;
 
 #[test]
@@ -54,6 +55,43 @@ fn a_key_log_is_read_by_its_name_and_not_outside_of_the_folder_of_statements() {
         );
     }
     fs::remove_dir_all(&home).unwrap();
+}
+
+/// A statement from another machine held a thread of an executor with a pipe, for good, and a layout of /dev/zero took all memory.
+#[test]
+fn pipes_and_devices_are_refused_where_files_alone_are_read() {
+    let folder = samples::enter();
+    let mut options = weir_engine::Options::default();
+    options.files_only = true;
+    let runner = Runner::new(&options);
+    let count = |from: &str| {
+        let answer = runner.rows(&format!("SELECT count(*) AS n FROM {from}"));
+        answer.map(|rows| rows.rows.concat())
+    };
+    let capture = folder.join("demo/voip.pcap").display().to_string();
+    assert_eq!(count(&format!("'{capture}'")).unwrap(), "40");
+    for from in [
+        "'/dev/zero'",
+        "packets('/dev/zero')",
+        "sip('/dev/null')",
+        "clf('/dev/zero')",
+        &format!("records('{capture}', '/dev/zero')"),
+        &format!("http('{capture}', keylog => '/dev/zero')"),
+    ] {
+        let refused = count(from).unwrap_err().to_string();
+        assert!(
+            refused.contains("is a pipe, a socket or a device"),
+            "{from}: {refused}"
+        );
+    }
+    let refused = count("'-'").unwrap_err().to_string();
+    assert!(refused.contains("standard input"), "{refused}");
+    // Elsewhere they are read, as far as the limit of a layout and of a key log.
+    let runner = Runner::new(&weir_engine::Options::default());
+    let from = format!("records('{capture}', '/dev/zero')");
+    let refused = runner.rows(&format!("SELECT count(*) FROM {from}"));
+    let refused = refused.map(|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("the limit of 4194304 bytes"), "{refused}");
 }
 
 /// The capture of the sessions as a pcapng with their secrets in front of the packets, as editcap writes it.
