@@ -51,9 +51,10 @@ use crate::check::{Sender as PlanSender, check_plan, is_allowed};
 use crate::codec::WeirCodec;
 use crate::error::Error;
 use crate::fetch::{FetchError, Location, connect, fetch};
+use crate::kept::RENEW_EVERY;
 use crate::retry;
 use crate::server::{UNANSWERED_MAX, engine_state};
-use crate::services::{PIECES, READERS, READY, RECORDS, SOURCE_BYTES};
+use crate::services::{PIECES, READERS, READY, RECORDS, RowsRequest, SOURCE_BYTES, of_rows};
 use crate::trust::{CONNECT, Trust, chain, is_hung_up};
 
 /// A client of the scheduler at an address. Clones share their state.
@@ -534,17 +535,31 @@ impl Client {
                     part.map_partition_id,
                 )
             });
-            for part in parts {
-                let mut batches = self.fetch(part, &request.plan.schema()).await?;
-                while let Some(batch) = batches.next().await {
-                    if sender.send(Ok(batch?)).await.is_err() {
-                        return Ok(());
-                    }
-                }
-            }
-            job.is_fetched = true;
+            let schema = request.plan.schema();
+            job.is_fetched = tokio::select! {
+                read = self.read(parts, &schema, sender) => read?,
+                () = renew(job.id.as_deref().unwrap_or_default(), &channel) => false,
+            };
             return Ok(());
         }
+    }
+
+    /// Sends the rows of a job. False when their receiver is gone before their end.
+    async fn read(
+        &self,
+        parts: Vec<PartitionLocation>,
+        schema: &SchemaRef,
+        sender: &Sender<DfResult<RecordBatch>>,
+    ) -> DfResult<bool> {
+        for part in parts {
+            let mut batches = self.fetch(part, schema).await?;
+            while let Some(batch) = batches.next().await {
+                if sender.send(Ok(batch?)).await.is_err() {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Waits until the job has ended, and returns the locations of its rows.
@@ -695,6 +710,20 @@ impl Client {
         Ok(rows
             .map_err(move |error| not_fetched(&location, &error))
             .boxed())
+    }
+}
+
+/// Has the executors keep the rows of a job, without an end: their receiver may take any time.
+async fn renew(job: &str, channel: &Channel) {
+    loop {
+        tokio::time::sleep(RENEW_EVERY).await;
+        let renewed = retry::request(|| {
+            let mut scheduler = SchedulerGrpcClient::new(channel.clone());
+            let request = of_rows(job, RowsRequest::Renew);
+            async move { scheduler.get_job_status(request).await }
+        });
+        // Without a scheduler the executors keep them for some time.
+        let _ = renewed.await;
     }
 }
 

@@ -42,7 +42,7 @@ fn look_at(service: u8, message: &[u8]) -> Checked {
         2 => check_template(message),
         3 => statement(&read(message)?),
         4 => statuses(&read(message)?),
-        5 => check::check_ticket(message),
+        5 => check::check_ticket(message).map(drop),
         6 => reached(&mut read::<RegisterExecutorParams>(message)?.metadata),
         7 => tasks(read(message)?),
         _ => beaten(&mut read(message)?),

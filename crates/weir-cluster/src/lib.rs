@@ -37,6 +37,7 @@ mod fetch;
 mod forward;
 mod fuzzed;
 mod identity;
+mod kept;
 mod local;
 mod own;
 mod plans;

@@ -1,6 +1,10 @@
 //! The Flight service for the rows of jobs, which executors and clients fetch.
 
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
 use std::pin::Pin;
+use std::time::SystemTime;
 
 use arrow_flight::flight_service_server::FlightService;
 use arrow_flight::{
@@ -17,14 +21,30 @@ use crate::check::check_ticket;
 /// Serves `DoGet` and nothing else of Arrow Flight: the actions of Ballista read byte ranges of files that the caller chooses.
 pub(crate) struct RowService {
     service: BallistaFlightService,
+    work_dir: PathBuf,
 }
 
 impl RowService {
     /// The service for a work directory.
     pub(crate) fn new(work_dir: String) -> Self {
         Self {
+            work_dir: PathBuf::from(&work_dir),
             service: BallistaFlightService::new(work_dir),
         }
+    }
+
+    /// Records that the rows of a job are read, for [`crate::WorkFolder::older_than`].
+    ///
+    /// # Errors
+    /// When there are none.
+    fn renew(&self, job: &str) -> Result<(), Status> {
+        let folder = File::open(self.work_dir.join(job)).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Status::not_found(GONE),
+            _ => Status::internal(format!("the rows of the job {job}: {error}")),
+        })?;
+        // Without it the rows only go sooner.
+        let _ = folder.set_modified(SystemTime::now());
+        Ok(())
     }
 }
 
@@ -42,7 +62,7 @@ impl FlightService for RowService {
     type ListActionsStream = Items<ActionType>;
 
     async fn do_get(&self, request: Request<Ticket>) -> FlightResponse<Self::DoGetStream> {
-        check_ticket(&request.get_ref().ticket)?;
+        self.renew(&check_ticket(&request.get_ref().ticket)?)?;
         self.service.do_get(request).await
     }
 
@@ -88,6 +108,8 @@ impl FlightService for RowService {
         Err(not_done())
     }
 }
+
+const GONE: &str = "the executor does not have the rows of the job any more: they are removed when their client has gone, or has stood still for five minutes";
 
 fn not_done() -> Status {
     Status::unimplemented("an executor serves do_get, and no other call of Arrow Flight")

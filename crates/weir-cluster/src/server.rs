@@ -21,7 +21,7 @@ use datafusion::prelude::SessionConfig;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tonic::Status;
 use tonic::transport::Endpoint;
 use weir_engine::{Engine, PieceSettings};
@@ -170,6 +170,8 @@ impl Scheduler {
             executor_timeout_seconds: lost_after,
             expire_dead_executor_interval_seconds: lost_after.div_ceil(4).max(1),
             no_executors_grace_period_seconds: lost_after.max(1),
+            // The rows of a job are removed when its client does not read them any more (`kept.rs`).
+            finished_job_data_clean_up_interval_seconds: 0,
             finished_job_state_clean_up_interval_seconds: 600,
             override_config_producer: Some(Arc::new(config)),
             override_session_builder: Some(Arc::new(move |config| {
@@ -327,15 +329,12 @@ async fn serve_tasks(
         .register()
         .await
         .map_err(|error| ends(error.to_string()))?;
-    let work = Arc::clone(&options.work);
+    let (work, of_jobs) = (Arc::clone(&options.work), reporter.clone());
     services.spawn(async move {
         loop {
             tokio::time::sleep(CLEAN_EVERY).await;
-            let work = Arc::clone(&work);
-            let cleaned = tokio::task::spawn_blocking(move || work.remove_older_than(KEPT_MAX));
-            cleaned
-                .await
-                .map_err(|error| Error::new(error.to_string()))?;
+            let cleaned = remove_abandoned(&work, &of_jobs).await;
+            cleaned.map_err(|error| Error::new(error.to_string()))?;
         }
     });
     let (living, every) = (reporter.clone(), options.heartbeats.every);
@@ -349,6 +348,19 @@ async fn serve_tasks(
     }
     // Rows are served until the last task has ended.
     reporter.end(&worker).await;
+    Ok(())
+}
+
+/// Removes the rows of jobs that were neither written nor read for some time, and that the scheduler does not know any more.
+async fn remove_abandoned(work: &Arc<WorkFolder>, jobs: &StatusReporter) -> Result<(), JoinError> {
+    let of_executor = Arc::clone(work);
+    let old = spawn_blocking(move || of_executor.older_than(KEPT_MAX)).await?;
+    for job in old {
+        if !jobs.keeps_rows(&job).await {
+            let of_executor = Arc::clone(work);
+            spawn_blocking(move || of_executor.remove(&job)).await?;
+        }
+    }
     Ok(())
 }
 

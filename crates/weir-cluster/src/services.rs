@@ -54,6 +54,7 @@ use crate::check::{self, Checked, Refused, Sender, check_plan};
 use crate::client::MESSAGE_BYTES_MAX;
 use crate::connections::{Connections, accept};
 use crate::error::Error;
+use crate::kept::KeptJobs;
 use crate::plans::{ABANDONED_AFTER, Plans};
 use crate::rows::RowService;
 use crate::trust::{Trust, admitted};
@@ -123,10 +124,12 @@ pub(crate) async fn schedule(
             }),
         );
     let plans = Arc::new(Plans::new(jobs));
-    let ended = ended(scheduler.clone(), Arc::clone(&plans));
+    let kept = Arc::<KeptJobs>::default();
+    let ended = ended(scheduler.clone(), Arc::clone(&plans), Arc::clone(&kept));
     let validated = ValidatedScheduler {
         scheduler,
         plans,
+        kept,
         jobs: Mutex::default(),
         refused: AtomicU64::new(0),
     };
@@ -140,8 +143,9 @@ pub(crate) async fn schedule(
 }
 
 /// Waits until the event loop of the scheduler has ended. It launches all tasks, and all jobs wait for ever once it has
-/// panicked. Meanwhile removes the plans of jobs that have ended, and cancels jobs whose clients are gone.
-async fn ended(scheduler: BallistaScheduler, plans: Arc<Plans>) -> Error {
+/// panicked. Meanwhile removes the plans of jobs that have ended, cancels jobs whose clients are gone, and has rows removed that their
+/// clients do not read any more.
+async fn ended(scheduler: BallistaScheduler, plans: Arc<Plans>, kept: Arc<KeptJobs>) -> Error {
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
         plans.remove_ended(now_ms(), false).await;
@@ -150,6 +154,14 @@ async fn ended(scheduler: BallistaScheduler, plans: Arc<Plans>) -> Error {
             // An error is that of the event loop, which is checked below.
             let _ = SchedulerGrpc::cancel_job(&scheduler, Request::new(CancelJobParams { job_id }))
                 .await;
+        }
+        for job_id in kept.take_expired(Instant::now()) {
+            let remove_stage_ids = Vec::new();
+            let cleaned = CleanJobDataParams {
+                job_id,
+                remove_stage_ids,
+            };
+            let _ = SchedulerGrpc::clean_job_data(&scheduler, Request::new(cleaned)).await;
         }
         // An empty status of the executor with the latest heartbeat is posted: the status of a lost executor is not.
         let known = scheduler.state.executor_manager.get_executors_state().await;
@@ -179,6 +191,7 @@ async fn ended(scheduler: BallistaScheduler, plans: Arc<Plans>) -> Error {
 struct ValidatedScheduler {
     scheduler: BallistaScheduler,
     plans: Arc<Plans>,
+    kept: Arc<KeptJobs>,
     jobs: Mutex<Jobs>,
     /// The number of refused reports of executors.
     refused: AtomicU64,
@@ -468,12 +481,13 @@ impl SchedulerGrpc for ValidatedScheduler {
         let queued = queued.unwrap_or_else(|_| Err(Refused::malformed(PANICKED).into()))?;
         if let Some(execute_query_result::Result::Success(of)) = &queued.get_ref().result {
             plan.keep(&of.job_id, Instant::now());
+            self.kept.keep(&of.job_id, Instant::now());
         }
         Ok(queued)
     }
 
-    /// The status of a job, with its progress. Without a job ID: whether there is an executor, and the number of refused reports
-    /// of executors.
+    /// The status of a job, with its progress; or whether its rows are kept ([`of_rows`]). Without a job ID: whether there is an
+    /// executor, and the number of refused reports of executors.
     async fn get_job_status(
         &self,
         request: Request<GetJobStatusParams>,
@@ -488,6 +502,17 @@ impl SchedulerGrpc for ValidatedScheduler {
             return Ok(response);
         }
         check::job_id(&job)?;
+        if let Some(asked) = request.metadata().get(ROWS) {
+            let are_kept = match asked == RENEW {
+                true => self.kept.read(&job, Instant::now()),
+                false => self.kept.contains(&job),
+            };
+            let mut response = Response::new(GetJobStatusResult::default());
+            let are_kept = MetadataValue::from(u64::from(are_kept));
+            response.metadata_mut().insert(ROWS, are_kept);
+            return Ok(response);
+        }
+        self.kept.ask(&job, Instant::now());
         let is_abandoned = self.plans.ask(&job, Instant::now());
         let mut response = SchedulerGrpc::get_job_status(&self.scheduler, request).await?;
         if let Some(status) = &mut response.get_mut().status {
@@ -527,6 +552,7 @@ impl SchedulerGrpc for ValidatedScheduler {
     ) -> ServiceResponse<CancelJobResult> {
         check::job_id(&request.get_ref().job_id)?;
         self.forget(&request.get_ref().job_id);
+        self.kept.forget(&request.get_ref().job_id);
         SchedulerGrpc::cancel_job(&self.scheduler, request).await
     }
 
@@ -537,6 +563,7 @@ impl SchedulerGrpc for ValidatedScheduler {
         check::job_id(&request.get_ref().job_id)?;
         self.forget(&request.get_ref().job_id);
         self.plans.forget(&request.get_ref().job_id);
+        self.kept.forget(&request.get_ref().job_id);
         SchedulerGrpc::clean_job_data(&self.scheduler, request).await
     }
 }
@@ -678,6 +705,34 @@ impl ExecutorGrpc for ValidatedExecutor {
     }
 }
 
+/// A question for the rows of a job in place of its status.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RowsRequest {
+    /// A client reads them: they stay for some minutes more.
+    Renew,
+    /// An executor asks whether they are still needed.
+    Ask,
+}
+
+/// The request of `get_job_status` for the rows of a job.
+pub(crate) fn of_rows(job: &str, asked: RowsRequest) -> Request<GetJobStatusParams> {
+    let job_id = job.to_owned();
+    let mut request = Request::new(GetJobStatusParams { job_id });
+    let value = match asked {
+        RowsRequest::Renew => RENEW,
+        RowsRequest::Ask => ASK,
+    };
+    let value = MetadataValue::from_static(value);
+    request.metadata_mut().insert(ROWS, value);
+    request
+}
+
+/// The answer to [`of_rows`]; `None` where it has none.
+pub(crate) fn are_kept(answered: &MetadataMap) -> Option<bool> {
+    let kept = answered.get(ROWS)?;
+    Some(kept == "1")
+}
+
 /// The reason for a plan at which DataFusion panics.
 const PANICKED: &str = "the plan cannot be decoded: a reader failed at it";
 /// Metadata of responses with the progress of a job.
@@ -689,6 +744,10 @@ pub(crate) const READERS: &str = "weir-readers";
 pub(crate) const READY: &str = "weir-ready";
 /// Metadata of the response without a job ID: the number of statuses, heartbeats and registrations of executors that were refused.
 const REFUSED: &str = "weir-refused";
+/// Metadata of a request for the rows of a job, and of its response: 1 when they are kept.
+const ROWS: &str = "weir-rows";
+const RENEW: &str = "renew";
+const ASK: &str = "ask";
 /// The maximum number of jobs with progress.
 const JOBS_MAX: usize = 1_000;
 /// The maximum number of cores of an executor.

@@ -70,30 +70,26 @@ impl WorkFolder {
         self.0.path()
     }
 
-    /// Removes the rows of jobs that were not modified for so long: their scheduler has ended without removing them.
-    pub(crate) fn remove_older_than(&self, age: Duration) {
+    /// The jobs whose rows were neither written nor read for so long.
+    pub(crate) fn older_than(&self, age: Duration) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path()) else {
-            return;
+            return Vec::new();
         };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
+        let jobs = entries.flatten().filter_map(|entry| {
             // Job IDs of Ballista are alphanumeric, and the spill directories of DataFusion have a hyphen in their names.
-            let is_job = name
-                .as_encoded_bytes()
-                .iter()
-                .all(u8::is_ascii_alphanumeric);
-            let folder = entry.path();
-            let is_old = || {
-                last_written(&folder)?
-                    .elapsed()
-                    .ok()
-                    .map(|since| since > age)
-            };
-            if is_job && is_old() == Some(true) {
-                // A failure is retried later, and at the end the whole work directory is removed.
-                let _ = fs::remove_dir_all(folder);
-            }
-        }
+            let name = entry.file_name().into_string().ok()?;
+            let is_job = name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            is_job.then_some(())?;
+            let since = last_written(&entry.path())?.elapsed().ok()?;
+            (since > age).then_some(name)
+        });
+        jobs.collect()
+    }
+
+    /// Removes the rows of a job.
+    pub(crate) fn remove(&self, job: &str) {
+        // A failure is retried later, and at the end the whole work directory is removed.
+        let _ = fs::remove_dir_all(self.path().join(job));
     }
 
     /// The directories of killed processes that were removed when this one was created.
@@ -161,7 +157,9 @@ mod tests {
         make("over4x", true);
         make("runs7y", false);
         make("datafusion-sorts", true);
-        work.remove_older_than(Duration::from_secs(3600));
+        let old = work.older_than(Duration::from_secs(3600));
+        assert_eq!(old, ["over4x"]);
+        work.remove(&old[0]);
         assert_eq!(
             names(work.path()),
             ["datafusion-sorts", "made-by-weir", "runs7y"]

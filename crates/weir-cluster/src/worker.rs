@@ -49,6 +49,7 @@ use crate::codec::WeirCodec;
 use crate::error::Error;
 use crate::pool::ConnectionPool;
 use crate::retry;
+use crate::services::{RowsRequest, are_kept, of_rows};
 use crate::shuffle::ValidatingEngine;
 use crate::tasks::{TakenTask, Tasks};
 use crate::trust::Trust;
@@ -437,6 +438,17 @@ impl StatusReporter {
             code,
             Some(Code::InvalidArgument | Code::OutOfRange | Code::ResourceExhausted)
         )
+    }
+
+    /// Whether the rows of a job are still needed. A scheduler that does not answer may need them.
+    pub(crate) async fn keeps_rows(&self, job: &str) -> bool {
+        let answered = retry::request(|| {
+            let mut scheduler = self.scheduler.clone();
+            let request = of_rows(job, RowsRequest::Ask);
+            async move { scheduler.get_job_status(request).await }
+        });
+        let answered = answered.await.ok();
+        answered.and_then(|answered| are_kept(answered.metadata())) != Some(false)
     }
 
     /// Deregisters the executor, and waits for running tasks.

@@ -4,17 +4,20 @@ use ballista_core::serde::protobuf::Action;
 use ballista_core::serde::protobuf::action::ActionType;
 use prost::Message;
 
-use super::{Checked, Refused, job_id};
+use super::{Refused, job_id};
 
-/// Validates a ticket. Its job ID and numbers become a path; its host is not used.
-pub(crate) fn check_ticket(bytes: &[u8]) -> Checked {
+/// Validates a ticket, and returns its job ID. The job ID and numbers become a path; its host is not used.
+///
+/// # Errors
+/// When it is not for the rows of a job.
+pub(crate) fn check_ticket(bytes: &[u8]) -> Result<String, Refused> {
     let action = Action::decode(bytes)
         .map_err(|error| Refused::malformed(format!("the ticket cannot be decoded: {error}")))?;
     match action.action_type {
         Some(ActionType::FetchPartition(fetch)) => {
             job_id(&fetch.job_id)?;
             match fetch.byte_ranges.is_empty() {
-                true => Ok(()),
+                true => Ok(fetch.job_id),
                 false => Err(Refused::not_allowed("a ticket with byte ranges")),
             }
         }
@@ -44,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_ticket_names_a_job_and_no_path() {
-        assert!(check_ticket(&ticket("job", Vec::new())).is_ok());
+        assert_eq!(check_ticket(&ticket("job", Vec::new())).unwrap(), "job");
         for job in ["", "..", "../../home", "/etc", "a/b"] {
             assert!(check_ticket(&ticket(job, Vec::new())).is_err(), "{job}");
         }

@@ -10,6 +10,7 @@ use arrow_flight::{Action as FlightAction, Ticket};
 use ballista_core::serde::protobuf::action::ActionType;
 use ballista_core::serde::protobuf::ballista_physical_plan_node::PhysicalPlanType as Exchange;
 use ballista_core::serde::protobuf::execute_query_params::Query;
+use ballista_core::serde::protobuf::execute_query_result::Result as Queued;
 use ballista_core::serde::protobuf::executor_grpc_client::ExecutorGrpcClient;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use ballista_core::serde::protobuf::{
@@ -572,6 +573,62 @@ fn job_ids_are_not_paths() {
         }
     });
     assert_eq!(std::fs::read_to_string(&decoy).unwrap(), "a secret");
+    endpoints.answers();
+}
+
+/// Rows of jobs went five minutes after their end, also while their clients read them.
+#[test]
+fn rows_are_kept_for_jobs_that_are_known() {
+    let endpoints = Endpoints::open();
+    runtime().block_on(async {
+        let mut request = Request::new(ExecuteQueryParams {
+            session_id: "reader".to_owned(),
+            operation_id: "reader".to_owned(),
+            settings: Vec::new(),
+            query: Some(Query::PhysicalPlan(empty(1).encode_to_vec())),
+        });
+        version::insert_version_header(request.metadata_mut());
+        let queued = Endpoints::scheduler().execute_query(request).await.unwrap();
+        let Some(Queued::Success(queued)) = queued.into_inner().result else {
+            panic!("the plan is rejected");
+        };
+        let ask = async |job: &str, asked: &str| {
+            let job_id = job.to_owned();
+            let mut request = Request::new(GetJobStatusParams { job_id });
+            let asked = asked.parse().unwrap();
+            request.metadata_mut().insert("weir-rows", asked);
+            let answered = Endpoints::scheduler().get_job_status(request).await;
+            let answered = answered.unwrap();
+            let kept = answered.metadata().get("weir-rows").unwrap();
+            kept.to_str().unwrap().to_owned()
+        };
+        for asked in ["ask", "renew", "ask"] {
+            assert_eq!(ask(&queued.job_id, asked).await, "1");
+            assert_eq!(ask("unknown", asked).await, "0");
+        }
+        let cleaned = CleanJobDataParams {
+            job_id: queued.job_id.clone(),
+            remove_stage_ids: Vec::new(),
+        };
+        let mut scheduler = Endpoints::scheduler();
+        scheduler.clean_job_data(cleaned).await.unwrap();
+        for asked in ["ask", "renew"] {
+            assert_eq!(ask(&queued.job_id, asked).await, "0");
+        }
+        // A client that comes too late has the reason.
+        let fetch = FetchPartition {
+            job_id: "unknown".to_owned(),
+            stage_id: 1,
+            ..FetchPartition::default()
+        };
+        let action = Action {
+            action_type: Some(ActionType::FetchPartition(fetch)),
+            ..Action::default()
+        };
+        let mut rows = FlightServiceClient::new(channel(&endpoints.executor));
+        let fetched = rows.do_get(Ticket::new(action.encode_to_vec())).await;
+        refused(fetched, Code::NotFound, "does not have the rows");
+    });
     endpoints.answers();
 }
 
