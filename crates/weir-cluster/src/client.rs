@@ -818,6 +818,10 @@ fn reason(error: &str) -> String {
         }
     }
     let message = message.trim().trim_end_matches(['"', ')', '\n']);
+    if message.contains(REJECTED) {
+        return "an executor rejects the tasks of the statement: their plan is beyond its limits, or it has too many tasks already"
+            .to_owned();
+    }
     // An executor writes nothing but rows between stages.
     match FULL.iter().find(|full| message.contains(**full)) {
         Some(full) => format!("the work directory of an executor (--work-dir) is full: {full}"),
@@ -828,6 +832,9 @@ fn reason(error: &str) -> String {
 fn refused(why: &str) -> DataFusionError {
     DataFusionError::Execution(format!("the scheduler rejects the statement: {why}"))
 }
+
+/// The error text of Ballista for tasks that an executor does not take.
+const REJECTED: &str = "was rejected by executor";
 
 /// Error texts of systems for a full disk, quota or file size limit.
 const FULL: [&str; 4] = [
@@ -867,5 +874,7 @@ mod tests {
             "the work directory of an executor (--work-dir) is full: No space left on device"
         );
         assert_eq!(reason("Execution error: x is y\")"), "x is y");
+        let message = reason("task could not be prepared or was rejected by executor");
+        assert!(message.contains("beyond its limits"), "{message}");
     }
 }

@@ -6,6 +6,7 @@ use datafusion_proto::protobuf::{
     RepartitionExecNode, UnnestExecNode, WindowAggExecNode,
 };
 use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::exchange::{self, Exchange, READ_MAX, ROWS_MAX};
 use super::{Checked, Refused, expression, predicate, rows, value};
@@ -25,16 +26,19 @@ pub(crate) enum Sender {
 /// # Errors
 /// When the plan has an operator, expression or number that weir's own plans do not have.
 pub(crate) fn check_plan(bytes: &[u8], sender: Sender) -> Checked {
-    let node = read(bytes)?;
     let walk = match sender {
         Sender::Client => {
+            let stage = read(&in_stage(bytes))?;
+            let Some(PhysicalPlanType::Extension(of)) = &stage.physical_plan_type else {
+                return Err(Refused::malformed("the plan has an empty node"));
+            };
             let mut walk = Walk::new(PlanPosition::Whole);
-            walk.plan(&node)?;
+            walk.inputs(&of.inputs)?;
             walk
         }
         Sender::Scheduler => {
             let mut walk = Walk::new(PlanPosition::Stage);
-            walk.stage(&node)?;
+            walk.stage(&read(bytes)?)?;
             walk
         }
     };
@@ -62,6 +66,19 @@ pub(super) fn counted(what: &str, found: u64, most: u64) -> Checked {
         true => Ok(()),
         false => Err(Refused::too_many(what, found, most)),
     }
+}
+
+/// The plan of a client as the input of another node. A scheduler puts the writer of a stage above it, and executors decode no messages
+/// that nest deeper than the limit of prost, so that a plan at this limit would fail at each executor.
+fn in_stage(plan: &[u8]) -> Vec<u8> {
+    let within = |tag: u32, content: &[u8]| {
+        let mut message = Vec::with_capacity(content.len() + FIELD_BYTES_MAX);
+        encode_key(tag, WireType::LengthDelimited, &mut message);
+        encode_varint(content.len() as u64, &mut message);
+        message.extend_from_slice(content);
+        message
+    };
+    within(EXTENSION, &within(INPUTS, plan))
 }
 
 fn read(bytes: &[u8]) -> Result<PhysicalPlanNode, Refused> {
@@ -371,6 +388,11 @@ fn never(node: &PhysicalPlanType) -> Refused {
     })
 }
 
+/// The field of a `PhysicalPlanNode` with a `PhysicalExtensionNode`, and that of the latter with its inputs.
+const EXTENSION: u32 = 18;
+const INPUTS: u32 = 2;
+/// The size of the tag and the length of a field, at most.
+const FIELD_BYTES_MAX: usize = 16;
 /// Operators of a plan, at most, with those of its templates.
 const NODES_MAX: u64 = 4096;
 /// Partitions that rows are dealt out to, at most.
@@ -388,6 +410,7 @@ const LISTS_MAX: u64 = 64;
 mod tests {
     use datafusion::prelude::SessionContext;
     use datafusion_proto::physical_plan::{AsExecutionPlan, DefaultPhysicalExtensionCodec};
+    use datafusion_proto::protobuf::CooperativeExecNode;
 
     use super::*;
 
@@ -429,6 +452,46 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A plan of 99 levels was let in, and no executor could decode its stage: the statement failed without a reason.
+    #[test]
+    fn a_plan_nests_no_deeper_than_executors_can_decode() {
+        let of_levels = |levels: usize| {
+            let mut plan = PhysicalPlanNode {
+                physical_plan_type: Some(PhysicalPlanType::Empty(Default::default())),
+            };
+            for _ in 0..levels {
+                plan = PhysicalPlanNode {
+                    physical_plan_type: Some(PhysicalPlanType::Cooperative(Box::new(
+                        CooperativeExecNode {
+                            input: Some(Box::new(plan)),
+                        },
+                    ))),
+                };
+            }
+            plan
+        };
+        let empty = of_levels(0);
+        let stage = |plan: PhysicalPlanNode| PhysicalPlanNode {
+            physical_plan_type: Some(PhysicalPlanType::Extension(PhysicalExtensionNode {
+                node: Vec::new(),
+                inputs: vec![plan],
+            })),
+        };
+        assert_eq!(
+            in_stage(&empty.encode_to_vec()),
+            stage(empty).encode_to_vec()
+        );
+        let mut outcomes = Vec::new();
+        for levels in 0..60 {
+            let plan = of_levels(levels);
+            let is_allowed = check_plan(&plan.encode_to_vec(), Sender::Client).is_ok();
+            let is_decoded = read(&stage(plan).encode_to_vec()).is_ok();
+            assert_eq!(is_allowed, is_decoded, "{levels}");
+            outcomes.push(is_allowed);
+        }
+        assert!(outcomes.contains(&true) && outcomes.contains(&false));
     }
 
     /// Sixty repartitionings above each other were let in, of which each has a million channels.
