@@ -7,6 +7,7 @@
 
 mod exchange;
 mod expression;
+mod fields;
 mod identifier;
 mod plan;
 mod predicate;
@@ -20,6 +21,7 @@ use std::fmt;
 
 use tonic::{Code, Status};
 
+pub(crate) use fields::decoded;
 pub(crate) use identifier::{executor_id, host, job_id, port, session_id};
 pub(crate) use plan::{Sender, check_plan, check_template};
 pub(crate) use rows::{caught, flight_batch};

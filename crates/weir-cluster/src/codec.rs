@@ -21,7 +21,7 @@ use prost::Message;
 use weir_engine::{Compile, PieceExec, PieceWork, QueryDescription, ScanDescription, TemplateScan};
 use weir_packet::{AtmVcMux, ErfHdlc, Options as DecodeOptions};
 
-use crate::check::{Refused, check_template};
+use crate::check::{Refused, check_template, decoded};
 
 /// The version of the serialized plan nodes. A change of a message below, or of the meaning of a field, increments it.
 pub const FORMAT: u32 = 1;
@@ -257,8 +257,11 @@ impl PhysicalExtensionCodec for WeirCodec {
 
 /// A serialized node of weir, before a plan is made of it.
 pub(crate) enum SerializedNode {
-    /// A scan with its filters.
-    Scan { filters: Vec<Vec<u8>> },
+    /// A scan with its filters, and its number of columns.
+    Scan {
+        filters: Vec<Vec<u8>>,
+        columns: usize,
+    },
     /// A piece node: the embedded plan that runs for each piece, or the schema of the embedded statement.
     Piece {
         template: Option<Vec<u8>>,
@@ -271,11 +274,12 @@ pub(crate) fn sent_node(bytes: &[u8]) -> std::result::Result<Option<SerializedNo
     let Some(bytes) = bytes.strip_prefix(MAGIC) else {
         return Ok(None);
     };
-    let node = Node::decode(bytes).map_err(|error| {
-        Refused::malformed(format!("the plan node of weir cannot be decoded: {error}"))
-    })?;
+    let node: Node = decoded("the plan node of weir", bytes)?;
     match (node.scan, node.piece) {
-        (Some(Scan { filters, .. }), None) => Ok(Some(SerializedNode::Scan { filters })),
+        (Some(scan), None) => Ok(Some(SerializedNode::Scan {
+            columns: scan.columns.len().max(scan.projection.len()),
+            filters: scan.filters,
+        })),
         (None, Some(piece)) => match (piece.scan, piece.aggregate, piece.query) {
             (Some(plan), None, None) | (None, Some(plan), None) => {
                 Ok(Some(SerializedNode::Piece {

@@ -7,10 +7,9 @@ use ballista_core::serde::protobuf::{
 };
 use datafusion_proto::protobuf::Partitioning;
 use datafusion_proto::protobuf::partitioning::PartitionMethod;
-use prost::Message;
 
 use super::plan::{PARTITIONS_MAX, counted};
-use super::{Checked, Refused, executor_id, expression, host, job_id, port, value};
+use super::{Checked, Refused, decoded, executor_id, expression, host, job_id, port, value};
 
 /// The position of a shuffle operator in a stage.
 pub(super) enum Exchange {
@@ -22,9 +21,7 @@ pub(super) enum Exchange {
 
 /// Validates a serialized node.
 pub(super) fn exchange(bytes: &[u8]) -> Result<Exchange, Refused> {
-    let node = BallistaPhysicalPlanNode::decode(bytes).map_err(|error| {
-        Refused::malformed(format!("the shuffle operator cannot be decoded: {error}"))
-    })?;
+    let node: BallistaPhysicalPlanNode = decoded("the shuffle operator", bytes)?;
     match &node.physical_plan_type {
         Some(PhysicalPlanType::ShuffleWriter(writer)) => {
             job_id(&writer.job_id)?;

@@ -6,6 +6,7 @@ use datafusion_proto::protobuf::{
     WindowFrame, window_frame,
 };
 
+use super::plan::{KEYS_MAX, counted};
 use super::{Checked, Refused, shown, value};
 
 /// Validates an expression that is required.
@@ -23,10 +24,12 @@ pub(super) fn each(nodes: &[PhysicalExprNode]) -> Checked {
 }
 
 pub(super) fn sorted(nodes: &[PhysicalSortExprNode]) -> Checked {
+    counted("keys of a sort", nodes.len() as u64, KEYS_MAX)?;
     nodes.iter().try_for_each(|node| sort(node, 0))
 }
 
 pub(super) fn joined(on: &[JoinOn], filter: Option<&JoinFilter>) -> Checked {
+    counted("keys of a join", on.len() as u64, KEYS_MAX)?;
     for on in on {
         needed(on.left.as_ref())?;
         needed(on.right.as_ref())?;
@@ -114,6 +117,8 @@ fn sort(node: &PhysicalSortExprNode, depth: usize) -> Checked {
 fn windowed(node: &PhysicalWindowExprNode, depth: usize) -> Checked {
     function(&node.name, node.fun_definition.as_ref())?;
     all(&node.args, depth)?;
+    let keys = node.partition_by.len().saturating_add(node.order_by.len());
+    counted("keys of a window", keys as u64, KEYS_MAX)?;
     all(&node.partition_by, depth)?;
     node.order_by
         .iter()

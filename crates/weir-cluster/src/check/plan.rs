@@ -3,13 +3,12 @@
 use datafusion_proto::protobuf::physical_plan_node::PhysicalPlanType;
 use datafusion_proto::protobuf::{
     AggregateExecNode, FilterExecNode, MemoryScanExecNode, PhysicalExtensionNode, PhysicalPlanNode,
-    RepartitionExecNode, UnnestExecNode, WindowAggExecNode,
+    RepartitionExecNode, Schema, UnnestExecNode, WindowAggExecNode,
 };
-use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::exchange::{self, Exchange, READ_MAX, ROWS_MAX};
-use super::{Checked, Refused, expression, predicate, rows, value};
+use super::{Checked, Refused, decoded, expression, predicate, rows, value};
 use crate::codec::{SerializedNode, sent_node};
 
 /// The role of the sender of a plan.
@@ -82,8 +81,7 @@ fn in_stage(plan: &[u8]) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8]) -> Result<PhysicalPlanNode, Refused> {
-    PhysicalPlanNode::decode(bytes)
-        .map_err(|error| Refused::malformed(format!("the plan cannot be decoded: {error}")))
+    decoded("the plan", bytes)
 }
 
 /// The part of a plan in which a node stands.
@@ -105,6 +103,8 @@ struct Walk {
     exchanged_max: u64,
     /// The partitions of the inputs of all repartitionings by those that they are dealt out to.
     pairs: u64,
+    /// The columns that all operators make.
+    columns: u64,
 }
 
 type Input = Option<Box<PhysicalPlanNode>>;
@@ -119,6 +119,7 @@ impl Walk {
             sources: 0,
             exchanged_max: 1,
             pairs: 0,
+            columns: 0,
         }
     }
 
@@ -155,6 +156,19 @@ impl Walk {
         Ok(self.input(left)?.max(self.input(right)?))
     }
 
+    /// Counts the columns that an operator makes.
+    fn columns(&mut self, count: usize) -> Checked {
+        counted("columns of an operator", count as u64, COLUMNS_MAX)?;
+        self.columns = self.columns.saturating_add(count as u64);
+        counted("columns of all operators", self.columns, ALL_COLUMNS_MAX)
+    }
+
+    /// Validates a schema, whose columns an operator makes.
+    fn schema(&mut self, schema: Option<&Schema>) -> Checked {
+        self.columns(schema.map_or(0, |schema| schema.columns.len()))?;
+        value::schema(schema)
+    }
+
     fn leaf(&mut self, partitions: u64) -> Partitions {
         let partitions = partitions.max(1);
         self.sources = self.sources.saturating_add(partitions);
@@ -183,15 +197,16 @@ impl Walk {
         };
         match kind {
             PhysicalPlanType::Empty(of) => {
-                value::schema(of.schema.as_ref())?;
+                self.schema(of.schema.as_ref())?;
                 self.leaf(u64::from(of.partitions))
             }
             PhysicalPlanType::PlaceholderRow(of) => {
-                value::schema(of.schema.as_ref())?;
+                self.schema(of.schema.as_ref())?;
                 self.leaf(u64::from(of.partitions))
             }
             PhysicalPlanType::MemoryScan(of) => self.memory(of),
             PhysicalPlanType::Projection(of) => {
+                self.columns(of.expr.len())?;
                 expression::each(&of.expr)?;
                 self.input(&of.input)
             }
@@ -207,6 +222,7 @@ impl Walk {
                 self.input(&of.input)
             }
             PhysicalPlanType::Sort(of) => {
+                counted("keys of a sort", of.expr.len() as u64, KEYS_MAX)?;
                 expression::each(&of.expr)?;
                 if of.dynamic_filter.is_some() {
                     return Err(Refused::not_allowed("a dynamic filter"));
@@ -214,6 +230,7 @@ impl Walk {
                 self.input(&of.input)
             }
             PhysicalPlanType::SortPreservingMerge(of) => {
+                counted("keys of a sort", of.expr.len() as u64, KEYS_MAX)?;
                 expression::each(&of.expr)?;
                 self.input(&of.input)
             }
@@ -228,6 +245,7 @@ impl Walk {
             PhysicalPlanType::Interleave(of) => self.inputs(&of.inputs),
             PhysicalPlanType::Unnest(of) => self.unnest(of),
             PhysicalPlanType::HashJoin(of) => {
+                self.columns(of.projection.len())?;
                 expression::joined(&of.on, of.filter.as_ref())?;
                 if of.dynamic_filter.is_some() {
                     return Err(Refused::not_allowed("a dynamic filter"));
@@ -245,6 +263,7 @@ impl Walk {
                 self.sides(&of.left, &of.right)
             }
             PhysicalPlanType::NestedLoopJoin(of) => {
+                self.columns(of.projection.len())?;
                 expression::joined(&[], of.filter.as_ref())?;
                 self.sides(&of.left, &of.right)
             }
@@ -255,7 +274,9 @@ impl Walk {
     }
 
     fn memory(&mut self, of: &MemoryScanExecNode) -> Partitions {
-        value::schema(of.schema.as_ref())?;
+        self.schema(of.schema.as_ref())?;
+        self.columns(of.projection.len())?;
+        counted("orderings", of.sort_information.len() as u64, ORDERINGS_MAX)?;
         of.partitions
             .iter()
             .try_for_each(|partition| rows::stream(partition))?;
@@ -266,12 +287,15 @@ impl Walk {
     }
 
     fn filter(&mut self, of: &FilterExecNode) -> Partitions {
+        self.columns(of.projection.len())?;
         expression::needed(of.expr.as_ref())?;
         counted("rows of a batch", u64::from(of.batch_size), ROWS_MAX)?;
         self.input(&of.input)
     }
 
     fn aggregate(&mut self, of: &AggregateExecNode) -> Partitions {
+        self.columns(of.group_expr.len().saturating_add(of.aggr_expr.len()))?;
+        counted("flags of grouping sets", of.groups.len() as u64, GROUPS_MAX)?;
         expression::each(&of.group_expr)?;
         expression::each(&of.aggr_expr)?;
         expression::each(&of.null_expr)?;
@@ -296,19 +320,23 @@ impl Walk {
                 "the grouping sets of an aggregate do not have its grouping expressions",
             ));
         }
-        value::schema(of.input_schema.as_ref())?;
-        value::schema(of.schema.as_ref())?;
+        self.schema(of.input_schema.as_ref())?;
+        self.schema(of.schema.as_ref())?;
         self.input(&of.input)
     }
 
     fn window(&mut self, of: &WindowAggExecNode) -> Partitions {
+        self.columns(of.window_expr.len())?;
+        counted("keys of a window", of.partition_keys.len() as u64, KEYS_MAX)?;
         of.window_expr.iter().try_for_each(expression::window)?;
         expression::each(&of.partition_keys)?;
         self.input(&of.input)
     }
 
     fn unnest(&mut self, of: &UnnestExecNode) -> Partitions {
-        value::schema(of.schema.as_ref())?;
+        self.schema(of.schema.as_ref())?;
+        let unnested = of.list_type_columns.len();
+        self.columns(unnested.saturating_add(of.struct_type_columns.len()))?;
         for list in &of.list_type_columns {
             counted("levels of nested lists", u64::from(list.depth), LISTS_MAX)?;
         }
@@ -340,7 +368,8 @@ impl Walk {
             };
         };
         match (sent, self.place, of.inputs.as_slice()) {
-            (SerializedNode::Scan { filters }, PlanPosition::Template, []) => {
+            (SerializedNode::Scan { filters, columns }, PlanPosition::Template, []) => {
+                self.columns(columns)?;
                 filters
                     .iter()
                     .try_for_each(|filter| predicate::predicate(filter))?;
@@ -351,7 +380,7 @@ impl Walk {
                 PlanPosition::Whole | PlanPosition::Stage,
                 [input],
             ) => {
-                value::schema(answer.as_ref())?;
+                self.schema(answer.as_ref())?;
                 let around = std::mem::replace(&mut self.place, PlanPosition::Template);
                 if let Some(template) = template {
                     self.plan(&read(&template)?)?;
@@ -401,6 +430,16 @@ pub(super) const PARTITIONS_MAX: u64 = 1024;
 const EXCHANGED_MAX: u64 = 1 << 20;
 /// The same of all repartitionings of a plan: DataFusion has a channel for each pair.
 const ALL_EXCHANGED_MAX: u64 = 4 << 20;
+/// Columns that an operator makes, at most: statements have 4,096 in a join.
+const COLUMNS_MAX: u64 = 1 << 14;
+/// Columns that all operators of a plan make, at most.
+const ALL_COLUMNS_MAX: u64 = 1 << 17;
+/// Keys of a sort, of a window or of a join, at most. DataFusion compares orderings key by key.
+pub(super) const KEYS_MAX: u64 = 1024;
+/// Orderings of a table in memory, at most.
+const ORDERINGS_MAX: u64 = 64;
+/// Flags of the grouping sets of an aggregate, at most: one for each set and expression.
+const GROUPS_MAX: u64 = 1 << 16;
 /// Groups that an aggregate keeps as the best ones, at most.
 const BEST_MAX: u64 = 1 << 20;
 /// Lists in lists that are taken apart, at most.
@@ -410,7 +449,8 @@ const LISTS_MAX: u64 = 64;
 mod tests {
     use datafusion::prelude::SessionContext;
     use datafusion_proto::physical_plan::{AsExecutionPlan, DefaultPhysicalExtensionCodec};
-    use datafusion_proto::protobuf::CooperativeExecNode;
+    use datafusion_proto::protobuf::{CooperativeExecNode, UnionExecNode};
+    use prost::Message as _;
 
     use super::*;
 
@@ -520,6 +560,32 @@ mod tests {
         check_plan(&of_levels(4), Sender::Client).unwrap();
         let refused = check_plan(&of_levels(6), Sender::Client).unwrap_err();
         assert!(refused.to_string().contains("pairs"), "{refused}");
+    }
+
+    /// A list of numbers of columns takes a byte for each, and hundreds where a table is made of it: a plan of 8 MiB had eight million.
+    #[test]
+    fn columns_of_operators_are_bounded_each_and_together() {
+        let scan = |columns: usize| PhysicalPlanNode {
+            physical_plan_type: Some(PhysicalPlanType::MemoryScan(MemoryScanExecNode {
+                projection: vec![0; columns],
+                ..MemoryScanExecNode::default()
+            })),
+        };
+        let most = usize::try_from(COLUMNS_MAX).unwrap();
+        check_plan(&scan(most).encode_to_vec(), Sender::Client).unwrap();
+        let refused = check_plan(&scan(most + 1).encode_to_vec(), Sender::Client).unwrap_err();
+        assert!(refused.to_string().contains("of an operator"), "{refused}");
+        let union = |scans: usize| PhysicalPlanNode {
+            physical_plan_type: Some(PhysicalPlanType::Union(UnionExecNode {
+                inputs: vec![scan(most); scans],
+            })),
+        };
+        check_plan(&union(8).encode_to_vec(), Sender::Client).unwrap();
+        let refused = check_plan(&union(9).encode_to_vec(), Sender::Client).unwrap_err();
+        assert!(
+            refused.to_string().contains("of all operators"),
+            "{refused}"
+        );
     }
 
     /// DataFusion panics at flags of grouping sets where there are no grouping expressions.

@@ -2,17 +2,13 @@
 
 use datafusion_proto::protobuf::LogicalExprNode;
 use datafusion_proto::protobuf::logical_expr_node::ExprType;
-use prost::Message;
 
 use super::expression::{deeper, function, operator};
-use super::{Checked, Refused, shown, value};
+use super::{Checked, Refused, decoded, shown, value};
 
 /// Validates a serialized filter.
 pub(super) fn predicate(bytes: &[u8]) -> Checked {
-    let node = LogicalExprNode::decode(bytes).map_err(|error| {
-        Refused::malformed(format!("the filter of a scan cannot be decoded: {error}"))
-    })?;
-    expression(&node, 0)
+    expression(&decoded("the filter of a scan", bytes)?, 0)
 }
 
 fn all(nodes: &[LogicalExprNode], depth: usize) -> Checked {
@@ -118,6 +114,7 @@ fn never(name: &str) -> Checked {
 #[cfg(test)]
 mod tests {
     use datafusion_proto::protobuf::BinaryExprNode;
+    use prost::Message as _;
 
     use super::*;
 

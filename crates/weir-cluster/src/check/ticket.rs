@@ -2,17 +2,15 @@
 
 use ballista_core::serde::protobuf::Action;
 use ballista_core::serde::protobuf::action::ActionType;
-use prost::Message;
 
-use super::{Refused, job_id};
+use super::{Refused, decoded, job_id};
 
 /// Validates a ticket, and returns its job ID. The job ID and numbers become a path; its host is not used.
 ///
 /// # Errors
 /// When it is not for the rows of a job.
 pub(crate) fn check_ticket(bytes: &[u8]) -> Result<String, Refused> {
-    let action = Action::decode(bytes)
-        .map_err(|error| Refused::malformed(format!("the ticket cannot be decoded: {error}")))?;
+    let action: Action = decoded("the ticket", bytes)?;
     match action.action_type {
         Some(ActionType::FetchPartition(fetch)) => {
             job_id(&fetch.job_id)?;
@@ -28,6 +26,7 @@ pub(crate) fn check_ticket(bytes: &[u8]) -> Result<String, Refused> {
 #[cfg(test)]
 mod tests {
     use ballista_core::serde::protobuf::{ByteRange, FetchPartition};
+    use prost::Message as _;
 
     use super::*;
 
