@@ -179,13 +179,10 @@ impl Drop for AnswerSlot {
 
 impl AnswerSlot {
     /// The body of the request, for which the place is let go where it does not come.
-    fn await_request(&self, body: Body) -> Body {
+    fn await_request(&self, body: Body, call: &str) -> Body {
+        let arrivals = &self.answers.0.arrivals;
         Body::new(RequestBody {
-            body: self
-                .answers
-                .0
-                .arrivals
-                .arriving(body, self.answer.connection),
+            body: arrivals.arriving(body, self.answer.connection, call),
             answer: Arc::clone(&self.answer),
         })
     }
@@ -288,7 +285,9 @@ pub(crate) async fn bounded(
 ) -> Response {
     let peer = request.extensions().get::<Peer>();
     let place = answers.enter(peer.map_or(0, Peer::connection)).await;
-    let request = request.map(|body| place.await_request(body));
+    let (head, body) = request.into_parts();
+    let body = place.await_request(body, head.uri.path());
+    let request = Request::from_parts(head, body);
     next.run(request).await.map(|body| place.begin(body))
 }
 
@@ -335,7 +334,7 @@ mod tests {
         let answers = Answers::new(1, Duration::ZERO);
         let place = answers.enter(1).await;
         let silent = Body::from_stream(futures::stream::pending::<Result<Bytes, Status>>());
-        let mut request = place.await_request(silent);
+        let mut request = place.await_request(silent, "");
         assert!(polled(&mut request).is_pending());
         let next = answers.enter(2).await;
         let Poll::Ready(Some(Err(error))) = polled(&mut request) else {
@@ -350,7 +349,7 @@ mod tests {
         drop(answer);
         assert_eq!(lock(&answers.0.open).answers.len(), 1);
         // A request that has come whole keeps its place while the server is at work.
-        let mut request = next.await_request(Body::from("a plan"));
+        let mut request = next.await_request(Body::from("a plan"), "");
         assert!(matches!(polled(&mut request), Poll::Ready(Some(Ok(_)))));
         assert!(matches!(polled(&mut request), Poll::Ready(None)));
         drop(request);

@@ -30,10 +30,16 @@ impl Arrivals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The body of a request of a connection, which is counted as it comes.
-    pub(crate) fn arriving(&self, body: Body, connection: usize) -> Arriving {
+    /// The body of a request of a connection for this call, which is counted as it comes.
+    pub(crate) fn arriving(&self, body: Body, connection: usize, call: &str) -> Arriving {
+        let bytes_max = match LARGE_CALLS.contains(&call) {
+            true => usize::MAX,
+            false => CALL_BYTES_MAX,
+        };
         Arriving {
             body,
+            bytes_max,
+            fields: FieldCounter::default(),
             arrivals: self.clone(),
             connection,
             come: 0,
@@ -46,6 +52,8 @@ impl Arrivals {
 /// The body of a request that has come in part.
 pub(crate) struct Arriving {
     body: Body,
+    bytes_max: usize,
+    fields: FieldCounter,
     arrivals: Arrivals,
     connection: usize,
     /// The bytes that have come.
@@ -57,8 +65,19 @@ pub(crate) struct Arriving {
 
 impl Arriving {
     /// Counts what has come.
-    fn count(&mut self, bytes: usize) -> Result<(), Status> {
-        self.come = self.come.saturating_add(bytes);
+    fn count(&mut self, bytes: &[u8]) -> Result<(), Status> {
+        self.come = self.come.saturating_add(bytes.len());
+        if self.come > self.bytes_max {
+            return Err(Status::out_of_range(format!(
+                "a request of this call has more than {CALL_BYTES_MAX} bytes"
+            )));
+        }
+        self.fields.take(bytes);
+        if self.fields.found > FIELDS_MAX {
+            return Err(Status::invalid_argument(format!(
+                "a message has more than {FIELDS_MAX} fields"
+            )));
+        }
         // A short one comes through while others hold all.
         if self.come <= SHORT_BYTES_MAX {
             return Ok(());
@@ -108,8 +127,8 @@ impl HttpBody for Arriving {
         let polled = Pin::new(&mut self.body).poll_frame(context);
         let refused = match &polled {
             Poll::Ready(Some(Ok(frame))) => {
-                let bytes = frame.data_ref().map_or(0, Bytes::len);
-                self.count(bytes).err()
+                let bytes = frame.data_ref().cloned().unwrap_or_default();
+                self.count(&bytes).err()
             }
             Poll::Pending => self.until.as_mut().poll(context).is_ready().then(|| {
                 let seconds = ARRIVES_WITHIN.as_secs();
@@ -130,6 +149,99 @@ impl HttpBody for Arriving {
     }
 }
 
+/// Counts the fields of a gRPC message as it comes, without those of the messages in it: the items of a list take some bytes each, and some
+/// hundred when they are decoded, which is before a service has them.
+struct FieldCounter {
+    /// The bytes that follow before the next tag: those of gRPC's prefix, or the content of a field.
+    skip: u64,
+    expects: ExpectedNumber,
+    /// The number that is read.
+    value: u64,
+    shift: u32,
+    found: u64,
+    /// A decoder stops there.
+    is_malformed: bool,
+}
+
+enum ExpectedNumber {
+    Tag,
+    Value,
+    Length,
+}
+
+impl Default for FieldCounter {
+    fn default() -> Self {
+        Self {
+            skip: PREFIX_BYTES,
+            expects: ExpectedNumber::Tag,
+            value: 0,
+            shift: 0,
+            found: 0,
+            is_malformed: false,
+        }
+    }
+}
+
+impl FieldCounter {
+    fn take(&mut self, mut bytes: &[u8]) {
+        while !self.is_malformed && self.found <= FIELDS_MAX {
+            if self.skip > 0 {
+                let skip = usize::try_from(self.skip).unwrap_or(usize::MAX);
+                let (skipped, rest) = bytes.split_at(skip.min(bytes.len()));
+                self.skip -= skipped.len() as u64;
+                bytes = rest;
+            }
+            let Some((byte, rest)) = bytes.split_first() else {
+                return;
+            };
+            bytes = rest;
+            self.value |= u64::from(byte & 0x7f) << self.shift;
+            if *byte >= 0x80 {
+                self.shift += 7;
+                self.is_malformed = self.shift >= u64::BITS;
+                continue;
+            }
+            let value = std::mem::take(&mut self.value);
+            self.shift = 0;
+            self.take_number(value);
+        }
+    }
+
+    fn take_number(&mut self, value: u64) {
+        match self.expects {
+            ExpectedNumber::Value => self.expects = ExpectedNumber::Tag,
+            ExpectedNumber::Length => {
+                self.skip = value;
+                self.expects = ExpectedNumber::Tag;
+            }
+            ExpectedNumber::Tag => {
+                self.found += 1;
+                // The wire types.
+                match value & 7 {
+                    0 => self.expects = ExpectedNumber::Value,
+                    1 => self.skip = 8,
+                    2 => self.expects = ExpectedNumber::Length,
+                    5 => self.skip = 4,
+                    _ => self.is_malformed = true,
+                }
+            }
+        }
+    }
+}
+
+/// The calls whose requests have plans or statuses of tasks in them.
+const LARGE_CALLS: [&str; 4] = [
+    "/ballista.protobuf.SchedulerGrpc/ExecuteQuery",
+    "/ballista.protobuf.SchedulerGrpc/UpdateTaskStatus",
+    "/ballista.protobuf.ExecutorGrpc/LaunchTask",
+    "/ballista.protobuf.ExecutorGrpc/LaunchMultiTask",
+];
+/// The size of a request of another call, at most.
+const CALL_BYTES_MAX: usize = 1 << 20;
+/// The fields of a message, at most, without those of messages in it: tasks of an executor, or settings.
+const FIELDS_MAX: u64 = 1 << 14;
+/// The size of the prefix of a gRPC message: whether it is compressed, and its length.
+const PREFIX_BYTES: u64 = 5;
 /// The size of a request that is not counted.
 const SHORT_BYTES_MAX: usize = 64 << 10;
 /// The maximum bytes of the requests of one connection.
@@ -157,7 +269,8 @@ mod tests {
     async fn requests_that_come_in_part_have_a_limit_and_short_ones_come_through() {
         let arrivals = Arrivals::default();
         let large = Bytes::from(vec![0; MESSAGE_BYTES_MAX]);
-        let arriving = |connection| arrivals.arriving(Body::from(large.clone()), connection);
+        let call = LARGE_CALLS[0];
+        let arriving = |connection| arrivals.arriving(Body::from(large.clone()), connection, call);
         let mut held = Vec::new();
         for connection in 1..=4 {
             for _ in 0..4 {
@@ -169,7 +282,7 @@ mod tests {
         }
         assert!(!is_taken(&mut arriving(5)));
         let short = Body::from(vec![0; SHORT_BYTES_MAX]);
-        assert!(is_taken(&mut arrivals.arriving(short, 1)));
+        assert!(is_taken(&mut arrivals.arriving(short, 1, call)));
         held.pop();
         assert!(is_taken(&mut arriving(5)));
         held.clear();
@@ -177,10 +290,42 @@ mod tests {
         assert!(arrivals.held().of_connections.is_empty());
     }
 
+    /// Eight million settings of two bytes each took 400 MiB before a service had them.
+    #[tokio::test]
+    async fn messages_have_a_number_of_fields() {
+        let fields = |count: usize| [&[0; 5][..], &[0x0a, 1, b'x'].repeat(count)].concat();
+        let most = usize::try_from(FIELDS_MAX).unwrap();
+        let taken = |bytes: Vec<u8>, call| {
+            // A message comes in pieces of any size.
+            let pieces: Vec<_> = bytes.chunks(7).map(|piece| Ok(piece.to_vec())).collect();
+            let body = Body::from_stream(futures::stream::iter::<Vec<Result<_, Status>>>(pieces));
+            let mut body = Arrivals::default().arriving(body, 1, call);
+            loop {
+                match polled(&mut body) {
+                    Poll::Ready(Some(Ok(_))) => {}
+                    Poll::Ready(None) => return true,
+                    Poll::Ready(Some(Err(_))) | Poll::Pending => return false,
+                }
+            }
+        };
+        assert!(taken(fields(most), LARGE_CALLS[0]));
+        assert!(!taken(fields(most + 1), LARGE_CALLS[0]));
+        // One field of any size, and something that is no message.
+        let long = [&[0; 5][..], &[0x0a, 0x80, 0x80, 0x40], &[1; 1 << 20]].concat();
+        assert!(taken(long.clone(), LARGE_CALLS[0]));
+        assert!(taken(vec![0xff; 1 << 16], LARGE_CALLS[0]));
+        // Other calls have small requests.
+        assert!(!taken(long, "/arrow.flight.protocol.FlightService/DoGet"));
+        assert!(taken(
+            fields(1),
+            "/arrow.flight.protocol.FlightService/DoGet"
+        ));
+    }
+
     #[tokio::test]
     async fn a_request_has_its_time() {
         let silent = Body::from_stream(futures::stream::pending::<Result<Bytes, Status>>());
-        let mut body = Arrivals::default().arriving(silent, 1);
+        let mut body = Arrivals::default().arriving(silent, 1, LARGE_CALLS[0]);
         assert!(polled(&mut body).is_pending());
         let limit = tokio::time::Instant::now() + ARRIVES_WITHIN;
         assert!(body.until.deadline() <= limit);
