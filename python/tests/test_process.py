@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import multiprocessing
 import os
 import random
@@ -16,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
+import pyarrow.csv
 import pytest
 import weir
 
@@ -138,6 +140,27 @@ def test_a_child_refuses_what_its_parent_began() -> None:
     assert os.waitpid(child, 0)[1] == 0
     assert b"another process" in said and said.endswith(b"; [(1,)]")
     assert len(begun.fetchall()) > 10
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_leaves_the_files_of_its_parent(home: Path) -> None:
+    capture = weir.open((home / VOIP).read_bytes())
+    child = os.fork()
+    if child == 0:
+        # As at the end of an interpreter.
+        capture._spooled._finalizer()  # type: ignore[union-attr]
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert capture.packets().agg("count(*)").fetchall() == [(_counted(str(home / VOIP)),)]
+
+
+def test_a_table_may_need_the_interpreter_on_another_thread() -> None:
+    # pyarrow reads ahead on a thread of its own, which waits for the interpreter to read a file of Python's.
+    text = io.BytesIO(b"n\n" + b"1\n" * 100_000)
+    options = pyarrow.csv.ReadOptions(block_size=1 << 10)
+    reader = pyarrow.csv.open_csv(text, read_options=options)
+    rows = weir.sql("SELECT sum(n) FROM numbers", numbers=reader).fetchall()
+    assert rows == [(100_000,)]
 
 
 def _descriptors() -> int:

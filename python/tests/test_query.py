@@ -296,6 +296,50 @@ def test_timestamps_compare_by_their_nanoseconds() -> None:
         assert weir.Timestamp.from_ns(ns).ns == ns
 
 
+def test_instants_and_lengths_equal_no_other_values() -> None:
+    # `==` was true for whatever is no instant.
+    for value in (weir.Timestamp.from_ns(0), weir.Duration.from_ns(1000)):
+        for other in (None, 0, "text", [], object()):
+            assert value != other and not value == other
+            assert value not in [other]
+        with pytest.raises(TypeError):
+            assert value <= 5  # type: ignore[operator]
+
+
+def test_nanoseconds_are_computed_with() -> None:
+    early, late = weir.Timestamp.from_ns(1999), weir.Timestamp.from_ns(2001)
+    assert (late - early).ns == 2 and (early - late).ns == -2
+    assert early + (late - early) == late and (late - early) + early == late
+    assert late - weir.Duration.from_ns(2) == early
+    day = dt.timedelta(days=1)
+    assert (early + day).ns == 86_400_000_001_999 and (early + day - day) == early
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+    assert (epoch - late).ns == -2001 and (late - epoch).ns == 2001
+    assert late.astimezone(dt.timezone(dt.timedelta(hours=2))).ns == 2001
+    assert late.replace(year=1971).nanosecond == 1 and late.replace(microsecond=0).nanosecond == 0
+    lengths = [weir.Duration.from_ns(ns) for ns in (3, -1, 2)]
+    assert [length.ns for length in sorted(lengths)] == [-1, 2, 3]
+    assert max(lengths).ns == 3 and sum(lengths, dt.timedelta()).ns == 4  # type: ignore[attr-defined]
+    assert (-lengths[0]).ns == -3 and abs(lengths[1]).ns == 1 and (lengths[0] * 2).ns == 6
+    assert lengths[0] > dt.timedelta() > lengths[1] and weir.Duration.from_ns(1000) == dt.timedelta(microseconds=1)
+    assert str(lengths[0]) == "0:00:00.000000003" and lengths[0].total_seconds() == 3e-9
+    assert len({weir.Duration.from_ns(1000), dt.timedelta(microseconds=1)}) == 1
+
+
+def test_offsets_of_zones_are_written_in_several_ways() -> None:
+    from weir import _values
+
+    for name, minutes in [("+02:00", 120), ("+0530", 330), ("-02", -120), ("UTC", 0)]:
+        assert _values._zone(name).utcoffset(None) == dt.timedelta(minutes=minutes)
+
+
+def test_a_day_beyond_those_of_python_is_a_text() -> None:
+    day = "arrow_cast(arrow_cast({}, 'Int32'), 'Date32')"
+    days = weir.sql(f"SELECT {day.format(2932896)} AS last, {day.format(2932897)} AS beyond")
+    last, beyond = days.fetchall()[0]
+    assert last == dt.date(9999, 12, 31) and "10000-01-01" in beyond
+
+
 def test_live_needs_an_interface_that_is_there() -> None:
     with pytest.raises(weir.SourceError):
         weir.live("no-such-interface", "SELECT * FROM live")

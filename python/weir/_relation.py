@@ -350,7 +350,7 @@ class _Spooled:
         import tempfile
 
         handle, self.path = tempfile.mkstemp(prefix="weir-", suffix=".pcap")
-        self._finalizer = weakref.finalize(self, _removed, self.path)
+        self._finalizer = weakref.finalize(self, _removed, self.path, os.getpid())
         with os.fdopen(handle, "wb") as file:
             while piece := stream.read(1 << 20):
                 if not isinstance(piece, (bytes, bytearray, memoryview)):
@@ -358,7 +358,10 @@ class _Spooled:
                 file.write(piece)
 
 
-def _removed(path: str) -> None:
+def _removed(path: str, process: int) -> None:
+    if os.getpid() != process:
+        # A child that was forked ends before its parent, which still reads the file.
+        return
     try:
         os.unlink(path)
     except FileNotFoundError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import ipaddress
 import os
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -34,19 +35,7 @@ class Timestamp(dt.datetime):
         micros, rest = divmod(ns, 1000)
         at = _EPOCH + dt.timedelta(microseconds=micros)
         at = at.replace(tzinfo=None) if tz is None else at.astimezone(tz)
-        made = cls(
-            at.year,
-            at.month,
-            at.day,
-            at.hour,
-            at.minute,
-            at.second,
-            at.microsecond,
-            at.tzinfo,
-            fold=at.fold,
-        )
-        made._nanosecond = rest
-        return made
+        return _of(at, rest)
 
     @property
     def nanosecond(self) -> int:
@@ -77,38 +66,109 @@ class Timestamp(dt.datetime):
         return f"{plain[:end]}{self.nanosecond:03}{plain[end:]}"
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Timestamp):
-            return dt.datetime.__eq__(self, other) and self.nanosecond == other.nanosecond
-        return bool(dt.datetime.__eq__(self, other)) and not self.nanosecond
+        equal = dt.datetime.__eq__(self, other)
+        if equal is NotImplemented:
+            return NotImplemented
+        return equal and self.nanosecond == _nanosecond(other)
 
     def __ne__(self, other: object) -> bool:
-        return not self == other
+        equal = self.__eq__(other)
+        return NotImplemented if equal is NotImplemented else not equal
 
     def __hash__(self) -> int:
         return super().__hash__() if not self.nanosecond else hash((super().__hash__(), self.nanosecond))
 
     def __lt__(self, other: dt.datetime) -> bool:  # type: ignore[override]
-        return (dt.datetime.__lt__(self, other)) or (
+        less = dt.datetime.__lt__(self, other)
+        if less is NotImplemented:
+            return NotImplemented
+        return less or (
             dt.datetime.__eq__(self, other) and self.nanosecond < _nanosecond(other)
         )
 
     def __gt__(self, other: dt.datetime) -> bool:  # type: ignore[override]
-        return (dt.datetime.__gt__(self, other)) or (
+        more = dt.datetime.__gt__(self, other)
+        if more is NotImplemented:
+            return NotImplemented
+        return more or (
             dt.datetime.__eq__(self, other) and self.nanosecond > _nanosecond(other)
         )
 
     def __le__(self, other: dt.datetime) -> bool:  # type: ignore[override]
-        return not self > other
+        more = self.__gt__(other)
+        return NotImplemented if more is NotImplemented else not more
 
     def __ge__(self, other: dt.datetime) -> bool:  # type: ignore[override]
-        return not self < other
+        less = self.__lt__(other)
+        return NotImplemented if less is NotImplemented else not less
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, dt.timedelta):
+            return NotImplemented
+        micros, rest = divmod(self.nanosecond + _nanoseconds(other), 1000)
+        return _of(dt.datetime.__add__(self, dt.timedelta(microseconds=micros)), rest)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, dt.datetime):
+            since = dt.datetime.__sub__(self, other)
+            return Duration.from_ns(_nanoseconds(since) + self.nanosecond - _nanosecond(other))
+        if isinstance(other, dt.timedelta):
+            return self + Duration.from_ns(-_nanoseconds(other))
+        return NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        if not isinstance(other, dt.datetime):
+            return NotImplemented
+        since = dt.datetime.__sub__(other, self)
+        return Duration.from_ns(_nanoseconds(since) + _nanosecond(other) - self.nanosecond)
+
+    def astimezone(self, tz: dt.tzinfo | None = None) -> Timestamp:
+        """The same instant in another zone."""
+        return _of(super().astimezone(tz), self.nanosecond)
+
+    def replace(self, *args: Any, **fields: Any) -> Timestamp:
+        """With other fields; the nanoseconds stay, unless the microsecond is another."""
+        is_other = len(args) > _MICROSECOND or "microsecond" in fields
+        return _of(super().replace(*args, **fields), 0 if is_other else self.nanosecond)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return _timestamp_of, (self.ns, self.tzinfo)
 
 
-def _nanosecond(value: dt.datetime) -> int:
-    return value.nanosecond if isinstance(value, Timestamp) else 0
+# The place of the microsecond among the fields of a datetime.
+_MICROSECOND = 6
+
+
+def _nanosecond(value: object) -> int:
+    """The nanoseconds beyond the microseconds: pandas has them, too."""
+    found = getattr(value, "nanosecond", 0)
+    return found if isinstance(found, int) else 0
+
+
+def _nanoseconds(value: dt.timedelta) -> int:
+    """All of a length of time."""
+    if isinstance(value, Duration):
+        return value.ns
+    return ((value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds) * 1000
+
+
+def _of(at: dt.datetime, nanosecond: int) -> Timestamp:
+    """An instant with its nanoseconds."""
+    made = Timestamp(
+        at.year,
+        at.month,
+        at.day,
+        at.hour,
+        at.minute,
+        at.second,
+        at.microsecond,
+        at.tzinfo,
+        fold=at.fold,
+    )
+    made._nanosecond = nanosecond
+    return made
 
 
 def _timestamp_of(ns: int, tz: dt.tzinfo | None) -> Timestamp:
@@ -138,16 +198,68 @@ class Duration(dt.timedelta):
         micros = (self.days * 86_400 + self.seconds) * 1_000_000 + self.microseconds
         return getattr(self, "_ns", micros * 1000)
 
+    def total_seconds(self) -> float:
+        """Seconds, with as many digits as a float has."""
+        return self.ns / _NS
+
     def __repr__(self) -> str:
         return f"Duration.from_ns({self.ns})"
 
+    def __str__(self) -> str:
+        rest = self.ns % 1000
+        plain = super().__str__()
+        if not rest:
+            return plain
+        return f"{plain}{rest:03}" if self.microseconds else f"{plain}.000000{rest:03}"
+
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Duration):
-            return self.ns == other.ns
-        return bool(dt.timedelta.__eq__(self, other)) and self.ns % 1000 == 0
+        if not isinstance(other, dt.timedelta):
+            return NotImplemented
+        return self.ns == _nanoseconds(other)
 
     def __ne__(self, other: object) -> bool:
-        return not self == other
+        equal = self.__eq__(other)
+        return NotImplemented if equal is NotImplemented else not equal
+
+    def __lt__(self, other: Any) -> bool:
+        return self.ns < _nanoseconds(other) if isinstance(other, dt.timedelta) else NotImplemented
+
+    def __gt__(self, other: Any) -> bool:
+        return self.ns > _nanoseconds(other) if isinstance(other, dt.timedelta) else NotImplemented
+
+    def __le__(self, other: Any) -> bool:
+        return self.ns <= _nanoseconds(other) if isinstance(other, dt.timedelta) else NotImplemented
+
+    def __ge__(self, other: Any) -> bool:
+        return self.ns >= _nanoseconds(other) if isinstance(other, dt.timedelta) else NotImplemented
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, dt.timedelta):
+            return NotImplemented
+        return Duration.from_ns(self.ns + _nanoseconds(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if not isinstance(other, dt.timedelta):
+            return NotImplemented
+        return Duration.from_ns(self.ns - _nanoseconds(other))
+
+    def __rsub__(self, other: Any) -> Any:
+        if not isinstance(other, dt.timedelta):
+            return NotImplemented
+        return Duration.from_ns(_nanoseconds(other) - self.ns)
+
+    def __neg__(self) -> Duration:
+        return Duration.from_ns(-self.ns)
+
+    def __abs__(self) -> Duration:
+        return Duration.from_ns(abs(self.ns))
+
+    def __mul__(self, other: Any) -> Any:
+        return Duration.from_ns(self.ns * other) if isinstance(other, int) else super().__mul__(other)
+
+    __rmul__ = __mul__
 
     def __hash__(self) -> int:
         return super().__hash__() if self.ns % 1000 == 0 else hash(("ns", self.ns))
@@ -167,9 +279,10 @@ class Interval(NamedTuple):
 def _zone(name: str) -> dt.tzinfo:
     if name in ("UTC", "+00:00", "Z"):
         return dt.timezone.utc
-    if name[:1] in "+-" and len(name) >= 6:
-        offset = dt.timedelta(hours=int(name[1:3]), minutes=int(name[4:6]))
-        return dt.timezone(-offset if name[0] == "-" else offset)
+    found = re.fullmatch(r"([+-])(\d\d)(?::?(\d\d))?", name)
+    if found:
+        offset = dt.timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
+        return dt.timezone(-offset if found[1] == "-" else offset)
     from zoneinfo import ZoneInfo
 
     return ZoneInfo(name)

@@ -148,10 +148,15 @@ impl Engine {
         let broken = |error: &dyn std::fmt::Display| {
             failure(ErrorClass::Source, &format!("{name}: {error}"), None)
         };
-        let reader = ArrowArrayStreamReader::from_pyarrow_bound(table)?;
+        let py = table.py();
+        let mut reader = ArrowArrayStreamReader::from_pyarrow_bound(table)?;
         let schema = reader.schema();
-        let batches: Result<Vec<RecordBatch>, _> = reader.collect();
-        let batches = batches.map_err(|error| broken(&error))?;
+        let mut batches: Vec<RecordBatch> = Vec::new();
+        // A library may need the interpreter on threads of its own, which make the batch.
+        while let Some(batch) = py.detach(|| reader.next()) {
+            batches.push(batch.map_err(|error| broken(&error))?);
+            py.check_signals()?;
+        }
         self.engine
             .register(name, schema, batches)
             .map_err(|error| of_engine(&error))

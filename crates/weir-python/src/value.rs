@@ -1,5 +1,6 @@
 //! Columns as Python's values, without any loss: what has nanoseconds keeps them.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StructArray};
@@ -102,7 +103,13 @@ fn column<'py>(py: Python<'py>, array: &ArrayRef) -> PythonValues<'py> {
                 None => as_text(py, array),
             }
         }
-        DataType::Date32 => made!(py, array, Date32Type, "date"),
+        DataType::Date32 => {
+            let mut days = array.as_primitive::<Date32Type>().iter().flatten();
+            match days.all(|day| DAYS.contains(&day)) {
+                true => made!(py, array, Date32Type, "date"),
+                false => as_text(py, array),
+            }
+        }
         DataType::Interval(IntervalUnit::MonthDayNano) => intervals(py, array),
         DataType::Decimal128(_, scale) => decimals(py, array, *scale),
         DataType::Dictionary(_, values) => column(py, &converted(array, values)?),
@@ -122,6 +129,9 @@ fn column<'py>(py: Python<'py>, array: &ArrayRef) -> PythonValues<'py> {
         _ => as_text(py, array),
     }
 }
+
+/// The days that Python has, from those of the year 1 to those of 9999, counted from 1970-01-01.
+const DAYS: RangeInclusive<i32> = -719_162..=2_932_896;
 
 fn timestamps<'py>(
     py: Python<'py>,
