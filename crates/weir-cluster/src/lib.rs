@@ -38,6 +38,7 @@ mod forward;
 mod fuzzed;
 mod identity;
 mod kept;
+mod launch;
 mod local;
 mod own;
 mod plans;

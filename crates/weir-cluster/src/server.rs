@@ -13,9 +13,11 @@ use ballista_core::extension::SessionConfigExt;
 use ballista_core::registry::BallistaFunctionRegistry;
 use ballista_core::serde::protobuf::GetJobStatusParams;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
+use ballista_core::serde::{BallistaCodec, BallistaLogicalExtensionCodec};
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::{SchedulerConfig, TaskDistributionPolicy};
-use ballista_scheduler::scheduler_process::create_scheduler;
+use ballista_scheduler::metrics::default_metrics_collector;
+use ballista_scheduler::scheduler_server::SchedulerServer;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
@@ -29,6 +31,7 @@ use weir_engine::{Engine, PieceSettings};
 use crate::client::{MESSAGE_BYTES_MAX, error_message};
 use crate::codec::WeirCodec;
 use crate::error::Error;
+use crate::launch::BoundedLauncher;
 use crate::retry;
 use crate::services;
 use crate::trust::{Trust, chain, is_hung_up};
@@ -179,7 +182,6 @@ impl Scheduler {
                     .with_config(config)
                     .build())
             })),
-            override_physical_codec: Some(Arc::new(WeirCodec::default())),
             override_create_grpc_client_endpoint: Some(options.trust.endpoints()?),
             ..SchedulerConfig::default()
         };
@@ -210,9 +212,18 @@ impl Scheduler {
             .await
             .map_err(failed)?;
         let jobs = cluster.job_state();
-        let scheduler = create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, config)
-            .await
-            .map_err(failed)?;
+        let logical = Arc::new(BallistaLogicalExtensionCodec::default());
+        let codec = BallistaCodec::new(logical, Arc::new(WeirCodec::default()));
+        let mut scheduler =
+            SchedulerServer::<LogicalPlanNode, PhysicalPlanNode>::new_with_task_launcher(
+                config.scheduler_endpoint(),
+                cluster,
+                codec,
+                config,
+                default_metrics_collector().map_err(failed)?,
+                Arc::new(BoundedLauncher),
+            );
+        scheduler.init().await.map_err(failed)?;
         services::schedule(self.listener, scheduler, jobs, &self.trust).await
     }
 }
