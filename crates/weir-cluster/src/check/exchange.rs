@@ -8,8 +8,9 @@ use ballista_core::serde::protobuf::{
 use datafusion_proto::protobuf::Partitioning;
 use datafusion_proto::protobuf::partitioning::PartitionMethod;
 
+use super::fields::decoded_up_to;
 use super::plan::{PARTITIONS_MAX, counted};
-use super::{Checked, Refused, decoded, executor_id, expression, host, job_id, port, value};
+use super::{Checked, Refused, executor_id, expression, host, job_id, port, value};
 
 /// The position of a shuffle operator in a stage.
 pub(super) enum Exchange {
@@ -21,7 +22,7 @@ pub(super) enum Exchange {
 
 /// Validates a serialized node.
 pub(super) fn exchange(bytes: &[u8]) -> Result<Exchange, Refused> {
-    let node: BallistaPhysicalPlanNode = decoded("the shuffle operator", bytes)?;
+    let node: BallistaPhysicalPlanNode = decoded_up_to(FIELDS_MAX, "the shuffle operator", bytes)?;
     match &node.physical_plan_type {
         Some(PhysicalPlanType::ShuffleWriter(writer)) => {
             job_id(&writer.job_id)?;
@@ -139,5 +140,7 @@ fn coalesced(plan: &CoalescePlan) -> Checked {
 
 /// The maximum number of partitions that a stage reads. A stage can have a partition for each piece of a capture.
 pub(super) const READ_MAX: u64 = 1 << 16;
+/// The maximum number of fields of a shuffle operator, and of a stage with one: a stage reads from a location for each of its partitions at least.
+pub(super) const FIELDS_MAX: u64 = READ_MAX * 32;
 /// The maximum number of rows of a batch.
 pub(super) const ROWS_MAX: u64 = 1 << 16;

@@ -11,48 +11,67 @@ use super::Refused;
 /// # Errors
 /// When it has, or is malformed.
 pub(crate) fn decoded<M: Message + Default>(what: &str, bytes: &[u8]) -> Result<M, Refused> {
-    let mut found = 0;
-    count(bytes, 0, &mut found);
-    if found > FIELDS_MAX {
+    decoded_up_to(FIELDS_MAX, what, bytes)
+}
+
+/// As [`decoded`], with another limit.
+pub(super) fn decoded_up_to<M: Message + Default>(
+    fields_max: u64,
+    what: &str,
+    bytes: &[u8],
+) -> Result<M, Refused> {
+    let mut counter = FieldCounter {
+        found: 0,
+        fields_max,
+    };
+    counter.count(bytes, 0);
+    if counter.found > fields_max {
         return Err(Refused::malformed(format!(
-            "{what} has more fields than the limit of {FIELDS_MAX}"
+            "{what} has more fields than the limit of {fields_max}"
         )));
     }
     M::decode(bytes)
         .map_err(|error| Refused::malformed(format!("{what} cannot be decoded: {error}")))
 }
 
-/// Counts the fields of a message and of those in it, up to the place where it is malformed. Bytes that could be a message are counted as
-/// one, unless they are a text.
-fn count(mut bytes: &[u8], depth: usize, found: &mut u64) {
-    while !bytes.is_empty() && *found <= FIELDS_MAX {
-        let Ok(tag) = decode_varint(&mut bytes) else {
-            return;
-        };
-        if tag >> 3 == 0 || tag > u64::from(u32::MAX) {
-            return;
+struct FieldCounter {
+    found: u64,
+    fields_max: u64,
+}
+
+impl FieldCounter {
+    /// Counts the fields of a message and of those in it, up to the place where it is malformed. Bytes that could be a message are counted as
+    /// one, unless they are a text.
+    fn count(&mut self, mut bytes: &[u8], depth: usize) {
+        while !bytes.is_empty() && self.found <= self.fields_max {
+            let Ok(tag) = decode_varint(&mut bytes) else {
+                return;
+            };
+            if tag >> 3 == 0 || tag > u64::from(u32::MAX) {
+                return;
+            }
+            self.found += 1;
+            let length = match tag & 7 {
+                VARINT => match decode_varint(&mut bytes) {
+                    Ok(_) => 0,
+                    Err(_) => return,
+                },
+                FIXED_64 => 8,
+                LENGTH_DELIMITED => match decode_varint(&mut bytes) {
+                    Ok(length) => usize::try_from(length).unwrap_or(usize::MAX),
+                    Err(_) => return,
+                },
+                FIXED_32 => 4,
+                _ => return,
+            };
+            let Some((content, rest)) = bytes.split_at_checked(length) else {
+                return;
+            };
+            if tag & 7 == LENGTH_DELIMITED && depth < DEPTH_MAX && !is_text(content) {
+                self.count(content, depth + 1);
+            }
+            bytes = rest;
         }
-        *found += 1;
-        let length = match tag & 7 {
-            VARINT => match decode_varint(&mut bytes) {
-                Ok(_) => 0,
-                Err(_) => return,
-            },
-            FIXED_64 => 8,
-            LENGTH_DELIMITED => match decode_varint(&mut bytes) {
-                Ok(length) => usize::try_from(length).unwrap_or(usize::MAX),
-                Err(_) => return,
-            },
-            FIXED_32 => 4,
-            _ => return,
-        };
-        let Some((content, rest)) = bytes.split_at_checked(length) else {
-            return;
-        };
-        if tag & 7 == LENGTH_DELIMITED && depth < DEPTH_MAX && !is_text(content) {
-            count(content, depth + 1, found);
-        }
-        bytes = rest;
     }
 }
 
@@ -95,9 +114,12 @@ mod tests {
     }
 
     fn fields(bytes: &[u8]) -> u64 {
-        let mut found = 0;
-        count(bytes, 0, &mut found);
-        found
+        let mut counter = FieldCounter {
+            found: 0,
+            fields_max: FIELDS_MAX,
+        };
+        counter.count(bytes, 0);
+        counter.found
     }
 
     /// A message of 16 MiB became eight million nodes before it was refused.

@@ -8,6 +8,7 @@ use datafusion_proto::protobuf::{
 use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::exchange::{self, Exchange, READ_MAX, ROWS_MAX};
+use super::fields::decoded_up_to;
 use super::{Checked, Refused, decoded, expression, predicate, rows, value};
 use crate::codec::{SerializedNode, sent_node};
 
@@ -37,7 +38,7 @@ pub(crate) fn check_plan(bytes: &[u8], sender: Sender) -> Checked {
         }
         Sender::Scheduler => {
             let mut walk = Walk::new(PlanPosition::Stage);
-            walk.stage(&read(bytes)?)?;
+            walk.stage(&decoded_up_to(exchange::FIELDS_MAX, "the plan", bytes)?)?;
             walk
         }
     };
