@@ -28,7 +28,7 @@ use tempfile::TempDir;
 #[derive(Debug)]
 pub struct PrivateFolder {
     // Fields are dropped in this order: the directory is removed while its marker is still locked.
-    folder: TempDir,
+    folder: OwnFolder,
     _mark: File,
     abandoned: Vec<PathBuf>,
 }
@@ -52,6 +52,7 @@ impl PrivateFolder {
             .prefix(kind.prefix)
             .permissions(Permissions::from_mode(PRIVATE_FOLDER))
             .tempdir_in(parent)?;
+        let folder = OwnFolder::new(folder)?;
         let mark = write_mark(folder.path(), kind)?;
         let user = folder.path().metadata()?.uid();
         let abandoned = remove_abandoned(parent, user, kind);
@@ -72,6 +73,44 @@ impl PrivateFolder {
     #[must_use]
     pub fn abandoned(&self) -> &[PathBuf] {
         &self.abandoned
+    }
+}
+
+/// A directory that is removed when this value is dropped, unless there is another one at its path: somebody may have removed it, and
+/// made one of this name.
+#[derive(Debug)]
+struct OwnFolder {
+    folder: TempDir,
+    /// The directory. While it is open, no other one has its inode.
+    opened: File,
+}
+
+impl OwnFolder {
+    fn new(folder: TempDir) -> io::Result<Self> {
+        let opened = File::open(folder.path())?;
+        Ok(Self { folder, opened })
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Leaves the directory where it is, as a killed process does.
+    #[cfg(test)]
+    fn keep(mut self) -> PathBuf {
+        self.folder.disable_cleanup(true);
+        self.path().to_owned()
+    }
+}
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        let place = |found: fs::Metadata| (found.dev(), found.ino());
+        let found = self.path().symlink_metadata().map(place);
+        let own = self.opened.metadata().map(place);
+        if !matches!((found, own), (Ok(found), Ok(own)) if found == own) {
+            self.folder.disable_cleanup(true);
+        }
     }
 }
 
@@ -226,6 +265,24 @@ mod tests {
         expected.retain(|name| !left.ends_with(name));
         assert_eq!(names(user.path()), expected);
         assert_eq!(names(living.path()), [MARK]);
+    }
+
+    /// Files of a user in a directory of the same name went with the process.
+    #[test]
+    fn a_folder_that_took_the_place_of_another_stays() {
+        let user = of_a_user();
+        let folder = PrivateFolder::create_in(user.path(), EXECUTOR).unwrap();
+        let path = folder.path().to_owned();
+        fs::rename(&path, user.path().join("moved")).unwrap();
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("notes.txt"), "mine").unwrap();
+        drop(folder);
+        assert_eq!(names(&path), ["notes.txt"]);
+        let folder = PrivateFolder::create_in(user.path(), EXECUTOR).unwrap();
+        fs::remove_dir_all(folder.path()).unwrap();
+        symlink(&path, folder.path()).unwrap();
+        drop(folder);
+        assert_eq!(names(&path), ["notes.txt"]);
     }
 
     #[test]
