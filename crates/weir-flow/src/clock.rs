@@ -13,6 +13,10 @@ pub(crate) struct Clock {
     /// The highest time of the current clock.
     last_ns: i64,
     now_ns: i64,
+    /// Pauses of more than [`CLOCK_STEP_NS`] on the current clock since it was added.
+    pauses: u8,
+    /// A clock has stamped packets again behind those of another one.
+    has_returned: bool,
 }
 
 /// One of the clocks.
@@ -30,6 +34,19 @@ struct One {
 /// out of order by this.
 pub const CLOCK_STEP_NS: i64 = 1_000_000_000;
 
+/// The longest pause behind the first time of a clock. A longer one is taken for the step to another clock: clocks of
+/// several hosts mostly differ by hours, as those of time zones do.
+const PAUSE_NS_MAX: i64 = 1_800_000_000_000;
+
+/// The longest pause of a clock when another one has stamped the last packet.
+const PAUSE_OF_OTHER_NS_MAX: i64 = 86_400_000_000_000;
+
+/// Pauses on one clock behind a step back that make it the only one, until another one comes back.
+const PAUSES_MIN: u8 = 3;
+
+/// So many times as long may a pause on the only clock be as the one on the other clock that a time could be of.
+const PAUSE_RATIO_MAX: u64 = 10;
+
 /// The maximum number of clocks. Beyond it the last one is replaced.
 const CLOCKS_MAX: usize = 256;
 
@@ -41,6 +58,8 @@ impl Clock {
             current: 0,
             last_ns: i64::MIN,
             now_ns: i64::MIN,
+            pauses: 0,
+            has_returned: false,
         }
     }
 
@@ -86,12 +105,23 @@ impl Clock {
             current.is_new = current.is_new && current.last_ns == last_ns;
             current.last_ns = last_ns;
         }
-        let index = match (self.nearest(time_ns), self.passing(time_ns)) {
-            (Some((nearest, after_ns)), Some((_, step_ns))) if after_ns < step_ns => nearest,
-            (_, Some((passing, _))) => passing,
-            (Some((nearest, _)), None) => nearest,
-            (None, None) => self.add(time_ns),
+        let found = match (self.nearest(time_ns), self.passing(time_ns)) {
+            (Some(nearest), Some(passing)) if nearest.1 < passing.1 => Some(nearest),
+            (nearest, passing) => passing.or(nearest),
         };
+        let current = usize::from(self.current);
+        let index = match found {
+            Some((_, cost_ns)) if self.is_only(time_ns, cost_ns) => current,
+            Some((index, _)) => index,
+            None => self.add(time_ns),
+        };
+        if found.is_none() {
+            self.pauses = 0;
+        } else if index == current {
+            self.pauses = self.pauses.saturating_add(1);
+        } else {
+            self.has_returned = true;
+        }
         // A clock that is further behind than before was taken for another one: its offset is set anew.
         let behind_ns = self.now_ns.saturating_sub(time_ns);
         if let Some(found) = self.clocks.get_mut(index)
@@ -103,35 +133,54 @@ impl Clock {
         self.last_ns = time_ns;
     }
 
-    /// The clock whose last time is just before this one, and the time in between. A clock with a single time may have stamped a
-    /// much later packet, too.
+    /// The clock whose last time is just before this one, and the time in between, with the time that the clock would have
+    /// missed since.
     fn nearest(&self, time_ns: i64) -> Option<(usize, u64)> {
-        let may_be = |one: &One| {
-            let after_ns = time_ns.saturating_sub(one.last_ns);
-            after_ns >= -CLOCK_STEP_NS && !(one.is_new && after_ns > CLOCK_STEP_NS)
+        let after_ns = |one: &One| time_ns.saturating_sub(one.last_ns);
+        let cost_ns = |one: &One| {
+            let missed_ns = self
+                .now_ns
+                .saturating_sub(time_ns.saturating_add(one.behind_ns));
+            let missed_ns = u64::try_from(missed_ns).unwrap_or(0);
+            one.last_ns.abs_diff(time_ns).saturating_add(missed_ns)
         };
-        let all = self
-            .clocks
-            .iter()
-            .enumerate()
-            .filter(|(_, one)| may_be(one));
-        all.map(|(index, one)| (index, one.last_ns.abs_diff(time_ns)))
-            .min_by_key(|(_, after_ns)| *after_ns)
+        let all = self.clocks.iter().enumerate();
+        all.filter(|(index, one)| self.may_pass(*index, one, after_ns(one)))
+            .map(|(index, one)| (index, cost_ns(one)))
+            .min_by_key(|(_, cost_ns)| *cost_ns)
     }
 
-    /// The clock on which the least time has passed, and how much, of the same ones.
+    /// The clock on which the least time has passed, and how much.
     fn passing(&self, time_ns: i64) -> Option<(usize, u64)> {
-        let earliest_ns = self.now_ns.saturating_sub(CLOCK_STEP_NS);
-        let latest_ns = self.now_ns.saturating_add(CLOCK_STEP_NS);
         let at = |one: &One| time_ns.saturating_add(one.behind_ns);
-        let may_be = |one: &One| at(one) >= earliest_ns && !(one.is_new && at(one) > latest_ns);
-        let all = self
-            .clocks
-            .iter()
-            .enumerate()
-            .filter(|(_, one)| may_be(one));
-        all.map(|(index, one)| (index, at(one).abs_diff(self.now_ns)))
+        let step_ns = |one: &One| at(one).saturating_sub(self.now_ns);
+        let all = self.clocks.iter().enumerate();
+        all.filter(|(index, one)| self.may_pass(*index, one, step_ns(one)))
+            .map(|(index, one)| (index, at(one).abs_diff(self.now_ns)))
             .min_by_key(|(_, step_ns)| *step_ns)
+    }
+
+    /// Whether `pause_ns` may have passed on a clock since its last time. A clock with a single time may have stamped a much
+    /// later packet, too, unless no other packet came in between: packets may be far apart where a clock was set.
+    fn may_pass(&self, index: usize, one: &One, pause_ns: i64) -> bool {
+        let is_current = index == usize::from(self.current);
+        let pause_ns_max = match (one.is_new, is_current) {
+            (false, true) => i64::MAX,
+            (false, false) => PAUSE_OF_OTHER_NS_MAX,
+            (true, true) => PAUSE_NS_MAX,
+            (true, false) => CLOCK_STEP_NS,
+        };
+        (-CLOCK_STEP_NS..=pause_ns_max).contains(&pause_ns)
+    }
+
+    /// Whether a later time is of the current clock, although another one could have stamped it after `cost_ns`: a clock that was
+    /// set is the only one, and passes the times from before.
+    fn is_only(&self, time_ns: i64, cost_ns: u64) -> bool {
+        let pause_ns = u64::try_from(time_ns.saturating_sub(self.last_ns)).unwrap_or(0);
+        !self.has_returned
+            && self.pauses >= PAUSES_MIN
+            && pause_ns > 0
+            && pause_ns / PAUSE_RATIO_MAX <= cost_ns
     }
 
     /// Adds a clock whose current time is `time_ns`.
@@ -184,6 +233,30 @@ mod tests {
     }
 
     #[test]
+    fn pauses_behind_a_step_back_pass() {
+        // Each packet more than a second behind the one before was taken for that of another clock, and no time passed.
+        assert_eq!(
+            passed(&[9_000, 80, 110, 140, 141, 200]),
+            [9_000, 9_000, 9_030, 9_060, 9_061, 9_120]
+        );
+        // The times of the packets before the step come again.
+        assert_eq!(
+            passed(&[0, 30, 60, 90, 120, 60, 90, 120, 150, 180]),
+            [0, 30, 60, 90, 120, 120, 150, 180, 210, 240]
+        );
+        // The clock passes the last time before the step.
+        assert_eq!(
+            passed(&[0, 100, 10, 12, 14, 20, 130]),
+            [0, 100, 100, 102, 104, 110, 220]
+        );
+        // Two hosts whose packets are far apart.
+        assert_eq!(
+            passed(&[1_000, 5, 1_010, 15, 1_020, 25, 35]),
+            [1_000, 1_000, 1_010, 1_010, 1_020, 1_020, 1_030]
+        );
+    }
+
+    #[test]
     fn clocks_that_change_from_packet_to_packet_pass_one_time() {
         let times = [1_000, 5, 1_001, 6, 1_002, 7, 8, 9, 1_005];
         assert_eq!(
@@ -210,6 +283,16 @@ mod tests {
         assert!(
             found[4..].iter().all(|now| *now <= found[3] + 3),
             "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_pause_of_years_on_another_clock_is_a_new_clock() {
+        const YEAR: i64 = 365 * 86_400;
+        let start = 30 * YEAR;
+        assert_eq!(
+            passed(&[start, 100, 101, start, start + 20, start - 9]),
+            [start, start, start + 1, start + 1, start + 20, start + 20]
         );
     }
 
