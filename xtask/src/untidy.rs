@@ -8,6 +8,7 @@ mod answers;
 mod fate;
 mod judge;
 mod labels;
+mod silence;
 mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -16,6 +16,8 @@ pub(super) struct ConnectionFate {
     pub(super) has_other_times: bool,
     /// True for a TCP connection.
     pub(super) is_tcp: bool,
+    /// Whether its packets are one flow or several is not known: see [`super::silence`].
+    pub(super) is_undecided: bool,
     /// The first frame that was touched, from 1.
     pub(super) first: Option<u64>,
 }
@@ -55,7 +57,7 @@ impl ConnectionFate {
             }
             Dependency::Stream => !is_longer && !self.is_again() && !self.lacks(),
             Dependency::Clock => !self.is_again() && !self.lacks() && !self.has_other_times,
-            Dependency::Sum => !self.is_again() && !self.lacks(),
+            Dependency::Sum => !self.is_again() && !self.lacks() && !self.is_undecided,
             Dependency::Doubt => !self.lacks(),
         }
     }
@@ -63,6 +65,7 @@ impl ConnectionFate {
     pub(super) fn join(&mut self, other: &Self) {
         self.hows.extend(&other.hows);
         self.is_retimed |= other.is_retimed;
+        self.is_undecided |= other.is_undecided;
         self.first = match (self.first, other.first) {
             (Some(one), Some(two)) => Some(one.min(two)),
             (one, two) => one.or(two),

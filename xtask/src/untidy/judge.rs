@@ -9,6 +9,7 @@ use weir_testkit::untidy::{Account, Capture, Connections, Ends, How};
 use super::answers::{TableAnswers, TableRow};
 use super::fate::ConnectionFate;
 use super::labels::{Labels, timestamp};
+use super::silence;
 use super::tables::{
     CALL_PACKETS, Dependency, FLOW_PACKETS, FLOWS, MEDIA, RowScope, SIGNALLING, STREAM, TABLES,
     TableRule,
@@ -67,6 +68,8 @@ struct Judge<'s> {
     states: BTreeMap<u64, ConnectionFate>,
     /// The flow of the tidy capture that each one of the untidy capture is.
     flows: BTreeMap<u64, u64>,
+    /// The flows of the tidy capture of which it is not known how many they are, each with the first of them.
+    undecided: BTreeMap<u64, u64>,
     labels: Labels,
     signalling: ConnectionFate,
     call: ConnectionFate,
@@ -97,11 +100,18 @@ impl<'s> Judge<'s> {
         for flow in retimed(tidy, account) {
             states.entry(flow).or_default().is_retimed = true;
         }
+        let undecided = silence::undecided(tidy, account);
+        for (flow, first) in &undecided {
+            let mut state = states.get(flow).cloned().unwrap_or_default();
+            state.is_undecided = true;
+            states.entry(*first).or_default().join(&state);
+        }
         let mut judge = Self {
             tidy,
             untidy,
             states,
             flows: BTreeMap::new(),
+            undecided,
             labels: Labels::new(untidy.capture, account),
             signalling: ConnectionFate::default(),
             call: ConnectionFate::default(),
@@ -135,7 +145,7 @@ impl<'s> Judge<'s> {
         let mut tidy_of: BTreeMap<u64, u64> = BTreeMap::new();
         for row in self.tidy.answer.rows(FLOW_PACKETS) {
             let origin = number(row, "frame.number").and_then(|it| self.tidy.origin(it));
-            if let (Some(origin), Some(flow)) = (origin, id(row)) {
+            if let (Some(origin), Some(flow)) = (origin, self.tidy_id(row)) {
                 tidy_of.insert(origin, flow);
             }
         }
@@ -152,7 +162,8 @@ impl<'s> Judge<'s> {
             let first = *flows.entry(flow).or_insert(tidy);
             let same = *back.entry(tidy).or_insert(flow);
             let state = self.own(Some(tidy));
-            if (first != tidy || same != flow) && !state.lacks() {
+            let is_split = same != flow && !state.is_undecided;
+            if (first != tidy || is_split) && !state.lacks() {
                 faults.push(Discrepancy {
                     table: FLOW_PACKETS,
                     rule: "packets of one flow are packets of one flow",
@@ -175,7 +186,7 @@ impl<'s> Judge<'s> {
                 .collect()
         };
         let mut left = named(self.tidy);
-        left.retain(|(id, _)| !with_packets.contains(id));
+        left.retain(|(id, _)| !with_packets.contains(&self.first_of(*id)));
         for (id, ends) in named(self.untidy) {
             if !flows.contains_key(&id)
                 && let Some(at) = left.iter().position(|(_, other)| *other == ends)
@@ -183,6 +194,15 @@ impl<'s> Judge<'s> {
                 flows.insert(id, left.remove(at).0);
             }
         }
+    }
+
+    /// The flow of a row of the tidy capture; the first one where it is not known how many there are.
+    fn tidy_id(&self, row: &TableRow) -> Option<u64> {
+        id(row).map(|flow| self.first_of(flow))
+    }
+
+    fn first_of(&self, flow: u64) -> u64 {
+        self.undecided.get(&flow).copied().unwrap_or(flow)
     }
 
     fn own(&self, flow: Option<u64>) -> ConnectionFate {
@@ -244,14 +264,14 @@ impl<'s> Judge<'s> {
             if let Some(flow) = number(&row, "frame.number").and_then(|it| by_record.get(&it)) {
                 row.insert("flow.id".to_owned(), (*flow).into());
             }
-            let mut flow = id(&row);
-            if is_untidy && let Some(own) = flow {
-                flow = match self.flows.get(&own) {
+            let flow = match id(&row) {
+                Some(own) if is_untidy => match self.flows.get(&own) {
                     Some(same) => Some(*same),
                     // Added flows have numbers beyond all others.
                     None => Some(ADDED + own),
-                };
-            }
+                },
+                _ => self.tidy_id(&row),
+            };
             // A row that is complete only at the end of the capture has the time of the last record, of whatever connection.
             if row.get("frame.number").is_some_and(Value::is_null) {
                 row.remove("frame.time");
@@ -290,6 +310,9 @@ impl<'s> Judge<'s> {
                 continue;
             }
             let state = self.state(table, flow);
+            if table.name == FLOWS && state.is_undecided {
+                continue;
+            }
             let rows = FlowRows {
                 table,
                 state: &state,
@@ -378,7 +401,7 @@ impl<'s> Judge<'s> {
             let own = rows.filter(
                 |row| match std::ptr::eq(side.capture, self.untidy.capture) {
                     true => id(row).and_then(|id| self.flows.get(&id)).copied() == flow,
-                    false => id(row) == flow,
+                    false => self.tidy_id(row) == flow,
                 },
             );
             own.filter_map(|row| number(row, "flow.missed_bytes"))
@@ -397,7 +420,7 @@ impl<'s> Judge<'s> {
             origin.is_some_and(|origin| self.lost.contains(&origin))
         };
         let mut packets = self.tidy.answer.rows(FLOW_PACKETS).iter();
-        packets.all(|packet| id(packet) != flow || is_lost(packet))
+        packets.all(|packet| self.tidy_id(packet) != flow || is_lost(packet))
     }
 
     /// The octets of each direction are those that were there.
@@ -423,7 +446,8 @@ impl<'s> Judge<'s> {
                 }
                 continue;
             }
-            if state.has(|how| matches!(how, How::Records(_))) {
+            // Streams of several connections have the same octets.
+            if state.has(|how| matches!(how, How::Records(_))) || state.is_undecided {
                 continue;
             }
             let (said, says) = (directions(said), directions(says));
@@ -743,11 +767,11 @@ fn differences(
     lines.join("; ")
 }
 
-fn id(row: &TableRow) -> Option<u64> {
+pub(super) fn id(row: &TableRow) -> Option<u64> {
     number(row, "flow.id")
 }
 
-fn number(row: &TableRow, column: &str) -> Option<u64> {
+pub(super) fn number(row: &TableRow, column: &str) -> Option<u64> {
     row.get(column)?.as_u64()
 }
 

@@ -1,0 +1,191 @@
+//! Silences of connections whose length is not known once a clock was set: whether they end a flow is not known either.
+
+use std::collections::BTreeMap;
+
+use weir_testkit::untidy::Account;
+
+use super::answers::TableRow;
+use super::judge::{JudgedCapture, id, number};
+use super::tables::{FLOW_PACKETS, FLOWS};
+
+/// A packet of a connection.
+#[derive(Clone, Copy)]
+struct Stamped {
+    /// The index of its frame in the tidy capture.
+    index: usize,
+    flow: u64,
+    /// The time by the clock of the tidy capture.
+    tidy_ns: i64,
+    /// The time that has passed as far as the untidy capture shows it.
+    shown_ns: i64,
+}
+
+/// The flows of the tidy capture that look like one in the untidy one, or of which one looks like several, because a clock
+/// that was set hides how much time passed: each with the first of these flows.
+pub(super) fn undecided(tidy: &JudgedCapture<'_>, account: &Account) -> BTreeMap<u64, u64> {
+    let mut first_of = BTreeMap::new();
+    if account.times.values().all(|shift| *shift == 0) {
+        return first_of;
+    }
+    for (timeout_ns, packets) in connections(tidy, &shown(tidy, account)) {
+        for (at, later) in packets.iter().enumerate().skip(1) {
+            let before = &packets[..at];
+            let earlier = before[at - 1];
+            let last = |time: fn(&Stamped) -> i64| {
+                let own = before.iter().filter(|one| one.flow == earlier.flow);
+                own.map(time).max().unwrap_or_default()
+            };
+            let tidy_ns = later.tidy_ns.saturating_sub(last(|one| one.tidy_ns));
+            let shown_ns = later.shown_ns.saturating_sub(last(|one| one.shown_ns));
+            if (tidy_ns < timeout_ns) != (shown_ns < timeout_ns) {
+                let first = *first_of.entry(earlier.flow).or_insert(earlier.flow);
+                first_of.insert(later.flow, first);
+            }
+        }
+    }
+    first_of
+}
+
+/// The time that has passed at each frame as far as the untidy capture shows it: nothing passes where a clock is set back,
+/// and a smaller step, or one that a pause hides, is part of the time between two frames.
+fn shown(tidy: &JudgedCapture<'_>, account: &Account) -> Vec<i64> {
+    let frames = &tidy.capture.frames;
+    let mut now_ns = frames
+        .first()
+        .map_or(0, |frame| frame.time_ns.cast_signed());
+    let mut shown = Vec::from_iter(frames.first().map(|_| now_ns));
+    for pair in frames.windows(2) {
+        let step_ns = shift(account, pair[1].origin).saturating_sub(shift(account, pair[0].origin));
+        let [one_ns, next_ns] = [&pair[0], &pair[1]].map(|frame| frame.time_ns.cast_signed());
+        let gap_ns = next_ns.saturating_sub(one_ns).saturating_add(step_ns);
+        let is_set_back = step_ns != 0 && gap_ns < -OUT_OF_ORDER_NS;
+        now_ns = now_ns.saturating_add(if is_set_back { 0 } else { gap_ns });
+        shown.push(now_ns);
+    }
+    shown
+}
+
+/// The packets of each connection in their order, with the silence that ends a flow of it.
+fn connections(tidy: &JudgedCapture<'_>, shown: &[i64]) -> Vec<(i64, Vec<Stamped>)> {
+    let flows = tidy.answer.rows(FLOWS).iter();
+    let keys: BTreeMap<u64, (u64, [String; 2])> = flows
+        .filter_map(|row| Some((id(row)?, key(row)?)))
+        .collect();
+    let mut connections: BTreeMap<&(u64, [String; 2]), Vec<Stamped>> = BTreeMap::new();
+    for row in tidy.answer.rows(FLOW_PACKETS) {
+        let index = number(row, "frame.number").and_then(|it| usize::try_from(it - 1).ok());
+        let (Some(index), Some(flow)) = (index, id(row)) else {
+            continue;
+        };
+        let frame = tidy.capture.frames.get(index);
+        let (Some(frame), Some(shown_ns), Some(key)) = (frame, shown.get(index), keys.get(&flow))
+        else {
+            continue;
+        };
+        connections.entry(key).or_default().push(Stamped {
+            index,
+            flow,
+            tidy_ns: frame.time_ns.cast_signed(),
+            shown_ns: *shown_ns,
+        });
+    }
+    let mut all = Vec::new();
+    for ((protocol, _), mut packets) in connections {
+        packets.sort_by_key(|packet| packet.index);
+        let seconds = match protocol {
+            6 | 132 => 300,
+            _ => 60,
+        };
+        all.push((seconds * 1_000_000_000, packets));
+    }
+    all
+}
+
+/// The protocol and the ends of a flow. Messages of ICMP without an answer are flows of one direction.
+fn key(row: &TableRow) -> Option<(u64, [String; 2])> {
+    let protocol = number(row, "ip.proto")?;
+    let end = |address: &str, port: &str| {
+        let address = row.get(address)?.as_str()?;
+        Some(format!("{address} {}", number(row, port).unwrap_or(0)))
+    };
+    let mut ends = [end("addr.src", "port.src")?, end("addr.dst", "port.dst")?];
+    if !matches!(protocol, 1 | 58) {
+        ends.sort();
+    }
+    Some((protocol, ends))
+}
+
+fn shift(account: &Account, origin: Option<usize>) -> i64 {
+    let shift = origin.and_then(|origin| account.times.get(&origin));
+    shift.copied().unwrap_or(0)
+}
+
+/// Times of one clock may be out of order by this.
+const OUT_OF_ORDER_NS: i64 = 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use weir_testkit::untidy::{Capture, Dose, Plan};
+
+    use super::super::answers::TableAnswers;
+    use super::*;
+
+    /// The flows that are undecided when a clock is set before the last of these frames, each with its time in milliseconds and its
+    /// flow. Flow 3 has other ends.
+    fn found(frames: &[(u64, u64)], by_ms: i64) -> Vec<u64> {
+        let files = weir_testkit::demo::demo_files().unwrap();
+        let voip = files
+            .into_iter()
+            .find(|(file, _)| file.file_name == "voip.pcap");
+        let mut capture = Capture::read(&voip.unwrap().1).unwrap();
+        capture.frames.truncate(frames.len());
+        for (frame, (ms, _)) in capture.frames.iter_mut().zip(frames) {
+            frame.time_ns = 1_700_000_000_000_000_000 + ms * 1_000_000;
+        }
+        let row = |value: Value| value.as_object().unwrap().clone();
+        let flows = [(1, 40_001), (2, 40_001), (3, 40_003)].map(|(flow, port)| {
+            row(json!({
+                "flow.id": flow, "ip.proto": 17, "addr.src": "10.1.0.5", "port.src": port,
+                "addr.dst": "10.1.0.1", "port.dst": 53,
+            }))
+        });
+        let packets = frames
+            .iter()
+            .enumerate()
+            .map(|(at, (_, flow))| row(json!({"frame.number": at + 1, "flow.id": flow})));
+        let answer = TableAnswers {
+            tables: BTreeMap::from([(FLOWS, flows.to_vec()), (FLOW_PACKETS, packets.collect())]),
+        };
+        let last = frames.len() as u16 - 1;
+        let dose = Dose::ClockStep {
+            at_per_mille: last * 1_000 / frames.len() as u16 + 1,
+            by_ms,
+        };
+        let (_, account) = Plan::new(1, vec![dose]).apply(&capture);
+        let tidy = JudgedCapture {
+            capture: &capture,
+            answer: &answer,
+        };
+        undecided(&tidy, &account).into_keys().collect()
+    }
+
+    #[test]
+    fn a_silence_that_a_step_hides_is_undecided() {
+        assert_eq!(found(&[(0, 1), (70_000, 2)], -20_000), [1, 2]);
+        assert_eq!(found(&[(0, 1), (70_000, 2)], -90_000), [1, 2]);
+        assert_eq!(found(&[(0, 1), (59_500, 1)], 900), [1]);
+        // The step is shorter than times may be out of order.
+        assert_eq!(found(&[(0, 1), (60_100, 2)], -400), [1, 2]);
+    }
+
+    #[test]
+    fn a_silence_that_shows_is_decided() {
+        assert_eq!(found(&[(0, 1), (30_000, 1)], -20_000), [0_u64; 0]);
+        assert_eq!(found(&[(0, 1), (90_000, 2)], -20_000), [0_u64; 0]);
+        // A second passes where the clock is set.
+        let frames = [(0, 1), (90_000, 3), (91_000, 2)];
+        assert_eq!(found(&frames, -3_000), [0_u64; 0]);
+        assert_eq!(found(&frames, -90_000), [0_u64; 0]);
+    }
+}
