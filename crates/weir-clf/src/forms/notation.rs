@@ -4,7 +4,8 @@ use crate::fault::{Fault, FaultKind};
 use crate::forms::{Form, Scratch, binary, json, rfc6873, text};
 use crate::record::Record;
 
-/// One of the forms. Walks are generic over it, so that each is as fast as one written for its form.
+/// One of the forms. Walks are generic over it, so that each is as fast as one written for its form. The default methods
+/// are those of a form whose record is one line.
 pub(crate) trait Notation {
     const FORM: Form;
     /// The number of bytes of the longest record.
@@ -28,25 +29,32 @@ pub(crate) trait Notation {
         None
     }
 
-    /// Returns the number of first bytes that may stand between two records.
-    fn stray(bytes: &[u8]) -> usize;
+    /// Returns the number of first bytes that may stand between two records: line feeds and carriage returns.
+    fn stray(bytes: &[u8]) -> usize {
+        let ends = bytes.iter();
+        ends.take_while(|byte| matches!(byte, b'\n' | b'\r'))
+            .count()
+    }
 
     /// Returns the offset of the next possible record when the one at `at` is damaged, but its length can be read.
     fn behind(_bytes: &[u8], _at: usize) -> Option<usize> {
         None
     }
 
-    /// Returns the offset after `at` where a record may begin.
-    fn resynchronise(bytes: &[u8], at: usize) -> Option<usize>;
+    /// Returns the offset after `at` where a record may begin: behind the end of the line.
+    fn resynchronise(bytes: &[u8], at: usize) -> Option<usize> {
+        let end = memchr::memchr(b'\n', bytes.get(at..)?)?;
+        Some(at.saturating_add(end).saturating_add(1))
+    }
 
     /// Returns whether a truncated first record may begin like this.
     fn may_begin(bytes: &[u8]) -> bool {
         !bytes.is_empty()
     }
 
-    /// Returns whether a record that was read is complete: nothing can be appended to it.
-    fn is_finished(_written: &[u8]) -> bool {
-        true
+    /// Returns whether a record that was read is complete, so that bytes behind it are not appended to it.
+    fn is_finished(written: &[u8]) -> bool {
+        written.last() == Some(&b'\n')
     }
 }
 
@@ -103,7 +111,7 @@ impl Notation for Rfc6873 {
     }
 
     fn stray(bytes: &[u8]) -> usize {
-        let ends = line_ends(bytes);
+        let ends = Text::stray(bytes);
         // A line feed that does not end the record is part of the damage.
         let next = bytes.get(ends);
         if next.is_none_or(|&byte| byte == b'A') {
@@ -130,20 +138,8 @@ impl Notation for Text {
         Ok((text::decode(line, scratch)?, len))
     }
 
-    fn stray(bytes: &[u8]) -> usize {
-        line_ends(bytes)
-    }
-
-    fn resynchronise(bytes: &[u8], at: usize) -> Option<usize> {
-        next_line(bytes, at)
-    }
-
     fn may_begin(bytes: &[u8]) -> bool {
         bytes.first().is_some_and(u8::is_ascii_digit)
-    }
-
-    fn is_finished(written: &[u8]) -> bool {
-        written.last() == Some(&b'\n')
     }
 }
 
@@ -159,20 +155,8 @@ impl Notation for Json {
         Ok((json::decode(line, &mut scratch.built)?, len))
     }
 
-    fn stray(bytes: &[u8]) -> usize {
-        line_ends(bytes)
-    }
-
-    fn resynchronise(bytes: &[u8], at: usize) -> Option<usize> {
-        next_line(bytes, at)
-    }
-
     fn may_begin(bytes: &[u8]) -> bool {
         bytes.first() == Some(&b'{')
-    }
-
-    fn is_finished(written: &[u8]) -> bool {
-        written.last() == Some(&b'\n')
     }
 }
 
@@ -196,6 +180,10 @@ impl Notation for Binary {
 
     fn behind(bytes: &[u8], at: usize) -> Option<usize> {
         binary::behind(bytes, at)
+    }
+
+    fn is_finished(_written: &[u8]) -> bool {
+        true
     }
 
     fn may_begin(bytes: &[u8]) -> bool {
@@ -233,16 +221,4 @@ fn line(bytes: &[u8], whole: bool) -> Result<(&[u8], usize), Fault> {
         None if whole && !bytes.is_empty() => Ok((bytes, bytes.len())),
         None => Err(Fault::at(bytes.len(), FaultKind::Cut)),
     }
-}
-
-fn next_line(bytes: &[u8], at: usize) -> Option<usize> {
-    let end = memchr::memchr(b'\n', bytes.get(at..)?)?;
-    Some(at.saturating_add(end).saturating_add(1))
-}
-
-/// Line feeds and carriage returns at the beginning.
-fn line_ends(bytes: &[u8]) -> usize {
-    let ends = bytes.iter();
-    ends.take_while(|byte| matches!(byte, b'\n' | b'\r'))
-        .count()
 }
