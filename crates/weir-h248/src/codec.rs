@@ -6,7 +6,7 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 
 use crate::{
     Arena, BinaryOptions, Error, ErrorKind, Extension, Limits, Message,
-    error::{Failure, Stop},
+    error::{Failure, FirstFailure, Stop},
     message::MegacoMessage,
     wire::{
         Wire,
@@ -47,7 +47,9 @@ pub fn decode_ber<'a>(
         }
         _ => Err(r.fail(ErrorKind::Syntax, input, "a SEQUENCE")),
     })();
-    finish(read, r.failure.take(), input, || r.into_extensions())
+    finish(read, std::mem::take(&mut r.failure), input, || {
+        r.into_extensions()
+    })
 }
 
 /// Appends BER.
@@ -80,7 +82,9 @@ pub fn decode_per<'a>(
     if read.is_ok() && r.remaining() > 0 {
         read = Err(r.fail(ErrorKind::Syntax, "the end of the message"));
     }
-    finish(read, r.failure.take(), input, || r.into_extensions())
+    finish(read, std::mem::take(&mut r.failure), input, || {
+        r.into_extensions()
+    })
 }
 
 /// Appends aligned PER, by the module of the version that the message bears.
@@ -152,11 +156,7 @@ pub fn decode_erl<'a>(
             Err(r.fail(ErrorKind::Syntax, "the end of the message"))
         }
     });
-    let failure = r.failure.map(|mut failure| {
-        failure.offset = failure.offset.saturating_add(version_bytes);
-        failure
-    });
-    finish(read, failure, input, || &[])
+    finish(read, r.failure.behind(version_bytes), input, || &[])
 }
 
 /// Appends an Erlang term.
@@ -199,17 +199,13 @@ pub fn encode_erl(
 
 fn finish<'a>(
     read: Result<MegacoMessage<'a>, Stop>,
-    failure: Option<Failure>,
+    failure: FirstFailure,
     input: &[u8],
     extensions: impl FnOnce() -> &'a [Extension<'a>],
 ) -> Result<Message<'a>, Error> {
     match read {
         Ok(message) => Ok(message.with(extensions())),
-        Err(Stop) => {
-            let failure =
-                failure.unwrap_or_else(|| Failure::new(ErrorKind::Syntax, 0, "a message"));
-            Err(Error::from_failure(failure, input, false))
-        }
+        Err(Stop) => Err(failure.into_error(0, input, false)),
     }
 }
 

@@ -199,3 +199,40 @@ impl Failure {
         }
     }
 }
+
+/// The failure of a decoder: the first one, because those after it follow from it.
+#[derive(Debug, Default)]
+pub(crate) struct FirstFailure(Option<Failure>);
+
+impl FirstFailure {
+    /// Stops at `offset`, where something else was expected.
+    #[cold]
+    pub(crate) fn at(&mut self, kind: ErrorKind, offset: usize, expected: &'static str) -> Stop {
+        self.0
+            .get_or_insert_with(|| Failure::new(kind, offset, expected));
+        Stop
+    }
+
+    /// Adds the name of an element around the place to the failure's path.
+    #[cold]
+    pub(crate) fn within(&mut self, element: &'static str, stop: Stop) -> Stop {
+        if let Some(failure) = &mut self.0 {
+            failure.path.push(element);
+        }
+        stop
+    }
+
+    /// The failure with its offset counted from `octets` before the octets that were read.
+    pub(crate) fn behind(self, octets: usize) -> Self {
+        Self(self.0.map(|failure| Failure {
+            offset: failure.offset.saturating_add(octets),
+            ..failure
+        }))
+    }
+
+    /// The error of the input: without a failure there is no message at `offset`.
+    pub(crate) fn into_error(self, offset: usize, input: &[u8], text: bool) -> Error {
+        let no_message = || Failure::new(ErrorKind::Syntax, offset, "a message");
+        Error::from_failure(self.0.unwrap_or_else(no_message), input, text)
+    }
+}

@@ -1,8 +1,8 @@
-//! Additions of later versions of the protocol, or of vendors, to its records, which are kept in their encoding.
+//! Additions of later versions of the protocol, or of vendors, to its records, in the encoding of the message.
 
 use crate::message::media::PropertyParm;
 
-/// Something that the protocol has no name for, as it was read: components of ASN.1 records beyond
+/// A part of a message that the protocol has no name for, as it was read: components of ASN.1 records beyond
 /// version 3, extension parameters of text (`X-abc=1`).
 ///
 /// They belong to the encoding that they were read from, which writes them again where they were;
@@ -46,4 +46,18 @@ pub(crate) fn of_record<'e>(extensions: &'e [Extension<'e>], record: u32) -> &'e
         .iter()
         .position(|extension| extension.record != record);
     found.get(..len.unwrap_or(found.len())).unwrap_or_default()
+}
+
+/// The numbers of the extensible records of a message, in the order in which they begin.
+#[derive(Debug, Default)]
+pub(crate) struct RecordNumbers(u32);
+
+impl RecordNumbers {
+    /// The number of the record that begins.
+    #[inline]
+    pub(crate) fn begin(&mut self) -> u32 {
+        let record = self.0;
+        self.0 = record.wrapping_add(1);
+        record
+    }
 }

@@ -1,7 +1,7 @@
 //! Contexts: their properties, what to do in them, what was done.
 
 use crate::{
-    error::{ErrorKind, Stop},
+    error::{ErrorKind, FirstFailure, Stop},
     message::{
         ActionReply, ActionRequest, ContextAttrAuditRequest, ContextRequest, SelectLogic,
         TopologyDirection, TopologyDirectionExtension, TopologyRequest, audit::IndAudPropertyParm,
@@ -232,7 +232,7 @@ impl<'a> Parser<'a> {
             self.token()
         })();
         self.at = before;
-        self.failure = None;
+        self.failure = FirstFailure::default();
         let is_triple = matches!(
             second,
             Ok((

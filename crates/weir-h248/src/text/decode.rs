@@ -2,7 +2,7 @@
 
 use crate::{
     Arena, Error, TextOptions,
-    error::{ErrorKind, Failure},
+    error::ErrorKind,
     message::{
         AuthenticationHeader, ErrorDescriptor, MId, Message, MessageBody, SegmentReply,
         Transaction, TransactionAck, TransactionPending, TransactionReply, TransactionRequest,
@@ -27,13 +27,8 @@ pub fn decode_text<'a>(
     options: TextOptions,
 ) -> Result<Message<'a>, Error> {
     let mut parser = Parser::new(input, arena, options);
-    parser.message().map_err(|_| {
-        let failure = parser
-            .failure
-            .take()
-            .unwrap_or_else(|| Failure::new(ErrorKind::Syntax, parser.at, "a message"));
-        Error::from_failure(failure, input, true)
-    })
+    let message = parser.message();
+    message.map_err(|_| parser.failure.into_error(parser.at, input, true))
 }
 
 impl<'a> Parser<'a> {

@@ -2,7 +2,7 @@
 
 use crate::{
     Arena, Extension, TextOptions,
-    error::{ErrorKind, Failure, Stop},
+    error::{ErrorKind, FirstFailure, Stop},
     name::{Name, Value},
     text::token::{Token, token},
 };
@@ -99,7 +99,7 @@ pub(crate) struct Parser<'a> {
     pub(crate) arena: &'a Arena,
     pub(crate) strict: bool,
     pub(crate) depth: u8,
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: FirstFailure,
     pub(crate) extensions: bumpalo::collections::Vec<'a, Extension<'a>>,
     /// ServiceChange requests that were begun.
     pub(crate) service_changes: u32,
@@ -116,7 +116,7 @@ impl<'a> Parser<'a> {
             arena,
             strict: options.strict,
             depth: 0,
-            failure: None,
+            failure: FirstFailure::default(),
             extensions: arena.growing(0),
             service_changes: 0,
         }
@@ -125,9 +125,7 @@ impl<'a> Parser<'a> {
     /// Stops at the word read last.
     #[cold]
     pub(crate) fn fail_word<T>(&mut self, kind: ErrorKind, expected: &'static str) -> Res<T> {
-        let at = self.word_at;
-        self.failure.get_or_insert(Failure::new(kind, at, expected));
-        Err(Stop)
+        Err(self.failure.at(kind, self.word_at, expected))
     }
 
     /// Stops at the position.
@@ -138,22 +136,12 @@ impl<'a> Parser<'a> {
         } else {
             ErrorKind::Syntax
         };
-        let at = self.at;
-        self.failure.get_or_insert(Failure::new(kind, at, expected));
-        Err(Stop)
+        Err(self.failure.at(kind, self.at, expected))
     }
 
     #[cold]
     pub(crate) fn twice<T>(&mut self) -> Res<T> {
         self.fail_word(ErrorKind::Cardinality, "given twice, but permitted once")
-    }
-
-    #[cold]
-    pub(crate) fn within(&mut self, element: &'static str, stop: Stop) -> Stop {
-        if let Some(failure) = &mut self.failure {
-            failure.path.push(element);
-        }
-        stop
     }
 
     /// The character at the position; 0 at the end.
@@ -270,7 +258,7 @@ impl<'a> Parser<'a> {
         match self.token() {
             Ok((found, _)) if found == wanted => Ok(()),
             _ => {
-                self.failure = None;
+                self.failure = FirstFailure::default();
                 self.fail_word(ErrorKind::Syntax, expected)
             }
         }
@@ -488,7 +476,7 @@ fn is_name(word: &[u8]) -> bool {
 /// Names the element for the path of an error.
 macro_rules! within {
     ($parser:ident, $element:literal, $result:expr) => {
-        $result.map_err(|stop| $parser.within($element, stop))
+        $result.map_err(|stop| $parser.failure.within($element, stop))
     };
 }
 pub(super) use within;

@@ -2,7 +2,7 @@
 
 use crate::{
     Arena, Error, Mini, TextOptions,
-    error::{ErrorKind, Failure},
+    error::ErrorKind,
     text::{
         lexer::{Parser, Res},
         token::Token,
@@ -20,13 +20,8 @@ pub(crate) fn decode_mini<'a>(input: &'a [u8], arena: &'a Arena) -> Result<Mini<
         parser.auth_header()?;
         parser.header()
     })();
-    let (version, mid) = head.map_err(|_| {
-        let failure = parser
-            .failure
-            .take()
-            .unwrap_or_else(|| Failure::new(ErrorKind::Syntax, parser.at, "a message"));
-        Error::from_failure(failure, input, true)
-    })?;
+    let (version, mid) =
+        head.map_err(|_| std::mem::take(&mut parser.failure).into_error(parser.at, input, true))?;
     let transaction_id = parser.first_transaction().ok();
     Ok(Mini::new(version, mid, transaction_id))
 }

@@ -3,8 +3,8 @@
 use super::Context;
 use crate::{
     Arena, BinaryOptions, Extension, ExtensionContent,
-    error::{ErrorKind, Failure, Stop},
-    extension::of_record,
+    error::{ErrorKind, FirstFailure, Stop},
+    extension::{RecordNumbers, of_record},
     octets,
 };
 
@@ -15,7 +15,7 @@ pub(crate) struct BerWriter<'o> {
     pub(crate) cx: Context,
     pub(crate) error: Option<&'static str>,
     extensions: &'o [Extension<'o>],
-    record: u32,
+    pub(crate) records: RecordNumbers,
 }
 
 pub(crate) const CONSTRUCTED: u8 = 0x20;
@@ -31,16 +31,8 @@ impl<'o> BerWriter<'o> {
             cx: Context::new(options),
             error: None,
             extensions,
-            record: 0,
+            records: RecordNumbers::default(),
         }
-    }
-
-    /// The number of an extensible record that begins.
-    #[inline]
-    pub(crate) fn next_record(&mut self) -> u32 {
-        let record = self.record;
-        self.record = record.wrapping_add(1);
-        record
     }
 
     #[inline]
@@ -149,10 +141,10 @@ pub(crate) struct BerReader<'a> {
     input: &'a [u8],
     pub(crate) arena: &'a Arena,
     pub(crate) cx: Context,
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: FirstFailure,
     /// Elements of extensions that this crate does not decode.
     extensions: bumpalo::collections::Vec<'a, Extension<'a>>,
-    record: u32,
+    pub(crate) records: RecordNumbers,
 }
 
 impl<'a> BerReader<'a> {
@@ -161,18 +153,10 @@ impl<'a> BerReader<'a> {
             input,
             arena,
             cx: Context::new(options),
-            failure: None,
+            failure: FirstFailure::default(),
             extensions: arena.growing(0),
-            record: 0,
+            records: RecordNumbers::default(),
         }
-    }
-
-    /// The number of an extensible record that begins.
-    #[inline]
-    pub(crate) fn next_record(&mut self) -> u32 {
-        let record = self.record;
-        self.record = record.wrapping_add(1);
-        record
     }
 
     /// The additions beyond the known versions.
@@ -189,17 +173,7 @@ impl<'a> BerReader<'a> {
         } else {
             0
         };
-        self.failure
-            .get_or_insert(Failure::new(kind, offset, expected));
-        Stop
-    }
-
-    #[cold]
-    pub(crate) fn within(&mut self, element: &'static str, stop: Stop) -> Stop {
-        if let Some(failure) = &mut self.failure {
-            failure.path.push(element);
-        }
-        stop
+        self.failure.at(kind, offset, expected)
     }
 
     /// Reads one element: its tag octet and its contents.

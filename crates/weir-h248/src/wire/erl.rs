@@ -3,7 +3,7 @@
 use super::Context;
 use crate::{
     Arena, BinaryOptions,
-    error::{ErrorKind, Failure, Stop},
+    error::{ErrorKind, FirstFailure, Stop},
     octets,
 };
 
@@ -127,7 +127,7 @@ pub(crate) struct ErlReader<'a> {
     pub(crate) rest: &'a [u8],
     pub(crate) arena: &'a Arena,
     pub(crate) cx: Context,
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: FirstFailure,
 }
 
 impl<'a> ErlReader<'a> {
@@ -138,7 +138,7 @@ impl<'a> ErlReader<'a> {
             rest: input,
             arena,
             cx: Context::new(options),
-            failure: None,
+            failure: FirstFailure::default(),
         }
     }
 
@@ -150,17 +150,7 @@ impl<'a> ErlReader<'a> {
     #[cold]
     pub(crate) fn fail(&mut self, kind: ErrorKind, expected: &'static str) -> Stop {
         let offset = self.input.len().saturating_sub(self.rest.len());
-        self.failure
-            .get_or_insert(Failure::new(kind, offset, expected));
-        Stop
-    }
-
-    #[cold]
-    pub(crate) fn within(&mut self, element: &'static str, stop: Stop) -> Stop {
-        if let Some(failure) = &mut self.failure {
-            failure.path.push(element);
-        }
-        stop
+        self.failure.at(kind, offset, expected)
     }
 
     #[inline]

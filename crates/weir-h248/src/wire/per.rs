@@ -3,8 +3,8 @@
 use super::Context;
 use crate::{
     Arena, BinaryOptions, Extension, ExtensionContent,
-    error::{ErrorKind, Failure, Stop},
-    extension::of_record,
+    error::{ErrorKind, FirstFailure, Stop},
+    extension::{RecordNumbers, of_record},
     octets,
 };
 
@@ -17,7 +17,7 @@ pub(crate) struct PerWriter<'o> {
     pub(crate) cx: Context,
     pub(crate) error: Option<&'static str>,
     extensions: &'o [Extension<'o>],
-    record: u32,
+    pub(crate) records: RecordNumbers,
 }
 
 impl<'o> PerWriter<'o> {
@@ -33,16 +33,8 @@ impl<'o> PerWriter<'o> {
             cx: Context::new(options),
             error: None,
             extensions,
-            record: 0,
+            records: RecordNumbers::default(),
         }
-    }
-
-    /// The number of an extensible record that begins.
-    #[inline]
-    pub(crate) fn next_record(&mut self) -> u32 {
-        let record = self.record;
-        self.record = record.wrapping_add(1);
-        record
     }
 
     /// The additions of a record that are known of no version.
@@ -238,9 +230,9 @@ pub(crate) struct PerReader<'a> {
     position: usize,
     pub(crate) arena: &'a Arena,
     pub(crate) cx: Context,
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: FirstFailure,
     extensions: bumpalo::collections::Vec<'a, Extension<'a>>,
-    record: u32,
+    pub(crate) records: RecordNumbers,
 }
 
 impl<'a> PerReader<'a> {
@@ -251,18 +243,10 @@ impl<'a> PerReader<'a> {
             position: 0,
             arena,
             cx: Context::new(options),
-            failure: None,
+            failure: FirstFailure::default(),
             extensions: arena.growing(0),
-            record: 0,
+            records: RecordNumbers::default(),
         }
-    }
-
-    /// The number of an extensible record that begins.
-    #[inline]
-    pub(crate) fn next_record(&mut self) -> u32 {
-        let record = self.record;
-        self.record = record.wrapping_add(1);
-        record
     }
 
     /// The additions beyond the known versions.
@@ -275,17 +259,7 @@ impl<'a> PerReader<'a> {
         let base = (self.octets.as_ptr() as usize).wrapping_sub(self.input.as_ptr() as usize);
         let base = if base <= self.input.len() { base } else { 0 };
         let offset = base.saturating_add(self.position / 8);
-        self.failure
-            .get_or_insert(Failure::new(kind, offset, expected));
-        Stop
-    }
-
-    #[cold]
-    pub(crate) fn within(&mut self, element: &'static str, stop: Stop) -> Stop {
-        if let Some(failure) = &mut self.failure {
-            failure.path.push(element);
-        }
-        stop
+        self.failure.at(kind, offset, expected)
     }
 
     /// Octets that were not read.

@@ -37,7 +37,7 @@ macro_rules! sequence_wire {
 
             #[inline]
             fn ber_write(value: &Self, tag: u8, w: &mut $crate::wire::ber::BerWriter<'_>) {
-                let record = if $since < 9 { w.next_record() } else { 0 };
+                let record = if $since < 9 { w.records.begin() } else { 0 };
                 w.nested(tag, |w| {
                     $( component!(ber_write $kind, $marker, $tag, value.$field, w); )*
                     if $since < 9 {
@@ -50,7 +50,7 @@ macro_rules! sequence_wire {
                 contents: &'a [u8],
                 r: &mut $crate::wire::ber::BerReader<'a>,
             ) -> Result<Self, $crate::error::Stop> {
-                let record = if $since < 9 { r.next_record() } else { 0 };
+                let record = if $since < 9 { r.records.begin() } else { 0 };
                 let mut rest = contents;
                 $(
                     let $field = match r.component(
@@ -58,7 +58,7 @@ macro_rules! sequence_wire {
                     )? {
                         Some(contents) => component!(some $kind,
                             <$marker as $crate::wire::Wire<'a>>::ber_read(contents, r)
-                                .map_err(|stop| r.within(stringify!($field), stop))?),
+                                .map_err(|stop| r.failure.within(stringify!($field), stop))?),
                         None => component!(none $kind, r.fail(
                             $crate::ErrorKind::Cardinality, rest,
                             concat!("missing ", stringify!($field)))),
@@ -72,7 +72,7 @@ macro_rules! sequence_wire {
 
             #[inline]
             fn per_write(value: &Self, w: &mut $crate::wire::per::PerWriter<'_>) {
-                let record = if $since < 9 { w.next_record() } else { 0 };
+                let record = if $since < 9 { w.records.begin() } else { 0 };
                 let unknown = if $since < 9 { w.additions(record) } else { &[] };
                 let mut additions = 0_u64;
                 let mut count = 0_u32;
@@ -102,7 +102,7 @@ macro_rules! sequence_wire {
             fn per_read(
                 r: &mut $crate::wire::per::PerReader<'a>,
             ) -> Result<Self, $crate::error::Stop> {
-                let record = if $since < 9 { r.next_record() } else { 0 };
+                let record = if $since < 9 { r.records.begin() } else { 0 };
                 let extended = ($since <= 1 || $since < 9 && r.cx.version >= $since) && r.bit()?;
                 let count = 0_u32 $( + component!(is_optional $kind, r) )*;
                 let mut optional = r.bits(count)? << (31 - count) << 1;
@@ -260,13 +260,13 @@ macro_rules! component {
 
     (per_read req, $m:ty, $name:ident, $bits:ident, $r:ident) => {
         <$m as $crate::wire::Wire<'a>>::per_read($r)
-            .map_err(|stop| $r.within(stringify!($name), stop))?
+            .map_err(|stop| $r.failure.within(stringify!($name), stop))?
     };
     (per_read opt, $m:ty, $name:ident, $bits:ident, $r:ident) => {{
         let present = $crate::wire::per::next_bit(&mut $bits);
         if present {
             Some(<$m as $crate::wire::Wire<'a>>::per_read($r)
-                .map_err(|stop| $r.within(stringify!($name), stop))?)
+                .map_err(|stop| $r.failure.within(stringify!($name), stop))?)
         } else {
             None
         }
@@ -289,7 +289,7 @@ macro_rules! component {
         let present = $crate::wire::per::next_bit(&mut $bits);
         if present {
             Some($r.open(|r| <$m as $crate::wire::Wire<'a>>::per_read(r))
-                .map_err(|stop| $r.within(stringify!($name), stop))?)
+                .map_err(|stop| $r.failure.within(stringify!($name), stop))?)
         } else {
             $name
         }
@@ -338,7 +338,7 @@ macro_rules! component {
     (erl_read req, $m:ty, $name:ident, $left:ident, $r:ident) => {{
         $left = $left.wrapping_sub(1);
         <$m as $crate::wire::Wire<'a>>::erl_read($r)
-            .map_err(|stop| $r.within(stringify!($name), stop))?
+            .map_err(|stop| $r.failure.within(stringify!($name), stop))?
     }};
     (erl_read opt, $m:ty, $name:ident, $left:ident, $r:ident) => {{
         $left = $left.wrapping_sub(1);
@@ -346,7 +346,7 @@ macro_rules! component {
             None
         } else {
             Some(<$m as $crate::wire::Wire<'a>>::erl_read($r)
-                .map_err(|stop| $r.within(stringify!($name), stop))?)
+                .map_err(|stop| $r.failure.within(stringify!($name), stop))?)
         }
     }};
     (erl_read late, $m:ty, $name:ident, $left:ident, $r:ident) => {
@@ -437,7 +437,7 @@ macro_rules! choice {
                 match tag {
                     $( tag if tag == 0x80 | $tag | <$marker as $crate::wire::Wire<'a>>::FORM => Ok(Self::$variant(
                         <$marker as $crate::wire::Wire<'a>>::ber_read(contents, r)
-                            .map_err(|stop| r.within(stringify!($variant), stop))?,
+                            .map_err(|stop| r.failure.within(stringify!($variant), stop))?,
                     )), )*
                     _ => Err(r.fail($crate::ErrorKind::Syntax, contents,
                         concat!("an alternative of ", stringify!($name)))),
@@ -466,10 +466,10 @@ macro_rules! choice {
                 match index {
                     $( $tag => Ok(Self::$variant(if $tag >= $root {
                         r.open(|r| <$marker as $crate::wire::Wire<'a>>::per_read(r))
-                            .map_err(|stop| r.within(stringify!($variant), stop))?
+                            .map_err(|stop| r.failure.within(stringify!($variant), stop))?
                     } else {
                         <$marker as $crate::wire::Wire<'a>>::per_read(r)
-                            .map_err(|stop| r.within(stringify!($variant), stop))?
+                            .map_err(|stop| r.failure.within(stringify!($variant), stop))?
                     })), )*
                     _ => Err(r.fail($crate::ErrorKind::Syntax,
                         concat!("an alternative of ", stringify!($name)))),
@@ -497,7 +497,7 @@ macro_rules! choice {
                     if name == $erl.as_bytes() {
                         return Ok(Self::$variant(
                             <$marker as $crate::wire::Wire<'a>>::erl_read(r)
-                                .map_err(|stop| r.within(stringify!($variant), stop))?,
+                                .map_err(|stop| r.failure.within(stringify!($variant), stop))?,
                         ));
                     }
                 )*

@@ -277,14 +277,14 @@ impl<'a> Wire<'a> for TerminationId<'a> {
             && w.has_no_extensions()
             && let Some([a, b, c, ..]) = three_plain_levels(path)
         {
-            w.next_record();
+            w.records.begin();
             let octets = [0x20 | tag, 7, 0xa0, 0, 0x81, 3, a, b, c];
             return w.out.extend_from_slice(&octets);
         }
         let Some(packed) = Packed::of(value) else {
             return w.fail(UNMAPPED);
         };
-        let record = w.next_record();
+        let record = w.records.begin();
         w.nested(tag, |w| {
             w.nested(0x80, |w| {
                 for octet in packed.wildcards() {
@@ -297,7 +297,7 @@ impl<'a> Wire<'a> for TerminationId<'a> {
     }
 
     fn ber_read(contents: &'a [u8], r: &mut BerReader<'a>) -> Result<Self, Stop> {
-        let record = r.next_record();
+        let record = r.records.begin();
         if let [0xa0, 0, 0x81, 3, id @ ..] = contents
             && id.len() == 3
         {
@@ -335,7 +335,7 @@ impl<'a> Wire<'a> for TerminationId<'a> {
         let Some(packed) = Packed::of(value) else {
             return w.fail(UNMAPPED);
         };
-        let record = w.next_record();
+        let record = w.records.begin();
         let unknown = w.additions(record);
         w.bit(!unknown.is_empty());
         w.length(packed.wildcards().len());
@@ -352,7 +352,7 @@ impl<'a> Wire<'a> for TerminationId<'a> {
     }
 
     fn per_read(r: &mut PerReader<'a>) -> Result<Self, Stop> {
-        let record = r.next_record();
+        let record = r.records.begin();
         let extended = r.bit()?;
         let count = r.length()?;
         let mut wildcards = [0_u8; LEVELS_MAX];
