@@ -136,17 +136,76 @@ fn segments_of_tcp_that_a_probe_sent_on_are_read_as_streams() {
     check("diameter", 3_868, &diameter, &columns, &expected);
 }
 
+/// A message of Megaco without and with the header that TCP needs before it (RFC 3525, D.2).
+const MEGACO: &[u8] = b"MEGACO/1 [192.0.2.1]:2944\nTransaction=1{Context=1{Subtract=A/1}}";
+
+fn megaco_over_tcp() -> Vec<u8> {
+    [&[3, 0, 0, MEGACO.len() as u8 + 4], MEGACO].concat()
+}
+
+/// There were no rows of messages in several segments, and those of others were of UDP.
+#[test]
+fn megaco_in_segments_that_a_probe_sent_on_is_read() {
+    let message = megaco_over_tcp();
+    let (first, second) = message.split_at(2);
+    let (second, third) = second.split_at(20);
+    let columns = ["h248.transport", "h248.transaction_id", "h248.command"];
+    let expected: [&[&str]; 1] = [&["tcp", "1", "Subtract"]];
+    for port in [2_944, 6_000] {
+        let sent: [Sent<'_>; 3] = [(true, first), (true, second), (true, third)];
+        check("h248", port, &sent, &columns, &expected);
+        // Some probes send on messages without their header.
+        check("h248", port, &[(true, MEGACO)], &columns, &expected);
+    }
+}
+
+/// There were no rows of Megaco behind a request for a tunnel, without a word.
+#[test]
+fn megaco_behind_a_request_for_a_tunnel_is_read() {
+    let connect = b"CONNECT gw:2944 HTTP/1.1\r\nHost: gw:2944\r\n\r\n";
+    let tunnels: [&[Sent<'_>]; 3] = [
+        &[(true, connect), (false, b"HTTP/1.1 200 OK\r\n\r\n")],
+        &[
+            (true, b"\x05\x01\0"),
+            (false, b"\x05\0"),
+            (true, b"\x05\x01\0\x01\xc0\0\x02\x02\x0b\x80"),
+            (false, b"\x05\0\0\x01\xc0\0\x02\x02\x0b\x80"),
+        ],
+        &[
+            (true, b"\x04\x01\x0b\x80\xc0\0\x02\x02\0"),
+            (false, b"\0\x5a\x0b\x80\xc0\0\x02\x02"),
+        ],
+    ];
+    let message = megaco_over_tcp();
+    for tunnel in tunnels {
+        for octets in [1, 3, 20, 1_000] {
+            let mut packets = Vec::new();
+            let ends = [(PROBE, 40_404), (COLLECTOR, 3_128)];
+            let mut connection = Connection::open(ends[0], ends[1], &mut packets);
+            for (from_client, bytes) in tunnel {
+                connection.send_one(*from_client, bytes, &mut packets);
+            }
+            for piece in message.chunks(octets) {
+                connection.send_one(true, piece, &mut packets);
+            }
+            let last = packets.len().to_string();
+            let (found, notes) = rows("h248", &packets, &["frame.number", "h248.command"]);
+            assert_eq!(found, [[last.as_str(), "Subtract"]], "by {octets}");
+            assert_eq!(notes, Vec::<String>::new(), "by {octets}");
+        }
+    }
+}
+
 /// The table of Megaco wants nothing of the connection that asks for a tunnel.
 #[test]
 fn a_tunnel_of_which_nothing_is_wanted_may_lead_to_a_collector() {
-    let text = b"MEGACO/1 [192.0.2.1]:2944\nTransaction=1{Context=1{Subtract=A/1{}}}";
     let mut packets = Vec::new();
     let ends = [(PROBE, 40_404), (COLLECTOR, 3_128)];
     let mut connection = Connection::open(ends[0], ends[1], &mut packets);
     let request = b"CONNECT homer:9060 HTTP/1.1\r\nHost: homer:9060\r\n\r\n";
     connection.send_one(true, request, &mut packets);
     connection.send_one(false, b"HTTP/1.1 200 OK\r\n\r\n", &mut packets);
-    connection.send_one(true, &message(true, 2_944, 17, text), &mut packets);
+    connection.send_one(true, &message(true, 2_944, 17, MEGACO), &mut packets);
     let (found, _) = rows("h248", &packets, &["frame.number"]);
     assert_eq!(found.len(), 1);
 }

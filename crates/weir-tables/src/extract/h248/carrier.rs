@@ -7,10 +7,12 @@ use weir_h248::{Arena, DecodeOptions, Encoding, Endpoint, decode_as, detect};
 use weir_packet::Packet;
 
 use crate::extract::conversation::{Conversation, Cut, Piece};
-use crate::extract::followed::Followed;
+use crate::extract::followed::{Begin, Followed, Looks};
 use crate::extract::in_words;
+use crate::extract::messages::Way;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::settings::Settings;
+use crate::extract::tunnel;
 
 /// The ports of the protocol: text, binary (RFC 3525, D.1).
 const PORTS: [u16; 2] = [2944, 2945];
@@ -43,13 +45,14 @@ pub struct FoundMessage<'p> {
     pub frame: u64,
 }
 
-/// Finds the messages of a capture: over UDP, in SCTP user messages, and over TCP behind TPKT headers (RFC 3525, D.2).
-/// On the ports of the protocol (2944, 2945), and under its SCTP identifier, each payload that looks like a message in
-/// some encoding is one; on other ports of UDP and TCP it has to decode, too.
+/// Finds the messages of a capture: over UDP, in SCTP user messages, and over TCP behind TPKT headers (RFC 3525, D.2), also
+/// behind a request for a tunnel. A segment of TCP that is a message needs no such header. On the ports of the protocol
+/// (2944, 2945), and under its SCTP identifier, each payload that looks like a message in some encoding is one; on other
+/// ports of UDP and TCP it has to decode, too.
 ///
 /// Fragments, segments and chunks are reassembled, and tunnels decoded, as [`weir_flow::Payloads`] does; messages that
 /// probes forward by HEP are read in place of the forwarding packets, and a header of the PROXY protocol is skipped.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct MessageFinder {
     payloads: OpenedPayloads,
     streams: CarrierStreams,
@@ -58,7 +61,7 @@ pub struct MessageFinder {
 /// The TCP connections that may carry messages.
 #[derive(Debug)]
 struct CarrierStreams {
-    open: Followed<Conversation<Framer>>,
+    open: Followed<Conversation<TcpFramer>>,
     skipped: u64,
     /// The number of payloads of UDP and SCTP on the ports of the protocol, or with its identifier, in no known encoding.
     not_understood: u64,
@@ -74,6 +77,12 @@ impl Default for CarrierStreams {
     }
 }
 
+impl Default for MessageFinder {
+    fn default() -> Self {
+        Self::with_settings(&Settings::default())
+    }
+}
+
 impl MessageFinder {
     /// The state before the first packet.
     #[must_use]
@@ -84,8 +93,8 @@ impl MessageFinder {
     /// Creates the same state with the secrets of the settings, by which TLS is decrypted.
     pub(crate) fn with_settings(settings: &Settings) -> Self {
         Self {
-            payloads: OpenedPayloads::with_settings(settings),
-            ..Self::default()
+            payloads: OpenedPayloads::with_settings(settings).with_segments_of_hep(),
+            streams: CarrierStreams::default(),
         }
     }
 
@@ -157,13 +166,14 @@ impl CarrierStreams {
     ) -> Interest {
         let (low, high) = (payload.key.low().port, payload.key.high().port);
         let known = PORTS.contains(&low) || PORTS.contains(&high);
-        let (transport, octets, known) = match payload.carried {
-            Carried::Datagram(octets) => ("udp", octets, known),
+        let transport = Way::of(payload).transport;
+        let (octets, known) = match payload.carried {
+            Carried::Datagram(octets) => (octets, known),
             // A message of SCTP is recognised by its payload protocol identifier or its port alone.
             Carried::Message { protocol, .. } if !known && protocol != SCTP_PAYLOAD => {
                 return Interest::Ignore;
             }
-            Carried::Message { bytes, .. } => ("sctp", bytes, true),
+            Carried::Message { bytes, .. } => (bytes, true),
             Carried::Stream(chunk) => return self.chunk(payload, chunk, known, each),
             _ => return Interest::Ignore,
         };
@@ -185,16 +195,14 @@ impl CarrierStreams {
         known: bool,
         each: &mut dyn FnMut(&FoundMessage<'_>),
     ) -> Interest {
-        let skipped = &mut self.skipped;
-        self.open.chunk(
-            chunk,
-            |bytes| {
-                // Version and reserved octet of TPKT (RFC 1006, 6).
-                let begins = known || bytes.starts_with(&[3, 0]) || bytes == [3];
-                let framer = || Framer::new(Framing::Tpkt, MESSAGE_BYTES_MAX);
-                begins.then(|| Conversation::new([framer(), framer()], known))
-            },
-            |stream| {
+        let Self { open, skipped, .. } = self;
+        // Earlier octets may be missing.
+        let is_within = |offset: u64| !chunk.saw_start || offset > 0;
+        open.chunk_again(
+            Looks::at_beginning(chunk, false),
+            (payload, chunk),
+            |bytes, offset| begin(bytes, is_within(offset), known),
+            |stream, payload, chunk| {
                 stream.chunk(chunk, skipped, &mut |octets, is_sure| {
                     let encoding = found(octets, is_sure);
                     if let Some(encoding) = encoding {
@@ -203,12 +211,61 @@ impl CarrierStreams {
                     encoding.is_some()
                 })
             },
+            Conversation::is_sure,
         )
     }
 }
 
-impl Cut for Framer {
+/// Classifies octets of a connection that is not followed; those within it may be the rest of something else.
+fn begin(bytes: &[u8], is_within: bool, known: bool) -> Begin<Conversation<TcpFramer>> {
+    let with = |is_plain| {
+        let framers = [TcpFramer::new(is_plain), TcpFramer::new(is_plain)];
+        Begin::With(Conversation::new(framers, known))
+    };
+    match bytes {
+        [] => Begin::Other,
+        // Version and reserved octet of TPKT (RFC 1006, 6).
+        [3, 0, ..] => with(false),
+        [3] => Begin::Unsure,
+        _ if found(bytes, false).is_some() => with(true),
+        _ if known => with(false),
+        _ if is_within => Begin::Other,
+        // A proxy may lead to a gateway or its controller.
+        _ => match tunnel::beginning(bytes) {
+            tunnel::Beginning::Request => Begin::Before,
+            tunnel::Beginning::Unsure => Begin::Unsure,
+            tunnel::Beginning::Other => Begin::Other,
+        },
+    }
+}
+
+/// Cuts one direction of a connection into messages: behind headers of TPKT, or each segment by itself.
+#[derive(Debug)]
+struct TcpFramer {
+    tpkt: Framer,
+    /// Segments without a header are messages.
+    is_plain: bool,
+}
+
+impl TcpFramer {
+    const fn new(is_plain: bool) -> Self {
+        Self {
+            tpkt: Framer::new(Framing::Tpkt, MESSAGE_BYTES_MAX),
+            is_plain,
+        }
+    }
+}
+
+impl Cut for TcpFramer {
     fn cut(&mut self, content: Content<'_>, each: &mut dyn FnMut(Piece<'_>)) {
+        if let Content::Bytes(bytes) = content
+            && self.is_plain
+        {
+            if bytes.first() != Some(&3) {
+                return each(Piece::Message(bytes));
+            }
+            self.is_plain = false;
+        }
         let mut framed = |framed: Framed<'_>| {
             each(match framed {
                 Framed::Message(octets) => Piece::Message(octets),
@@ -216,14 +273,14 @@ impl Cut for Framer {
             });
         };
         match content {
-            Content::Bytes(bytes) => self.bytes(bytes, &mut framed),
+            Content::Bytes(bytes) => self.tpkt.bytes(bytes, &mut framed),
             // A message that has begun will not end any more.
-            Content::Gap(_) | Content::End(_) => self.gap(&mut framed),
+            Content::Gap(_) | Content::End(_) => self.tpkt.gap(&mut framed),
         }
     }
 
     fn held_bytes(&self) -> usize {
-        self.held()
+        self.tpkt.held()
     }
 }
 
