@@ -345,7 +345,8 @@ impl CutDatagrams {
     #[inline]
     fn take<P: Protocol>(&mut self, bytes: &[u8], way: &Way, is_read: bool) {
         let is_cut = way.missing > 0;
-        let is_damaged = || way.transport == "udp" && !bytes.is_empty();
+        // Those of TCP are segments that a probe sent on.
+        let is_damaged = || ["udp", "tcp"].contains(&way.transport) && !bytes.is_empty();
         let count = match is_read {
             true if is_cut && !P::REPORTS_CUT => &mut self.in_part,
             false if is_cut && P::may_be_cut(bytes, way.ports()) => &mut self.left_out,
@@ -373,7 +374,7 @@ const HELD_BYTES_MAX: usize = 256 << 20;
 impl<P: Protocol> Default for Messages<P> {
     fn default() -> Self {
         Self {
-            payloads: OpenedPayloads::default(),
+            payloads: Self::payloads(&Settings::default()),
             over_websocket: P::IS_OVER_WEBSOCKET.then(OverWebSocket::default),
             streams: Followed::new(HELD_BYTES_MAX),
             lost_bytes: 0,
@@ -389,14 +390,19 @@ impl<P: Protocol> Default for Messages<P> {
 impl<P: Protocol> Messages<P> {
     /// Starts the messages of a protocol. TLS that carries them is decrypted with the secrets of the settings, if there are any.
     pub(super) fn start(settings: &Settings) -> Box<dyn Extract> {
-        let payloads = OpenedPayloads::with_settings(settings);
         Box::new(Self {
-            payloads: match P::READS_SEGMENTS {
-                true => payloads.with_segments_of_hep(),
-                false => payloads,
-            },
+            payloads: Self::payloads(settings),
             ..Self::default()
         })
+    }
+
+    /// The payloads of the protocol, with the secrets of the settings, by which TLS is decrypted.
+    fn payloads(settings: &Settings) -> OpenedPayloads {
+        let payloads = OpenedPayloads::with_settings(settings);
+        match P::READS_SEGMENTS {
+            true => payloads.with_segments_of_hep(),
+            false => payloads,
+        }
     }
 
     /// Reads a chunk of a TCP connection, and the WebSocket messages in it where these may carry the protocol.

@@ -38,6 +38,8 @@ impl Protocol for Radius {
         Packet::new(bytes, ports).is_some()
     }
 
+    const READS_SEGMENTS: bool = true;
+
     /// Over TCP (RFC 6613) and TLS (RFC 6614) packets follow one another.
     fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
         let first = bytes.first();

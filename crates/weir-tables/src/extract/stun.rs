@@ -47,6 +47,8 @@ impl Protocol for Stun {
         length(bytes).is_some()
     }
 
+    const READS_SEGMENTS: bool = true;
+
     fn begins(bytes: &[u8], _ports: [u16; 2]) -> bool {
         length(bytes).is_some()
     }

@@ -134,6 +134,38 @@ fn segments_of_tcp_that_a_probe_sent_on_are_read_as_streams() {
     let expected: [&[&str]; 2] = [&["tcp", "280"], &["tcp", "280"]];
     let columns = ["proto", "diameter.cmd.code"];
     check("diameter", 3_868, &diameter, &columns, &expected);
+    // A request of RADIUS with a user's name, and one of STUN with software, were left out without a word.
+    let radius = [&[1, 9, 0, 25][..], &[3; 16], b"\x01\x05bob"].concat();
+    let (first, second) = radius.split_at(7);
+    let radius: [Sent<'_>; 2] = [(true, first), (true, second)];
+    let expected: [&[&str]; 1] = [&["tcp", "1"]];
+    check(
+        "radius",
+        2_083,
+        &radius,
+        &["proto", "radius.code"],
+        &expected,
+    );
+    let stun = [
+        &b"\0\x01\0\x08\x21\x12\xa4\x42"[..],
+        &[7; 12],
+        b"\x80\x22\0\x04weir",
+    ]
+    .concat();
+    let (first, second) = stun.split_at(5);
+    let stun: [Sent<'_>; 2] = [(true, first), (true, second)];
+    check("stun", 3_478, &stun, &["proto", "stun.type"], &expected);
+}
+
+/// A segment with a part of a message was left out without a word where a table reads each segment by itself.
+#[test]
+fn segments_of_tcp_that_are_no_message_by_themselves_are_counted() {
+    let part = datagram(&message(true, 53, TCP, b"\0\x21\0\x07\x01"));
+    let note = "1 datagrams on the protocol's ports are left out because they are not messages that could be decoded";
+    for table in ["dns", "lookups"] {
+        let (found, notes) = rows(table, std::slice::from_ref(&part), &[]);
+        assert_eq!((found.len(), notes), (0, vec![format!("{table}: {note}")]));
+    }
 }
 
 /// A message of Megaco without and with the header that TCP needs before it (RFC 3525, D.2).
