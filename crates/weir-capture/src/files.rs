@@ -4,7 +4,7 @@ use std::{
     borrow::Cow,
     fmt::Write as _,
     fs::File,
-    io::Read,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -50,6 +50,33 @@ fn open_file(path: &Path) -> Result<File, Error> {
         return Err(Error::folder());
     }
     Ok(file)
+}
+
+/// The content of a small file, such as a key. A device or a pipe may have no end, so that no more than `bytes_max` bytes and one are read.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("key");
+/// std::fs::write(&path, "secret")?;
+/// assert_eq!(weir_capture::read_small(&path, 6)?, b"secret");
+/// let error = weir_capture::read_small(&path, 5).unwrap_err();
+/// assert_eq!(error.kind(), std::io::ErrorKind::FileTooLarge);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// When the file cannot be read, or is larger.
+pub fn read_small(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut start = File::open(path)?.take(bytes_max.saturating_add(1));
+    start.read_to_end(&mut bytes)?;
+    match u64::try_from(bytes.len()) {
+        Ok(length) if length <= bytes_max => Ok(bytes),
+        _ => Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("the file has more than the limit of {bytes_max} bytes"),
+        )),
+    }
 }
 
 /// Whether the file at `path` is a capture, looking through its compression; `None` when it is

@@ -3,7 +3,6 @@
 //! tonic has TLS of its own, which hands over to HTTP/2 as soon as the certificates are verified. Here the role of the peer is known
 //! before the first octet of HTTP/2.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +18,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 #[cfg(test)]
 use tokio_rustls::{client, server};
+use weir_capture::read_small;
 
 use crate::error::Error;
 use crate::identity::{Keys, Role, SERVER_NAME};
@@ -274,7 +274,8 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
 /// The text of a file in PEM that has something of this label.
 fn read(path: &Path, label: &str) -> Result<Vec<u8>, Error> {
     let shown = path.display();
-    let bytes = fs::read(path).map_err(|error| Error::new(format!("{shown}: {error}")))?;
+    let bytes =
+        read_small(path, PEM_BYTES_MAX).map_err(|error| Error::new(format!("{shown}: {error}")))?;
     let text = String::from_utf8_lossy(&bytes);
     match text.contains("-----BEGIN ") && text.contains(label) {
         true => Ok(bytes),
@@ -285,6 +286,8 @@ fn read(path: &Path, label: &str) -> Result<Vec<u8>, Error> {
     }
 }
 
+/// The size of a file in PEM, at most: all authorities of a system take some hundred kilobytes.
+const PEM_BYTES_MAX: u64 = 4 << 20;
 /// HTTP/2 over TLS (RFC 9113, 3.2).
 const HTTP_2: &[u8] = b"h2";
 /// The error of a handshake without a protocol, and the alert of one that is refused for it (RFC 7301, 3.2).

@@ -1,11 +1,11 @@
 //! The settings of the named arguments of a table function.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_capture::{Format, Reader};
+use weir_capture::{Format, Reader, read_small};
 use weir_flow::{Options, Payloads, Scope, SharedFlows, Tunnels};
 use weir_messages::tls::KeyLog;
 
@@ -116,13 +116,16 @@ impl Settings {
     pub fn open_keylog(&mut self, path: &Path) -> Result<(), String> {
         let shown = path.display();
         let failed = |error: std::io::Error| format!("{shown}: {error}");
-        let length = std::fs::metadata(path).map_err(failed)?.len();
-        if length > KEYLOG_BYTES_MAX {
-            return Err(format!(
-                "{shown}: the key log is larger than the limit of 256 MiB"
-            ));
-        }
-        let log = KeyLog::parse(&std::fs::read(path).map_err(failed)?);
+        // A device has no length, and no end.
+        let bytes = match read_small(path, KEYLOG_BYTES_MAX) {
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                return Err(format!(
+                    "{shown}: the key log is larger than the limit of 256 MiB"
+                ));
+            }
+            read => read.map_err(failed)?,
+        };
+        let log = KeyLog::parse(&bytes);
         if log.is_empty() {
             return Err(format!(
                 "{shown}: it has no secret in the SSLKEYLOGFILE format"
