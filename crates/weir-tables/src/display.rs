@@ -54,7 +54,7 @@ enum Test {
     Layer(Layer),
     /// Every packet passes.
     Always,
-    /// There is a value; with the flag, one that is not the number 0.
+    /// There is a value; with the flag, one that is not 0.
     Exists(ValueSource, bool),
     Compare(Quantifier, ValueSource, Sign, ValueSource),
     /// The bytes contain these: a search that is prepared once.
@@ -274,7 +274,7 @@ impl Test {
             Self::Always => true,
             Self::Exists(source, not_zero) => source.any(at, &mut |value| match value {
                 FieldValue::Number(number) => !not_zero || number != 0,
-                FieldValue::Bytes(_) => true,
+                FieldValue::Bytes(bytes) => !not_zero || bytes.iter().any(|byte| *byte != 0),
             }),
             Self::Compare(quantifier, left, sign, right) => {
                 holds(*quantifier, |decide| {
@@ -481,6 +481,18 @@ impl ValueSource {
             }),
             (Self::Calculated(calculation, left, right), _) => left.each(at, &mut |left| {
                 right.each(at, &mut |right| {
+                    if let (
+                        ArithmeticOperator::And,
+                        FieldValue::Bytes(left),
+                        FieldValue::Bytes(right),
+                    ) = (calculation, &left, &right)
+                    {
+                        let bits = left
+                            .iter()
+                            .zip(right.iter())
+                            .map(|(left, right)| left & right);
+                        return f(FieldValue::Bytes(bits.collect::<Vec<u8>>().into()));
+                    }
                     let both = left.number().zip(right.number());
                     let outcome =
                         both.and_then(|(left, right)| calculated(*calculation, left, right));

@@ -328,7 +328,7 @@ impl<'t> FilterReader<'t> {
         })
     }
 
-    /// Reads a calculation with numbers, or a sum or difference of seconds.
+    /// Reads a calculation with numbers, a sum or difference of seconds, or the bits of bytes.
     fn calculation(
         &mut self,
         calculation: ArithmeticOperator,
@@ -344,26 +344,32 @@ impl<'t> FilterReader<'t> {
             }
         };
         let (first, second) = (read(self, left)?, read(self, right)?);
-        let is_of_seconds =
-            matches!(first, Some((_, Type::Seconds))) || matches!(second, Some((_, Type::Seconds)));
+        let is_and = calculation == ArithmeticOperator::And;
         let is_sum = matches!(
             calculation,
             ArithmeticOperator::Add | ArithmeticOperator::Subtract
         );
-        let kind = match is_sum && is_of_seconds {
-            true => Type::Seconds,
-            false => Type::Number,
+        let of = |side: Option<&(ValueSource, Type)>| side.map(|(_, kind)| *kind);
+        let kinds = [of(first.as_ref()), of(second.as_ref())];
+        let kind = match kinds {
+            _ if is_sum && kinds.contains(&Some(Type::Seconds)) => Type::Seconds,
+            // The bits of bytes are tested, and what is written beside them is bytes: tcp[13] & 12.
+            [Some(kind @ (Type::Bytes | Type::Address)), None]
+            | [None, Some(kind @ (Type::Bytes | Type::Address))]
+                if is_and =>
+            {
+                kind
+            }
+            [Some(Type::Bytes), Some(Type::Bytes)] if is_and => Type::Bytes,
+            [Some(Type::Address), Some(Type::Address)] if is_and => Type::Address,
+            _ => Type::Number,
         };
         let side = |side: Option<(ValueSource, Type)>, operand: &Operand| match (side, kind) {
             (None, _) => Ok(ValueSource::Literal(literal(operand, kind)?)),
-            (Some((source, Type::Seconds)), Type::Seconds)
-            | (Some((source, Type::Number | Type::Flag)), Type::Number) => Ok(source),
-            // The bits of bytes are tested: eth.dst[0] & 1.
-            (Some((source, Type::Bytes)), Type::Number)
-                if calculation == ArithmeticOperator::And =>
-            {
-                Ok(source)
-            }
+            (Some((source, of)), _) if of == kind => Ok(source),
+            (Some((source, Type::Flag)), Type::Number) => Ok(source),
+            // A number beside bytes.
+            (Some((source, Type::Bytes)), Type::Number) if is_and => Ok(source),
             _ => Err(Error::new(
                 "only numbers are calculated with",
                 operand.start,
