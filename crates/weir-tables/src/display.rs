@@ -76,6 +76,21 @@ enum Sign {
     Contains,
 }
 
+impl Sign {
+    /// Whether the sign is true of values in this order.
+    const fn holds(self, ordering: Ordering) -> bool {
+        match self {
+            Self::Equal => ordering.is_eq(),
+            Self::NotEqual => ordering.is_ne(),
+            Self::Less => ordering.is_lt(),
+            Self::LessOrEqual => ordering.is_le(),
+            Self::Greater => ordering.is_gt(),
+            Self::GreaterOrEqual => ordering.is_ge(),
+            Self::Contains => false,
+        }
+    }
+}
+
 /// The source of values.
 #[derive(Clone, Debug)]
 enum ValueSource {
@@ -322,13 +337,18 @@ impl Test {
         else {
             return false;
         };
+        let is_left = matches!(left, ValueSource::Literal(_));
         holds(*quantifier, |decide| {
             source.each(at, &mut |value| {
-                let within = matches!(&value, FieldValue::Bytes(bytes) if network.contains(bytes));
-                decide(match sign {
-                    Sign::Equal => within,
-                    Sign::NotEqual => !within,
-                    _ => false,
+                let ordering = match &value {
+                    FieldValue::Bytes(bytes) => network.order(bytes),
+                    FieldValue::Number(_) => None,
+                };
+                // An address of another family is in no order to the network.
+                decide(match ordering {
+                    Some(ordering) if is_left => sign.holds(ordering.reverse()),
+                    Some(ordering) => sign.holds(ordering),
+                    None => *sign == Sign::NotEqual,
                 })
             })
         })
@@ -385,15 +405,7 @@ fn compare(left: &FieldValue<'_>, sign: Sign, right: &FieldValue<'_>) -> bool {
         }
         _ => return false,
     };
-    match sign {
-        Sign::Equal => ordering.is_eq(),
-        Sign::NotEqual => ordering.is_ne(),
-        Sign::Less => ordering.is_lt(),
-        Sign::LessOrEqual => ordering.is_le(),
-        Sign::Greater => ordering.is_gt(),
-        Sign::GreaterOrEqual => ordering.is_ge(),
-        Sign::Contains => false,
-    }
+    sign.holds(ordering)
 }
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {
@@ -402,12 +414,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 
 impl Literal {
     fn is(&self, value: &FieldValue<'_>) -> bool {
-        match self {
-            Self::Network(network) => {
-                matches!(value, FieldValue::Bytes(bytes) if network.contains(bytes))
-            }
-            _ => self.order(value) == Some(Ordering::Equal),
-        }
+        self.order(value) == Some(Ordering::Equal)
     }
 
     fn at_most(&self, value: &FieldValue<'_>) -> bool {
@@ -422,6 +429,9 @@ impl Literal {
         match (self, value) {
             (Self::Number(own), FieldValue::Number(value)) => Some(own.cmp(value)),
             (Self::Bytes(own), FieldValue::Bytes(value)) => Some(own.as_slice().cmp(value)),
+            (Self::Network(own), FieldValue::Bytes(value)) => {
+                own.order(value).map(Ordering::reverse)
+            }
             _ => None,
         }
     }

@@ -223,20 +223,24 @@ impl Network {
     /// Whether the address with these bytes lies in the network; false for another family.
     #[must_use]
     pub fn contains(&self, bytes: &[u8]) -> bool {
+        self.order(bytes) == Some(Ordering::Equal)
+    }
+
+    /// The order of the address with these bytes to the addresses of the network, by the bits of its prefix alone; `None` for
+    /// another family.
+    pub(crate) fn order(&self, bytes: &[u8]) -> Option<Ordering> {
         let own = self.address.as_bytes();
         if own.len() != bytes.len() {
-            return false;
+            return None;
         }
         let whole = usize::from(self.prefix_bits / 8);
-        if own.get(..whole) != bytes.get(..whole) {
-            return false;
-        }
         let rest = self.prefix_bits % 8;
-        rest == 0
-            || own
-                .get(whole)
-                .zip(bytes.get(whole))
-                .is_some_and(|(own, other)| (own ^ other) >> (8 - rest) == 0)
+        let of_whole = bytes.get(..whole).cmp(&own.get(..whole));
+        if rest == 0 || of_whole.is_ne() {
+            return Some(of_whole);
+        }
+        let last = |octets: &[u8]| octets.get(whole).map(|octet| octet >> (8 - rest));
+        Some(last(bytes).cmp(&last(own)))
     }
 }
 

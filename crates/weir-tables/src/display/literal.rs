@@ -130,7 +130,7 @@ fn number(word: &str) -> Option<i128> {
     Some(if negative { -number } else { number })
 }
 
-/// Parses bytes in hexadecimal, such as `00:11:22`, `00-11-22`, `0011.2233.4455` or `11`.
+/// Parses bytes in hexadecimal, such as `00:11:22`, `00-11-22`, `00.11.22`, `0011.2233.4455` or `11`.
 fn bytes(word: &str) -> Option<Vec<u8>> {
     let pairs = |text: &str| -> Option<Vec<u8>> {
         let digits: Vec<u8> = text
@@ -149,8 +149,9 @@ fn bytes(word: &str) -> Option<Vec<u8>> {
         }
     };
     let word = word.strip_prefix("0x").unwrap_or(word);
-    // Bytes with dots have four digits each: otherwise the word is a part of an IPv4 address.
-    if word.contains('.') && word.split('.').any(|part| part.len() != 4) {
+    // Bytes with dots have two digits each, or four: otherwise the word is a part of an IPv4 address.
+    let is_of = |digits: usize| word.split('.').all(|part| part.len() == digits);
+    if word.contains('.') && !is_of(2) && !is_of(4) {
         return None;
     }
     let parts: Option<Vec<Vec<u8>>> = word.split([':', '-', '.']).map(pairs).collect();
