@@ -47,6 +47,13 @@ impl Media {
         transport.is_some_and(|it| it.eq_ignore_ascii_case("tcp"))
     }
 
+    /// Whether it is sent over TLS, over TCP (RFC 8122), by its profile: `TCP/TLS/RTP/SAVP`.
+    #[must_use]
+    pub fn is_over_tls(&self) -> bool {
+        let mut words = self.profile.split('/');
+        self.is_over_tcp() && words.any(|it| it.eq_ignore_ascii_case("tls"))
+    }
+
     /// Whether it is encrypted: SRTP (RFC 3711), by its profile.
     #[must_use]
     pub fn is_secure(&self) -> bool {

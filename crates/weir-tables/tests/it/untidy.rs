@@ -503,28 +503,50 @@ fn encrypted_reports_are_counted() {
     assert_eq!(rows("rtcp", &packets), (0, vec![note.to_owned()]));
 }
 
-/// RFC 4571: packets of RTP over TCP were left out without a word.
+/// RFC 4571: packets of RTP over TCP were left out.
 #[test]
-fn media_over_tcp_are_counted() {
-    let body = format!(
-        "v=0\r\nc=IN IP4 {SERVER}\r\nm=audio 5000 TCP/RTP/AVP 0\r\nm=audio 5002 RTP/AVP 0\r\n"
-    );
-    let invite = format!(
-        "INVITE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=a\r\n\
-         To: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\
-         Content-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    let datagram = udp(
-        CLIENT.into(),
-        SERVER.into(),
-        5_060,
-        5_060,
-        invite.as_bytes(),
-    );
-    let packet = Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&datagram);
-    let note = "media: 1 media in descriptions are over TCP (RFC 4571), and are not read";
-    assert_eq!(rows("media", &[packet]), (0, vec![note.to_owned()]));
+fn media_over_tcp_are_read() {
+    let invite = |profile: &str| {
+        let body = format!("v=0\r\nc=IN IP4 {SERVER}\r\nm=audio 5000 {profile} 0\r\n");
+        let invite = format!(
+            "INVITE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=a\r\n\
+             To: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let ends = (CLIENT.into(), SERVER.into());
+        let datagram = udp(ends.0, ends.1, 5_060, 5_060, invite.as_bytes());
+        Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&datagram)
+    };
+    let framed = |bytes: &[u8]| [&[0, bytes.len() as u8][..], bytes].concat();
+    let media: Vec<u8> = (1..6).flat_map(|number| framed(&rtp(number))).collect();
+    let check = framed(b"\0\x01\0\0\x21\x12\xa4\x42transaction.");
+    let connection = |mut packets: Vec<Vec<u8>>, sent: &[u8], most| {
+        let ends = [(CLIENT, 40_000), (SERVER, 5_000)];
+        let mut connection = wire::Connection::open(ends[0], ends[1], &mut packets);
+        // ICE over TCP is recognised by its first message.
+        let first = sent.len().min(22);
+        connection.send_one(true, &sent[..first], &mut packets);
+        connection.send(true, &sent[first..], most, &mut Rng::new(7), &mut packets);
+        packets
+    };
+    let columns = ["rtp.seq", "proto", "sip.call_id"];
+    for most in [1, 30, 1_000] {
+        let packets = connection(vec![invite("TCP/RTP/AVP")], &media, most);
+        let found = columns_of("rtp", &packets, &columns);
+        let expected: Vec<[String; 3]> = (1..6)
+            .map(|number| [number.to_string(), "tcp".to_owned(), "a".to_owned()])
+            .collect();
+        assert_eq!(found, expected, "{most}");
+        let packets = connection(Vec::new(), &[&check[..], &media].concat(), most);
+        assert_eq!(rows("rtp", &packets), (5, Vec::new()), "{most}");
+        // Without a description, octets behind lengths may be anything.
+        let packets = connection(Vec::new(), &media, most);
+        assert_eq!(rows("rtp", &packets), (0, Vec::new()), "{most}");
+    }
+    let note = "media: 1 media in descriptions are over TLS (RFC 8122), and are read only with its secrets";
+    let sealed = [invite("TCP/TLS/RTP/SAVP")];
+    assert_eq!(rows("media", &sealed), (0, vec![note.to_owned()]));
 }
 
 /// A packet of RTP with this number.

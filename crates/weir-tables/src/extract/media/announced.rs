@@ -85,6 +85,8 @@ pub(super) struct Announced {
     offers: HashMap<String, OpenOffers>,
     /// Whether one of them is for fax, which does not look like RTP.
     has_faxes: bool,
+    /// Whether one of them is for media over TCP.
+    has_over_tcp: bool,
 }
 
 /// The state of a socket.
@@ -124,6 +126,17 @@ impl Announced {
     /// Whether datagrams may be faxes.
     pub(super) const fn has_faxes(&self) -> bool {
         self.has_faxes
+    }
+
+    /// Whether media are announced over TCP.
+    pub(super) const fn has_over_tcp(&self) -> bool {
+        self.has_over_tcp
+    }
+
+    /// Whether media are announced over TCP at this socket.
+    pub(super) fn is_over_tcp(&self, end: Endpoint) -> bool {
+        let socket = self.sockets.get(&end);
+        socket.is_some_and(|socket| socket.media.iter().any(|it| it.media.is_over_tcp()))
     }
 
     /// Returns the position of a description, and the end of its call. A call that describes media again has not ended.
@@ -204,6 +217,7 @@ impl Announced {
     /// announcements of the call; those of other calls stay.
     pub(super) fn insert(&mut self, end: Endpoint, announcement: Arc<Announcement>, is_same: bool) {
         self.has_faxes |= announcement.media.is_fax();
+        self.has_over_tcp |= announcement.media.is_over_tcp();
         self.open_offer(end, &announcement);
         let is_new = !self.sockets.contains_key(&end);
         let socket = self.sockets.entry(end).or_default();

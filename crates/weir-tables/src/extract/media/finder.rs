@@ -4,14 +4,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use weir_flow::{Carried, Endpoint, Interest, Payload};
+use weir_flow::{Carried, Chunk, Endpoint, Interest, Payload};
 use weir_messages::rtp::{Codec, Packet as RtpPacket, is_in_use, rtcp};
 use weir_messages::sdp;
 use weir_packet::Packet;
 use weir_sip::{Digest, Method};
 
 use super::announced::{Announced, Announcement, Offer};
-use super::relay::{RelayConnections, relayed};
+use super::relay::{MediaConnections, relayed};
 use crate::extract::messages::Way;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::settings::Settings;
@@ -75,7 +75,7 @@ pub(in crate::extract) type Pair = (Endpoint, Endpoint);
 pub(in crate::extract) struct Finder {
     payloads: OpenedPayloads,
     sip: SipFinder,
-    relays: RelayConnections,
+    connections: MediaConnections,
     media: MediaFinder,
 }
 
@@ -109,15 +109,17 @@ impl Finder {
         let Self {
             payloads,
             sip,
-            relays,
+            connections,
             media,
         } = self;
         payloads.packet(packet, &mut |payload| {
             if let Carried::Stream(chunk) = payload.carried {
-                let interest = relays.chunk(payload, chunk, &mut |bytes, others| {
-                    let datagram = payload.with_datagram(payload.key, payload.sender, bytes);
-                    media.datagram(bytes, &datagram, &mut |sight| each(sight, others));
-                });
+                let is_announced = media.is_over_tcp(chunk);
+                let interest =
+                    connections.chunk(payload, chunk, is_announced, &mut |bytes, others| {
+                        let datagram = payload.with_datagram(payload.key, payload.sender, bytes);
+                        media.datagram(bytes, &datagram, &mut |sight| each(sight, others));
+                    });
                 if let Some(interest) = interest {
                     return interest;
                 }
@@ -144,7 +146,7 @@ impl Finder {
     /// The counters of what was given up because of limits.
     pub(in crate::extract) fn counted(&self) -> Vec<(u64, &'static str)> {
         let own = self.media.counted().into_iter();
-        own.chain(self.relays.counted())
+        own.chain(self.connections.counted())
             .chain(self.sip.counted())
             .chain(self.payloads.given_up())
             .collect()
@@ -169,8 +171,8 @@ pub(in crate::extract) struct MediaFinder {
     headers_cut: u64,
     /// The number of RTCP datagrams between sockets of media that could not be decoded.
     rtcp_sealed: u64,
-    /// The number of media over TCP in descriptions.
-    over_tcp: u64,
+    /// The number of media over TLS in descriptions.
+    over_tls: u64,
     /// The number of candidates that were dropped although packets of them continue each other.
     candidates_dropped: u64,
 }
@@ -239,8 +241,8 @@ impl MediaFinder {
                 "RTCP datagrams between sockets of media are left out because they are encrypted (SRTCP) or damaged",
             ),
             (
-                self.over_tcp,
-                "media in descriptions are over TCP (RFC 4571), and are not read",
+                self.over_tls,
+                "media in descriptions are over TLS (RFC 8122), and are read only with its secrets",
             ),
             (
                 self.candidates_dropped,
@@ -290,7 +292,7 @@ impl MediaFinder {
         let mut known = Vec::new();
         let (order, call_end) = self.announced.describe(call_id.as_deref());
         for media in sdp::media_and_faxes(text) {
-            self.over_tcp = self.over_tcp.saturating_add(media.is_over_tcp().into());
+            self.over_tls = self.over_tls.saturating_add(media.is_over_tls().into());
             let socket = |port| Endpoint {
                 address: media.address,
                 port,
@@ -325,6 +327,12 @@ impl MediaFinder {
                 known.push(*end);
             }
         }
+    }
+
+    /// Whether a description has media over TCP at one of the sockets of a connection.
+    fn is_over_tcp(&self, chunk: &Chunk<'_>) -> bool {
+        let ends = [chunk.source(), chunk.destination()];
+        self.announced.has_over_tcp() && ends.iter().any(|end| self.announced.is_over_tcp(*end))
     }
 
     /// Reads a datagram.

@@ -1,4 +1,5 @@
-//! Media that a client of TURN and its server send each other on behalf of a peer (RFC 8656).
+//! Media in TCP connections (RFC 4571), and those that a client of TURN and its server send each other on behalf of a peer (RFC
+//! 8656).
 
 use weir_flow::{Chunk, Content, Interest, Payload, Sender};
 use weir_messages::stun;
@@ -6,13 +7,94 @@ use weir_messages::stun;
 use crate::extract::came_in::CameIn;
 use crate::extract::conversation::Conversation;
 use crate::extract::followed::Followed;
-use crate::extract::messages::Framer;
+use crate::extract::messages::{Framer, Length, Protocol, Push, Way};
 use crate::extract::stun::Stun;
 
-/// The TCP connections between clients and servers of TURN.
-pub(super) struct RelayConnections {
-    open: Followed<(Conversation<Framer<Stun>>, [CameIn; 2])>,
+/// The TCP connections with media: those between clients and servers of TURN, and those whose packets have lengths before them.
+pub(super) struct MediaConnections {
+    open: Followed<(Framing, [CameIn; 2])>,
     lost_bytes: u64,
+}
+
+/// How packets are framed.
+enum Framing {
+    /// As messages of TURN and data of its channels (RFC 8656, 12.5).
+    Turn(Conversation<Framer<Stun>>),
+    /// Each behind its length (RFC 4571, 2), as ICE over TCP has them, too (RFC 6544, 3).
+    Lengths(Conversation<Framer<Lengths>>),
+}
+
+/// Packets behind their lengths.
+#[derive(Default)]
+struct Lengths;
+
+impl Protocol for Lengths {
+    const NAME: &'static str = "rtp";
+
+    fn is_datagram(_bytes: &[u8], _ports: [u16; 2]) -> bool {
+        false
+    }
+
+    fn length(bytes: &[u8]) -> Length {
+        let [high, low, behind @ ..] = bytes else {
+            return Length::Wait;
+        };
+        let octets = usize::from(u16::from_be_bytes([*high, *low]));
+        match behind.first() {
+            None if octets > 0 => Length::Wait,
+            // Neither STUN, DTLS, RTP nor RTCP begins so (RFC 7983).
+            Some(first) if octets > 0 && !matches!(first, 0..=3 | 20..=63 | 128..=191) => {
+                Length::Broken
+            }
+            _ => Length::Message {
+                skip: 2,
+                total: 2 + octets,
+            },
+        }
+    }
+
+    fn message(&mut self, _bytes: &[u8], _way: &Way, _push: &mut Push<'_>) -> bool {
+        false
+    }
+}
+
+impl Framing {
+    /// The framing of a connection by its first octets; `is_announced` where a description has media over TCP at one of its sockets.
+    fn of(bytes: &[u8], is_announced: bool) -> Option<Self> {
+        if stun::length(bytes).is_some() {
+            return Some(Self::Turn(Conversation::new(Default::default(), true)));
+        }
+        let begins_with_stun = match bytes {
+            [high, low, behind @ ..] => {
+                let octets = usize::from(u16::from_be_bytes([*high, *low]));
+                stun::length(behind) == Some(octets)
+            }
+            _ => false,
+        };
+        let is_tls = matches!(bytes, [0x16, 3, ..]);
+        let may_begin = is_announced && !is_tls && Lengths::length(bytes) != Length::Broken;
+        (begins_with_stun || may_begin)
+            .then(|| Self::Lengths(Conversation::new(Default::default(), true)))
+    }
+
+    fn chunk(
+        &mut self,
+        chunk: &Chunk<'_>,
+        lost_bytes: &mut u64,
+        each: &mut dyn FnMut(&[u8], bool) -> bool,
+    ) -> Option<usize> {
+        match self {
+            Self::Turn(conversation) => conversation.chunk(chunk, lost_bytes, each),
+            Self::Lengths(conversation) => conversation.chunk(chunk, lost_bytes, each),
+        }
+    }
+
+    fn held_of(&self, sender: Sender) -> usize {
+        match self {
+            Self::Turn(conversation) => conversation.held_of(sender),
+            Self::Lengths(conversation) => conversation.held_of(sender),
+        }
+    }
 }
 
 /// The number of octets of incomplete messages, of all connections.
@@ -20,7 +102,7 @@ const HELD_BYTES_MAX: usize = 16 << 20;
 /// The number of octets of the shortest packet that is read: a report of RTCP (RFC 3550, 6.4.2).
 const MEDIA_OCTETS_MIN: u64 = 8;
 
-impl Default for RelayConnections {
+impl Default for MediaConnections {
     fn default() -> Self {
         Self {
             open: Followed::new(HELD_BYTES_MAX),
@@ -29,41 +111,42 @@ impl Default for RelayConnections {
     }
 }
 
-impl RelayConnections {
-    /// Reads a chunk, and reports each message that it completes, or the data of a channel, with the numbers of the other records in
-    /// which it came. Returns `None` for a connection in which no message of TURN was recognised.
+impl MediaConnections {
+    /// Reads a chunk, and reports each packet, message or data of a channel that it completes, with the numbers of the other records
+    /// in which it came; `is_announced` tells whether a description has media over TCP at a socket of its connection. Returns `None`
+    /// for a connection that is not recognised by its first octets.
     pub(super) fn chunk(
         &mut self,
         payload: &Payload<'_>,
         chunk: &Chunk<'_>,
+        is_announced: bool,
         each: &mut dyn FnMut(&[u8], &[u64]),
     ) -> Option<Interest> {
-        if !self.open.is_open(chunk.connection) {
-            // Behind its beginning a connection may have messages of TURN among those of another protocol, as SIP.
-            let is_beginning = chunk.offset == 0 || !chunk.saw_start;
+        let Self { open, lost_bytes } = self;
+        let mut begun = None;
+        if !open.is_open(chunk.connection) {
             let Content::Bytes(bytes) = chunk.content else {
                 return None;
             };
-            stun::length(bytes).filter(|_| is_beginning)?;
+            // Behind its beginning a connection may have messages of STUN among those of another protocol, as SIP.
+            let is_beginning = chunk.offset == 0 || !chunk.saw_start;
+            let framing = Framing::of(bytes, is_announced).filter(|_| is_beginning)?;
+            begun = Some((framing, Default::default()));
         }
-        let Self { open, lost_bytes } = self;
         let interest = open.chunk(
             chunk,
-            |_| {
-                let conversation = Conversation::new(Default::default(), true);
-                Some((conversation, Default::default()))
-            },
-            |(conversation, came_in)| {
+            |_| begun,
+            |(framing, came_in)| {
                 let frames = came_in.get_mut(usize::from(chunk.sender == Sender::High))?;
                 let before = frames.before(payload.others);
                 let mut others = &*before;
-                let held = conversation.chunk(chunk, lost_bytes, &mut |bytes, _| {
+                let held = framing.chunk(chunk, lost_bytes, &mut |bytes, _| {
                     each(bytes, others);
                     // The octets that follow began in this piece.
                     others = payload.others;
                     true
                 })?;
-                frames.take(payload, chunk.content, conversation.held_of(chunk.sender));
+                frames.take(payload, chunk.content, framing.held_of(chunk.sender));
                 let frames = came_in.iter().map(CameIn::held_bytes);
                 Some(held.saturating_add(frames.sum()))
             },
@@ -76,11 +159,11 @@ impl RelayConnections {
         [
             (
                 self.open.given_up(),
-                "TCP connections of TURN were dropped because incomplete messages took more than 16 MiB",
+                "TCP connections of media were dropped because incomplete messages took more than 16 MiB",
             ),
             (
                 self.lost_bytes,
-                "bytes of TCP connections of TURN are not part of a complete message",
+                "bytes of TCP connections of media are not part of a complete message",
             ),
         ]
     }
@@ -116,6 +199,36 @@ pub(super) fn relayed(bytes: &[u8], missing: u64) -> Option<(&[u8], u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths_frame_packets() {
+        let is_read = |bytes: &[u8], is_announced| match Framing::of(bytes, is_announced) {
+            Some(Framing::Lengths(_)) => "lengths",
+            Some(Framing::Turn(_)) => "turn",
+            None => "",
+        };
+        let stun = b"\0\x01\0\0\x21\x12\xa4\x42transaction.";
+        let framed = [&b"\0\x14"[..], stun].concat();
+        let rtp = b"\0\x0d\x80\0\0\x01\0\0\0\xa0";
+        assert_eq!(is_read(stun, false), "turn");
+        assert_eq!(is_read(&framed, false), "lengths");
+        assert_eq!(is_read(&framed[1..], false), "");
+        assert_eq!((is_read(rtp, false), is_read(rtp, true)), ("", "lengths"));
+        assert_eq!(
+            (is_read(&rtp[..1], true), is_read(b"GET /", true)),
+            ("lengths", "")
+        );
+        assert_eq!(is_read(b"\x16\x03\x01\0\x05\x01", true), "");
+        for (bytes, length) in [
+            (&b"\0\0"[..], Length::Message { skip: 2, total: 2 }),
+            (b"\0\0\x50", Length::Message { skip: 2, total: 2 }),
+            (b"\0\x05", Length::Wait),
+            (b"\0\x05\x80", Length::Message { skip: 2, total: 7 }),
+            (b"\0\x05\x50", Length::Broken),
+        ] {
+            assert_eq!(Lengths::length(bytes), length, "{bytes:x?}");
+        }
+    }
 
     #[test]
     fn data_of_channels_and_indications_are_found() {
