@@ -130,12 +130,13 @@ impl Extract for CallTable {
     }
 
     fn notes(&self) -> Vec<String> {
-        notes(&self.followed.calls, &self.finder, self.followed.unnamed)
+        let Followed { calls, unnamed, .. } = &self.followed;
+        notes(calls, &self.finder, &self.streams, *unnamed)
     }
 }
 
 /// The items that were given up for limits, as text.
-fn notes(calls: &Calls, finder: &Finder, unnamed: u64) -> Vec<String> {
+fn notes(calls: &Calls, finder: &Finder, streams: &CallStreams, unnamed: u64) -> Vec<String> {
     let counters = calls.counters();
     let limits = CallLimits::default();
     let counted = [
@@ -168,6 +169,7 @@ fn notes(calls: &Calls, finder: &Finder, unnamed: u64) -> Vec<String> {
         ),
     ];
     in_words(counted)
+        .chain(in_words(streams.counted()))
         .chain(in_words(finder.counted()))
         .map(|note| format!("calls: {note}"))
         .collect()

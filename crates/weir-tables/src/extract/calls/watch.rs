@@ -161,7 +161,7 @@ impl CallWatch {
     /// The items that were not read, or given up for limits, as text.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        super::notes(&self.calls, &self.finder, 0)
+        super::notes(&self.calls, &self.finder, &self.streams, 0)
     }
 }
 

@@ -68,6 +68,8 @@ pub(in crate::extract) struct CallStreams {
     /// The quality of streams that have ended, and the order of their calls.
     past: HashMap<String, Heard>,
     past_order: VecDeque<String>,
+    /// The number of streams that have no part in the quality of their call.
+    left_out: u64,
 }
 
 /// The number of calls with ended streams that are remembered.
@@ -76,6 +78,14 @@ const PAST_MAX: usize = 1 << 16;
 const OF_CALL_MAX: usize = 64;
 
 impl CallStreams {
+    /// The counters of what was given up because of limits.
+    pub(in crate::extract) const fn counted(&self) -> [(u64, &'static str); 1] {
+        [(
+            self.left_out,
+            "streams have no part in call.mos, call.lost and call.jitter because their call had more than 64 at one time",
+        )]
+    }
+
     /// Reads a packet of RTP.
     pub(in crate::extract) fn rtp(&mut self, sight: &RtpSight<'_>) {
         let key = (sight.way.pair(), Some(sight.packet.ssrc()));
@@ -104,6 +114,7 @@ impl CallStreams {
             by_call,
             past,
             past_order,
+            left_out,
         } = self;
         let is_new = take(streams, &mut |stream| {
             let Some(call_id) = stream.call_id() else {
@@ -131,8 +142,12 @@ impl CallStreams {
         };
         if is_new {
             let keys = by_call.entry(call_id.to_owned()).or_default();
-            if !keys.contains(&key) && keys.len() < OF_CALL_MAX {
-                keys.push(key);
+            if keys.contains(&key) {
+                return;
+            }
+            match keys.len() < OF_CALL_MAX {
+                true => keys.push(key),
+                false => *left_out = left_out.saturating_add(1),
             }
         }
     }
@@ -663,6 +678,48 @@ impl Trips {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Streams beyond those of a call were left out without a word.
+    #[test]
+    fn streams_of_a_call_have_a_limit() {
+        let end = |port| weir_flow::Endpoint {
+            address: [10, 0, 0, 1].into(),
+            port,
+        };
+        let text = b"v=0\nc=IN IP4 10.0.0.1\nm=image 5000 udptl t38\n";
+        let media = weir_messages::sdp::media_and_faxes(text);
+        let announced = Arc::new(Announcement {
+            by: "sip",
+            call_id: Some("a".to_owned()),
+            frame: 1,
+            media: media[0].clone(),
+            offer: None,
+            order: 1,
+            end: Arc::default(),
+        });
+        let mut streams = CallStreams::default();
+        for port in 0..100 {
+            for sequence in 0..2 {
+                streams.fax(&FaxSight {
+                    way: Way {
+                        flow: 1,
+                        src: end(port),
+                        dst: end(5_000),
+                        transport: "udp",
+                        time_ns: None,
+                        passed_ns: 0,
+                        frame: 1,
+                        missing: 0,
+                    },
+                    sequence: 2 * sequence,
+                    octets: 9,
+                    announced: Arc::clone(&announced),
+                });
+            }
+        }
+        assert_eq!(streams.counted().map(|(count, _)| count), [36]);
+        assert_eq!(streams.heard(b"a").missing, Some(64));
+    }
 
     /// Returns which of these packets of events begin one: timestamp, marker, event, end, duration.
     fn begin(packets: &[(u32, bool, u8, bool, u16)]) -> Vec<bool> {
