@@ -71,7 +71,7 @@ struct Failure {
     tag: Option<Vec<u8>>,
     /// The INVITE was not seen, and may have been one within the dialog.
     is_of_unknown: bool,
-    /// A proxy got it, which tells its client another one in its place if it knows better.
+    /// A proxy got it, and may send its client another one in its place.
     is_of_later_hop: bool,
 }
 
@@ -388,7 +388,8 @@ impl Session {
         }
     }
 
-    /// A proxy, or a client with several servers, tries another target: what the one before said is not the end, nor is its CANCEL.
+    /// A proxy, or a client with several servers, tries another target: neither the failure of the one before nor its CANCEL is the
+    /// end.
     fn try_another_target(&mut self, digest: &Digest<'_>) {
         self.shown_failure = None;
         self.failure = None;

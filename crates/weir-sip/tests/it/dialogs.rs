@@ -258,7 +258,7 @@ fn forks_are_dialogs_of_one_session() {
 /// RFC 3261 §16.7, §16.8: a proxy gives up a target that does not answer, and tries the next one. The call was cancelled by its
 /// caller, or had the failure of the first target.
 #[test]
-fn what_a_proxy_hears_of_a_target_is_not_the_end() {
+fn a_failure_of_one_target_of_a_proxy_is_not_the_end() {
     let invite = "0 INVITE sip:bob@b SIP/2.0";
     let first = "0.1 INVITE sip:bob@b1 SIP/2.0 | V: p | B: z9hG4bK-p1";
     let given_up = [

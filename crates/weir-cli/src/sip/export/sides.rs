@@ -71,8 +71,8 @@ impl Directions {
     /// Says who is heard where. The left side is that of the caller's address, or who is heard first.
     ///
     /// A relay of media sends on what it receives, so that a call has the same sound on several legs. On the left is who is at the
-    /// one end of a leg, and on the right who this end hears. What another leg has at the same time is left out, unless the side
-    /// has no sound of its own. Ends that change their addresses within the call have one leg after the other.
+    /// one end of a leg, and on the right who this end hears. Sound of another leg at the same time is left out, unless the side
+    /// has none of its own. Ends that change their addresses within the call have one leg after the other.
     pub(super) fn sides(&self, caller: Option<&str>) -> Sides {
         let all = self.all.iter();
         let mut all: Vec<Direction<'_>> = all

@@ -113,7 +113,7 @@ impl Default for MediaConnections {
 
 impl MediaConnections {
     /// Reads a chunk, and reports each packet, message or data of a channel that it completes, with the numbers of the other records
-    /// in which it came; `is_announced` tells whether a description has media over TCP at a socket of its connection. Returns `None`
+    /// in which it came; `is_announced` is true where a description has media over TCP at a socket of its connection. Returns `None`
     /// for a connection that is not recognised by its first octets.
     pub(super) fn chunk(
         &mut self,
