@@ -31,7 +31,7 @@ enum Looks {
 type CachedColumns = (u64, SystemTime, Option<Arc<FileColumns>>);
 
 /// The columns of a file.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct FileColumns {
     pub(crate) schema: SchemaRef,
     /// The columns that columns of addresses come from.
@@ -93,6 +93,12 @@ impl Columns {
             })
         });
         let mut known = known();
+        // Most captures have the same columns, which are held once.
+        let columns = columns.map(|columns| {
+            let mut others = known.values().filter_map(|(_, _, others)| others.as_ref());
+            let same = others.find(|others| ***others == *columns);
+            same.map_or(columns, Arc::clone)
+        });
         if known.len() >= TABLES_MAX * 4 {
             known.clear();
         }

@@ -614,7 +614,7 @@ impl FlightSqlService for FlightConnection {
     }
 
     async fn do_get_tables(&self, query: CommandGetTables, _: Request<Ticket>) -> Got {
-        listed(lists::tables(&self.columns, query).await)
+        Ok(Response::new(lists::tables(&self.columns, query)))
     }
 
     async fn get_flight_info_table_types(

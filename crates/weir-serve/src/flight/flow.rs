@@ -131,6 +131,14 @@ pub(super) fn whole(batch: RecordBatch) -> FlightStream {
     Box::pin(messages(schema, stream::iter([Ok(batch)])))
 }
 
+/// The rows of batches, which are made as they are sent.
+pub(super) fn each(
+    schema: SchemaRef,
+    batches: impl Stream<Item = Result<RecordBatch, FlightError>> + Send + 'static,
+) -> FlightStream {
+    Box::pin(messages(schema, batches))
+}
+
 /// The answer of what has no rows.
 pub(super) fn nothing() -> FlightStream {
     Box::pin(messages(Arc::new(Schema::empty()), stream::empty()))

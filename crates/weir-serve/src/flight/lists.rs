@@ -14,10 +14,11 @@ use arrow_flight::sql::{
     SqlNullOrdering, SqlSupportedCaseSensitivity, SqlSupportedGroupBy, SqlSupportedTransaction,
     SqlSupportedUnions, SupportedSqlGrammar, XdbcDataType, XdbcDatetimeSubcode,
 };
+use futures::stream;
 
-use super::flow::plain_schema;
+use super::flow::{self, FlightStream, plain_schema};
 use crate::columns::Columns;
-use crate::files::{CATALOG, SCHEMA};
+use crate::files::{CATALOG, Listed, SCHEMA};
 use crate::options::Options;
 
 /// The capabilities of the server.
@@ -120,17 +121,38 @@ pub(super) fn schemas(query: CommandGetDbSchemas) -> GetDbSchemasBuilder {
     builder
 }
 
-/// The files below the roots, with their columns if these are requested: then files that are not tables are left out.
-pub(super) async fn tables(
+/// The files below the roots, with their columns if these are requested: then files that are not tables are left out. The columns of a
+/// capture have a hundred kilobytes, and those of some files are made at a time.
+pub(super) fn tables(columns: &Arc<Columns>, query: CommandGetTables) -> FlightStream {
+    let schema = tables_builder(query.clone()).schema();
+    let state = (columns.tables().into_iter(), Arc::clone(columns));
+    let batches = stream::try_unfold(state, move |(mut files, columns)| {
+        let query = query.clone();
+        async move {
+            let some: Vec<Listed> = files.by_ref().take(FILES_AT_ONCE).collect();
+            if some.is_empty() {
+                return Ok(None);
+            }
+            // Others do something between them.
+            tokio::task::yield_now().await;
+            let batch = some_tables(&columns, query, &some).await;
+            batch.map(|batch| Some((batch, (files, columns))))
+        }
+    });
+    flow::each(schema, batches)
+}
+
+async fn some_tables(
     columns: &Columns,
     query: CommandGetTables,
+    files: &[Listed],
 ) -> Result<RecordBatch, FlightError> {
     let wants_columns = query.include_schema;
     let mut builder = tables_builder(query);
     let none = Schema::empty();
-    for file in columns.tables() {
+    for file in files {
         let schema = match wants_columns {
-            true => columns.of(&file).await.map(|schema| plain_schema(&schema)),
+            true => columns.of(file).await.map(|schema| plain_schema(&schema)),
             false => None,
         };
         match schema {
@@ -250,3 +272,6 @@ fn columns(columns: &[(&str, DataType, bool)]) -> SchemaRef {
 
 /// The table type of a file.
 pub(super) const TABLE: &str = "TABLE";
+
+/// Files whose columns are made at a time.
+const FILES_AT_ONCE: usize = 16;
