@@ -122,8 +122,11 @@ impl Files {
         };
         let name = parts.join(".");
         let files = self.all();
-        let found = files.iter().find(|file| file.name == name);
-        found.map(|file| file.path.clone())
+        // A statement may have thousands of names.
+        let found = files.binary_search_by(|file| file.name.as_str().cmp(&name));
+        found
+            .ok()
+            .and_then(|place| Some(files.get(place)?.path.clone()))
     }
 
     fn look(&self) -> Vec<Listed> {
@@ -168,6 +171,7 @@ impl Files {
                 false => file.name.clone_from(&file.path),
             }
         }
+        found.sort_by(|one, other| one.name.cmp(&other.name));
         found
     }
 }
@@ -194,3 +198,32 @@ const FRESH_FOR: Duration = Duration::from_secs(1);
 /// Files that are listed; others can still be named.
 const FILES_MAX: usize = 10_000;
 const DEPTH_MAX: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each name of a statement was looked for from the first file on.
+    #[test]
+    fn files_are_found_by_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let roots = ["one", "two"].map(|name| folder.join(name));
+        for root in &roots {
+            fs::create_dir(root).unwrap();
+            for name in ["b.csv", "a.csv"] {
+                fs::write(root.join(name), "x\n1\n").unwrap();
+            }
+        }
+        fs::write(roots[1].join("c.csv"), "x\n1\n").unwrap();
+        let files = Files::new(roots.to_vec());
+        let path = |name: &str| files.path_of(&[name.to_owned()]);
+        for name in ["a.csv", "b.csv", "c.csv"] {
+            assert_eq!(path(name).as_deref(), Some(name));
+        }
+        let second = roots[1].join("a.csv").to_str().unwrap().to_owned();
+        assert_eq!(path(&second), Some(second.clone()));
+        assert_eq!(path("d.csv"), None);
+        assert!(files.all().is_sorted_by(|one, other| one.name < other.name));
+    }
+}
