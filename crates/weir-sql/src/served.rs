@@ -1,6 +1,7 @@
 //! Changes of a statement by a server before it is planned: values for `$1`, files in place of names that a catalog lists, and the
 //! refusal of everything that writes.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement as DfStatement;
@@ -46,14 +47,22 @@ impl Statement {
     /// The names in FROM that are neither in single quotes nor functions, part by part.
     #[must_use]
     pub fn table_names(&self) -> Vec<Vec<String>> {
-        let factors = self.table_factors();
-        let names = factors.iter().filter_map(|factor| match factor {
-            TableFactor::Table {
-                name, args: None, ..
-            } => plain_parts(name),
-            _ => None,
-        });
-        names.collect()
+        struct Names(Vec<Vec<String>>);
+        impl Visitor for Names {
+            type Break = ();
+            fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+                if let TableFactor::Table {
+                    name, args: None, ..
+                } = factor
+                {
+                    self.0.extend(plain_parts(name));
+                }
+                ControlFlow::Continue(())
+            }
+        }
+        let mut names = Names(Vec::new());
+        self.visit(&mut names);
+        names.0
     }
 
     /// Puts files in the places of names in FROM, where `file` returns one. Columns may be named with all parts of the
@@ -61,8 +70,14 @@ impl Statement {
     pub fn name_files(&mut self, file: &mut dyn FnMut(&[String]) -> Option<String>) {
         let mut files = Files::default();
         let mut described = None;
+        let mut seen = HashSet::new();
         for parts in self.table_names() {
-            files.paths.extend(file(&parts).map(|path| (parts, path)));
+            if seen.insert(parts.clone())
+                && let Some(path) = file(&parts)
+            {
+                files.places.insert(parts.clone(), files.paths.len());
+                files.paths.push((parts, path));
+            }
         }
         if let Some(name) = self.described()
             && let Some(parts) = plain_parts(name)
@@ -109,9 +124,12 @@ impl Statement {
 /// Files by the names that stand for them.
 #[derive(Default)]
 struct Files {
+    /// Each once.
     paths: Vec<(Vec<String>, String)>,
+    /// The places of names in the list.
+    places: HashMap<Vec<String>, usize>,
     /// The last parts of names that columns are named with.
-    qualifiers: Vec<String>,
+    qualifiers: HashSet<String>,
 }
 
 impl VisitorMut for Files {
@@ -125,11 +143,12 @@ impl VisitorMut for Files {
             ..
         } = factor
             && let Some(parts) = plain_parts(name)
-            && let Some((_, path)) = self.paths.iter().find(|(known, _)| *known == parts)
+            && let Some(place) = self.places.get(&parts)
+            && let Some((_, path)) = self.paths.get(*place)
         {
             *name = quoted(path.clone());
             if alias.is_none()
-                && let Some(last) = parts.last().filter(|last| self.qualifiers.contains(last))
+                && let Some(last) = parts.last().filter(|last| self.qualifiers.contains(*last))
             {
                 *alias = Some(TableAlias {
                     explicit: true,
@@ -173,7 +192,7 @@ impl VisitorMut for Qualified<'_> {
             };
             let last = parts[before].clone();
             idents.drain(..drops);
-            self.0.qualifiers.push(last);
+            self.0.qualifiers.insert(last);
             break;
         }
         ControlFlow::Continue(())
@@ -320,6 +339,25 @@ mod tests {
         for part in ["'/root/public/a.pcap'", "'/root/b/pcap'", "'c.pcap'"] {
             assert!(sql.contains(part), "{sql}");
         }
+    }
+
+    /// Subqueries were copied with all that is in them, each as often as it is deep, and names were looked for among all others.
+    #[test]
+    fn names_are_collected_once_and_subqueries_are_not_copied() {
+        let (begins, ends) = ("(SELECT * FROM ".repeat(50), ") x".repeat(50));
+        let statement = parse(&format!("SELECT * FROM {begins}a.b{ends}"));
+        assert_eq!(statement.table_names(), [["a", "b"]]);
+        assert_eq!(statement.table_factors().len(), 1);
+        let more = " UNION ALL SELECT 1 FROM a.b".repeat(100);
+        let mut statement = parse(&format!("SELECT 1 FROM a.b{more}"));
+        let mut count = 0;
+        statement.name_files(&mut |_| {
+            count += 1;
+            Some("x".to_owned())
+        });
+        assert_eq!(count, 1);
+        let sql = statement.inner.to_string();
+        assert_eq!(sql.matches("FROM 'x'").count(), 101, "{sql}");
     }
 
     #[test]

@@ -435,7 +435,10 @@ impl Statement {
         impl Visitor for Collector {
             type Break = ();
             fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-                self.0.push(factor.clone());
+                // A subquery may have others within, and each would be copied as often as it is deep.
+                if matches!(factor, TableFactor::Table { .. }) {
+                    self.0.push(factor.clone());
+                }
                 ControlFlow::Continue(())
             }
         }
