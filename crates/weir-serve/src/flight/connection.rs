@@ -601,6 +601,7 @@ impl FlightSqlService for FlightConnection {
     }
 
     async fn do_get_schemas(&self, query: CommandGetDbSchemas, _: Request<Ticket>) -> Got {
+        lists::check_patterns([&query.db_schema_filter_pattern])?;
         listed(lists::schemas(query).build())
     }
 
@@ -614,6 +615,11 @@ impl FlightSqlService for FlightConnection {
     }
 
     async fn do_get_tables(&self, query: CommandGetTables, _: Request<Ticket>) -> Got {
+        let patterns = [
+            &query.db_schema_filter_pattern,
+            &query.table_name_filter_pattern,
+        ];
+        lists::check_patterns(patterns)?;
         Ok(Response::new(lists::tables(&self.columns, query)))
     }
 

@@ -15,6 +15,7 @@ use arrow_flight::sql::{
     SqlSupportedUnions, SupportedSqlGrammar, XdbcDataType, XdbcDatetimeSubcode,
 };
 use futures::stream;
+use tonic::Status;
 
 use super::flow::{self, FlightStream, plain_schema};
 use crate::columns::Columns;
@@ -119,6 +120,22 @@ pub(super) fn schemas(query: CommandGetDbSchemas) -> GetDbSchemasBuilder {
     let mut builder = query.into_builder();
     builder.append(CATALOG, SCHEMA);
     builder
+}
+
+/// Checks the patterns of a request, which become regular expressions.
+///
+/// # Errors
+/// When one is longer than patterns of names are.
+pub(super) fn check_patterns<'p>(
+    patterns: impl IntoIterator<Item = &'p Option<String>>,
+) -> Result<(), Status> {
+    let mut patterns = patterns.into_iter().flatten();
+    match patterns.any(|pattern| pattern.len() > PATTERN_BYTES_MAX) {
+        false => Ok(()),
+        true => Err(Status::invalid_argument(format!(
+            "a pattern of names has {PATTERN_BYTES_MAX} bytes at most"
+        ))),
+    }
 }
 
 /// The files below the roots, with their columns if these are requested: then files that are not tables are left out. The columns of a
@@ -273,5 +290,7 @@ fn columns(columns: &[(&str, DataType, bool)]) -> SchemaRef {
 /// The table type of a file.
 pub(super) const TABLE: &str = "TABLE";
 
+/// Bytes of a pattern of names.
+const PATTERN_BYTES_MAX: usize = 1000;
 /// Files whose columns are made at a time.
 const FILES_AT_ONCE: usize = 16;

@@ -288,6 +288,13 @@ fn what_there_is_is_listed() {
         );
         let info = client.get_tables(tables(&["VIEW"])).await.unwrap();
         assert!(cells(&fetch(&mut client, info).await.unwrap()).is_empty());
+        // Patterns become regular expressions, which take a thousand times as much.
+        let mut long = tables(&["TABLE"]);
+        long.table_name_filter_pattern = Some("%_".repeat(501));
+        let info = client.get_tables(long).await.unwrap();
+        let (found, message) = code(fetch(&mut client, info).await.unwrap_err());
+        assert_eq!(found, Code::InvalidArgument);
+        assert!(message.contains("1000 bytes at most"), "{message}");
         let info = client.get_table_types().await.unwrap();
         assert_eq!(cells(&fetch(&mut client, info).await.unwrap()), [["TABLE"]]);
         let info = client
