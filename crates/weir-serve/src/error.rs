@@ -119,6 +119,12 @@ impl Failure {
         )
     }
 
+    /// PostgreSQL's error for `$2` without `$1`: each parameter up to the last has a type.
+    pub(crate) fn untyped_parameter(number: usize) -> Self {
+        let message = format!("could not determine data type of parameter ${number}");
+        Self::new(FailureKind::Plan, message)
+    }
+
     /// The code of PostgreSQL's appendix A.
     pub(crate) const fn sqlstate(&self) -> &'static str {
         match self.kind {

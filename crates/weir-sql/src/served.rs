@@ -37,11 +37,24 @@ impl Statement {
     /// The number of its parameters: the number of the last of `$1`, `$2`, ….
     #[must_use]
     pub fn parameters(&self) -> usize {
-        let numbers = match innermost(&self.inner) {
+        self.parameter_numbers().last().copied().unwrap_or(0)
+    }
+
+    /// The first number behind those that are `declared`, and before that of the last parameter, that is no parameter's.
+    #[must_use]
+    pub fn missing_parameter(&self, declared: usize) -> Option<usize> {
+        let numbers = self.parameter_numbers().into_iter();
+        let others = numbers.filter(|number| *number > declared);
+        let mut pairs = others.zip(declared.saturating_add(1)..);
+        let gap = pairs.find(|(number, expected)| number != expected);
+        gap.map(|(_, expected)| expected)
+    }
+
+    fn parameter_numbers(&self) -> Vec<usize> {
+        match innermost(&self.inner) {
             DfStatement::Statement(statement) => prepared::parameters(statement),
             _ => Vec::new(),
-        };
-        numbers.last().copied().unwrap_or(0)
+        }
     }
 
     /// The names in FROM that are neither in single quotes nor functions, part by part.
@@ -324,6 +337,20 @@ mod tests {
             let refusal = parse(statement).read_only().unwrap_err();
             assert_eq!(refusal.kind(), ErrorKind::Refused, "{statement}");
             assert!(refusal.to_string().starts_with(what), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn parameters_without_a_place_are_found() {
+        for (sql, declared, missing) in [
+            ("SELECT $1, $2, $1", 0, None),
+            ("SELECT $65535", 0, Some(1)),
+            ("SELECT $1, $4, $3", 0, Some(2)),
+            ("SELECT $1, $4, $3", 2, None),
+            ("SELECT $1, $4, $3", 1, Some(2)),
+            ("SELECT 1", 7, None),
+        ] {
+            assert_eq!(parse(sql).missing_parameter(declared), missing, "{sql}");
         }
     }
 

@@ -220,6 +220,8 @@ impl FlightConnection {
         }
         if !values.is_empty() {
             last = last.bind(values)?;
+        } else if let Some(missing) = last.missing_parameter(0) {
+            return Err(Failure::untyped_parameter(missing));
         }
         let described = deadline.within(session.describe(last)).await??;
         Ok(Outlook {

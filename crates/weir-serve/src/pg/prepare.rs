@@ -93,7 +93,8 @@ impl QueryParser for Preparer {
         };
         let names = prepared.fields.iter().map(|field| field.name().len());
         let bytes = of_statement(sql, prepared.fields.len());
-        let bytes = names.fold(bytes, usize::saturating_add);
+        let types = prepared.parameters.len().saturating_mul(size_of::<Type>());
+        let bytes = names.fold(bytes.saturating_add(types), usize::saturating_add);
         let retained = self.session.retention.add(bytes);
         let retained = retained.map_err(|failure| pg_error(&failure))?;
         prepared.retained.push(Arc::new(retained));
@@ -197,6 +198,9 @@ impl Preparer {
                 FailureKind::Limit,
                 "a statement has 65,535 parameters at most",
             ));
+        }
+        if let Some(missing) = statement.missing_parameter(types.len()) {
+            return Err(Failure::untyped_parameter(missing));
         }
         let (mut fields, inferred) = match statement.gives_rows() {
             true => {

@@ -250,6 +250,11 @@ fn names_are_refused_while_they_are_in_use() {
     let names = |number: usize| parse(&format!("{number}{long}"), "");
     let mut many = b"SELECT 1\0\x7f\xff".to_vec();
     many.resize(many.len() + 4 * 0x7fff, 0);
+    socket
+        .write_all(&[parse("gaps", "SELECT $65535"), sync()].concat())
+        .unwrap();
+    let answer = until_ready(&mut socket);
+    assert!(answer.contains("data type of parameter $1\0"), "{answer}");
     let types = |number: usize| {
         let name = format!("t{number}\0");
         message(b'P', &[name.as_bytes(), &many].concat())
