@@ -77,6 +77,12 @@ impl<'p> Packet<'p> {
         u16_be_at(self.0, 2).unwrap_or_default()
     }
 
+    /// Whether all octets of the packet are there.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.0.len() >= usize::from(self.length())
+    }
+
     /// Authenticator.
     #[must_use]
     pub fn authenticator(&self) -> &'p [u8] {

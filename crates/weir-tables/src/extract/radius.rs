@@ -144,6 +144,13 @@ impl CapturedRadius {
         self.packet()?.attribute(kind)
     }
 
+    /// Whether the packet carries EAP; `None` where the octets with it may not have been captured.
+    fn has_eap(&self) -> Option<bool> {
+        let packet = self.packet()?;
+        let is_there = packet.attribute(79).is_some();
+        (is_there || packet.is_whole()).then_some(is_there)
+    }
+
     fn text(&self, kind: u8) -> Option<String> {
         self.attribute(kind).map(weir_messages::printable)
     }
@@ -233,7 +240,7 @@ static FIELDS: &[ItemField<Say<CapturedRadius>>] = &[
         "Why the session ended", "RFC 2866, 5.10"),
     ItemField::new("radius.nas_port_type", Kind::U32, Say::Value(|s| s.number(61)),
         "Port type: 15 Ethernet, 19 wireless", "RFC 2865, 5.41"),
-    ItemField::new("radius.eap", Kind::Bool, Say::Value(|s| Some(Value::Bool(s.attribute(79).is_some()))),
+    ItemField::new("radius.eap", Kind::Bool, Say::Value(|s| s.has_eap().map(Value::Bool)),
         "The packet carries EAP", "RFC 3579, 3.1"),
     ItemField::new("radius.message_authenticator", Kind::Bytes, Say::Value(|s| s.bytes(80)),
         "Message authenticator", "RFC 3579, 3.2"),

@@ -242,6 +242,13 @@ fn datagrams_that_were_cut_are_counted() {
             );
         }
     }
+    // The octets that are missing may have been those of EAP.
+    for (captured, has_eap) in [(24, ""), (radius.len(), "false")] {
+        let datagrams: [(bool, &[u8]); 1] = [(true, &radius)];
+        cut_between([40_000, 1_812], &datagrams, 28 + captured, &path);
+        let (batch, _) = read_with_notes("radius", &[&path], 10);
+        assert_eq!(column(&batch, "radius.eap"), [has_eap], "{captured}");
+    }
     // A column marks the truncated message.
     cut_between([40_000, 53], &[(true, question)], 28 + 23, &path);
     let (batch, notes) = read_with_notes("dns", &[&path], 10);
