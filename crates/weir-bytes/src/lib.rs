@@ -2,10 +2,10 @@
 //!
 //! Three ways, all bounded and free of panics and allocation:
 //!
-//! - [`Reader`] walks forward through a slice and says what was missing when the slice ends
+//! - [`Reader`] walks forward through a slice and returns the missing length when the slice ends
 //!   ([`Short`]);
 //! - [`u8_at`], [`u16_be_at`] and their like look at a fixed offset and give `None` beyond the end;
-//! - [`Bits`] says as data where a number lies, for what reads, compares or compiles fields.
+//! - [`Bits`] is the place of a number as data, for code that reads, compares or compiles fields.
 //!
 //! ```
 //! use weir_bytes::{Endian, Reader, u16_be_at};

@@ -13,7 +13,7 @@ use crate::study::StudyResult;
 use crate::wire::Direction;
 
 /// A line for every setting that was studied: of all messages, of each direction, and of each kind of
-/// message, told apart by the first two columns. Sizes are bytes; `micros` is the CPU time of a message
+/// message, which the first two columns distinguish. Sizes are bytes; `micros` is the CPU time of a message
 /// in microseconds, empty without `times` and for kinds; the memory is one end's, after the first
 /// message, without takeover what all connections of a core share.
 #[must_use]

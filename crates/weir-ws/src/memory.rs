@@ -1,7 +1,7 @@
 //! The memory of a connection's contexts, by zlib's own formulas.
 //!
 //! zlib allocates everything when a stream begins, except the window of an inflating stream, which
-//! comes with the first bytes that need it. The figures are what zlib asks its allocator for, to the
+//! comes with the first bytes that need it. The figures are those that zlib requests of its allocator, to the
 //! byte; a general allocator adds its own headers and rounding.
 
 use crate::Setting;
@@ -73,7 +73,7 @@ impl Memory {
 /// ```
 /// use weir_ws::{ZlibBuild, deflate_bytes};
 /// assert_eq!(deflate_bytes(15, 8, ZlibBuild::STOCK), 268_096);
-/// // What the original tool called "5 KiB".
+/// // The original tool called this "5 KiB".
 /// assert_eq!(deflate_bytes(11, 1, ZlibBuild::STOCK), 15_168);
 /// ```
 #[must_use]

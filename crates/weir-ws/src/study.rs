@@ -117,8 +117,8 @@ pub struct Study {
     first: Option<ConnectionKey>,
     first_engine: Engine,
     rest_engine: Engine,
-    kept: HashMap<ConnectionKey, PendingMessages>,
-    kept_bytes: usize,
+    pending: HashMap<ConnectionKey, PendingMessages>,
+    pending_bytes: usize,
     order: u64,
     windows_cut: u64,
     left_out: u64,
@@ -156,8 +156,8 @@ impl Study {
             classes: Vec::new(),
             by_name: HashMap::new(),
             first: None,
-            kept: HashMap::new(),
-            kept_bytes: 0,
+            pending: HashMap::new(),
+            pending_bytes: 0,
             order: 0,
             windows_cut: 0,
             left_out: 0,
@@ -172,8 +172,8 @@ impl Study {
         let key = (message.connection, message.direction);
         let first = *self.first.get_or_insert(key);
         if key != first
-            && !self.kept.contains_key(&key)
-            && self.kept.len() >= self.options.connections_max
+            && !self.pending.contains_key(&key)
+            && self.pending.len() >= self.options.connections_max
         {
             self.left_out += 1;
             return;
@@ -186,22 +186,22 @@ impl Study {
         }
         let order = self.order;
         self.order += 1;
-        let kept = self.kept.entry(key).or_insert_with(|| PendingMessages {
+        let messages = self.pending.entry(key).or_insert_with(|| PendingMessages {
             order,
             ..PendingMessages::default()
         });
-        if kept.worked && kept.ends.is_empty() {
+        if messages.worked && messages.ends.is_empty() {
             self.windows_cut += 1;
         }
-        kept.bytes.extend_from_slice(payload);
-        kept.ends.push((kept.bytes.len(), class));
+        messages.bytes.extend_from_slice(payload);
+        messages.ends.push((messages.bytes.len(), class));
         // An empty message takes some memory too.
-        self.kept_bytes += payload.len() + 16;
-        if self.kept_bytes > self.options.kept_bytes_max {
+        self.pending_bytes += payload.len() + 16;
+        if self.pending_bytes > self.options.kept_bytes_max {
             let largest = self
-                .kept
+                .pending
                 .iter()
-                .max_by_key(|(_, kept)| kept.bytes.len() + 16 * kept.ends.len())
+                .max_by_key(|(_, messages)| messages.bytes.len() + 16 * messages.ends.len())
                 .map(|(&key, _)| key);
             if let Some(key) = largest {
                 self.work(key);
@@ -243,29 +243,29 @@ impl Study {
     }
 
     fn work(&mut self, key: ConnectionKey) {
-        let Some(kept) = self.kept.get_mut(&key) else {
+        let Some(messages) = self.pending.get_mut(&key) else {
             return;
         };
         self.rest_engine.begin_context();
         let mut begin = 0;
-        for &(end, class) in &kept.ends {
-            let payload = kept.bytes.get(begin..end).unwrap_or_default();
+        for &(end, class) in &messages.ends {
+            let payload = messages.bytes.get(begin..end).unwrap_or_default();
             self.rest_engine.message(payload, class);
             begin = end;
         }
-        self.kept_bytes -= kept.bytes.len() + 16 * kept.ends.len();
-        kept.bytes = Vec::new();
-        kept.ends = Vec::new();
-        kept.worked = true;
+        self.pending_bytes -= messages.bytes.len() + 16 * messages.ends.len();
+        messages.bytes = Vec::new();
+        messages.ends = Vec::new();
+        messages.worked = true;
     }
 
     /// Works on what is left, and gives the sizes.
     #[must_use]
     pub fn finish(mut self) -> StudyResult {
         let mut keys: Vec<(u64, ConnectionKey)> = self
-            .kept
+            .pending
             .iter()
-            .map(|(&key, kept)| (kept.order, key))
+            .map(|(&key, messages)| (messages.order, key))
             .collect();
         keys.sort_unstable_by_key(|&(order, _)| order);
         for (_, key) in keys {
@@ -296,7 +296,7 @@ impl Study {
         classes.sort_by_key(|class| std::cmp::Reverse(class.sizes.bytes));
         StudyResult {
             classes,
-            contexts: u64::from(self.first.is_some()) + self.kept.len() as u64,
+            contexts: u64::from(self.first.is_some()) + self.pending.len() as u64,
             windows_cut: self.windows_cut,
             connections_left_out: self.left_out,
             too_long: first.too_long + rest.too_long,

@@ -221,7 +221,8 @@ const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];
 struct BitReader<'a> {
     data: &'a [u8],
     at: usize,
-    held: u64,
+    /// The bits that were read and not taken, the next one lowest.
+    bits: u64,
     count: u32,
 }
 
@@ -230,7 +231,7 @@ impl<'a> BitReader<'a> {
         Self {
             data,
             at: 0,
-            held: 0,
+            bits: 0,
             count: 0,
         }
     }
@@ -239,12 +240,12 @@ impl<'a> BitReader<'a> {
     fn refill(&mut self) {
         if let Some(word) = self.data.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
             let word = u64::from_le_bytes(*word);
-            self.held |= word << self.count;
+            self.bits |= word << self.count;
             let taken = (63 - self.count) / 8;
             self.at += taken as usize;
             self.count += taken * 8;
             // The bits that did not fit are read again.
-            self.held &= u64::MAX >> (64 - self.count).min(63);
+            self.bits &= u64::MAX >> (64 - self.count).min(63);
             return;
         }
         while self.count <= 55 {
@@ -255,7 +256,7 @@ impl<'a> BitReader<'a> {
                     None => return,
                 },
             };
-            self.held |= u64::from(byte) << self.count;
+            self.bits |= u64::from(byte) << self.count;
             self.at += 1;
             self.count += 8;
         }
@@ -268,19 +269,19 @@ impl<'a> BitReader<'a> {
                 return Err(InflateErrorKind::Cut);
             }
         }
-        let value = (self.held & ((1 << count) - 1)) as u32;
-        self.held >>= count;
+        let value = (self.bits & ((1 << count) - 1)) as u32;
+        self.bits >>= count;
         self.count -= count;
         Ok(value)
     }
 
     fn align(&mut self) {
         let drop = self.count % 8;
-        self.held >>= drop;
+        self.bits >>= drop;
         self.count -= drop;
     }
 
-    /// Bytes that were read, those that are held not counted.
+    /// The number of bytes all of whose bits were taken.
     fn offset(&self) -> usize {
         self.at - (self.count / 8) as usize
     }
@@ -578,10 +579,10 @@ impl PrefixCode {
         if bits.count < 15 {
             bits.refill();
         }
-        let entry = self.root[(bits.held & ((1 << ROOT_BITS) - 1)) as usize];
+        let entry = self.root[(bits.bits & ((1 << ROOT_BITS) - 1)) as usize];
         let len = u32::from(entry & 15);
         if len > 0 && len <= bits.count {
-            bits.held >>= len;
+            bits.bits >>= len;
             bits.count -= len;
             return Ok(entry >> 4);
         }
@@ -595,10 +596,10 @@ impl PrefixCode {
             if bits.count < len {
                 return Err(InflateErrorKind::Cut);
             }
-            code |= (bits.held >> (len - 1) & 1) as u32;
+            code |= (bits.bits >> (len - 1) & 1) as u32;
             let count = u32::from(self.counts[len as usize]);
             if code < first + count {
-                bits.held >>= len;
+                bits.bits >>= len;
                 bits.count -= len;
                 let place = (index + code - first) as usize;
                 return self

@@ -90,7 +90,7 @@ impl fmt::Display for Agreed {
 /// The preferences of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerPolicy {
-    /// Compress every message by itself, asked or not.
+    /// Compress every message by itself, whatever the client offers.
     pub server_no_context_takeover: bool,
     /// Ask clients to compress every message by itself.
     pub client_no_context_takeover: bool,

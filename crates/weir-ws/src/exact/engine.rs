@@ -26,7 +26,7 @@ pub struct EngineOptions {
     pub batch_bytes: usize,
     /// Longer messages are not studied but counted in [`Sizes::too_long`]; 64 MiB by default.
     pub message_bytes_max: usize,
-    /// Classes of messages that are kept apart; messages of further ones go to the last. 256 by
+    /// Classes of messages with sums of their own; messages of further ones go to the last. 256 by
     /// default.
     pub classes_max: usize,
 }
@@ -196,7 +196,7 @@ impl Engine {
         self.passed = 0;
     }
 
-    /// Studies one message. `class` is any small number that the caller wants kept apart.
+    /// Studies one message. `class` is any small number; each has sums of its own.
     pub fn message(&mut self, payload: &[u8], class: u16) {
         if payload.len() > self.options.message_bytes_max {
             self.too_long += 1;
@@ -326,7 +326,7 @@ impl Engine {
     /// Drops all but the history.
     fn shift(&mut self) {
         let bytes = self.len.saturating_sub(HISTORY);
-        // Moving what is kept costs something; a short batch can wait.
+        // Moving the window costs time; a short batch can wait.
         if bytes < HISTORY {
             return;
         }

@@ -13,7 +13,7 @@ pub(crate) struct Hashes {
 
 impl Hashes {
     /// Hashes the strings that begin at `from` or later and end at `len` or before, for the
-    /// memLevels that `wanted` asks for.
+    /// memLevels of `wanted`.
     pub(crate) fn fill(
         &mut self,
         text: &[u8],

@@ -346,7 +346,7 @@ impl Lone {
     }
 
     /// The distance of the nearest match at `at` of at least `need` bytes that is farther than `after`, and
-    /// not farther than `far`. `kind` says which
+    /// not farther than `far`. `kind` chooses the
     /// chain, and `end` where the last string of it within the match begins.
     #[allow(clippy::too_many_arguments, reason = "inlined, twice")]
     #[inline(always)]

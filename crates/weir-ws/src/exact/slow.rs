@@ -14,7 +14,7 @@ pub(crate) struct MessageSpan {
     pub(crate) passed: u64,
 }
 
-/// Records of the positions of one message, found when first asked for.
+/// Records of the positions of one message, found at first use.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     start: usize,

@@ -349,7 +349,7 @@ pub(crate) fn few_lazy(cells: Cells) -> bool {
 const FEW: usize = 4;
 
 /// When a smaller window gives what a larger one gave: no search chose anything farther than it
-/// reaches, and no block asks whether its beginning is still in the buffer.
+/// reaches, and no block tests whether its beginning is still in the buffer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Collapse {
     known: bool,

@@ -127,7 +127,7 @@ struct Fields {
     has_data: bool,
     base64: bool,
     cut: bool,
-    /// Chrome's `"type": "error"`: what the browser says of a connection, and no frame of it.
+    /// Chrome's `"type": "error"`: a message of the browser about a connection, and no frame of it.
     is_error: bool,
 }
 

@@ -17,8 +17,8 @@ pub(super) enum Token {
     Word,
 }
 
-/// Gets tokens: what, its text (without escapes), whether it was longer than asked for. Answers how
-/// many bytes of the next string it wants.
+/// Gets tokens: the kind, the text (without escapes), and whether the text is cut. Returns the number of bytes of the next
+/// string, at most.
 pub(super) trait Sink {
     fn token(&mut self, token: Token, text: &[u8], cut: bool) -> usize;
 }
@@ -50,7 +50,7 @@ enum JsonState {
 }
 
 const DEPTH_MAX: usize = 128;
-/// Names and words are kept up to this.
+/// The number of bytes of names and words, at most.
 const SHORT: usize = 256;
 /// Bytes of a string that are unescaped at a time.
 const SCRATCH: usize = 4096;
@@ -255,7 +255,7 @@ impl Json {
         self.cut = false;
     }
 
-    /// Bytes of the string, name or word that are still kept.
+    /// The number of bytes by which the string, name or word may still grow.
     fn room(&self) -> usize {
         let keep = if self.expects_key || self.state == JsonState::Word {
             SHORT

@@ -336,7 +336,7 @@ impl Connection {
             self.begin(&handshake, [0, end], each);
             return self.decode(direction, bytes, each);
         }
-        // A request or response in the other direction says that this is something else.
+        // With a request or response in the other direction, this is another protocol.
         if self.waiting.iter().any(|waiting| !waiting.is_empty()) {
             return self.close(each);
         }
@@ -570,7 +570,7 @@ mod tests {
                 assert_eq!(texts, [b"Hello"], "by {size}");
             }
         }
-        // Without its request, too, one says what follows it.
+        // Without its request, too, a response decides about the bytes behind it.
         let client = b"\x81\x82\0\0\0\0hi";
         let cases: [(&[u8], &[&[u8]]); 3] = [
             (agreed, &[b"Hello", b"hi"]),

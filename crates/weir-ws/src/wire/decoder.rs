@@ -114,7 +114,7 @@ struct PendingMessage {
     frame_bytes: u64,
     offset: u64,
     too_long: bool,
-    /// A part was not captured; only the payload before it is kept.
+    /// A part was not captured; the payload ends before it.
     has_gap: bool,
 }
 

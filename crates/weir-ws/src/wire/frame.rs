@@ -140,7 +140,7 @@ impl Header {
         })
     }
 
-    /// The shortest header that says the same.
+    /// The length of the shortest header with the same values.
     #[must_use]
     pub fn shortest_len(&self) -> u8 {
         let len = match self.payload_len {

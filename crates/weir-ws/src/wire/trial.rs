@@ -4,7 +4,7 @@ use super::connection::Direction;
 use super::decoder::{Decoder, DecoderOptions, Event};
 use super::frame::Sender;
 
-/// Bytes of a connection that are on trial. They are kept until it is known what they are.
+/// Bytes of a connection that are on trial, until their protocol is known.
 ///
 /// Nearly any bytes can be taken for the beginning of a frame, so frames alone prove little. A connection passes with both
 /// directions, whose frames the client masks and the server does not (RFC 6455 section 5.1); some whole messages; and
@@ -32,7 +32,7 @@ pub(super) enum Verdict {
 
 /// The required number of whole messages of both directions, with one of each at least.
 const MESSAGES_MIN: u32 = 4;
-/// Bytes, and pieces, of a connection that are kept until it is known what they are.
+/// Bytes, and pieces, of a connection on trial, at most.
 const BYTES_MAX: usize = 256 << 10;
 const PIECES_MAX: usize = 4_096;
 

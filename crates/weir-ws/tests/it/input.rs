@@ -205,7 +205,7 @@ fn archives() {
     assert_eq!(report.extensions, ["permessage-deflate"]);
 }
 
-/// Chrome writes what it says of a connection among the messages.
+/// Chrome writes its errors about a connection among the messages.
 #[test]
 fn errors_of_a_browser_are_no_messages() {
     let text = br#"{"log":{"creator":{},"entries":[{"_webSocketMessages":[

@@ -1,4 +1,4 @@
-//! The memory formulas against what stock zlib asks its allocator for.
+//! The memory formulas beside the requests of stock zlib to its allocator.
 
 use std::process::Command;
 
@@ -102,7 +102,7 @@ fn resident_estimates_agree_with_processes_of_1000_connections() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// Opens the connections that `WEIR_RESIDENT` asks for and prints the resident bytes of each, the bytes
+/// Opens as many connections as `WEIR_RESIDENT` gives and prints the resident bytes of each, the bytes
 /// that were sent on it, and the symbols of its longest block.
 #[test]
 #[ignore = "run by resident_estimates_agree_with_processes_of_1000_connections"]

@@ -72,7 +72,7 @@ fn aiohttp_takes_the_configuration() {
         return;
     }
     let snippet = snippet(Library::Aiohttp, Setting::ZLIB, 0);
-    // The warnings say that it follows the client, which asks for 12 bits at the server here.
+    // It follows the client, which requests 12 bits at the server here, as a warning states.
     let found = run("aiohttp", &snippet.code);
     assert!(found.ends_with("False False - -"), "{found}");
     assert!(
@@ -99,7 +99,7 @@ fn tornado_takes_the_configuration() {
             ..Setting::ZLIB
         };
         let found = run("tornado", &snippet(Library::Tornado, setting, 0).code);
-        // The windows are what the client asks for: that is what the warning says.
+        // The windows are those that the client requests, as a warning states.
         assert!(
             found.ends_with(&format!("False False {level} {mem_level}")),
             "{found}"
@@ -196,7 +196,7 @@ fn gorilla_takes_the_configuration() {
         ) else {
             return;
         };
-        // The library always negotiates no takeover, which the warning says.
+        // The library always negotiates no takeover, as a warning states.
         let expected = "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
         assert_eq!(found, expected);
         let warned = snippet
