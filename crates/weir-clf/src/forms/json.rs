@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use crate::fault::{Fault, FaultKind};
+use crate::forms::escape::is_json;
 use crate::optional::{Optionals, push_decimal};
 use crate::record::{
     ABSENT, Field, Flags, Record, Retransmission, Transport, UNPARSABLE, literal, present,
@@ -56,7 +57,7 @@ pub(crate) fn push(record: &Record<'_>, dates: &mut Dates, out: &mut Vec<u8>) {
     ] {
         if let Some(value) = value {
             key(name, out);
-            text(value, out);
+            bytes(value.as_bytes(), out);
         }
     }
     if let Some(encrypted) = flags.encrypted {
@@ -119,15 +120,22 @@ fn optionals(optional: Optionals<'_>, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
+/// Appends the name of a member, of which no byte has to be escaped.
 fn key(name: &str, out: &mut Vec<u8>) {
-    out.push(b',');
-    text(name, out);
-    out.push(b':');
+    out.extend_from_slice(b",\"");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
 }
 
 fn bytes(value: &[u8], out: &mut Vec<u8>) {
+    // Nearly all values are ASCII, and stand as they are.
+    if is_json(value) {
+        out.push(b'"');
+        out.extend_from_slice(value);
+        return out.push(b'"');
+    }
     match std::str::from_utf8(value) {
-        Ok(value) => text(value, out),
+        Ok(value) => escaped(value, out),
         Err(_) => {
             out.extend_from_slice(b"{\"base64\":\"");
             out.extend_from_slice(STANDARD.encode(value).as_bytes());
@@ -136,7 +144,7 @@ fn bytes(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-fn text(value: &str, out: &mut Vec<u8>) {
+fn escaped(value: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     for &byte in value.as_bytes() {
         match byte {

@@ -45,6 +45,8 @@ pub struct Appender {
     scratch: Scratch,
     marks: Vec<Mark>,
     records: u64,
+    /// The number of bytes with which a chunk is full.
+    chunk_bytes: usize,
     /// The number of the last chunk that was handed over.
     ticket: u64,
 }
@@ -119,12 +121,23 @@ struct RecordBatch {
 }
 
 /// The number of bytes that an appender collects before it passes them on. Measured: passing on 64 KiB costs the thread
-/// that formats 6 % more, as it wakes the one that writes twice as often, and 256 KiB costs no less.
-const CHUNK_BYTES: usize = 128 << 10;
-/// The room for the record with which a chunk is full.
-const CHUNK_ROOM_BYTES: usize = CHUNK_BYTES + CHUNK_BYTES / 16;
+/// that formats 6 % more than 128 KiB, as it wakes the one that writes twice as often, and 256 KiB costs it no less. A
+/// write that begins within a page takes the system 0.87 of the time with 512 KiB, and 0.86 with 1 MiB, of what it
+/// takes with 128 KiB: 150 MiB into a new file of ext4 takes 49.4, 45.9, 42.9 and 42.1 ms with 128, 256, 512 and 1,024.
+const CHUNK_BYTES: usize = 512 << 10;
+/// The number of bytes as above of a log of small segments, each of which begins and ends with a chunk.
+const CHUNK_BYTES_MIN: usize = 128 << 10;
 /// The number of chunks in one write, at most.
 const CHUNKS_MAX: usize = 64;
+
+/// The number of bytes of a chunk: a sixty-fourth of the largest segment within the bounds above, so that segments are
+/// nearly full.
+fn chunk_bytes(options: &WriterOptions) -> usize {
+    let share = options.rotate_bytes.map_or(u64::MAX, |bytes| bytes / 64);
+    usize::try_from(share)
+        .unwrap_or(usize::MAX)
+        .clamp(CHUNK_BYTES_MIN, CHUNK_BYTES)
+}
 
 impl WriterState {
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -167,6 +180,7 @@ impl Writer {
             scratch: Scratch::default(),
             marks: Vec::new(),
             records: 0,
+            chunk_bytes: chunk_bytes(&self.shared.options),
             ticket: 0,
         }
     }
@@ -237,7 +251,7 @@ impl Appender {
                 .unwrap_or_else(|| Mark::of(record, len));
             self.marks.push(mark);
         }
-        if self.encoder.bytes().len() >= CHUNK_BYTES {
+        if self.encoder.bytes().len() >= self.chunk_bytes {
             self.submit()?;
         }
         Ok(())
@@ -278,10 +292,12 @@ impl Appender {
         if let Some(error) = &queue.error {
             return Err(error.clone());
         }
+        // There is room for the record with which a chunk is full.
+        let room = self.chunk_bytes.saturating_add(self.chunk_bytes / 16);
         let (spare, marks) = queue
             .spare
             .pop()
-            .unwrap_or_else(|| (vec![0; CHUNK_ROOM_BYTES], Vec::new()));
+            .unwrap_or_else(|| (vec![0; room], Vec::new()));
         let bytes = self.encoder.swap(spare);
         let marks = std::mem::replace(&mut self.marks, marks);
         queue.bytes = queue.bytes.saturating_add(bytes.len());
