@@ -224,6 +224,9 @@ thread_local! {
     static INFLATER: RefCell<Decompress> = RefCell::new(Decompress::new(true));
 }
 
+/// Room behind an inflated term: zlib's fast loop ends where there is less than for the longest match and some octets.
+const INFLATE_ROOM_BYTES: usize = 320;
+
 /// The term behind a length of four octets and a zlib stream.
 fn inflate<'a>(input: &[u8], arena: &'a Arena, limits: Limits) -> Result<&'a [u8], Error> {
     let fail = |kind, what| Error::from_failure(Failure::new(kind, 2, what), input, false);
@@ -241,7 +244,7 @@ fn inflate<'a>(input: &[u8], arena: &'a Arena, limits: Limits) -> Result<&'a [u8
     if len > stream.len().saturating_mul(1032) {
         return Err(fail(ErrorKind::Range, "a length that the stream can have"));
     }
-    let mut term = vec![0; len];
+    let mut term = vec![0; len.saturating_add(INFLATE_ROOM_BYTES)];
     let is_whole = INFLATER.with_borrow_mut(|inflater| {
         inflater.reset(true);
         let done = inflater.decompress(stream, &mut term, FlushDecompress::Finish);
@@ -253,7 +256,7 @@ fn inflate<'a>(input: &[u8], arena: &'a Arena, limits: Limits) -> Result<&'a [u8
             "a zlib stream of the announced length",
         ));
     }
-    Ok(arena.list(&term))
+    Ok(arena.list(term.get(..len).unwrap_or_default()))
 }
 
 /// Deflates the term that begins at `start`, if that makes it smaller, as Erlang does.

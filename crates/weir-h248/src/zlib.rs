@@ -9,7 +9,7 @@
 
 mod tree;
 
-use std::cell::RefCell;
+use std::{cell::RefCell, ops::Range};
 
 use tree::{Tree, codes};
 use weir_deflate::{
@@ -75,7 +75,7 @@ thread_local! {
             text: Vec::new(),
             pairs: Vec::new(),
             len: 0,
-            heads: vec![0; HASH_SIZE],
+            heads: Box::new([0; HASH_SIZE]),
             turn: 0,
             previous: Vec::new(),
         },
@@ -97,7 +97,7 @@ struct Matcher {
     pairs: Vec<u16>,
     len: usize,
     /// The last place of every hash, with the number of the input above it.
-    heads: Vec<u32>,
+    heads: Box<[u32; HASH_SIZE]>,
     turn: u32,
     /// The previous position with the same hash for each position, or 0 when there is none.
     previous: Vec<u16>,
@@ -112,10 +112,9 @@ impl Matcher {
         self.text.extend_from_slice(input);
         self.text.resize(input.len() + PADDING, 0);
         self.len = input.len();
-        let pairs = self.text.windows(2).map(|pair| match *pair {
-            [low, high] => u16::from_le_bytes([low, high]),
-            _ => 0,
-        });
+        let behind = self.text.get(1..).unwrap_or_default();
+        let pairs = self.text.iter().zip(behind);
+        let pairs = pairs.map(|(low, high)| u16::from_le_bytes([*low, *high]));
         self.pairs.clear();
         self.pairs.extend(pairs);
         if self.previous.len() < input.len() {
@@ -138,22 +137,31 @@ impl Matcher {
     /// very start is never matched.
     #[inline(always)]
     fn insert(&mut self, at: usize) -> usize {
-        let word = self.word(at) as usize;
-        let hash = (word & 0xff) << 10 ^ (word >> 8 & 0xff) << 5 ^ (word >> 16 & 0xff);
-        let (Some(head), Some(previous)) = (
-            self.heads.get_mut(hash & (HASH_SIZE - 1)),
-            self.previous.get_mut(at),
-        ) else {
+        let [a, b, c, ..] = self.word(at).to_le_bytes();
+        let (Some(head), Some(previous)) =
+            (self.heads.get_mut(hash(a, b, c)), self.previous.get_mut(at))
+        else {
             return 0;
         };
-        let before = if *head >> 16 == self.turn {
-            *head as u16
-        } else {
-            0
+        *previous = replace(head, self.turn, at);
+        usize::from(*previous)
+    }
+
+    /// Adds the strings at `places` as [`Self::insert`] does: those within a match, which are not searched for.
+    #[inline(always)]
+    fn insert_all(&mut self, places: Range<usize>) {
+        let octets = self.text.get(places.start..places.end.saturating_add(2));
+        let previous = self.previous.get_mut(places.clone());
+        let (Some(octets), Some(previous)) = (octets, previous) else {
+            return;
         };
-        *head = self.turn << 16 | at as u32;
-        *previous = before;
-        usize::from(before)
+        for ((at, three), previous) in places.zip(octets.windows(3)).zip(previous) {
+            if let [a, b, c] = *three
+                && let Some(head) = self.heads.get_mut(hash(a, b, c))
+            {
+                *previous = replace(head, self.turn, at);
+            }
+        }
     }
 
     #[inline(always)]
@@ -235,9 +243,7 @@ impl Matcher {
             if before_len >= MIN_MATCH && match_len <= before_len {
                 block.matched(before_len - MIN_MATCH, at - 2 - before_start);
                 let end = at + before_len - 1;
-                for next in at + 1..end.min((len + 1).saturating_sub(MIN_MATCH)) {
-                    self.insert(next);
-                }
+                self.insert_all(at + 1..end.min((len + 1).saturating_sub(MIN_MATCH)));
                 at = end;
                 waiting = false;
                 match_len = MIN_MATCH - 1;
@@ -253,6 +259,20 @@ impl Matcher {
             block.literal(self.word(len - 1) as u8);
         }
     }
+}
+
+/// The hash of a string by its first three octets.
+#[inline(always)]
+fn hash(a: u8, b: u8, c: u8) -> usize {
+    (usize::from(a) << 10 ^ usize::from(b) << 5 ^ usize::from(c)) & (HASH_SIZE - 1)
+}
+
+/// Makes `at` the last place of a hash, and returns the one before of the same input, or 0.
+#[inline(always)]
+fn replace(head: &mut u32, turn: u32, at: usize) -> u16 {
+    let before = if *head >> 16 == turn { *head as u16 } else { 0 };
+    *head = turn << 16 | at as u32;
+    before
 }
 
 /// The symbols of the one block, and its trees.
@@ -348,14 +368,14 @@ impl DeflateBlock {
             + sent_extra
             + 3 * bit_length_count as u64
             + 14;
-        let times = |tree: &[u32], length: &dyn Fn(usize) -> u8| -> u64 {
-            let lengths = tree.iter().enumerate();
-            lengths
-                .map(|(code, times)| u64::from(*times) * u64::from(length(code)))
-                .sum()
+        // An input has so few symbols that 32 bits are enough.
+        let times = |tree: &[u32], lengths: &[u8]| -> u64 {
+            let bits = tree.iter().zip(lengths);
+            let bits: u32 = bits.map(|(times, length)| times * u32::from(*length)).sum();
+            bits.into()
         };
-        let fixed = times(&self.literals.frequency, &fixed_length)
-            + times(&self.distances.frequency, &|_| 5)
+        let fixed = times(&self.literals.frequency, &FIXED_LENGTHS)
+            + times(&self.distances.frequency, &[FIXED_DISTANCE; DISTANCES])
             + self.extra_bits;
         let (dynamic, fixed) = ((dynamic + 10) >> 3, (fixed + 10) >> 3);
         if input.len() as u64 + 4 <= dynamic.min(fixed) {
@@ -368,12 +388,18 @@ impl DeflateBlock {
         } else if fixed <= dynamic {
             bits.put(0b011, 3);
             // The whole alphabet has codes, 288 of literals and lengths.
-            let lengths: [u8; LITERALS + 2] = std::array::from_fn(fixed_length);
             let mut literals = [0; LITERALS + 2];
-            codes(&lengths, LITERALS + 1, &mut literals);
+            codes(&FIXED_LENGTHS, LITERALS + 1, &mut literals);
+            let distance_lengths = [FIXED_DISTANCE; DISTANCES + 2];
             let mut distances = [0; DISTANCES + 2];
-            codes(&[5; DISTANCES + 2], DISTANCES + 1, &mut distances);
-            self.symbols(&lengths, &literals, &[5; DISTANCES + 2], &distances, bits);
+            codes(&distance_lengths, DISTANCES + 1, &mut distances);
+            self.symbols(
+                &FIXED_LENGTHS,
+                &literals,
+                &distance_lengths,
+                &distances,
+                bits,
+            );
         } else {
             bits.put(0b101, 3);
             bits.put((self.literals.max_code - 256) as u32, 5);
@@ -418,14 +444,18 @@ impl DeflateBlock {
     }
 }
 
-const fn fixed_length(code: usize) -> u8 {
-    match code {
-        0..=143 => 8,
-        144..=255 => 9,
-        256..=279 => 7,
-        _ => 8,
+/// The lengths of the fixed codes of literals and lengths (RFC 1951 3.2.6).
+const FIXED_LENGTHS: [u8; LITERALS + 2] = {
+    let mut lengths = [8; LITERALS + 2];
+    let mut code = 144;
+    while code < 280 {
+        lengths[code] = if code < 256 { 9 } else { 7 };
+        code += 1;
     }
-}
+    lengths
+};
+/// The length of the fixed code of each distance.
+const FIXED_DISTANCE: u8 = 5;
 
 /// Lengths of codes, repeated ones counted (RFC 1951 3.2.7).
 fn run_lengths(lengths: &[u8], max_code: usize, out: &mut Vec<(u8, u8, u8)>) {

@@ -47,27 +47,23 @@ impl<const N: usize> Tree<N> {
     }
 }
 
-/// Codes of the given lengths, the first bit in the lowest place.
+/// Codes of the given lengths, the first bit in the lowest place. No length is above 15.
 pub(super) fn codes(lengths: &[u8], max_code: usize, codes: &mut [u16]) {
-    let mut counts = [0_u16; 17];
     let lengths = lengths.get(..=max_code).unwrap_or_default();
+    // The codes are for the lengths from 1 on; most symbols of a message are not in it, and have length 0.
+    let mut next = [0_u16; 16];
     for length in lengths {
-        if let Some(count) = counts.get_mut(usize::from(*length)) {
-            *count += 1;
-        }
+        next[usize::from(length & 15)] += 1;
     }
-    counts[0] = 0;
-    let mut next = [0_u16; 17];
+    next[0] = 0;
     let mut code = 0_u16;
-    for (place, shorter) in next.iter_mut().skip(1).zip(counts).take(15) {
-        code = (code + shorter) << 1;
-        *place = code;
+    for count in &mut next {
+        code = (code + std::mem::replace(count, code)) << 1;
     }
     for (code, length) in codes.iter_mut().zip(lengths) {
-        if let Some(place) = next.get_mut(usize::from(*length))
-            && *length > 0
-        {
-            *code = place.reverse_bits() >> (16 - u16::from(*length));
+        if *length > 0 {
+            let place = &mut next[usize::from(length & 15)];
+            *code = place.reverse_bits() >> (16 - u16::from(*length & 15));
             *place = place.wrapping_add(1);
         }
     }
