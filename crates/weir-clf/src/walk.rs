@@ -103,7 +103,7 @@ impl LogWalk {
             if self.lost {
                 match N::resynchronise(bytes, at) {
                     Some(next) => (at, self.lost) = (next, false),
-                    None => return Ok(kept::<N>(bytes, at, last)),
+                    None => return Ok(unread::<N>(bytes, at, last)),
                 }
                 continue;
             }
@@ -138,7 +138,7 @@ impl LogWalk {
 }
 
 /// The number of processed bytes when no record begins after `at`: all but those that may be the beginning of one.
-fn kept<N: Notation>(bytes: &[u8], at: usize, last: bool) -> usize {
+fn unread<N: Notation>(bytes: &[u8], at: usize, last: bool) -> usize {
     match last {
         true => bytes.len(),
         false => bytes.len().saturating_sub(N::KEPT_BYTES).max(at),

@@ -4,7 +4,7 @@
 //! message, mean over the 149 messages; each figure is the lower quartile of many rounds shorter than
 //! a slice of the scheduler, which alternate over all encodings: what other programs take of the
 //! machine hardly shows. The floor is a scalar tokenizer over the same texts, measured in
-//! the same run: on a slow or busy machine the ratio to it says more than the nanoseconds. Erlang's
+//! the same run: on a slow or busy machine the ratio to it matters more than the nanoseconds. Erlang's
 //! megaco is measured behind, where it is installed, and rasn (`benchmarks/rasn`).
 
 use std::{
@@ -172,10 +172,10 @@ fn main() {
                 }
             }
             decode.push(start.elapsed().as_nanos() as f64 / count / 3.0);
-            let kept: Vec<Arena> = messages.iter().map(|_| Arena::new()).collect();
+            let arenas: Vec<Arena> = messages.iter().map(|_| Arena::new()).collect();
             let values: Vec<Message<'_>> = messages
                 .iter()
-                .zip(&kept)
+                .zip(&arenas)
                 .map(|(message, arena)| codec.decode(message, arena))
                 .collect();
             let start = Instant::now();

@@ -38,11 +38,11 @@ fn main() {
         .expect("the corpus")
         .map(|entry| fs::read(entry.expect("a folder").path()).expect("a message"))
         .collect();
-    let kept: Vec<Arena> = texts.iter().map(|_| Arena::new()).collect();
+    let arenas: Vec<Arena> = texts.iter().map(|_| Arena::new()).collect();
     let decode_options = DecodeOptions::default();
     let values: Vec<Message<'_>> = texts
         .iter()
-        .zip(&kept)
+        .zip(&arenas)
         .map(|(text, arena)| decode_as(Encoding::Pretty, text, arena, &decode_options))
         .collect::<Result<_, _>>()
         .expect("the corpus decodes");

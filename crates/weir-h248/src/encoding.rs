@@ -155,7 +155,7 @@ impl OwnedMessage {
     /// Keeps a message as it was read.
     ///
     /// # Errors
-    /// As [`decode_as`]: what is kept decodes.
+    /// As [`decode_as`], because the octets have to decode.
     pub fn new(encoding: Encoding, input: &[u8], options: &DecodeOptions) -> Result<Self, Error> {
         decode_as(encoding, input, &Arena::new(), options)?;
         Ok(Self {

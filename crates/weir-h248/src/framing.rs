@@ -69,7 +69,7 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// Segments that are kept of one reply: a reply of more is not followed.
+    /// The segments of one reply, at most: a reply of more is not followed.
     pub const SEGMENTS_MAX: usize = 4096;
 
     /// The state before the first octet.

@@ -104,7 +104,7 @@ pub(crate) fn spelled_id(text: &[u8]) -> Option<u32> {
 
 /// A value of a property, a parameter or a statistic, or a text such as a reason.
 ///
-/// The octets are without the quotes of the text form; whether it was quoted is kept, so that it is
+/// The octets are without the quotes of the text form; whether it was quoted is a flag, so that it is
 /// written again as it was read, but plays no part in comparing.
 #[derive(Clone, Copy)]
 pub struct Value<'a> {
@@ -156,7 +156,7 @@ pub enum TerminationId<'a> {
     Root,
     /// The text form: levels separated by slashes, with `*` for all and `$` for choose.
     Path(&'a [u8]),
-    /// The binary form, which is kept when numbers are not mapped to paths ([`TerminationIds::Native`](crate::TerminationIds)).
+    /// The binary form, which stays when numbers are not mapped to paths ([`TerminationIds::Native`](crate::TerminationIds)).
     Binary(&'a BinaryId<'a>),
 }
 

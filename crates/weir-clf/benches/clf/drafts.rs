@@ -159,14 +159,14 @@ fn with_call_id(path: &Path, call_id: &[u8]) -> usize {
     };
     let mut file = File::open(path).unwrap();
     let mut buffer = vec![0; BUFFER_BYTES];
-    let (mut kept, mut found) = (0, 0);
+    let (mut pending, mut found) = (0, 0);
     loop {
-        let count = file.read(&mut buffer[kept..]).unwrap();
+        let count = file.read(&mut buffer[pending..]).unwrap();
         if count == 0 {
-            assert_eq!(kept, 0);
+            assert_eq!(pending, 0);
             return found;
         }
-        let bytes = &buffer[..kept + count];
+        let bytes = &buffer[..pending + count];
         let mut at = 0;
         while let Some(head) = bytes.get(at..at + 56) {
             let len = number(&head[..4]) & LENGTH_BITS as usize;
@@ -180,8 +180,8 @@ fn with_call_id(path: &Path, call_id: &[u8]) -> usize {
             found += usize::from(&record[start..start + field_len] == call_id);
             at += len;
         }
-        kept = bytes.len() - at;
-        buffer.copy_within(at..at + kept, 0);
+        pending = bytes.len() - at;
+        buffer.copy_within(at..at + pending, 0);
     }
 }
 
@@ -248,14 +248,14 @@ pub(crate) fn careful(from: &Path, to: &Path) -> usize {
     let mut out = File::create(to).unwrap();
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut lines = Vec::with_capacity(BUFFER_BYTES);
-    let (mut kept, mut records) = (0, 0);
+    let (mut pending, mut records) = (0, 0);
     loop {
-        let count = file.read(&mut buffer[kept..]).unwrap();
+        let count = file.read(&mut buffer[pending..]).unwrap();
         if count == 0 {
-            assert_eq!(kept, 0);
+            assert_eq!(pending, 0);
             return records;
         }
-        let bytes = &buffer[..kept + count];
+        let bytes = &buffer[..pending + count];
         let mut at = 0;
         while let Some(len) = line_of_binary(&bytes[at..], &mut lines) {
             at += len;
@@ -263,8 +263,8 @@ pub(crate) fn careful(from: &Path, to: &Path) -> usize {
         }
         out.write_all(&lines).unwrap();
         lines.clear();
-        kept = bytes.len() - at;
-        buffer.copy_within(at..at + kept, 0);
+        pending = bytes.len() - at;
+        buffer.copy_within(at..at + pending, 0);
     }
 }
 

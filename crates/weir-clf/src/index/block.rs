@@ -253,8 +253,8 @@ fn push_table(hashes: &[u32], bits_max: u32, body: &mut Vec<u8>) -> KeyTable {
             *end = end.wrapping_add(1);
         }
     }
-    let kept = drop_twins(&mut entries, &mut ends);
-    let entries = entries.get(..kept).unwrap_or_default();
+    let count = drop_twins(&mut entries, &mut ends);
+    let entries = entries.get(..count).unwrap_or_default();
     for numbers in [&ends, entries] {
         let at = body.len();
         body.resize(at.saturating_add(2 * numbers.len()), 0);
@@ -273,24 +273,24 @@ fn push_table(hashes: &[u32], bits_max: u32, body: &mut Vec<u8>) -> KeyTable {
 /// ends are adjusted. The entries of a bucket are in the order of granules, so that a duplicate is among the last with
 /// its granule.
 fn drop_twins(entries: &mut [u16], ends: &mut [u16]) -> usize {
-    let (mut at, mut kept) = (0_usize, 0_usize);
+    let (mut at, mut count) = (0_usize, 0_usize);
     for end in ends {
-        let begin = kept;
+        let begin = count;
         while at < usize::from(*end) {
             let entry = entries[at];
             let granule = entry & GRANULE_MASK;
-            let twin = entries[begin..kept]
+            let twin = entries[begin..count]
                 .iter()
                 .rev()
                 .take_while(|other| *other & GRANULE_MASK == granule)
                 .any(|other| *other == entry);
-            entries[kept] = entry;
-            kept = kept.wrapping_add(usize::from(!twin));
+            entries[count] = entry;
+            count = count.wrapping_add(usize::from(!twin));
             at = at.wrapping_add(1);
         }
-        *end = kept as u16;
+        *end = count as u16;
     }
-    kept
+    count
 }
 
 /// The bits of a hash after those of its bucket.
@@ -504,11 +504,11 @@ mod tests {
             }
         }
         // Duplicates left gaps between the buckets.
-        let mut kept = 0_u16;
+        let mut count = 0_u16;
         let mut packed = Vec::with_capacity(entries.len() * 2);
         for (begin, end) in begins.iter().zip(&ends) {
-            kept = kept.wrapping_add(end.wrapping_sub(*begin));
-            body.extend_from_slice(&kept.to_le_bytes());
+            count = count.wrapping_add(end.wrapping_sub(*begin));
+            body.extend_from_slice(&count.to_le_bytes());
             for entry in &entries[usize::from(*begin)..usize::from(*end)] {
                 packed.extend_from_slice(&entry.to_le_bytes());
             }

@@ -187,7 +187,7 @@ impl Searcher {
             for &(offset, end) in &batch.places {
                 let written = batch.bytes.get(start..end).unwrap_or_default();
                 start = end;
-                // The bytes were read as a record before they were kept.
+                // The bytes were read as a record before they were copied.
                 if let Ok((record, _)) = form.decode(written, &mut scratch) {
                     each(Found {
                         record,

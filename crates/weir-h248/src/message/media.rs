@@ -168,7 +168,7 @@ plain_numbers!(StreamMode Relation EventBufferControl ServiceState);
 
 /// A Local or Remote descriptor: session descriptions.
 ///
-/// Text carries them as they are and the octets are kept; binary encodings carry a property a line.
+/// Text carries them as they are, octet by octet; binary encodings carry a property a line.
 /// They compare equal when the lines do, without regard to how lines end. [`lines`](Self::lines)
 /// gives the content on demand.
 #[derive(Clone, Copy, Debug)]

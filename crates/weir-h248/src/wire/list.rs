@@ -1,4 +1,4 @@
-//! SEQUENCE OF, and parts that are kept behind a reference.
+//! SEQUENCE OF, and parts behind a reference.
 
 use std::marker::PhantomData;
 
@@ -13,7 +13,7 @@ use crate::{
     visit::Visitor,
 };
 
-/// Room that a list gets before its elements are read: what it announces may be a lie.
+/// The room of a list before its elements are read: the announced number of them may be wrong.
 pub(crate) const GROWING_MAX: usize = 16;
 
 /// SEQUENCE OF.
@@ -113,7 +113,7 @@ where
     }
 }
 
-/// Something large, kept in the arena so that what holds it stays small.
+/// A large value in the arena, so that the record that has it stays small.
 pub(crate) struct Ref<M>(PhantomData<M>);
 
 impl<'a, M: Wire<'a>> Wire<'a> for Ref<M>
@@ -152,7 +152,7 @@ where
 }
 
 /// Embedded events, actions and signals, which may lie in one another: bounds the nesting, and
-/// keeps the number of the enclosing event for the parameters that follow.
+/// restores the number of the enclosing event for the parameters that follow.
 pub(crate) struct Embedded<M>(PhantomData<M>);
 
 /// The maximum depth of nested embedded descriptors. The protocol itself uses one or two.

@@ -12,8 +12,8 @@ use weir_testkit::Limited as _;
 
 use crate::generate::Generator;
 
-/// Random messages of a run, which take half a minute; the variable `WEIR_INTEROP_MESSAGES` asks for
-/// more: 10,000 take two minutes.
+/// Random messages of a run, which take half a minute; the variable `WEIR_INTEROP_MESSAGES` is another
+/// number: 10,000 take two minutes.
 const MESSAGES: u64 = 3000;
 
 /// A program that converts messages from one of Erlang's encodings to another.
@@ -25,7 +25,7 @@ pub(crate) struct Converter {
 }
 
 impl Converter {
-    /// Nothing where Erlang is not installed.
+    /// Starts the program; an error where Erlang is not installed.
     pub(crate) fn start(from: &str, to: &str) -> io::Result<Self> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/erlang/convert.escript");
         let mut child = Command::new("escript")

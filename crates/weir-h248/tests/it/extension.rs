@@ -58,7 +58,7 @@ fn ber_keeps_elements_of_later_versions() {
 #[test]
 fn per_keeps_additions_of_later_versions() {
     let options = BinaryOptions::default();
-    let mut kept = 0;
+    let mut rewritten = 0;
     for seed in 0..300 {
         let arena = Arena::new();
         let mut message = Generator::new(seed, &arena).message();
@@ -83,14 +83,14 @@ fn per_keeps_additions_of_later_versions() {
         if back.extensions.is_empty() {
             continue;
         }
-        kept += 1;
+        rewritten += 1;
         assert_eq!(back, message, "seed {seed}");
         assert_eq!(back.extensions, message.extensions, "seed {seed}");
         let mut again = Vec::new();
         encode_per(&back, options, &mut again).unwrap();
         assert_eq!(out, again, "seed {seed}");
     }
-    assert!(kept > 200, "{kept}");
+    assert!(rewritten > 200, "{rewritten}");
 }
 
 #[test]
