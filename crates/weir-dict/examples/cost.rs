@@ -1,4 +1,4 @@
-//! What does an operation cost, in instructions and in time, beside hashbrown and the seed's clustered table?
+//! The cost of an operation, in instructions and in time, beside hashbrown and the seed's clustered table.
 //!
 //! ```text
 //! cargo build -p weir-dict --example cost --profile profiling

@@ -228,7 +228,7 @@ const fn high(block: &[u8; 16]) -> u64 {
 
 /// Computes SipHash-2-4 with the process's key, for entries whose first hashes collide.
 #[cold]
-#[allow(deprecated)] // Only std has another; and this one says which function it is.
+#[allow(deprecated)] // Only std has another one, whose function is not documented.
 pub(crate) fn second(key: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = core::hash::SipHasher::new_with_keys(process_key(2), process_key(3));
     key.hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! How are a million small dictionaries and a few huge ones kept, without ever waiting for one to grow?
+//! How do a million small dictionaries and a few huge ones live side by side, without ever waiting for one to grow?
 //!
 //! ```
 //! use weir_dict::Dict;

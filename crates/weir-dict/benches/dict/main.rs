@@ -1,4 +1,4 @@
-//! What does a dictionary cost, beside hashbrown, indexmap, griddle, the standard library's and the
+//! The cost of a dictionary, beside hashbrown, indexmap, griddle, the standard library's and the
 //! seed's two?
 //!
 //! ```text
@@ -75,14 +75,14 @@ fn main() {
     }
     let max = arguments.iter().find_map(|argument| argument.parse().ok());
     let max: usize = max.unwrap_or(10_000_000);
-    let asked: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let asked: Vec<&str> = PARTS
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let parts: Vec<&str> = PARTS
         .into_iter()
-        .filter(|part| asked.contains(part))
+        .filter(|part| words.contains(part))
         .collect();
     let peers = peers::compile();
     for part in PARTS {
-        if !asked.is_empty() && !asked.contains(&part) {
+        if !parts.is_empty() && !parts.contains(&part) {
             continue;
         }
         let start = Instant::now();

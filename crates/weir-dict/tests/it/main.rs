@@ -10,7 +10,7 @@ mod hashers;
 mod model;
 mod panics;
 
-/// Returns a configuration of `count` cases, or of as many as `PROPTEST_CASES` says.
+/// Returns a configuration of `count` cases, or of as many as `PROPTEST_CASES` gives.
 fn cases(count: u32) -> proptest::prelude::ProptestConfig {
     let wanted = std::env::var("PROPTEST_CASES").ok();
     proptest::prelude::ProptestConfig {

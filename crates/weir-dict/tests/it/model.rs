@@ -176,13 +176,13 @@ impl World {
         };
         let mut seen = Vec::new();
         let more = if let Some(modulus) = modulus {
-            let mut kept = Vec::new();
+            let mut verdicts = Vec::new();
             let more = self.dict.retain_step(&mut promise.cursor, |key, value| {
                 seen.push(value.serial);
-                kept.push((*key, key % modulus != 0));
+                verdicts.push((*key, key % modulus != 0));
                 key % modulus != 0
             });
-            let gone: BTreeSet<u64> = kept
+            let gone: BTreeSet<u64> = verdicts
                 .iter()
                 .filter(|(_, keep)| !keep)
                 .map(|(key, _)| *key)
