@@ -151,12 +151,20 @@ pub fn uncompressed_name(name: &str) -> &str {
 /// [`ErrorKind::NotFound`] when there is none, or the pattern is malformed; [`ErrorKind::Io`] when
 /// a folder on the way cannot be read.
 pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
+    expand_within(pattern, &|_| true)
+}
+
+/// As [`expand`], but wildcards lead into no folder for which `enters` is false: nothing is looked for in it.
+///
+/// # Errors
+/// As those of [`expand`].
+pub fn expand_within(pattern: &str, enters: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, Error> {
     let path = Path::new(pattern);
     if path.exists() {
         return Ok(vec![path.to_owned()]);
     }
     if let Cow::Owned(at_home) = from_home(pattern) {
-        return expand(&at_home);
+        return expand_within(&at_home, enters);
     }
     if let Some(path) = as_shown(pattern).filter(|path| path.exists()) {
         return Ok(vec![path]);
@@ -180,7 +188,7 @@ pub fn expand(pattern: &str) -> Result<Vec<PathBuf>, Error> {
         ));
     }
     let paths = Pattern::parse(pattern).map_err(Error::pattern)?;
-    let paths = paths.files().map_err(Error::io)?;
+    let paths = paths.files(enters).map_err(Error::io)?;
     if paths.is_empty() {
         return Err(Error::not_found(
             pattern,

@@ -52,8 +52,8 @@ mod zip;
 pub use detect::{other_compression, sniff};
 pub use error::{Error, ErrorKind, Location, Reason};
 pub use files::{
-    CaptureFile, expand, from_home, is_capture_at, is_capture_name, open, open_with, read_small,
-    shown, sniff_path, sniff_reader, uncompressed_name,
+    CaptureFile, expand, expand_within, from_home, is_capture_at, is_capture_name, open, open_with,
+    read_small, shown, sniff_path, sniff_reader, uncompressed_name,
 };
 pub use framing::RecordFraming;
 pub use input::Uncompressed;

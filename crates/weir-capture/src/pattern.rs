@@ -60,13 +60,13 @@ impl Pattern {
         })
     }
 
-    /// All files that match, without folders.
+    /// All files that match, without folders, and without those of folders for which `enters` is false.
     ///
     /// # Errors
     /// When a folder on the way cannot be read.
-    pub(crate) fn files(&self) -> io::Result<Vec<PathBuf>> {
+    pub(crate) fn files(&self, enters: &dyn Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
         let mut found = Vec::new();
-        walk(&self.base, &self.steps, &mut Vec::new(), &mut found)?;
+        walk(&self.base, &self.steps, &mut Vec::new(), &mut found, enters)?;
         found.sort();
         // `**/**` leads to a file on several ways.
         found.dedup();
@@ -113,16 +113,17 @@ fn walk(
     steps: &[PatternStep],
     above: &mut Vec<PathBuf>,
     found: &mut Vec<PathBuf>,
+    enters: &dyn Fn(&Path) -> bool,
 ) -> io::Result<()> {
     let Some((step, rest)) = steps.split_first() else {
         return Ok(());
     };
     match step {
-        PatternStep::Literal(name) => take(folder.join(name), rest, above, found),
+        PatternStep::Literal(name) => take(folder.join(name), rest, above, found, enters),
         PatternStep::Name(tokens) => {
             for name in entries(folder)? {
                 if matches(tokens, &units(&name)) {
-                    take(folder.join(name), rest, above, found)?;
+                    take(folder.join(name), rest, above, found, enters)?;
                 }
             }
             Ok(())
@@ -139,13 +140,15 @@ fn walk(
                 return Ok(());
             }
             if !rest.is_empty() {
-                walk(folder, rest, &mut Vec::new(), found)?;
+                walk(folder, rest, &mut Vec::new(), found, enters)?;
             }
             above.push(here);
             for name in entries(folder)? {
                 let path = folder.join(name);
                 if path.is_dir() {
-                    walk(&path, steps, above, found)?;
+                    if enters(&path) {
+                        walk(&path, steps, above, found, enters)?;
+                    }
                 } else if rest.is_empty() {
                     found.push(path);
                 }
@@ -162,6 +165,7 @@ fn take(
     rest: &[PatternStep],
     above: &mut Vec<PathBuf>,
     found: &mut Vec<PathBuf>,
+    enters: &dyn Fn(&Path) -> bool,
 ) -> io::Result<()> {
     match rest {
         [] => {
@@ -171,7 +175,7 @@ fn take(
             }
             Ok(())
         }
-        _ if path.is_dir() => walk(&path, rest, above, found),
+        _ if path.is_dir() && enters(&path) => walk(&path, rest, above, found, enters),
         _ => Ok(()),
     }
 }

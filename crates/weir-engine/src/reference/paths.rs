@@ -76,7 +76,7 @@ pub(super) fn expand(pattern: &str, root: Option<&Root>) -> Result<Vec<PathBuf>,
     if let Some(root) = root {
         // Files outside the root are not searched for: a message would show whether they exist.
         let inside = root.inside(pattern)?;
-        let found = weir_capture::expand(&inside).map_err(|error| not_opened(&error))?;
+        let found = root.expand(&inside).map_err(|error| not_opened(&error))?;
         return root.kept(&inside, found);
     }
     if pattern == "-" {
