@@ -267,6 +267,18 @@ const METHODS: &[&[u8]] = &[
     b"MOVE",
     b"LOCK",
     b"UNLOCK",
+    b"PROPPATCH",
+    b"QUERY",
+    b"MERGE",
+    b"CHECKOUT",
+    b"CHECKIN",
+    b"UNCHECKOUT",
+    b"MKACTIVITY",
+    b"MKCALENDAR",
+    b"MKWORKSPACE",
+    b"VERSION-CONTROL",
+    b"BASELINE-CONTROL",
+    b"M-SEARCH",
 ];
 
 fn text(bytes: &[u8]) -> String {

@@ -63,16 +63,20 @@ impl Side {
     /// Whether the waiting octets are not the beginning of a head, as these octets after them are one: such as a body
     /// that is not permitted there.
     pub(super) fn is_idle_before(&self, bytes: &[u8]) -> bool {
-        // The first line of a request may go on with its version.
-        let is_of_version = || self.begun.ends_with(b" ") && head::may_become(&self.begun);
         matches!(self.state, State::Head)
             && !self.begun.is_empty()
             && !self.begun.contains(&b'\n')
             && head::looks_like(bytes)
             && !head::looks_like(&self.begun)
             && (!head::may_become(&self.begun) || head::begins_as_known(bytes))
-            && !is_of_version()
+            && !self.goes_on(bytes)
             && !head::looks_like(&[self.begun.as_slice(), bytes].concat())
+    }
+
+    /// Whether the first line of a request may go on with its version, which is no response then.
+    fn goes_on(&self, bytes: &[u8]) -> bool {
+        let is_between_words = self.begun.ends_with(b" ") || bytes.starts_with(b" ");
+        is_between_words && head::may_become(&self.begun)
     }
 
     /// Returns true when the begun head has lines that end in carriage returns alone, and these octets begin another head.
@@ -124,7 +128,7 @@ impl Side {
                 return true;
             }
             if head::begins_as_known(&all)
-                || head::looks_like(&all) && !head::begins_as_known(bytes)
+                || head::looks_like(&all) && (self.goes_on(bytes) || !head::begins_as_known(bytes))
             {
                 return true;
             }

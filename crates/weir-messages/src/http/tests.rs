@@ -53,6 +53,34 @@ fn pipelined_requests_find_their_responses_in_pieces_of_any_size() {
     }
 }
 
+/// The version of a request whose method is not known was taken for a response where a segment began with it.
+#[test]
+fn requests_of_any_method_are_found_in_pieces_of_any_size() {
+    for method in ["BREW", "QUERY", "PROPPATCH"] {
+        let request = format!("{method} /a?b=c HTTP/1.1\r\nHost: weir.test\r\n\r\n");
+        let request = request.as_bytes();
+        let ends = (1..request.len()).flat_map(|one| (one..request.len()).map(move |it| (one, it)));
+        for (one, other) in ends {
+            let pieces = [&request[..one], &request[one..other], &request[other..]];
+            for mut connection in [Connection::default(), Connection::searching()] {
+                let mut found = Vec::new();
+                for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
+                    connection.take(0, piece, Stamp::default(), &mut |it| found.push(it));
+                }
+                let response = b"HTTP/1.1 204 x\r\n\r\n";
+                connection.take(1, response, Stamp::default(), &mut |it| found.push(it));
+                assert_eq!(found.len(), 1, "{method}, {one}, {other}");
+                let line = &found[0].request.as_ref().unwrap().head.line;
+                assert_eq!(
+                    (line.method.as_str(), line.target.as_str()),
+                    (method, "/a?b=c")
+                );
+                assert_eq!(found[0].response.as_ref().unwrap().head.line.code, 204);
+            }
+        }
+    }
+}
+
 #[test]
 fn every_prefix_gives_what_is_whole() {
     for length in 0..RESPONSES.len() {
