@@ -82,6 +82,19 @@ fn requests_of_any_method_are_found_in_pieces_of_any_size() {
 }
 
 #[test]
+fn the_preface_of_http_2_is_found_in_pieces() {
+    for at in 1..two::PREFACE.len() {
+        for mut connection in [Connection::default(), Connection::searching()] {
+            let (first, rest) = two::PREFACE.split_at(at);
+            for piece in [first, rest] {
+                connection.take(0, piece, Stamp::default(), &mut |_| {});
+            }
+            assert_eq!(connection.carries(0), Carries::Http2, "{at}");
+        }
+    }
+}
+
+#[test]
 fn every_prefix_gives_what_is_whole() {
     for length in 0..RESPONSES.len() {
         let (found, mut connection) = read(REQUESTS, &RESPONSES[..length], 1_000);
