@@ -2,6 +2,7 @@
 //! connection of each segment.
 //!
 //! - A SYN begins a connection where the one before it of the same ends is over, or never came about.
+//! - Data with other numbers behind the end of a connection begin another one, whose SYN was not captured.
 //! - A SYN in a connection that lives begins nothing by itself (RFC 9293, 3.10.7.4; RFC 5961, 4.2): it is an attempt
 //!   beside that connection until a later segment shows which of both the ends went on with.
 //! - A reset ends a connection only where its number lies in the window of its receiver (RFC 5961, 3.2), or, before the
@@ -10,7 +11,7 @@
 
 use crate::flow::{Details, Flow, Side, State};
 use crate::key::Sender;
-use crate::tcp::{ACK, RST, SYN, Segment, beyond};
+use crate::tcp::{ACK, LATE_MAX, RST, SYN, Segment, beyond};
 
 /// The relation of a segment to the known connections of its endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +33,30 @@ pub(crate) enum Turn {
 pub(crate) fn turn(flow: &Flow, older: Option<&Flow>, sender: Sender, segment: &Segment) -> Turn {
     match older {
         Some(older) => of_two(flow, older, sender, segment),
-        None if segment.flags & SYN == 0 => Turn::GoesOn,
+        None if segment.flags & SYN == 0 => {
+            let is_behind_end = flow.is(Flow::CLOSED) && segment.len > 0;
+            match is_behind_end && is_of_another(flow, sender, segment) {
+                true => Turn::Begins,
+                false => Turn::GoesOn,
+            }
+        }
         None => of_one(flow, sender, segment),
     }
+}
+
+/// Whether data behind the end of a connection are of another one, whose SYN was not captured: both numbers are far from those
+/// of the connection.
+#[cold]
+fn is_of_another(flow: &Flow, sender: Sender, segment: &Segment) -> bool {
+    let side = flow.side_of(sender);
+    let (end, peer) = (&flow.sides[side], &flow.sides[1 - side]);
+    let is_far = |number: u32, side: &Side| {
+        beyond(number, side.last).unsigned_abs() > LATE_MAX.unsigned_abs()
+    };
+    segment.flags & (ACK | RST) == ACK
+        && is_over(flow)
+        && is_far(segment.seq, end)
+        && is_far(segment.ack, peer)
 }
 
 /// The relation of a SYN to the only connection of its endpoints.

@@ -329,6 +329,18 @@ fn segments_that_are_repeated_after_the_end_are_not_read_again() {
     assert_eq!(texts[&1], ["GET", "OK"]);
 }
 
+/// Nothing of a connection was read whose SYNs were not captured, on the ports of one that had just ended.
+#[test]
+fn a_connection_without_its_beginning_may_follow_another() {
+    let next = "2500 > A 900000000 800000000 NEXT\n 2501 < A 800000000 900000004 YES";
+    let both = [SEEN, ("OTH", 0, "NEXT", "YES")];
+    check(&format!("0 > S 0 0 {EXCHANGE}\n {next}"), &both);
+    // One number alone shows no other connection.
+    let forged = "2500 > A 900000000 3 NEXT\n 2501 < A 900000000 4 YES";
+    let packets = segments(&format!("0 > S 0 0 {EXCHANGE}\n {forged}"));
+    assert_eq!(streams(&packets)[&1], ["GET", "OK"]);
+}
+
 /// RFC 7413: data in the SYN, taken or not.
 #[test]
 fn data_in_a_syn_are_not_missed() {
