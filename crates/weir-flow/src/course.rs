@@ -70,6 +70,13 @@ fn of_one(flow: &Flow, sender: Sender, segment: &Segment) -> Turn {
         if is_of_another && answers(originator, segment.ack) {
             return Turn::Begins;
         }
+        // The SYN of a connection behind the end of this one was missed.
+        let (end, peer) = (flow.side_of(sender), 1 - flow.side_of(sender));
+        let is_repeated =
+            segment.seq == flow.sides[end].start || answers(&flow.sides[peer], segment.ack);
+        if is_over(flow) && !is_repeated && segment.flags & RST == 0 {
+            return Turn::Begins;
+        }
         // Only an answer to a SYN that was missed begins anything.
         return match originator.state == State::Inactive {
             true if closed.contains(&true) || segment.seq != responder.start => Turn::Begins,

@@ -335,6 +335,14 @@ fn a_connection_without_its_beginning_may_follow_another() {
     let next = "2500 > A 900000000 800000000 NEXT\n 2501 < A 800000000 900000004 YES";
     let both = [SEEN, ("OTH", 0, "NEXT", "YES")];
     check(&format!("0 > S 0 0 {EXCHANGE}\n {next}"), &both);
+    // Only its first SYN was not captured.
+    let answered = "2500 < SA 90000000 70000001\n 2501 > A 70000001 90000001 NEXT\n 2502 < A 90000001 70000005 YES";
+    let packets = segments(&format!("0 > S 0 0 {EXCHANGE}\n {answered}"));
+    assert_eq!(streams(&packets)[&2], ["NEXT", "YES"]);
+    assert_eq!(flows(&packets).0.len(), 2);
+    // An answer that is repeated begins nothing.
+    let repeated = "2500 < SA 0 1";
+    check(&format!("0 > S 0 0 {EXCHANGE}\n {repeated}"), &[SEEN]);
     // One number alone shows no other connection.
     let forged = "2500 > A 900000000 3 NEXT\n 2501 < A 900000000 4 YES";
     let packets = segments(&format!("0 > S 0 0 {EXCHANGE}\n {forged}"));
