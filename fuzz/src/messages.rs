@@ -81,7 +81,7 @@ fn opened(bytes: &[u8], piece: usize) {
     for (at, piece) in bytes.chunks(piece).enumerate() {
         decryptor.take(usize::from(at % 5 > 2), piece, &mut |opened| match opened {
             Opened::Data(side, _) | Opened::Early(side, _) => assert!(!closed[side]),
-            Opened::Accepted(_) => {}
+            Opened::Accepted(_) | Opened::Refused(_) => {}
             Opened::Closed(side) => assert!(!std::mem::replace(&mut closed[side], true)),
         });
         assert!(decryptor.held() <= 4 * HANDSHAKE_OCTETS_MAX + 4 * (1 << 15));

@@ -388,6 +388,8 @@ pub enum Opened<'o> {
     Early(usize, &'o [u8]),
     /// The server accepted the early octets of this side so far.
     Accepted(usize),
+    /// The server refused the early octets of this side, which are sent again.
+    Refused(usize),
     /// The rest of this side cannot be read: its keys are not known, its suite is not supported, or octets are missing.
     Closed(usize),
 }
@@ -465,6 +467,7 @@ impl Decryptor {
             };
             let is_record = matches!(rest, [20..=24, 3, ..]) && length <= RECORD_OCTETS_MAX;
             let whole = rest.get(..HEADER_OCTETS + length);
+            let was_accepted = self.early.was_accepted;
             let wanted = match whole.and_then(|record| record.split_at_checked(HEADER_OCTETS)) {
                 None if is_record => break,
                 Some((header, body)) if is_record => {
@@ -482,6 +485,11 @@ impl Decryptor {
                 return;
             }
             at += HEADER_OCTETS + length;
+            match self.early.was_accepted {
+                Some(true) if was_accepted.is_none() => each(Opened::Accepted(self.client_side)),
+                Some(false) if was_accepted.is_none() => each(Opened::Refused(self.client_side)),
+                _ => {}
+            }
             let other = self.sides.get(1 - side);
             if self.client.is_some() && other.is_some_and(|other| other.is_waiting) {
                 self.take(1 - side, &[], each);
@@ -565,14 +573,7 @@ impl Decryptor {
         };
         place.may_be_early = false;
         match kind {
-            22 => {
-                let was_accepted = self.early.was_accepted;
-                self.handshake(side, &content, true)?;
-                if was_accepted.is_none() && self.early.was_accepted == Some(true) {
-                    each(Opened::Accepted(self.client_side));
-                }
-                Some(())
-            }
+            22 => self.handshake(side, &content, true),
             23 => {
                 each(Opened::Data(side, &content));
                 Some(())

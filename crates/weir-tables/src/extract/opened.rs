@@ -320,6 +320,7 @@ impl Tls {
                     }
                 }
             }
+            Opened::Refused(_) => early.clear(),
             Opened::Closed(_) => {
                 closed += 1;
                 *is_closed = true;
