@@ -60,12 +60,18 @@ pub fn messages(bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
     parts.take(MESSAGES_MAX).filter_map(Message::new)
 }
 
-/// Whether a datagram begins with a command, or between [`PORTS`] with a response.
+/// Whether a datagram begins with a command, or has a command or a response first between [`PORTS`]. What a tunnel carries may
+/// have messages behind its headers.
 #[must_use]
 pub fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
-    match messages(bytes).next().map(|message| message.line) {
+    let is_port = ports.iter().any(|port| PORTS.contains(port));
+    let first = match is_port {
+        true => messages(bytes).next(),
+        false => Message::new(bytes),
+    };
+    match first.map(|message| message.line) {
         Some(Line::Command { .. }) => true,
-        Some(Line::Response { .. }) => ports.iter().any(|port| PORTS.contains(port)),
+        Some(Line::Response { .. }) => is_port,
         None => false,
     }
 }
@@ -207,6 +213,16 @@ mod tests {
 
     const DATAGRAM: &[u8] = b"200 2005 OK\r\nI: FDE234C8\r\n\r\nv=0\r\nc=IN IP4 192.0.2.7\r\nm=audio 3456 RTP/AVP 0\r\n.\r\n\
         DLCX 1210 aaln/1@rgw.example MGCP 1.0 NCS 1.0\r\nc: A3C47F\r\nP: PS=1245, PR=1244, PL=1, JI=20\r\n";
+
+    /// The second message of a datagram in a tunnel was one of the tunnel's own datagram, too.
+    #[test]
+    fn between_other_ports_a_datagram_begins_with_a_command() {
+        let command = b"NTFY 2005 aaln/1@rgw MGCP 1.0\r\n";
+        let behind = [&b"\x08\0\0\0 and other headers\r\n.\r\n"[..], command].concat();
+        assert!(begins(command, [5, 6]));
+        assert!(!begins(&behind, [5, 6]));
+        assert!(begins(&behind, [2_427, 6]));
+    }
 
     #[test]
     fn lines_end_by_cr_lf_by_lf_and_by_cr() {

@@ -292,6 +292,11 @@ const PROTOCOLS: &[(&str, &str, &[&str])] = &[
     ("radius", "radius", &[FRAME]),
     ("stun", "stun", &[FRAME]),
     ("mqtt", "mqtt", &[FRAME]),
+    ("diameter", "diameter", &[FRAME]),
+    ("mgcp", "mgcp", &[FRAME]),
+    ("m3ua", "m3ua", &[FRAME]),
+    ("sccp", "sccp", &[FRAME]),
+    ("tcap", "tcap", &[FRAME]),
 ];
 
 /// A comparison with fields of messages.
