@@ -608,7 +608,8 @@ impl Decryptor {
             },
             Some(_) => {}
             None => {
-                place.has_unread |= self.early.was_accepted != Some(false);
+                let is_refused = place.may_be_early && self.early.was_accepted == Some(false);
+                place.has_unread |= !is_refused;
                 return (self.server.is_none() || place.may_be_early).then_some(());
             }
         }

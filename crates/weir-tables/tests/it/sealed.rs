@@ -427,7 +427,7 @@ fn one_direction_of_a_sealed_connection_is_counted() {
         std::fs::write(&path, [&header[..], &side].concat()).unwrap();
         let (batch, notes) = read("http", &path, Some(&keys));
         assert_eq!(batch.num_rows(), 0);
-        let note = "TLS connections were not read because the key log has no secrets of them";
+        let note = "11 TLS connections were not read because the key log has no secrets of them";
         assert!(notes.iter().any(|it| it.contains(note)), "{notes:?}");
     }
 }
