@@ -110,7 +110,7 @@ impl<'p> Packet<'p> {
 }
 
 /// The offset of the first packet in octets of a stream that may begin with the rest of another one: attributes fill it to its last
-/// octet, or some of them are whole where these octets end.
+/// octet, or standard ones begin it where these octets end, of which the first is whole.
 #[must_use]
 pub fn find(bytes: &[u8]) -> Option<usize> {
     let is_packet = |rest: &[u8]| {
@@ -119,11 +119,34 @@ pub fn find(bytes: &[u8]) -> Option<usize> {
         };
         match rest.get(..length) {
             Some(packet) => is_understood(packet),
-            None => Packet::may_begin(rest) && rest.len() >= BEGINNING_OCTETS,
+            None => {
+                Packet::may_begin(rest)
+                    && rest.len() >= BEGINNING_OCTETS
+                    && begins_with_standard_attributes(rest)
+            }
         }
     };
     let mut all = 0..bytes.len();
     all.find(|at| bytes.get(*at..).is_some_and(is_packet))
+}
+
+/// Whether all attributes of a packet that is not whole are standard, as far as they are there, and the first one is whole. The
+/// octets within long attributes often look like a header and one attribute of any length.
+fn begins_with_standard_attributes(bytes: &[u8]) -> bool {
+    let mut rest = bytes.get(HEADER_OCTETS..).unwrap_or_default();
+    let mut is_first_whole = false;
+    while let [kind, length, ..] = rest {
+        // RFC 2865 to 5176, and the extended types (RFC 6929, 10.3).
+        if !matches!(*kind, 1..=104 | 241..=246) || *length < 3 {
+            return false;
+        }
+        let Some(after) = rest.get(usize::from(*length)..) else {
+            break;
+        };
+        is_first_whole = true;
+        rest = after;
+    }
+    is_first_whole
 }
 
 /// Octets that [`find`] has to see of a packet that is not whole.

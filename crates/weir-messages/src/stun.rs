@@ -177,6 +177,18 @@ pub fn may_begin(bytes: &[u8]) -> bool {
     is_short && !bytes.is_empty() && length(&shortest).is_some()
 }
 
+/// The number of octets at the end of octets without a message for [`find`] with which one may begin; 0 where none may.
+#[must_use]
+pub fn begun(bytes: &[u8]) -> usize {
+    let last = bytes.len().saturating_sub(BEGINNING_OCTETS - 1);
+    let mut all = last..bytes.len();
+    let at = all.find(|at| bytes.get(*at..).is_some_and(may_begin));
+    at.map_or(0, |at| bytes.len().saturating_sub(at))
+}
+
+/// The number of octets of a message up to the end of its cookie.
+pub const BEGINNING_OCTETS: usize = 8;
+
 /// The attributes of a message: type and value.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'m>(&'m [u8]);

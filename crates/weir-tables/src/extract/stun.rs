@@ -1,7 +1,8 @@
 //! `stun`: one row a message of STUN or TURN.
 
 use weir_messages::stun::{
-    HEADER_OCTETS, Message, attribute, class_word, find, length, may_begin, method_word,
+    BEGINNING_OCTETS, HEADER_OCTETS, Message, attribute, begun, class_word, find, length,
+    may_begin, method_word,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -75,11 +76,16 @@ impl Protocol for Stun {
         }
     }
 
-    /// The number of octets of a message up to the end of its cookie.
-    const FIND_OCTETS: usize = 8;
+    /// The cookie says that a header is one.
+    const FINDS_ANYWHERE: bool = true;
+    const FIND_OCTETS: usize = BEGINNING_OCTETS;
 
     fn find(bytes: &[u8]) -> Option<usize> {
         find(bytes)
+    }
+
+    fn begun(bytes: &[u8]) -> usize {
+        begun(bytes)
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

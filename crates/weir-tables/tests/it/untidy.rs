@@ -798,6 +798,23 @@ fn small_messages_and_headers_in_several_segments_are_found_from_the_middle() {
     }
 }
 
+/// Messages of STUN within segments had no rows where the connection began before the capture.
+#[test]
+fn messages_of_stun_are_found_from_the_middle() {
+    let mut message = b"\0\x01\0\x08\x21\x12\xa4\x42abcdefghijkl".to_vec();
+    message.extend(b"\0\x24\0\x04\0\0\0\x07");
+    let messages = message.repeat(20);
+    for port in [3_478, 5_999] {
+        for skipped in [1, 5, 13, 27] {
+            for size in [1, 3, 7, 20, 28, 41, 100] {
+                let packets = in_segments(port, &messages[skipped..], size);
+                let (found, _) = rows("stun", &packets);
+                assert_eq!(found, 19, "{port}: {skipped} by {size}");
+            }
+        }
+    }
+}
+
 /// Messages of the protocols that TCP carries one behind the other, each with its port.
 fn streams() -> [(&'static str, u16, Vec<Vec<u8>>); 5] {
     let number = |n: u8| [b'0' + n / 10, b'0' + n % 10];
