@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use weir_functions::{Error, ErrorKind};
 use weir_sql::Statement;
 
@@ -36,6 +36,26 @@ impl Described {
     }
 }
 
+/// The columns of an answer with the types that its rows have. Before types are coerced, `CASE WHEN a THEN tcp.dstport ELSE 1000 END`
+/// has the type of its first value.
+pub(crate) fn with_types(answer: &Schema, rows: &Schema) -> SchemaRef {
+    let (fields, found) = (answer.fields(), rows.fields());
+    if fields.len() != found.len() {
+        return Arc::new(answer.clone());
+    }
+    let fields = fields.iter().zip(found).map(|(field, found)| {
+        if field.data_type() == found.data_type() {
+            return Arc::clone(field);
+        }
+        let field = Field::clone(field).with_data_type(found.data_type().clone());
+        let is_nullable = field.is_nullable() || found.is_nullable();
+        Arc::new(field.with_nullable(is_nullable))
+    });
+    let fields: Vec<_> = fields.collect();
+    let metadata = answer.metadata().clone();
+    Arc::new(Schema::new_with_metadata(fields, metadata))
+}
+
 impl Engine {
     /// Describes the answer of a statement, which may have parameters. Only the beginnings of files are read.
     ///
@@ -55,8 +75,19 @@ impl Engine {
                 other => other.clone(),
             })
         };
+        let schema = logical.plan.schema().as_arrow();
+        // Types are coerced where parameters do not leave them open.
+        let state = self.context().state();
+        let options = state.config_options();
+        let coerced = state
+            .analyzer()
+            .execute_and_check(logical.plan.clone(), options, |_, _| {});
+        let schema = match &coerced {
+            Ok(coerced) => with_types(schema, coerced.schema().as_arrow()),
+            Err(_) => Arc::new(schema.clone()),
+        };
         Ok(Described {
-            schema: Arc::new(logical.plan.schema().as_arrow().clone()),
+            schema,
             address_origins: logical.origins,
             parameters: (1..=count).map(of).collect(),
         })

@@ -27,6 +27,7 @@ use weir_tables::{Location, Stop};
 use crate::answer::{Answer, Snapshot};
 use crate::copies::CountCopies;
 use crate::copy::{self, Copy, CopyOptions};
+use crate::described;
 use crate::live;
 use crate::live_session::Live;
 use crate::options::Options;
@@ -450,6 +451,7 @@ impl Engine {
             let fields = steps.schema().fields().clone();
             schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
         }
+        let schema = described::with_types(&schema, &steps.schema());
         Ok(Planned {
             schema,
             context: Arc::new(TaskContext::from(&state).with_session_config(config)),

@@ -618,6 +618,19 @@ fn listing(folder: &Path) -> Vec<String> {
     found.lines().map(ToOwned::to_owned).collect()
 }
 
+/// The schema had the type of the first value, and no file was written.
+#[test]
+fn columns_have_the_types_that_their_values_have_together() {
+    let folder = folder("columns_have_the_types_that_their_values_have_together");
+    let sql = "SELECT frame.number, CASE WHEN tcp.flags.syn THEN tcp.dstport ELSE 100000 END AS a FROM 'demo/office.pcapng' LIMIT 50";
+    for file in ["case.parquet", "case.arrow"] {
+        let ended = run(&format!("weir query \"{sql}\" -o {file}"), &folder);
+        assert_eq!(ended.code, Some(0), "{file}: {}", ended.stderr);
+        let read = printed(&format!("SELECT * FROM '{file}'"), &folder);
+        assert_eq!(read, printed(sql, &folder), "{file}");
+    }
+}
+
 #[test]
 fn what_is_written_is_read_back() {
     let folder = folder("what_is_written_is_read_back");
