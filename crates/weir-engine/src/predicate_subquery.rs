@@ -244,6 +244,7 @@ fn is_in(of: InSubquery, schema: &DFSchema) -> Result<Expr> {
         subquery,
         negated,
     } = of;
+    let subquery = apart(subquery, &expr)?;
     let (qualifier, field) = subquery.subquery.schema().qualified_field(0);
     let value = Expr::Column(Column::from((qualifier, field)));
     let is_nullable = field.is_nullable();
@@ -261,6 +262,25 @@ fn is_in(of: InSubquery, schema: &DFSchema) -> Result<Expr> {
     let is_in = cases.otherwise(lit(false))?;
     Ok(if negated { not(is_in) } else { is_in })
 }
+
+/// The subquery under another name where its value has that of a column of the outer query, as in `x NOT IN (SELECT x FROM t)` of the
+/// same t: when the subquery becomes a join, the two would be one column, which equals itself.
+fn apart(subquery: Subquery, expr: &Expr) -> Result<Subquery> {
+    let (qualifier, field) = subquery.subquery.schema().qualified_field(0);
+    let value = Column::from((qualifier, field));
+    if !expr.column_refs().contains(&value) {
+        return Ok(subquery);
+    }
+    let plan = LogicalPlanBuilder::from(subquery.subquery);
+    let plan = plan.project([Expr::Column(value).alias(APART)])?.build()?;
+    Ok(Subquery {
+        subquery: Arc::new(plan),
+        ..subquery
+    })
+}
+
+/// The value of a subquery that reads the table of its outer query.
+const APART: &str = "__value_of_subquery";
 
 /// Whether a subquery has rows, or rows for which a condition is true.
 fn exists(subquery: Subquery, condition: Option<Expr>) -> Result<Expr> {
