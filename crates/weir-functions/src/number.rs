@@ -86,6 +86,15 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             mean.params.args = of_reals(mean.params.args, schema);
             Ok(Transformed::yes(Expr::WindowFunction(mean)))
         }
+        // The value for rows outside becomes one of the column's type, which may have no room for it.
+        Expr::WindowFunction(mut neighbour) if matches!(neighbour.fun.name(), "lag" | "lead") => {
+            let is_changed = match neighbour.params.args.as_mut_slice() {
+                [value, _, outside] => widened(value, outside, schema),
+                _ => false,
+            };
+            let neighbour = Expr::WindowFunction(neighbour);
+            Ok(Transformed::new_transformed(neighbour, is_changed))
+        }
         Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == DIV => {
             match <[Expr; 2]>::try_from(args) {
                 Ok([left, right]) => divided(left, right, schema).map(Transformed::yes),
@@ -106,6 +115,20 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         expr => Ok(Transformed::no(expr)),
     }
+}
+
+/// Casts an integer to 64 bits where a constant of another type stands beside it; true when it did.
+fn widened(value: &mut Expr, beside: &Expr, schema: &DFSchema) -> bool {
+    let types = (value.get_type(schema), beside.get_type(schema));
+    let (Ok(kind), Ok(of_constant)) = types else {
+        return false;
+    };
+    let is_narrow = kind.is_integer() && !matches!(kind, DataType::Int64 | DataType::UInt64);
+    if !is_narrow || !of_constant.is_integer() || kind == of_constant {
+        return false;
+    }
+    *value = cast(std::mem::take(value), &kind, &DataType::Int64);
+    true
 }
 
 /// The expression `extract(epoch FROM …)`: the seconds of a duration with their fraction, which the engine's own function drops

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use datafusion::sql::sqlparser::ast::{
-    self, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, Ident, NullTreatment, ObjectName, Query, SelectItem, SetExpr, TableAlias,
-    TableFactor, Value, WindowFrameBound, WindowType, With,
+    self, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentList, FunctionArguments, Ident, NullTreatment, ObjectName, Query, SelectItem,
+    SetExpr, TableAlias, TableFactor, Value, WindowFrameBound, WindowType, With,
 };
 
 use crate::names::call;
@@ -38,13 +38,7 @@ pub(crate) fn sliding_text(function: &Function) -> Option<Expr> {
         return None;
     };
     let (text, delimiter) = (text.clone(), delimiter.clone());
-    let text = Expr::Cast {
-        kind: CastKind::Cast,
-        expr: Box::new(text),
-        data_type: DataType::Varchar(None),
-        array: false,
-        format: None,
-    };
+    let text = cast(text, DataType::Varchar(None));
     let texts = Expr::Function(Function {
         name: ObjectName::from(vec![Ident::new("array_agg")]),
         args: FunctionArguments::List(FunctionArgumentList {
@@ -56,6 +50,52 @@ pub(crate) fn sliding_text(function: &Function) -> Option<Expr> {
         ..function.clone()
     });
     Some(call("array_to_string", vec![texts, delimiter]))
+}
+
+/// `bool_or(a) OVER (…)`: DataFusion's has no way to leave out what has left the frame, which `max` has; and it turns frames around, so
+/// that those without a moving start have one.
+pub(crate) fn sliding_flag(function: &Function) -> Option<Expr> {
+    let name = function.name.to_string().to_ascii_lowercase();
+    let of_numbers = match name.as_str() {
+        "bool_or" => "max",
+        "bool_and" => "min",
+        _ => return None,
+    };
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    let is_plain = list.duplicate_treatment.is_none() && list.clauses.is_empty();
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(flag))] = list.args.as_slice() else {
+        return None;
+    };
+    if function.over.is_none() || !is_plain {
+        return None;
+    }
+    let number = cast(cast(flag.clone(), DataType::Boolean), DataType::Int(None));
+    let numbers = Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(of_numbers)]),
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(number))],
+            clauses: Vec::new(),
+        }),
+        ..function.clone()
+    });
+    Some(Expr::Nested(Box::new(Expr::BinaryOp {
+        left: Box::new(numbers),
+        op: BinaryOperator::Eq,
+        right: Box::new(Expr::Value(Value::Number("1".to_owned(), false).into())),
+    })))
+}
+
+fn cast(expr: Expr, data_type: DataType) -> Expr {
+    Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(expr),
+        data_type,
+        array: false,
+        format: None,
+    }
 }
 
 /// True for what a sign in front of it needs the type of: no literal, which the sign is a part of.

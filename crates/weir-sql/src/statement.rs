@@ -665,9 +665,10 @@ impl VisitorMut for FromFirst {
             *expr = call(DIV, vec![*left, *right]);
         }
         if let Expr::Function(function) = expr
-            && let Some(text) = reworded::sliding_text(function)
+            && let Some(reworded) =
+                reworded::sliding_text(function).or_else(|| reworded::sliding_flag(function))
         {
-            *expr = text;
+            *expr = reworded;
         }
         if let Expr::UnaryOp {
             op: UnaryOperator::Minus,
