@@ -21,7 +21,7 @@ use weir_functions::{Error, ErrorKind, address, bounded, folded, number, plan_si
 use weir_sql::meaning::Meanings;
 use weir_sql::names::Scope;
 use weir_sql::prepared::{self, PreparedStatements};
-use weir_sql::{Statement, bytea, follow, grammar, narrow, quantified, widths};
+use weir_sql::{Statement, bytea, follow, grammar, narrow, quantified, widths, zones};
 use weir_tables::{Location, Stop};
 
 use crate::answer::{Answer, Snapshot};
@@ -541,6 +541,7 @@ impl Engine {
         }
         quantified::reword(&mut statement);
         bytea::reword(&mut statement)?;
+        zones::reword(&mut statement)?;
         follow::follow(&mut statement)?;
         let mut resolved = resolver.resolve(&mut statement).await?;
         let given = statement.given_names();

@@ -13,7 +13,7 @@
 //! a dialect that accepts what PostgreSQL and DuckDB accept (`dialect`). What it cannot mean is refused with one sentence
 //! ([`grammar`]), and what it can mean is put into the words that DataFusion plans: names ([`names`], [`meaning`]), prepared
 //! statements ([`prepared`]), streams ([`follow`]), comparisons with lists
-//! ([`quantified`]), bytes that are written as text ([`bytea`]), the clause of samples ([`table_sample`]).
+//! ([`quantified`]), bytes that are written as text ([`bytea`]), zones ([`zones`]), the clause of samples ([`table_sample`]).
 //!
 //! This crate deliberately has no list of tables, plans no statements and reads no file: it performs no IO.
 
@@ -40,6 +40,7 @@ pub mod table_sample;
 mod tokens;
 mod walk;
 pub mod widths;
+pub mod zones;
 
 pub use embedded::Parameter;
 pub use quote::{quote_ident, quote_literal};
