@@ -15,15 +15,16 @@ use datafusion::common::{DFSchema, ScalarValue, exec_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{
-    Between, BinaryExpr, Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs,
-    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    Between, BinaryExpr, Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
 use crate::address::is_comparison;
 use crate::computed::computed;
 use crate::pass::{Inputs, Pass};
 
-/// Makes intervals that durations are compared with durations, and those that are compared with each other their lengths.
+/// Makes intervals that durations are compared with durations, those that are compared with each other their lengths, and dates that are
+/// moved by an interval timestamps.
 pub struct Durations;
 
 impl Pass for Durations {
@@ -48,6 +49,9 @@ impl Pass for Durations {
     fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
         if compares_intervals(&expr, inputs.all()) {
             return Ok(Transformed::yes(by_lengths(expr)));
+        }
+        if let Some(moved) = moved_date(&expr, inputs.all()) {
+            return Ok(Transformed::yes(moved));
         }
         match expr {
             Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
@@ -83,6 +87,34 @@ impl Pass for Durations {
             expr => Ok(Transformed::no(expr)),
         }
     }
+}
+
+/// A date that is moved by an interval, as a timestamp, which it is in PostgreSQL and DuckDB; `None` for anything else. The engine's
+/// answer is a date, without the hours of the interval.
+fn moved_date(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else {
+        return None;
+    };
+    let is_date = |expr: &Expr| matches!(expr.get_type(schema), Ok(DataType::Date32));
+    let instant = |expr: &Expr| {
+        let kind = DataType::Timestamp(TimeUnit::Microsecond, None);
+        Box::new(Expr::Cast(Cast::new(Box::new(expr.clone()), kind)))
+    };
+    let (one, other) = (left.as_ref(), right.as_ref());
+    let (left, right) = match op {
+        Operator::Plus | Operator::Minus if is_date(one) && is_interval(other, schema) => {
+            (instant(one), right.clone())
+        }
+        Operator::Plus if is_interval(one, schema) && is_date(other) => {
+            (left.clone(), instant(other))
+        }
+        _ => return None,
+    };
+    Some(Expr::BinaryExpr(BinaryExpr {
+        left,
+        op: *op,
+        right,
+    }))
 }
 
 /// Whether an expression compares intervals with each other, or with texts, which are intervals then.
