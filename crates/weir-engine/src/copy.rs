@@ -101,6 +101,12 @@ pub(crate) fn prepared(
     if copy.stored_as.is_none() && extension.is_none() && !is_remote(&copy.target) {
         return Err(without_format(&copy.target));
     }
+    if let Some(word) = copy.stored_as.as_deref().or(extension)
+        && RowFormat::of(word).is_none()
+        && !is_remote(&copy.target)
+    {
+        return Err(no_format(word));
+    }
     name_partitions(copy);
     if is_explain {
         return Ok((statement, None));
@@ -159,6 +165,12 @@ fn without_format(target: &str) -> Error {
     let shown = redacted(target);
     let message = format!("{shown}: its name does not determine the format");
     let hint = "write (FORMAT parquet) after it, or a name that ends in .parquet, .csv, .json, .arrow or .pcap";
+    Error::new(ErrorKind::Plan, message).with_hint(hint)
+}
+
+fn no_format(word: &str) -> Error {
+    let message = format!("{word} is no format that files are written in");
+    let hint = "write (FORMAT parquet), or csv, tsv, json, ndjson, arrow, arrows; packets are written as pcap or pcapng";
     Error::new(ErrorKind::Plan, message).with_hint(hint)
 }
 

@@ -358,6 +358,14 @@ fn in_own_words(message: &str, columns: &[String]) -> Wording {
 
 /// The error of the arguments of a function.
 fn of_arguments(message: &str) -> Option<Wording> {
+    // The message goes on with the parser's notation of the call.
+    if message.starts_with("Substring without for/from is not valid") {
+        let hint = "substr(a, 2), or substr(a, 2, 3) for three characters";
+        return Some((
+            "substr needs the position at which the part begins".to_owned(),
+            Some(hint.to_owned()),
+        ));
+    }
     if message.starts_with("Argument #") && message.contains(", got Column(") {
         let hint = "a list for each row: SELECT a, unnest(generate_series(1, a)) AS n FROM t";
         return Some((

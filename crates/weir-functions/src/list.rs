@@ -75,6 +75,12 @@ pub fn all(state: &SessionState) -> Vec<FunctionEntry> {
 
 /// The error of a name that is not a function.
 pub fn unknown(state: &SessionState, name: &str) -> Error {
+    let windows = state.window_functions();
+    if windows.contains_key(&name.to_lowercase()) {
+        let message = format!("{name} is a function of windows, and has no OVER here");
+        let hint = format!("{name}(…) OVER (ORDER BY frame.number)");
+        return Error::new(ErrorKind::Plan, message).with_hint(hint);
+    }
     let scalars = state.scalar_functions().keys();
     let aggregates = state.aggregate_functions().keys();
     let windows = state.window_functions().keys();
