@@ -2,7 +2,7 @@
 //!
 //! One thread waits for Ctrl-C, SIGTERM and SIGHUP. A command that has a good end of its own
 //! ([`end_gracefully`]) ends in this way at the first of them; otherwise, and at the second, temporary files are
-//! removed and the program ends by the signal, as if it had no handler. In a shell Ctrl-C ends the running statement
+//! removed and the program ends by the signal, as if it had no handler. Writes beyond the limit of a file's size (SIGXFSZ) are errors. In a shell Ctrl-C ends the running statement
 //! ([`Interrupts`]), and the program only when three of them have no effect. A signal that was ignored when the
 //! program started (`nohup`, jobs in the background of a script) stays ignored.
 
@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use tokio::sync::watch;
@@ -53,6 +54,10 @@ impl Interrupts {
 /// Heeds signals from now on. Without the thread, signals end the program without further ado.
 pub(crate) fn heed() {
     let ignored = ignored();
+    if ignored >> (SIGXFSZ - 1) & 1 == 0 {
+        // A write beyond the limit of a file's size is an error of this write then, and does not end the program.
+        let _ = flag::register(SIGXFSZ, Arc::default());
+    }
     let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter();
     let heeded: Vec<i32> = heeded
         .filter(|signal| ignored >> (signal - 1) & 1 == 0)
