@@ -260,6 +260,8 @@ pub async fn run_executor(
     }
 }
 
+/// The interval of looking whether the work directory is there.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// The interval of the removal of abandoned job data, and its minimum age.
 const CLEAN_EVERY: Duration = Duration::from_secs(300);
 const KEPT_MAX: Duration = Duration::from_secs(3600);
@@ -340,6 +342,13 @@ async fn serve_tasks(
         .register()
         .await
         .map_err(|error| ends(error.to_string()))?;
+    let work = Arc::clone(&options.work);
+    services.spawn(async move {
+        loop {
+            work.restore()?;
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    });
     let (work, of_jobs) = (Arc::clone(&options.work), reporter.clone());
     services.spawn(async move {
         loop {

@@ -70,6 +70,17 @@ impl WorkFolder {
         self.0.path()
     }
 
+    /// Creates the directory again where somebody has removed it.
+    ///
+    /// # Errors
+    /// When there is something else at its path, or its parent is not writable.
+    pub(crate) fn restore(&self) -> Result<(), Error> {
+        self.0.restore().map_err(|error| {
+            let shown = self.path().display();
+            Error::new(format!("its work directory {shown} was removed: {error}"))
+        })
+    }
+
     /// The jobs whose rows were neither written nor read for so long.
     pub(crate) fn older_than(&self, age: Duration) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path()) else {

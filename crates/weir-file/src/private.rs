@@ -1,9 +1,12 @@
 //! Directories of a process for files that it writes for itself.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
 
@@ -29,7 +32,8 @@ use tempfile::TempDir;
 pub struct PrivateFolder {
     // Fields are dropped in this order: the directory is removed while its marker is still locked.
     folder: OwnFolder,
-    _mark: File,
+    mark: Mutex<File>,
+    kind: PrivateFolderKind,
     abandoned: Vec<PathBuf>,
 }
 
@@ -58,9 +62,25 @@ impl PrivateFolder {
         let abandoned = remove_abandoned(parent, user, kind);
         Ok(Self {
             folder,
-            _mark: mark,
+            mark: Mutex::new(mark),
+            kind,
             abandoned,
         })
+    }
+
+    /// Creates the directory again where somebody has removed it: programs that clean directories of temporary files do.
+    ///
+    /// # Errors
+    /// When there is something else at its path, or its parent is not writable.
+    pub fn restore(&self) -> io::Result<()> {
+        if self.folder.is_there() {
+            return Ok(());
+        }
+        DirBuilder::new().mode(PRIVATE_FOLDER).create(self.path())?;
+        let mark = write_mark(self.path(), self.kind)?;
+        *lock(&self.mark) = mark;
+        *lock(&self.folder.opened) = File::open(self.path())?;
+        Ok(())
     }
 
     /// The path of the directory.
@@ -82,13 +102,21 @@ impl PrivateFolder {
 struct OwnFolder {
     folder: TempDir,
     /// The directory. While it is open, no other one has its inode.
-    opened: File,
+    opened: Mutex<File>,
 }
 
 impl OwnFolder {
     fn new(folder: TempDir) -> io::Result<Self> {
-        let opened = File::open(folder.path())?;
+        let opened = Mutex::new(File::open(folder.path())?);
         Ok(Self { folder, opened })
+    }
+
+    /// Whether it is still the one at its path.
+    fn is_there(&self) -> bool {
+        let place = |found: fs::Metadata| (found.dev(), found.ino());
+        let found = self.path().symlink_metadata().map(place);
+        let own = lock(&self.opened).metadata().map(place);
+        matches!((found, own), (Ok(found), Ok(own)) if found == own)
     }
 
     fn path(&self) -> &Path {
@@ -105,13 +133,14 @@ impl OwnFolder {
 
 impl Drop for OwnFolder {
     fn drop(&mut self) {
-        let place = |found: fs::Metadata| (found.dev(), found.ino());
-        let found = self.path().symlink_metadata().map(place);
-        let own = self.opened.metadata().map(place);
-        if !matches!((found, own), (Ok(found), Ok(own)) if found == own) {
+        if !self.is_there() {
             self.folder.disable_cleanup(true);
         }
     }
+}
+
+fn lock(file: &Mutex<File>) -> MutexGuard<'_, File> {
+    file.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Creates the marker file of a directory. It is renamed once it is locked, so that the marker of a running process is never
@@ -247,9 +276,9 @@ mod tests {
         let living = PrivateFolder::create_in(user.path(), EXECUTOR).unwrap();
         // A killed process leaves its directory, and the system releases its lock.
         let killed = PrivateFolder::create_in(user.path(), EXECUTOR).unwrap();
-        let PrivateFolder { folder, _mark, .. } = killed;
+        let PrivateFolder { folder, mark, .. } = killed;
         let left = folder.keep();
-        drop(_mark);
+        drop(mark);
         fs::create_dir_all(left.join("job/1")).unwrap();
         let elsewhere = user.path().join("weir-executor-elsewhere");
         fs::create_dir(&elsewhere).unwrap();
@@ -283,6 +312,31 @@ mod tests {
         symlink(&path, folder.path()).unwrap();
         drop(folder);
         assert_eq!(names(&path), ["notes.txt"]);
+    }
+
+    /// Rows lay in a directory without a marker, which no process removed.
+    #[test]
+    fn a_folder_that_was_removed_is_made_again() {
+        let user = of_a_user();
+        let before = names(user.path());
+        let folder = PrivateFolder::create_in(user.path(), EXECUTOR).unwrap();
+        folder.restore().unwrap();
+        fs::remove_dir_all(folder.path()).unwrap();
+        folder.restore().unwrap();
+        assert_eq!(names(folder.path()), [MARK]);
+        let mode = folder.path().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        // Another process leaves it alone.
+        let other = PrivateFolder::create_in(user.path(), EXECUTOR).unwrap();
+        assert_eq!(other.abandoned(), [] as [PathBuf; 0]);
+        drop(other);
+        fs::write(folder.path().join("data.arrow"), "rows").unwrap();
+        drop(folder);
+        assert_eq!(names(user.path()), before);
+        let folder = PrivateFolder::create_in(user.path(), EXECUTOR).unwrap();
+        fs::remove_dir_all(folder.path()).unwrap();
+        fs::write(folder.path(), "mine").unwrap();
+        assert!(folder.restore().is_err());
     }
 
     #[test]
