@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use serde_json::Value;
-use weir_testkit::untidy::{Account, Capture, Connections, Ends, How};
+use weir_testkit::untidy::{Account, Capture, Connections, Ends, How, IpHeaders};
 
 use super::answers::{TableAnswers, TableRow};
 use super::fate::ConnectionFate;
@@ -74,7 +74,7 @@ struct Judge<'s> {
     signalling: ConnectionFate,
     call: ConnectionFate,
     all: ConnectionFate,
-    /// The frames that are not there any more, from 1.
+    /// The frames that are not there any more, or not to the end of their headers, from 1.
     lost: BTreeSet<u64>,
 }
 
@@ -116,7 +116,7 @@ impl<'s> Judge<'s> {
             signalling: ConnectionFate::default(),
             call: ConnectionFate::default(),
             all: ConnectionFate::default(),
-            lost: lost(account),
+            lost: lost(tidy.capture, untidy.capture),
         };
         judge.flows = judge.same_flows(faults);
         let carries = |tables: &[&str]| {
@@ -174,19 +174,26 @@ impl<'s> Judge<'s> {
                 });
             }
         }
-        self.same_ends(&mut flows, &tidy_of.values().copied().collect());
+        self.same_ends(&mut flows, &tidy_of.into_values().collect());
         flows
     }
 
-    /// Flows without packets of their own, of packets whose fragments did not all come, are those with the same ends.
+    /// Flows without packets of their own, of packets whose fragments did not all come, are those with the same ends. Such flows of the
+    /// tidy capture have packets where all fragments came.
     fn same_ends(&self, flows: &mut BTreeMap<u64, u64>, with_packets: &BTreeSet<u64>) {
         let named = |side: &JudgedCapture<'_>| -> Vec<(u64, Ends)> {
             let rows = side.answer.rows(FLOWS).iter();
             rows.filter_map(|row| Some((id(row)?, ends(row)?)))
                 .collect()
         };
+        let connections = self.tidy.capture.connections();
+        let found: BTreeSet<u64> = flows.values().copied().collect();
         let mut left = named(self.tidy);
-        left.retain(|(id, _)| !with_packets.contains(&self.first_of(*id)));
+        left.retain(|(id, ends)| {
+            let has_fragments = connections.named(*ends) == ends.hosts();
+            let taken = if has_fragments { &found } else { with_packets };
+            !taken.contains(&self.first_of(*id))
+        });
         for (id, ends) in named(self.untidy) {
             if !flows.contains_key(&id)
                 && let Some(at) = left.iter().position(|(_, other)| *other == ends)
@@ -635,13 +642,55 @@ fn flows_of_records(answer: &TableAnswers) -> BTreeMap<u64, u64> {
         .collect()
 }
 
-/// The frames that are not there any more, from 1.
-fn lost(account: &Account) -> BTreeSet<u64> {
-    let lost = account
-        .touches
+/// The frames that are not there any more, or of which no flow is known, from 1: those that were cut within their headers, which
+/// the closing note counts among the records that are cut, and fragments of packets whose first one is such a frame, which it counts, too.
+fn lost(tidy: &Capture, untidy: &Capture) -> BTreeSet<u64> {
+    let captured: BTreeMap<usize, usize> = untidy
+        .frames
         .iter()
-        .filter(|touch| touch.how == How::Lost);
-    lost.map(|touch| touch.origin as u64 + 1).collect()
+        .filter_map(|frame| Some((frame.origin?, frame.bytes.len())))
+        .collect();
+    let mut frames = BTreeSet::new();
+    let mut first_fragments = BTreeSet::new();
+    let mut fragments = Vec::new();
+    for frame in &tidy.frames {
+        let (Some(origin), Some(header)) = (frame.origin, tidy.header(frame)) else {
+            continue;
+        };
+        let needed = match header.tcp {
+            Some(_) => header.transport + TCP_OCTETS,
+            None => header.payload(),
+        };
+        let is_lost = captured
+            .get(&origin)
+            .is_none_or(|kept| *kept < needed.min(frame.bytes.len()));
+        let number = origin as u64 + 1;
+        if is_lost {
+            frames.insert(number);
+        }
+        if let Some(packet) = fragmented(&header, &frame.bytes) {
+            // Only first fragments have ports.
+            if is_lost && header.src.1 != 0 {
+                first_fragments.insert(packet.clone());
+            }
+            fragments.push((packet, number));
+        }
+    }
+    fragments.retain(|(packet, _)| first_fragments.contains(packet));
+    frames.extend(fragments.into_iter().map(|(_, number)| number));
+    frames
+}
+
+/// The packet that a fragment is of: its source and destination, and the identification.
+fn fragmented(header: &IpHeaders, bytes: &[u8]) -> Option<(IpAddr, IpAddr, Vec<u8>)> {
+    let identification = match header.src.0 {
+        IpAddr::V4(_) => header.ip + 4..header.ip + 6,
+        IpAddr::V6(_) => header.transport.checked_sub(4)?..header.transport,
+    };
+    let identification = bytes.get(identification)?.to_vec();
+    header
+        .is_fragment
+        .then_some((header.src.0, header.dst.0, identification))
 }
 
 /// The changes of each connection.
@@ -806,6 +855,8 @@ fn ends(row: &TableRow) -> Option<Ends> {
     Some(Ends::new(protocol, src, dst))
 }
 
+/// Octets of TCP's header without options.
+const TCP_OCTETS: usize = 20;
 /// Numbers of flows that no flow of the tidy capture has.
 const ADDED: u64 = 1 << 40;
 
