@@ -6,6 +6,7 @@
 
 mod answers;
 mod fate;
+mod gone;
 mod judge;
 mod labels;
 mod silence;

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use serde_json::Value;
-use weir_testkit::untidy::{Account, Capture, Connections, Ends, How, IpHeaders};
+use weir_testkit::untidy::{Account, Capture, Connections, Ends, How};
 
 use super::answers::{TableAnswers, TableRow};
 use super::fate::ConnectionFate;
+use super::gone::{lost, unseen};
 use super::labels::{Labels, timestamp};
 use super::silence;
 use super::tables::{
@@ -76,6 +77,8 @@ struct Judge<'s> {
     all: ConnectionFate,
     /// The frames that are not there any more, or not to the end of their headers, from 1.
     lost: BTreeSet<u64>,
+    /// Those of them of which no other frame shows that there was one.
+    unseen: BTreeSet<u64>,
 }
 
 impl<'s> Judge<'s> {
@@ -101,6 +104,7 @@ impl<'s> Judge<'s> {
             states.entry(flow).or_default().is_retimed = true;
         }
         let undecided = silence::undecided(tidy, account);
+        let lost = lost(tidy.capture, untidy.capture);
         for (flow, first) in &undecided {
             let mut state = states.get(flow).cloned().unwrap_or_default();
             state.is_undecided = true;
@@ -116,7 +120,8 @@ impl<'s> Judge<'s> {
             signalling: ConnectionFate::default(),
             call: ConnectionFate::default(),
             all: ConnectionFate::default(),
-            lost: lost(tidy.capture, untidy.capture),
+            unseen: unseen(tidy.capture, &lost),
+            lost,
         };
         judge.flows = judge.same_flows(faults);
         let carries = |tables: &[&str]| {
@@ -407,6 +412,8 @@ impl<'s> Judge<'s> {
             _ if self.is_gone(id(row)) => return true,
             // Datagrams have no numbers that would show how many there were.
             _ if !rows.state.is_tcp => return true,
+            // The octets are behind all that was captured or acknowledged.
+            _ if frames(rows.table, row).any(|frame| self.unseen.contains(&frame)) => return true,
             _ => {}
         }
         let missed = |side: &JudgedCapture<'_>, flow: Option<u64>| {
@@ -642,57 +649,6 @@ fn flows_of_records(answer: &TableAnswers) -> BTreeMap<u64, u64> {
         .collect()
 }
 
-/// The frames that are not there any more, or of which no flow is known, from 1: those that were cut within their headers, which
-/// the closing note counts among the records that are cut, and fragments of packets whose first one is such a frame, which it counts, too.
-fn lost(tidy: &Capture, untidy: &Capture) -> BTreeSet<u64> {
-    let captured: BTreeMap<usize, usize> = untidy
-        .frames
-        .iter()
-        .filter_map(|frame| Some((frame.origin?, frame.bytes.len())))
-        .collect();
-    let mut frames = BTreeSet::new();
-    let mut first_fragments = BTreeSet::new();
-    let mut fragments = Vec::new();
-    for frame in &tidy.frames {
-        let (Some(origin), Some(header)) = (frame.origin, tidy.header(frame)) else {
-            continue;
-        };
-        let needed = match header.tcp {
-            Some(_) => header.transport + TCP_OCTETS,
-            None => header.payload(),
-        };
-        let is_lost = captured
-            .get(&origin)
-            .is_none_or(|kept| *kept < needed.min(frame.bytes.len()));
-        let number = origin as u64 + 1;
-        if is_lost {
-            frames.insert(number);
-        }
-        if let Some(packet) = fragmented(&header, &frame.bytes) {
-            // Only first fragments have ports.
-            if is_lost && header.src.1 != 0 {
-                first_fragments.insert(packet.clone());
-            }
-            fragments.push((packet, number));
-        }
-    }
-    fragments.retain(|(packet, _)| first_fragments.contains(packet));
-    frames.extend(fragments.into_iter().map(|(_, number)| number));
-    frames
-}
-
-/// The packet that a fragment is of: its source and destination, and the identification.
-fn fragmented(header: &IpHeaders, bytes: &[u8]) -> Option<(IpAddr, IpAddr, Vec<u8>)> {
-    let identification = match header.src.0 {
-        IpAddr::V4(_) => header.ip + 4..header.ip + 6,
-        IpAddr::V6(_) => header.transport.checked_sub(4)?..header.transport,
-    };
-    let identification = bytes.get(identification)?.to_vec();
-    header
-        .is_fragment
-        .then_some((header.src.0, header.dst.0, identification))
-}
-
 /// The changes of each connection.
 fn states(
     tidy: &Capture,
@@ -809,12 +765,16 @@ fn is_uncertain(table: &TableRule, row: &TableRow) -> bool {
 
 /// The last frame of a row.
 fn last_frame(table: &TableRule, row: &TableRow) -> Option<u64> {
-    let frames = row
-        .iter()
-        .filter(|(column, _)| table.kind(column) == Dependency::Frame);
     // A row without its own frame number was completed at the end of the capture.
     row.get("frame.number").filter(|number| !number.is_null())?;
-    frames.filter_map(|(_, value)| value.as_u64()).max()
+    frames(table, row).max()
+}
+
+/// The frames of a row.
+fn frames(table: &TableRule, row: &TableRow) -> impl Iterator<Item = u64> {
+    row.iter()
+        .filter(|(column, _)| table.kind(column) == Dependency::Frame)
+        .filter_map(|(_, value)| value.as_u64())
 }
 
 /// The columns in which two rows differ that have to be the same.
@@ -855,8 +815,6 @@ fn ends(row: &TableRow) -> Option<Ends> {
     Some(Ends::new(protocol, src, dst))
 }
 
-/// Octets of TCP's header without options.
-const TCP_OCTETS: usize = 20;
 /// Numbers of flows that no flow of the tidy capture has.
 const ADDED: u64 = 1 << 40;
 
