@@ -38,7 +38,7 @@ pub(super) struct JudgedCapture<'c> {
 
 impl JudgedCapture<'_> {
     /// The frame of the whole tidy capture, from 1, that a record's number stands for.
-    fn origin(&self, number: u64) -> Option<u64> {
+    pub(super) fn origin(&self, number: u64) -> Option<u64> {
         let index = usize::try_from(number.checked_sub(1)?).ok()?;
         Some(self.capture.frames.get(index)?.origin? as u64 + 1)
     }
@@ -103,7 +103,11 @@ impl<'s> Judge<'s> {
         for flow in retimed(tidy, account) {
             states.entry(flow).or_default().is_retimed = true;
         }
-        let undecided = silence::undecided(tidy, account);
+        let mut undecided = silence::undecided(tidy, account);
+        for (flow, other) in silence::joined(tidy, untidy, &states) {
+            let first = *undecided.entry(other).or_insert(other);
+            undecided.insert(flow, first);
+        }
         let lost = lost(tidy.capture, untidy.capture);
         for (flow, first) in &undecided {
             let mut state = states.get(flow).cloned().unwrap_or_default();

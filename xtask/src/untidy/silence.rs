@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use weir_testkit::untidy::Account;
 
 use super::answers::TableRow;
+use super::fate::ConnectionFate;
 use super::judge::{JudgedCapture, id, number};
 use super::tables::{FLOW_PACKETS, FLOWS};
 
@@ -44,6 +45,37 @@ pub(super) fn undecided(tidy: &JudgedCapture<'_>, account: &Account) -> BTreeMap
         }
     }
     first_of
+}
+
+/// The flows of the tidy capture whose packets are in the flow of another one, because packets are missing that distinguish
+/// connections of the same ends: each with that other one.
+pub(super) fn joined(
+    tidy: &JudgedCapture<'_>,
+    untidy: &JudgedCapture<'_>,
+    states: &BTreeMap<u64, ConnectionFate>,
+) -> BTreeMap<u64, u64> {
+    let packets = |side: &JudgedCapture<'_>| -> Vec<(u64, u64)> {
+        let rows = side.answer.rows(FLOW_PACKETS).iter();
+        rows.filter_map(|row| {
+            let origin = side.origin(number(row, "frame.number")?)?;
+            Some((origin, id(row)?))
+        })
+        .collect()
+    };
+    let tidy_of: BTreeMap<u64, u64> = packets(tidy).into_iter().collect();
+    let lacks = |flow: u64| states.get(&flow).is_some_and(ConnectionFate::lacks);
+    let mut firsts = BTreeMap::new();
+    let mut joined = BTreeMap::new();
+    for (origin, flow) in packets(untidy) {
+        let Some(tidy) = tidy_of.get(&origin).copied() else {
+            continue;
+        };
+        let first = *firsts.entry(flow).or_insert(tidy);
+        if first != tidy && lacks(first) && lacks(tidy) {
+            joined.insert(tidy, first);
+        }
+    }
+    joined
 }
 
 /// The time that has passed at each frame as far as the untidy capture shows it: nothing passes where a clock is set back,
