@@ -367,7 +367,7 @@ impl<'s> Judge<'s> {
             false => is_less(table, row, than),
         };
         for row in says {
-            let is_known = said.iter().any(|one| is_less(row, one));
+            let is_known = said.iter().any(|one| is_less(row, one)) || self.is_of_none(table, row);
             if !is_known && !is_uncertain(table, row) {
                 let nearest = said.iter().max_by_key(|one| likeness(table, row, one));
                 faults.push(fault(
@@ -435,6 +435,12 @@ impl<'s> Judge<'s> {
         let is_uncertain = rows.says.iter().any(|row| is_uncertain(rows.table, row));
         let is_cut = rows.state.has(|how| matches!(how, How::Cut(_)));
         is_uncertain || is_cut || missed(self.untidy, flow) > missed(self.tidy, flow)
+    }
+
+    /// Returns true for a packet of no flow, as its headers are not there.
+    fn is_of_none(&self, table: &TableRule, row: &TableRow) -> bool {
+        let is_lost = number(row, "frame.number").is_some_and(|it| self.lost.contains(&it));
+        table.name == FLOW_PACKETS && id(row).is_none() && is_lost
     }
 
     /// Returns true when all packets of a flow are lost.
