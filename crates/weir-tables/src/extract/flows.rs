@@ -172,6 +172,10 @@ impl Extract for Flows {
                 "packets dropped: fragments were missing for 60 seconds".to_owned(),
             ),
             (
+                fragments.unfinished,
+                "packets incomplete: other fragments had not come when the capture ended".to_owned(),
+            ),
+            (
                 fragments.evicted,
                 "packets dropped: more than 16,384, or 64 MiB, waited for fragments".to_owned(),
             ),

@@ -81,6 +81,17 @@ fn of_first_fragments() {
     );
 }
 
+/// A fragment without the first one of its packet is in no flow, and was not counted when it waited at the end of the capture.
+#[test]
+fn fragments_that_wait_when_the_capture_ends_are_counted() {
+    let header = Ipv4::new(CLIENT, SERVER, protocol::UDP).identification(7);
+    let packets = [header.fragment(8, false).packet(&[0; 8])];
+    check(
+        &notes("flows", &[], &packets),
+        "1 packets incomplete: other fragments had not come when the capture ended",
+    );
+}
+
 #[test]
 fn of_tiny_segments_behind_a_missing_one() {
     let mut packets = vec![segment(9, tcp_flags::SYN, 0, &[])];
