@@ -18,7 +18,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     name: "stream",
     doc: "one row per piece of a TCP stream, in order and without retransmissions, or per datagram of UDP or SCTP",
     columns: all_columns,
-    needs: &[Needs::Transport],
+    needs: &[Needs::All],
     start: |settings| {
         Box::new(Pieces {
             payloads: match &settings.keylog {

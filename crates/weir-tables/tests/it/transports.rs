@@ -708,3 +708,18 @@ fn column_of(batch: &RecordBatch, name: &str) -> Vec<String> {
         None => column(batch, name),
     }
 }
+
+/// Pieces of the streams in tunnels were rows only where another table of the same reading needed all headers.
+#[test]
+fn streams_in_tunnels_are_streams() {
+    let datagram = udp(CLIENT.into(), SERVER.into(), 7, 9, b"octets");
+    let inner = Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&datagram);
+    let tunnel = Gre::default().packet(0x0800, &inner);
+    let outer = Ipv4::new(SERVER, CLIENT, 47).packet(&tunnel);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tunnel.pcap");
+    write(&[outer], &path);
+    let pieces = read("stream", &[&path], 10);
+    assert_eq!(column(&pieces, "port.dst"), ["9"]);
+    assert_eq!(column(&pieces, "flow.id"), ["1"]);
+}
