@@ -317,10 +317,13 @@ impl<'s> Judge<'s> {
         let mut untidy = self.rows(table, self.untidy);
         let flows: BTreeSet<_> = tidy.keys().chain(untidy.keys()).copied().collect();
         for flow in flows {
-            let (said, says) = (
+            let (mut said, mut says) = (
                 tidy.remove(&flow).unwrap_or_default(),
                 untidy.remove(&flow).unwrap_or_default(),
             );
+            for rows in [&mut said, &mut says] {
+                rows.retain(|row| !self.is_of_none(table, row));
+            }
             if flow.is_some_and(|flow| flow >= ADDED) {
                 added(table, &says, faults);
                 continue;
@@ -367,7 +370,7 @@ impl<'s> Judge<'s> {
             false => is_less(table, row, than),
         };
         for row in says {
-            let is_known = said.iter().any(|one| is_less(row, one)) || self.is_of_none(table, row);
+            let is_known = said.iter().any(|one| is_less(row, one));
             if !is_known && !is_uncertain(table, row) {
                 let nearest = said.iter().max_by_key(|one| likeness(table, row, one));
                 faults.push(fault(
