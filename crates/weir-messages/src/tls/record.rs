@@ -69,6 +69,9 @@ fn beginning(bytes: &[u8]) -> Beginning {
     if ssl2_hello(bytes).is_some() {
         return Beginning::Hello;
     }
+    if may_be_ssl2_hello(bytes) {
+        return Beginning::Unsure;
+    }
     let mut hello = [0; HELLO_OCTETS];
     let (mut known, mut rest) = (0, bytes);
     while known < HELLO_OCTETS {
@@ -139,6 +142,29 @@ fn ssl2_hello(bytes: &[u8]) -> Option<&[u8]> {
     is_one.then_some(body)
 }
 
+/// Whether more octets may make such a hello of these, the first ones of a stream.
+fn may_be_ssl2_hello(bytes: &[u8]) -> bool {
+    if bytes.first().is_none_or(|high| high & 0x80 == 0) {
+        return false;
+    }
+    let Some(length) = u16_be_at(bytes, 0).map(|length| usize::from(length & 0x7fff)) else {
+        return true;
+    };
+    let body = bytes.get(2..).unwrap_or_default();
+    let [suites, session, challenge] = [3, 5, 7].map(|at| u16_be_at(body, at));
+    body.len() < length
+        && length >= SSL2_HELLO_OCTETS_MIN
+        && body.first().is_none_or(|kind| *kind == 1)
+        && body.get(1).is_none_or(|major| *major == 3)
+        && body.get(2).is_none_or(|minor| *minor <= 4)
+        && suites.is_none_or(|suites| suites > 0 && suites % 3 == 0)
+        && session.is_none_or(|session| matches!(session, 0 | 16))
+        && challenge.is_none_or(|challenge| (16..=32).contains(&challenge))
+}
+
+/// Octets of a hello in the form of SSL 2, at least: its fields, a suite and a challenge.
+const SSL2_HELLO_OCTETS_MIN: usize = 9 + 3 + 16;
+
 /// One direction of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Direction {
@@ -204,6 +230,9 @@ impl Direction {
         each: &mut dyn FnMut(&mut Self, RecordPart<'_>),
     ) -> Option<usize> {
         let mut at = 0;
+        if !self.has_begun && may_be_ssl2_hello(bytes) {
+            return Some(at);
+        }
         if !std::mem::replace(&mut self.has_begun, true)
             && let Some(hello) = ssl2_hello(bytes)
         {

@@ -410,6 +410,17 @@ fn a_hello_in_the_form_of_ssl_2_is_read() {
     assert!(begins_with_hello(&hello));
     for length in 0..hello.len() {
         assert!(!begins_with_hello(&hello[..length]), "{length}");
+        assert!(may_begin_with_hello(&hello[..length]), "{length}");
+    }
+    assert!(!may_begin_with_hello(b"\x80\x22\x01\x02"));
+    // The first record of a hello in segments of any size.
+    for size in 1..hello.len() {
+        let mut session = Session::new(Carrier::Tls);
+        for piece in hello.chunks(size) {
+            let state = session.stream(0, piece, Stamp::default());
+            assert_eq!(state, SessionState::More, "{size}");
+        }
+        assert!(session.client.is_some(), "{size}");
     }
     let mut session = Session::new(Carrier::Tls);
     assert_eq!(

@@ -237,19 +237,18 @@ impl TlsCarrier {
                         begun.as_slice()
                     }
                 };
-                if begins_with_hello(all) {
+                // A hello may also begin with these octets, behind others that were none.
+                let starts = [all, bytes];
+                let mut hellos = starts.iter().copied();
+                if let Some(hello) = hellos.find(|octets| begins_with_hello(octets)) {
                     let mut session = Box::new(Session::new(Carrier::Tls));
-                    let told = session.stream(side, all, stamp);
+                    let told = session.stream(side, hello, stamp);
                     *this = Self::Session(session);
                     return told;
                 }
-                if may_begin_with_hello(all) {
-                    if begun.is_empty() {
-                        *begun = bytes.to_vec();
-                    }
-                } else {
-                    *begun = Vec::new();
-                }
+                let mut begins = starts.iter().copied();
+                let begins = begins.find(|octets| may_begin_with_hello(octets));
+                *begun = begins.map_or_else(Vec::new, <[u8]>::to_vec);
                 match *seen > SEARCH_BYTES_MAX {
                     true => SessionState::NotTls,
                     false => SessionState::More,
