@@ -9,6 +9,7 @@ mod fate;
 mod gone;
 mod judge;
 mod labels;
+mod overlap;
 mod silence;
 mod tables;
 

@@ -18,6 +18,8 @@ pub(super) struct ConnectionFate {
     pub(super) is_tcp: bool,
     /// Whether its packets are one flow or several is not known: see [`super::silence`].
     pub(super) is_undecided: bool,
+    /// Segments of it have other octets under the same numbers, of which the first ones count, and these may be others now.
+    pub(super) has_other_octets: bool,
     /// The first frame that was touched, from 1.
     pub(super) first: Option<u64>,
 }
@@ -57,7 +59,9 @@ impl ConnectionFate {
             }
             Dependency::Stream => !is_longer && !self.is_again() && !self.lacks(),
             Dependency::Clock => !self.is_again() && !self.lacks() && !self.has_other_times,
-            Dependency::Sum => !self.is_again() && !self.lacks() && !self.is_undecided,
+            Dependency::Sum => {
+                !self.is_again() && !self.lacks() && !self.is_undecided && !self.has_other_octets
+            }
             Dependency::Doubt => !self.lacks(),
         }
     }
@@ -66,6 +70,7 @@ impl ConnectionFate {
         self.hows.extend(&other.hows);
         self.is_retimed |= other.is_retimed;
         self.is_undecided |= other.is_undecided;
+        self.has_other_octets |= other.has_other_octets;
         self.first = match (self.first, other.first) {
             (Some(one), Some(two)) => Some(one.min(two)),
             (one, two) => one.or(two),

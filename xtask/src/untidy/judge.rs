@@ -10,11 +10,11 @@ use super::answers::{TableAnswers, TableRow};
 use super::fate::ConnectionFate;
 use super::gone::{lost, unseen};
 use super::labels::{Labels, timestamp};
-use super::silence;
 use super::tables::{
     CALL_PACKETS, Dependency, FLOW_PACKETS, FLOWS, MEDIA, RowScope, SIGNALLING, STREAM, TABLES,
     TableRule,
 };
+use super::{overlap, silence};
 
 /// Something that does not hold.
 #[derive(Clone, Debug)]
@@ -98,6 +98,15 @@ impl<'s> Judge<'s> {
                 state.is_tcp = ends.protocol == 6;
                 state.has_other_times = account.times.values().any(|shift| *shift != 0);
                 states.insert(id, state);
+            }
+        }
+        let contradicted = overlap::contradicted(tidy.capture);
+        for row in tidy.answer.rows(FLOWS) {
+            if let (Some(state), Some(ends)) =
+                (id(row).and_then(|id| states.get_mut(&id)), ends(row))
+            {
+                state.has_other_octets = contradicted.contains(&connections.named(ends))
+                    && state.has(|how| matches!(how, How::Moved | How::Lost));
             }
         }
         for flow in retimed(tidy, account) {
@@ -332,6 +341,10 @@ impl<'s> Judge<'s> {
             if table.name == FLOWS && state.is_undecided {
                 continue;
             }
+            let is_of_flows = [FLOWS, FLOW_PACKETS].contains(&table.name);
+            if state.has_other_octets && !is_of_flows {
+                continue;
+            }
             let rows = FlowRows {
                 table,
                 state: &state,
@@ -480,7 +493,10 @@ impl<'s> Judge<'s> {
                 continue;
             }
             // Streams of several connections have the same octets.
-            if state.has(|how| matches!(how, How::Records(_))) || state.is_undecided {
+            if state.has(|how| matches!(how, How::Records(_)))
+                || state.is_undecided
+                || state.has_other_octets
+            {
                 continue;
             }
             let (said, says) = (directions(said), directions(says));
