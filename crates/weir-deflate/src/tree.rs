@@ -80,6 +80,7 @@ impl TreeBuilder {
             self.entries[len] = 1 << 32 | node as u64;
             forced_bits += 1;
         }
+        self.entries[len + 1] = u64::MAX;
         for place in (1..=len / 2).rev() {
             self.sink(place, len);
         }
@@ -89,6 +90,7 @@ impl TreeBuilder {
         while len >= 2 {
             let least = self.entries[1];
             self.entries[1] = self.entries[len];
+            self.entries[len] = u64::MAX;
             len -= 1;
             self.sink(1, len);
             let next = self.entries[1];
@@ -111,21 +113,22 @@ impl TreeBuilder {
         }
     }
 
-    /// zlib's `pqdownheap`.
+    /// zlib's `pqdownheap`. Behind the last entry stands one that is larger than all: so the lesser of two children is found
+    /// without a branch, which no processor foresees.
     #[inline(always)]
     fn sink(&mut self, mut at: usize, len: usize) {
         let value = self.entries[at];
         let mut child = at * 2;
         while child <= len {
-            if child < len && self.entries[child + 1] >> 16 <= self.entries[child] >> 16 {
-                child += 1;
-            }
-            if value >> 16 <= self.entries[child] >> 16 {
+            let (left, right) = (self.entries[child], self.entries[child + 1]);
+            let is_right = right >> 16 <= left >> 16;
+            let least = if is_right { right } else { left };
+            if value >> 16 <= least >> 16 {
                 break;
             }
-            self.entries[at] = self.entries[child];
-            at = child;
-            child *= 2;
+            self.entries[at] = least;
+            at = child + usize::from(is_right);
+            child = at * 2;
         }
         self.entries[at] = value;
     }

@@ -389,10 +389,10 @@ impl DeflateBlock {
             bits.put(0b011, 3);
             // The whole alphabet has codes, 288 of literals and lengths.
             let mut literals = [0; LITERALS + 2];
-            codes(&FIXED_LENGTHS, LITERALS + 1, &mut literals);
+            codes(&FIXED_LENGTHS, 0..LITERALS + 2, &mut literals);
             let distance_lengths = [FIXED_DISTANCE; DISTANCES + 2];
             let mut distances = [0; DISTANCES + 2];
-            codes(&distance_lengths, DISTANCES + 1, &mut distances);
+            codes(&distance_lengths, 0..DISTANCES + 2, &mut distances);
             self.symbols(
                 &FIXED_LENGTHS,
                 &literals,

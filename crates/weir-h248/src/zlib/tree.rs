@@ -36,34 +36,53 @@ impl<const N: usize> Tree<N> {
     }
 
     pub(super) fn build(&mut self, builder: &mut TreeBuilder, max_length: u8) {
-        let frequency = self.frequency.iter().enumerate();
-        let used = frequency
-            .filter(|(_, times)| **times != 0)
-            .map(|(symbol, _)| symbol);
+        // A branch for each symbol would be one that no processor foresees.
+        let mut used = [0_u16; N];
+        let mut count = 0_usize;
+        for (symbol, times) in (0..).zip(&self.frequency) {
+            if let Some(place) = used.get_mut(count) {
+                *place = symbol;
+            }
+            count += usize::from(*times != 0);
+        }
+        let used = used.get(..count).unwrap_or_default();
+        let used = used.iter().map(|symbol| usize::from(*symbol));
         let Built { bits, max_code } =
-            builder.build(&self.frequency, used, max_length, &mut self.lengths);
+            builder.build(&self.frequency, used.clone(), max_length, &mut self.lengths);
         (self.bits, self.max_code) = (bits, max_code);
-        codes(&self.lengths, self.max_code, &mut self.codes);
+        if count < 2 {
+            // There are codes of symbols that do not occur.
+            codes(&self.lengths, 0..=max_code, &mut self.codes);
+        } else {
+            codes(&self.lengths, used, &mut self.codes);
+        }
     }
 }
 
-/// Codes of the given lengths, the first bit in the lowest place. No length is above 15.
-pub(super) fn codes(lengths: &[u8], max_code: usize, codes: &mut [u16]) {
-    let lengths = lengths.get(..=max_code).unwrap_or_default();
-    // The codes are for the lengths from 1 on; most symbols of a message are not in it, and have length 0.
+/// Codes of the given lengths, the first bit in the lowest place. No length is above 15. All symbols with a length are among
+/// `symbols`, in ascending order.
+pub(super) fn codes(
+    lengths: &[u8],
+    symbols: impl Iterator<Item = usize> + Clone,
+    codes: &mut [u16],
+) {
+    let length = |symbol: usize| lengths.get(symbol).copied().unwrap_or(0) & 15;
     let mut next = [0_u16; 16];
-    for length in lengths {
-        next[usize::from(length & 15)] += 1;
+    for symbol in symbols.clone() {
+        next[usize::from(length(symbol))] += 1;
     }
     next[0] = 0;
     let mut code = 0_u16;
     for count in &mut next {
         code = (code + std::mem::replace(count, code)) << 1;
     }
-    for (code, length) in codes.iter_mut().zip(lengths) {
-        if *length > 0 {
-            let place = &mut next[usize::from(length & 15)];
-            *code = place.reverse_bits() >> (16 - u16::from(*length & 15));
+    for symbol in symbols {
+        let length = length(symbol);
+        if length > 0
+            && let Some(code) = codes.get_mut(symbol)
+        {
+            let place = &mut next[usize::from(length)];
+            *code = place.reverse_bits() >> (16 - u16::from(length));
             *place = place.wrapping_add(1);
         }
     }
