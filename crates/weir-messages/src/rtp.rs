@@ -59,6 +59,12 @@ impl<'p> Packet<'p> {
         })
     }
 
+    /// The octets that it was read from.
+    #[must_use]
+    pub const fn bytes(&self) -> &'p [u8] {
+        self.bytes
+    }
+
     fn octet(&self, at: usize) -> u8 {
         u8_at(self.bytes, at).unwrap_or_default()
     }

@@ -32,8 +32,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 struct CallPackets {
     finder: Finder,
     files: Files,
-    /// The packets of messages that were complete only at the end of the capture.
-    last: Option<VecDeque<(String, Vec<u64>)>>,
+    /// The packets of messages and of media that were complete, or given up, only at the end of the capture.
+    last: Option<VecDeque<(String, &'static str, Vec<u64>)>>,
     /// Messages without a Call-ID.
     unnamed: u64,
 }
@@ -104,12 +104,7 @@ impl Extract for CallPackets {
                 push(*rows.borrow_mut(), files, &frames, (&call_id, "SIP"));
             },
             &mut |sight, others| {
-                let (frame, announced, protocol) = match sight {
-                    Sight::Rtp(sight) => (sight.way.frame, sight.announced.as_deref(), "RTP"),
-                    Sight::Rtcp(_, way, announced) => (way.frame, *announced, "RTCP"),
-                    Sight::Fax(sight) => (sight.way.frame, Some(&*sight.announced), "T.38"),
-                };
-                if let Some(call_id) = announced.and_then(|it| it.call_id.as_deref()) {
+                if let Some((call_id, protocol, frame)) = of_call(sight) {
                     let frames = frames(frame, others);
                     push(*rows.borrow_mut(), files, &frames, (call_id, protocol));
                 }
@@ -120,19 +115,30 @@ impl Extract for CallPackets {
     fn finish(&mut self, rows: &mut Rows) -> bool {
         let (finder, unnamed) = (&mut self.finder, &mut self.unnamed);
         let last = self.last.get_or_insert_with(|| {
-            let mut last = VecDeque::new();
-            finder.finish(&mut |message| {
-                let call_id = call_id(message);
-                *unnamed = unnamed.saturating_add(u64::from(call_id.is_none()));
-                last.extend(call_id.map(|id| (id, frames(message.way.frame, message.others))));
-            });
-            last
+            // Messages and media are passed to the same list, one after the other.
+            let last = std::cell::RefCell::new(VecDeque::new());
+            finder.finish(
+                &mut |message| {
+                    let call_id = call_id(message);
+                    *unnamed = unnamed.saturating_add(u64::from(call_id.is_none()));
+                    let frames = frames(message.way.frame, message.others);
+                    let found = call_id.map(|id| (id, "SIP", frames));
+                    last.borrow_mut().extend(found);
+                },
+                &mut |sight, others| {
+                    if let Some((call_id, protocol, frame)) = of_call(sight) {
+                        let found = (call_id.to_owned(), protocol, frames(frame, others));
+                        last.borrow_mut().push_back(found);
+                    }
+                },
+            );
+            last.into_inner()
         });
         while !rows.is_full() {
-            let Some((call_id, frames)) = last.pop_front() else {
+            let Some((call_id, protocol, frames)) = last.pop_front() else {
                 return false;
             };
-            push(rows, &self.files, &frames, (&call_id, "SIP"));
+            push(rows, &self.files, &frames, (&call_id, protocol));
         }
         true
     }
@@ -146,6 +152,17 @@ impl Extract for CallPackets {
             .map(|note| format!("call_packets: {note}"))
             .collect()
     }
+}
+
+/// The Call-ID, the protocol and the record of media that SIP announced.
+fn of_call<'s>(sight: &'s Sight<'_>) -> Option<(&'s str, &'static str, u64)> {
+    let (frame, announced, protocol) = match sight {
+        Sight::Rtp(sight) => (sight.way.frame, sight.announced.as_deref(), "RTP"),
+        Sight::Rtcp(_, way, announced) => (way.frame, *announced, "RTCP"),
+        Sight::Fax(sight) => (sight.way.frame, Some(&*sight.announced), "T.38"),
+    };
+    let call_id = announced?.call_id.as_deref()?;
+    Some((call_id, protocol, frame))
 }
 
 /// The Call-ID of a message, as `sip.call_id` has it.

@@ -9,7 +9,7 @@ use weir_packet::{Kind, Needs, Value};
 use weir_sip::{Call, CallLimits, Calls, Digest, Flow, Party};
 
 pub use self::watch::{CallMedia, CallSight, CallSound, CallWatch};
-use super::media::{CallStreams, Finder, Heard, Sight};
+use super::media::{CallStreams, Finder, Heard};
 use super::sip::SipMessage;
 use super::value::{address, filled, number, seconds, text};
 use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
@@ -105,11 +105,7 @@ impl Extract for CallTable {
         finder.packet_with_sip(
             row.packet,
             &mut |message| followed.take(message),
-            &mut |sight, _| match sight {
-                Sight::Rtp(sight) => streams.rtp(sight),
-                Sight::Rtcp(bytes, way, _) => streams.rtcp(bytes, way),
-                Sight::Fax(sight) => streams.fax(sight),
-            },
+            &mut |sight, _| streams.sight(sight),
         );
         self.push(row.file, rows);
     }
@@ -117,8 +113,11 @@ impl Extract for CallTable {
     fn finish(&mut self, rows: &mut Rows) -> bool {
         if !self.is_finished {
             self.is_finished = true;
-            let followed = &mut self.followed;
-            self.finder.finish(&mut |message| followed.take(message));
+            let (followed, streams) = (&mut self.followed, &mut self.streams);
+            self.finder
+                .finish(&mut |message| followed.take(message), &mut |sight, _| {
+                    streams.sight(sight);
+                });
             let Followed {
                 calls, finished, ..
             } = followed;

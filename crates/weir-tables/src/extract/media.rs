@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 
 use weir_packet::{Needs, Value};
 
+pub(super) use self::announced::Announcement;
 use self::columns::FIELDS;
 pub(super) use self::finder::{Finder, RtpSight, Sight};
 pub(super) use self::streams::{CANONICAL_NAME, CallStreams, Heard, Stream, Streams, Trips};
@@ -73,6 +74,19 @@ impl Media {
     }
 }
 
+/// Adds a packet to its stream.
+fn take(streams: &mut Streams, told: &mut VecDeque<Box<Stream>>, sight: &Sight<'_>) {
+    match sight {
+        Sight::Rtp(sight) => {
+            streams.rtp(sight, &mut |stream| told.push_back(stream));
+        }
+        Sight::Rtcp(bytes, way, _) => streams.rtcp(bytes, way),
+        Sight::Fax(sight) => {
+            streams.fax(sight, &mut |stream| told.push_back(stream));
+        }
+    }
+}
+
 impl Extract for Media {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
         if self.file != row.file {
@@ -84,22 +98,21 @@ impl Extract for Media {
             told,
             ..
         } = self;
-        finder.packet(row.packet, &mut |sight| match sight {
-            Sight::Rtp(sight) => {
-                streams.rtp(sight, &mut |stream| told.push_back(stream));
-            }
-            Sight::Rtcp(bytes, way, _) => streams.rtcp(bytes, way),
-            Sight::Fax(sight) => {
-                streams.fax(sight, &mut |stream| told.push_back(stream));
-            }
-        });
+        finder.packet(row.packet, &mut |sight| take(streams, told, sight));
         self.push(rows);
     }
 
     fn finish(&mut self, rows: &mut Rows) -> bool {
         if !self.is_finished {
             self.is_finished = true;
-            self.told.append(&mut self.streams.finish());
+            let Self {
+                finder,
+                streams,
+                told,
+                ..
+            } = self;
+            finder.finish(&mut |_| {}, &mut |sight, _| take(streams, told, sight));
+            told.append(&mut streams.finish());
         }
         let had_some = !self.told.is_empty();
         self.push(rows);

@@ -1,14 +1,15 @@
 //! `rtcp`: one row a report of RTCP.
 
 use std::cell::OnceCell;
+use std::collections::VecDeque;
 
 use weir_messages::rtp::rtcp::{Received, Report, Sent, Voice, kind, kind_word, reports};
 use weir_packet::{Kind, Needs, Value};
 
 use super::media::{CANONICAL_NAME, Finder, Sight, Trips};
-use super::messages::{WithWay, columns_with_way};
+use super::messages::{Way, WithWay, columns_with_way};
 use super::value::number;
-use super::{Extract, Extraction, Item, ItemField, columns, in_words};
+use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -31,26 +32,54 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 struct Rtcp {
     finder: Finder,
     trips: Trips,
+    /// The datagrams that were complete, or given up, only at the end of the capture, each with the Call-ID of its media.
+    last: Option<VecDeque<(Vec<u8>, Way, Option<String>)>>,
+    file: String,
 }
 
 impl Extract for Rtcp {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        let Self { finder, trips } = self;
+        if self.file != row.file {
+            row.file.clone_into(&mut self.file);
+        }
+        let Self { finder, trips, .. } = self;
         finder.packet(row.packet, &mut |sight| {
             let Sight::Rtcp(bytes, way, announced) = sight else {
                 return;
             };
-            reports(bytes, &mut |report| {
-                let own = ReportItem {
-                    report: *report,
-                    call_id: announced.and_then(|it| it.call_id.as_deref()),
-                    round_trip_ms: trips.take(report, way),
-                    name: OnceCell::new(),
-                    text: OnceCell::new(),
-                };
-                rows.push_row(&row.with_item(&WithWay { way, own: &own }));
+            let call_id = announced.and_then(|it| it.call_id.as_deref());
+            push_reports(bytes, way, call_id, trips, &mut |item| {
+                rows.push_row(&row.with_item(item));
             });
         });
+    }
+
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        let Self {
+            finder,
+            trips,
+            last,
+            file,
+        } = self;
+        let last = last.get_or_insert_with(|| {
+            let mut last = VecDeque::new();
+            finder.finish(&mut |_| {}, &mut |sight, _| {
+                if let Sight::Rtcp(bytes, way, announced) = sight {
+                    let call_id = announced.and_then(|it| it.call_id.clone());
+                    last.push_back((bytes.to_vec(), *way, call_id));
+                }
+            });
+            last
+        });
+        while !rows.is_full() {
+            let Some((bytes, way, call_id)) = last.pop_front() else {
+                return false;
+            };
+            push_reports(&bytes, &way, call_id.as_deref(), trips, &mut |item| {
+                push_item(rows, file, item);
+            });
+        }
+        true
     }
 
     fn notes(&self) -> Vec<String> {
@@ -58,6 +87,26 @@ impl Extract for Rtcp {
             .map(|note| format!("rtcp: {note}"))
             .collect()
     }
+}
+
+/// Pushes a row for each report of a datagram.
+fn push_reports(
+    bytes: &[u8],
+    way: &Way,
+    call_id: Option<&str>,
+    trips: &mut Trips,
+    push: &mut dyn FnMut(&dyn Item),
+) {
+    reports(bytes, &mut |report| {
+        let own = ReportItem {
+            report: *report,
+            call_id,
+            round_trip_ms: trips.take(report, way),
+            name: OnceCell::new(),
+            text: OnceCell::new(),
+        };
+        push(&WithWay { way, own: &own });
+    });
 }
 
 struct ReportItem<'p> {

@@ -1,12 +1,15 @@
 //! `rtp`: one row a packet of RTP.
 
-use weir_messages::rtp::{Codec, Event};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use weir_messages::rtp::{Codec, Event, Packet};
 use weir_packet::{Kind, Needs, Value};
 
-use super::media::{Finder, RtpSight, Sight};
-use super::messages::{WithWay, columns_with_way};
+use super::media::{Announcement, Finder, RtpSight, Sight};
+use super::messages::{Way, WithWay, columns_with_way};
 use super::value::{frame, number};
-use super::{Extract, Extraction, Item, ItemField, columns, in_words};
+use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -15,17 +18,37 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row per RTP packet, announced by signalling or in a run of packets on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |settings| Box::new(Rtp(Finder::default().with_settings(settings))),
+    start: |settings| {
+        Box::new(Rtp {
+            finder: Finder::default().with_settings(settings),
+            ..Rtp::default()
+        })
+    },
     arguments: super::settings::SECRETS,
     aliases: &[],
 };
 
 #[derive(Default)]
-struct Rtp(Finder);
+struct Rtp {
+    finder: Finder,
+    /// The packets that were complete, or given up, only at the end of the capture.
+    last: Option<VecDeque<LastPacket>>,
+    file: String,
+}
+
+/// A packet, its direction, and the announcement of its media.
+struct LastPacket {
+    bytes: Vec<u8>,
+    way: Way,
+    announced: Option<Arc<Announcement>>,
+}
 
 impl Extract for Rtp {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        self.0.packet(row.packet, &mut |sight| {
+        if self.file != row.file {
+            row.file.clone_into(&mut self.file);
+        }
+        self.finder.packet(row.packet, &mut |sight| {
             if let Sight::Rtp(sight) = sight {
                 let item = WithWay {
                     way: &sight.way,
@@ -36,8 +59,48 @@ impl Extract for Rtp {
         });
     }
 
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        let finder = &mut self.finder;
+        let last = self.last.get_or_insert_with(|| {
+            let mut last = VecDeque::new();
+            finder.finish(&mut |_| {}, &mut |sight, _| {
+                if let Sight::Rtp(sight) = sight {
+                    last.push_back(LastPacket {
+                        bytes: sight.packet.bytes().to_vec(),
+                        way: sight.way,
+                        announced: sight.announced.clone(),
+                    });
+                }
+            });
+            last
+        });
+        while !rows.is_full() {
+            let Some(LastPacket {
+                bytes,
+                way,
+                announced,
+            }) = last.pop_front()
+            else {
+                return false;
+            };
+            if let Some(packet) = Packet::cut(&bytes, way.missing) {
+                let sight = RtpSight {
+                    way,
+                    packet,
+                    announced,
+                };
+                let item = WithWay {
+                    way: &sight.way,
+                    own: &RtpItem::new(&sight),
+                };
+                push_item(rows, &self.file, &item);
+            }
+        }
+        true
+    }
+
     fn notes(&self) -> Vec<String> {
-        in_words(self.0.counted())
+        in_words(self.finder.counted())
             .map(|note| format!("rtp: {note}"))
             .collect()
     }

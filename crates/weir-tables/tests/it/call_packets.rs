@@ -275,3 +275,33 @@ fn media_and_faxes_are_of_the_call_that_announced_them() {
         .map(|(number, protocol)| (number, "faxed", protocol));
     assert_eq!(found, expected);
 }
+
+/// The last fragment of a packet is missing where the capture ends: it had no row.
+#[test]
+fn media_with_a_missing_fragment_are_of_the_call() {
+    let header = |from, to| Ipv4::new(from, to, protocol::UDP).identification(9);
+    let rtp = [
+        &[0x80, 0, 0, 1, 0, 0, 0, 0xa0, 0, 0, 0, 7][..],
+        &[0x55; 1_600],
+    ]
+    .concat();
+    let datagram_of_rtp = udp(SERVER.into(), CLIENT.into(), 5_000, 4_000, &rtp);
+    let mut packets = vec![header(CLIENT, SERVER).packet(&datagram(&sip("cut", 0)))];
+    packets.extend(header(SERVER, CLIENT).fragments(&datagram_of_rtp, 1_000));
+    packets.pop();
+    let found = rows(&[&packets]);
+    let found: Vec<(u64, &str)> = found.iter().map(|row| (row.1, &*row.3)).collect();
+    assert_eq!(found, [(1, "SIP"), (2, "RTP")]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.pcap");
+    wire::write(&packets, &path);
+    for (table, column_name, value) in [
+        ("rtp", "rtp.missing", "644"),
+        ("rtp", "rtp.payload_len", "1600"),
+        ("media", "media.packets", "1"),
+        ("calls", "call.lost", "0"),
+    ] {
+        let (batch, _) = read_with_notes(table, &[&path], 10);
+        assert_eq!(column(&batch, column_name), [value], "{column_name}");
+    }
+}

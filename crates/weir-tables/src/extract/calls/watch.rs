@@ -141,10 +141,13 @@ impl CallWatch {
         let Self {
             finder,
             calls,
+            streams,
             last_ns,
-            ..
         } = self;
-        finder.finish(&mut |message| take(calls, last_ns, message, each));
+        finder.finish(
+            &mut |message| take(calls, last_ns, message, each),
+            &mut |sight, _| streams.sight(sight),
+        );
     }
 
     /// The quality of the streams of a call so far.

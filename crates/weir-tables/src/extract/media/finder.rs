@@ -74,16 +74,27 @@ pub(in crate::extract) type Pair = (Endpoint, Endpoint);
 #[derive(Default)]
 pub(in crate::extract) struct Finder {
     payloads: OpenedPayloads,
+    readers: Readers,
+}
+
+/// What reads the payloads.
+#[derive(Default)]
+struct Readers {
     sip: SipFinder,
     connections: MediaConnections,
     media: MediaFinder,
 }
 
+type OnMessage<'e> = dyn FnMut(&SipMessage<'_>) + 'e;
+
+/// Gets what was found, and for datagrams the numbers of the other records in which they came.
+type OnSight<'e> = dyn FnMut(&Sight<'_>, &[u64]) + 'e;
+
 impl Finder {
     /// Creates a finder of announced media only, and none by content.
     pub(in crate::extract) fn of_announced() -> Self {
         let mut finder = Self::default();
-        finder.media.only_announced = true;
+        finder.readers.media.only_announced = true;
         finder
     }
 
@@ -103,53 +114,72 @@ impl Finder {
     pub(in crate::extract) fn packet_with_sip(
         &mut self,
         packet: &Packet<'_>,
-        each_message: &mut dyn FnMut(&SipMessage<'_>),
-        each: &mut dyn FnMut(&Sight<'_>, &[u64]),
+        each_message: &mut OnMessage<'_>,
+        each: &mut OnSight<'_>,
     ) {
-        let Self {
-            payloads,
-            sip,
-            connections,
-            media,
-        } = self;
+        let Self { payloads, readers } = self;
         payloads.packet(packet, &mut |payload| {
-            if let Carried::Stream(chunk) = payload.carried {
-                let is_announced = media.is_over_tcp(chunk);
-                let interest =
-                    connections.chunk(payload, chunk, is_announced, &mut |bytes, others| {
-                        let datagram = payload.with_datagram(payload.key, payload.sender, bytes);
-                        media.datagram(bytes, &datagram, &mut |sight| each(sight, others));
-                    });
-                if let Some(interest) = interest {
-                    return interest;
-                }
-            }
-            let interest = sip.payload(payload, &mut |message| {
-                media.sip(message);
-                each_message(message);
-            });
-            if let Carried::Datagram(bytes) = payload.carried {
-                media.datagram(bytes, payload, &mut |sight| each(sight, payload.others));
-                return Interest::Ignore;
-            }
-            interest
+            readers.payload(payload, each_message, each)
         });
     }
 
-    /// Ends the capture: reports the SIP messages that waited for missing segments.
-    pub(in crate::extract) fn finish(&mut self, each_message: &mut dyn FnMut(&SipMessage<'_>)) {
-        let sip = &mut self.sip;
-        self.payloads
-            .finish(&mut |payload| sip.payload(payload, each_message));
+    /// Ends the capture: reports the SIP messages and the media that waited for missing fragments and segments.
+    pub(in crate::extract) fn finish(
+        &mut self,
+        each_message: &mut OnMessage<'_>,
+        each: &mut OnSight<'_>,
+    ) {
+        let Self { payloads, readers } = self;
+        payloads.finish(&mut |payload| readers.payload(payload, each_message, each));
     }
 
     /// The counters of what was given up because of limits.
     pub(in crate::extract) fn counted(&self) -> Vec<(u64, &'static str)> {
-        let own = self.media.counted().into_iter();
-        own.chain(self.connections.counted())
-            .chain(self.sip.counted())
+        let Readers {
+            sip,
+            connections,
+            media,
+        } = &self.readers;
+        let own = media.counted().into_iter();
+        own.chain(connections.counted())
+            .chain(sip.counted())
             .chain(self.payloads.given_up())
             .collect()
+    }
+}
+
+impl Readers {
+    /// Reports the contents of a payload.
+    fn payload(
+        &mut self,
+        payload: &Payload<'_>,
+        each_message: &mut OnMessage<'_>,
+        each: &mut OnSight<'_>,
+    ) -> Interest {
+        let Self {
+            sip,
+            connections,
+            media,
+        } = self;
+        if let Carried::Stream(chunk) = payload.carried {
+            let is_announced = media.is_over_tcp(chunk);
+            let interest = connections.chunk(payload, chunk, is_announced, &mut |bytes, others| {
+                let datagram = payload.with_datagram(payload.key, payload.sender, bytes);
+                media.datagram(bytes, &datagram, &mut |sight| each(sight, others));
+            });
+            if let Some(interest) = interest {
+                return interest;
+            }
+        }
+        let interest = sip.payload(payload, &mut |message| {
+            media.sip(message);
+            each_message(message);
+        });
+        if let Carried::Datagram(bytes) = payload.carried {
+            media.datagram(bytes, payload, &mut |sight| each(sight, payload.others));
+            return Interest::Ignore;
+        }
+        interest
     }
 }
 

@@ -8,7 +8,7 @@ use weir_messages::rtp::rtcp::{self, Report};
 use weir_messages::rtp::{Arrival, Codec, Event, Measure};
 
 use super::announced::Announcement;
-use super::finder::{FaxSight, Pair, RtpSight};
+use super::finder::{FaxSight, Pair, RtpSight, Sight};
 use crate::extract::messages::Way;
 
 /// A stream: the packets from one socket to another with the same source, or those of a fax.
@@ -84,6 +84,15 @@ impl CallStreams {
             self.left_out,
             "streams have no part in call.mos, call.lost and call.jitter because their call had more than 64 at one time",
         )]
+    }
+
+    /// Reads a packet of media.
+    pub(in crate::extract) fn sight(&mut self, sight: &Sight<'_>) {
+        match sight {
+            Sight::Rtp(sight) => self.rtp(sight),
+            Sight::Rtcp(bytes, way, _) => self.rtcp(bytes, way),
+            Sight::Fax(sight) => self.fax(sight),
+        }
     }
 
     /// Reads a packet of RTP.
