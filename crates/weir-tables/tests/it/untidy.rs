@@ -523,7 +523,7 @@ fn media_over_tcp_are_read() {
     let check = framed(b"\0\x01\0\0\x21\x12\xa4\x42transaction.");
     let connection = |mut packets: Vec<Vec<u8>>, sent: &[u8], most| {
         let ends = [(CLIENT, 40_000), (SERVER, 5_000)];
-        let mut connection = wire::Connection::open(ends[0], ends[1], &mut packets);
+        let mut connection = Connection::open(ends[0], ends[1], &mut packets);
         // ICE over TCP is recognised by its first message.
         let first = sent.len().min(22);
         connection.send_one(true, &sent[..first], &mut packets);
@@ -589,8 +589,7 @@ fn media_of_a_relay_are_read() {
     .concat();
     for most in [1, 30, 1_000] {
         let mut packets = Vec::new();
-        let mut connection =
-            wire::Connection::open((CLIENT, 40_000), (SERVER, 3_478), &mut packets);
+        let mut connection = Connection::open((CLIENT, 40_000), (SERVER, 3_478), &mut packets);
         connection.send_one(true, &sent[..8], &mut packets);
         connection.send(true, &sent[8..], most, &mut Rng::new(7), &mut packets);
         let columns = ["rtp.seq", "proto", "port.dst", "rtp.payload_len"];
