@@ -737,7 +737,11 @@ impl Connection {
                     match self.head(side, rest, behind(self.place, at), stamp) {
                         Ok(Some((length, body))) => {
                             at += length;
-                            *state = State::Body(body);
+                            let rest = bytes.get(at..).unwrap_or_default();
+                            *state = State::Body(match self.pairs.is_before_next(body, rest) {
+                                true => Body::Length(0),
+                                false => body,
+                            });
                         }
                         Ok(None) => return at,
                         Err(fault) => {

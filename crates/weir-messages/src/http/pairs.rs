@@ -4,7 +4,8 @@
 
 use std::collections::VecDeque;
 
-use super::head::{Head, RequestLine, SIMPLE_VERSION, StatusLine};
+use super::body::Body;
+use super::head::{self, Head, RequestLine, SIMPLE_VERSION, StatusLine};
 use super::{Exchange, Fault, PIPELINE_MAX, Request, Response};
 use crate::tls::Stamp;
 
@@ -647,6 +648,15 @@ impl Pairs {
         let both = first.and_then(|it| it.places[1]).zip(place);
         let had_more = both.is_some_and(|(head, next)| next.received > head.received);
         had_more && self.may_answer_head()
+    }
+
+    /// Whether these octets directly behind the head of the response under way, whose body the end of the connection would end, are
+    /// the head of the next one.
+    pub(super) fn is_before_next(&self, body: Body, rest: &[u8]) -> bool {
+        body.ends_with_connection()
+            && rest.starts_with(b"HTTP/1.")
+            && head::looks_like(rest)
+            && self.may_answer_head()
     }
 
     /// Whether the response under way has no body so far, and its request was not captured, which may have been HEAD.

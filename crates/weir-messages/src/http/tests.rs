@@ -81,6 +81,26 @@ fn requests_of_any_method_are_found_in_pieces_of_any_size() {
     }
 }
 
+/// Of a connection of which only the server was captured, the first response took all others for its body.
+#[test]
+fn a_response_to_head_without_its_request_has_another_behind_it() {
+    let responses =
+        b"HTTP/1.1 200 OK\r\nServer: a\r\n\r\nHTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno";
+    let counted = |requests: &[u8]| {
+        let (found, mut connection) = read(requests, responses, 1_000);
+        let mut all = found;
+        connection.end(1, &mut |it| all.push(it));
+        connection.finish(&mut |it| all.push(it));
+        let codes = all
+            .iter()
+            .map(|it| it.response.as_ref().unwrap().head.line.code);
+        codes.collect::<Vec<u16>>()
+    };
+    assert_eq!(counted(b""), [200, 404]);
+    // The body of a response whose request is known may be anything.
+    assert_eq!(counted(b"GET / HTTP/1.1\r\n\r\n"), [200]);
+}
+
 #[test]
 fn the_preface_of_http_2_is_found_in_pieces() {
     for at in 1..two::PREFACE.len() {
