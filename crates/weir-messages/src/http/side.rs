@@ -75,8 +75,8 @@ impl Side {
 
     /// Whether the first line of a request may go on with its version, which is no response then.
     fn goes_on(&self, bytes: &[u8]) -> bool {
-        let is_between_words = self.begun.ends_with(b" ") || bytes.starts_with(b" ");
-        is_between_words && head::may_become(&self.begun)
+        let is_behind_target = self.begun.contains(&b' ') && bytes.starts_with(b" ");
+        (self.begun.ends_with(b" ") || is_behind_target) && head::may_become(&self.begun)
     }
 
     /// Returns true when the begun head has lines that end in carriage returns alone, and these octets begin another head.
