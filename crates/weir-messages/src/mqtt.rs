@@ -111,8 +111,8 @@ pub fn may_begin_with_connect(bytes: &[u8]) -> bool {
 }
 
 /// The offset of the first packet in octets of a stream that may begin with the rest of one: from there on packets are adjacent,
-/// each of the form of its type, up to the end or to an incomplete one. There has to be more than packets of two octets, which any
-/// octets may look like.
+/// each of the form of its type, up to the end or to an incomplete one. There has to be a packet with a text, or others of eight
+/// octets together besides those of two octets: any octets may look like one acknowledgment.
 #[must_use]
 pub fn find(bytes: &[u8]) -> Option<usize> {
     // Packets that are adjacent from one offset on need not be read again for earlier offsets.
@@ -187,7 +187,7 @@ fn is_topic(topic: &&[u8]) -> bool {
 
 fn is_chain(bytes: &[u8]) -> bool {
     let mut rest = bytes;
-    let mut is_sure = false;
+    let (mut is_sure, mut octets) = (false, 0_usize);
     while !rest.is_empty() {
         let packet = match length(rest) {
             None => return is_sure,
@@ -198,12 +198,23 @@ fn is_chain(bytes: &[u8]) -> bool {
             None => return is_begun(rest, is_sure),
             Some(packet) if !is_understood(packet) => return false,
             Some(packet) => {
-                is_sure |= packet.len() > 2;
+                let counted = if packet.len() > 2 { packet.len() } else { 0 };
+                octets = octets.saturating_add(counted);
+                is_sure |= octets >= SURE_OCTETS || has_text(packet);
                 rest = rest.get(packet.len()..).unwrap_or_default();
             }
         }
     }
     is_sure
+}
+
+/// Whether a packet is of a type with the name of the protocol or of topics in it.
+fn has_text(packet: &[u8]) -> bool {
+    let kind = u8_at(packet, 0).unwrap_or_default() >> 4;
+    matches!(
+        kind,
+        kind::CONNECT | kind::PUBLISH | kind::SUBSCRIBE | kind::UNSUBSCRIBE
+    )
 }
 
 /// Whether a packet begins whose end is missing: a CONNECT with the name of the protocol, a PUBLISH with its topic, or after other
@@ -219,6 +230,8 @@ fn is_begun(bytes: &[u8], is_sure: bool) -> bool {
     }
 }
 
+/// Octets of packets without a text by which these are known: two acknowledgments.
+const SURE_OCTETS: usize = 8;
 /// The maximum number of offsets from which packets are read.
 const CHAINS_MAX: usize = 64;
 /// The first octet of a client.
@@ -638,6 +651,12 @@ mod tests {
         let text = [&b"pm"[..], &[b'x'; 0x6d]].concat();
         assert!(!is_understood(&text));
         assert_eq!(find(&[&b"text "[..], &text].concat()), None);
+        // Octets of a message may look like one acknowledgment.
+        let acknowledgment = b"\x40\x02\0\x07";
+        assert_eq!(find(&[&b"text "[..], acknowledgment].concat()), None);
+        let two = [&b"text "[..], acknowledgment, acknowledgment].concat();
+        assert_eq!(find(&two), Some(5));
+        assert_eq!(find(b"text \x30\x05\0\x03a/b"), Some(5));
         for known in [
             &b"\x70\x02\0\x07"[..],
             b"\x70\x03\0\x07\x10",

@@ -88,6 +88,11 @@ impl Protocol for Stun {
         begun(bytes)
     }
 
+    /// Data on a channel have no cookie: any octets may look like them.
+    fn is_likely(bytes: &[u8]) -> bool {
+        Message::new(bytes).is_some()
+    }
+
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
         let Some(message) = Message::new(bytes) else {
             // The data of a channel are between the messages of a connection, and have no row.

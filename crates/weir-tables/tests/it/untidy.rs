@@ -812,6 +812,12 @@ fn messages_of_stun_are_found_from_the_middle() {
             }
         }
     }
+    // Behind a gap the end of a cookie, and zeros behind it, look like empty data of a channel (RFC 8656, 12.4).
+    message[8..].fill(0);
+    let messages = message.repeat(4);
+    let mut packets = in_segments(3_478, &messages, 7);
+    packets.remove(5);
+    assert_eq!(rows("stun", &packets).0, 3);
 }
 
 /// Messages of the protocols that TCP carries one behind the other, each with its port.
