@@ -60,8 +60,8 @@ pub fn messages(bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
     parts.take(MESSAGES_MAX).filter_map(Message::new)
 }
 
-/// Whether a datagram begins with a command, or has a command or a response first between [`PORTS`]. What a tunnel carries may
-/// have messages behind its headers.
+/// Whether a datagram begins with a command, or has a command or a response first between [`PORTS`]. The datagrams of a tunnel
+/// may have messages behind headers.
 #[must_use]
 pub fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
     let is_port = ports.iter().any(|port| PORTS.contains(port));

@@ -345,7 +345,7 @@ impl CutDatagrams {
     #[inline]
     fn take<P: Protocol>(&mut self, bytes: &[u8], way: &Way, is_read: bool) {
         let is_cut = way.missing > 0;
-        // Those of TCP are segments that a probe sent on.
+        // Segments of TCP that a probe sent on come one by one, too.
         let is_damaged = || ["udp", "tcp"].contains(&way.transport) && !bytes.is_empty();
         let count = match is_read {
             true if is_cut && !P::REPORTS_CUT => &mut self.in_part,

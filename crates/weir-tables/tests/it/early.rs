@@ -146,13 +146,13 @@ fn in_vxlan(from: Ipv4Addr, to: Ipv4Addr, port: u16, packet: &[u8]) -> Vec<u8> {
 #[test]
 fn questions_and_answers_in_a_tunnel_over_udp_belong_to_each_other() {
     let [first, second] = [1, 2].map(|last| Ipv4Addr::new(192, 0, 2, last));
-    let asked = udp(CLIENT.into(), SERVER.into(), 40_000, 53, &question(7));
-    let asked = Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&asked);
-    let answered = udp(SERVER.into(), CLIENT.into(), 53, 40_000, &answer(7));
-    let answered = Ipv4::new(SERVER, CLIENT, protocol::UDP).packet(&answered);
+    let request = udp(CLIENT.into(), SERVER.into(), 40_000, 53, &question(7));
+    let request = Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&request);
+    let response = udp(SERVER.into(), CLIENT.into(), 53, 40_000, &answer(7));
+    let response = Ipv4::new(SERVER, CLIENT, protocol::UDP).packet(&response);
     let packets = [
-        in_vxlan(first, second, 50_001, &asked),
-        in_vxlan(second, first, 50_002, &answered),
+        in_vxlan(first, second, 50_001, &request),
+        in_vxlan(second, first, 50_002, &response),
     ];
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tunnel.pcap");

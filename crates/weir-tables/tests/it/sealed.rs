@@ -348,7 +348,7 @@ fn segment_of(record: &[u8]) -> &[u8] {
     record.get(16 + 40..).unwrap_or_default()
 }
 
-/// Requests in early data (RFC 8446, 2.3) were passed over without a word. One that the server refuses is sent again.
+/// Requests in early data (RFC 8446, 2.3) were passed over without a word. A refused request is sent again.
 #[test]
 fn early_data_is_read_where_the_server_accepts_it() {
     let (capture, keys) = (file("early.pcap"), file("early-keys.log"));
