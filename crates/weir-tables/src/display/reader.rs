@@ -303,13 +303,10 @@ impl<'t> FilterReader<'t> {
             OperandKind::Slice(of, ranges) => {
                 let (source, kind) = self.source(of)?;
                 match kind {
-                    Type::Address | Type::Bytes => (
+                    // A slice of text is bytes, too: http.request.method[0] == 47.
+                    Type::Address | Type::Bytes | Type::Text => (
                         ValueSource::Slice(Box::new(source), ranges.clone()),
                         Type::Bytes,
-                    ),
-                    Type::Text => (
-                        ValueSource::Slice(Box::new(source), ranges.clone()),
-                        Type::Text,
                     ),
                     _ => {
                         return Err(Error::new(

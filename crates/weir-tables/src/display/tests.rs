@@ -62,6 +62,8 @@ fn filters_ask_all_headers_of_a_packet() {
         "{frame.len & 8} + 1 == 9",
         "frame.time_epoch - 1 == 0.5",
         "frame[0] & 02 == 02",
+        "ip.src_host[0] == 39",
+        "ip.src_host[0:2] == \"10\"",
         "!(frame[0] & 10)",
         "frame[12:2] & ff:00 == 81:00",
         "icmp[0] & 8",
