@@ -276,32 +276,41 @@ fn media_and_faxes_are_of_the_call_that_announced_them() {
     assert_eq!(found, expected);
 }
 
-/// The last fragment of a packet is missing where the capture ends: it had no row.
+/// The last fragments of packets are missing where the capture ends: these packets had no rows.
 #[test]
-fn media_with_a_missing_fragment_are_of_the_call() {
-    let header = |from, to| Ipv4::new(from, to, protocol::UDP).identification(9);
-    let rtp = [
-        &[0x80, 0, 0, 1, 0, 0, 0, 0xa0, 0, 0, 0, 7][..],
-        &[0x55; 1_600],
-    ]
-    .concat();
-    let datagram_of_rtp = udp(SERVER.into(), CLIENT.into(), 5_000, 4_000, &rtp);
+fn media_with_missing_fragments_are_of_the_call() {
+    let header = |from, to| Ipv4::new(from, to, protocol::UDP);
+    let fragments = |number: u8| {
+        let rtp = [
+            &[0x80, 0, 0, number, 0, 0, number, 0xa0, 0, 0, 0, 7][..],
+            &[0x55; 1_600],
+        ]
+        .concat();
+        let datagram = udp(SERVER.into(), CLIENT.into(), 5_000, 4_000, &rtp);
+        let header = header(SERVER, CLIENT).identification(number.into());
+        header.fragments(&datagram, 1_000)
+    };
     let mut packets = vec![header(CLIENT, SERVER).packet(&datagram(&sip("cut", 0)))];
-    packets.extend(header(SERVER, CLIENT).fragments(&datagram_of_rtp, 1_000));
-    packets.pop();
-    let found = rows(&[&packets]);
-    let found: Vec<(u64, &str)> = found.iter().map(|row| (row.1, &*row.3)).collect();
-    assert_eq!(found, [(1, "SIP"), (2, "RTP")]);
+    packets.extend(fragments(1));
+    packets.extend(fragments(2).into_iter().take(1));
+    packets.extend(fragments(3));
+    packets.extend(fragments(4).into_iter().take(1));
+    let mut found: Vec<u64> = rows(&[&packets]).iter().map(|row| row.1).collect();
+    found.sort_unstable();
+    assert_eq!(found, [1, 2, 3, 4, 5, 6, 7]);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cut.pcap");
     wire::write(&packets, &path);
-    for (table, column_name, value) in [
-        ("rtp", "rtp.missing", "644"),
-        ("rtp", "rtp.payload_len", "1600"),
-        ("media", "media.packets", "1"),
-        ("calls", "call.lost", "0"),
-    ] {
+    // The second packet is lost to its receiver, and the last one was captured in part.
+    let all: [(&str, &str, &[&str]); 5] = [
+        ("rtp", "rtp.missing", &["", "", "644", "644"]),
+        ("rtp", "rtp.payload_len", &["1600"; 4]),
+        ("media", "media.packets", &["3"]),
+        ("media", "media.missing", &["1"]),
+        ("calls", "call.lost", &["1"]),
+    ];
+    for (table, column_name, values) in all {
         let (batch, _) = read_with_notes(table, &[&path], 10);
-        assert_eq!(column(&batch, column_name), [value], "{column_name}");
+        assert_eq!(column(&batch, column_name), values, "{column_name}");
     }
 }

@@ -232,6 +232,9 @@ impl Stream {
 
     fn take(&mut self, sight: &RtpSight<'_>) {
         let packet = &sight.packet;
+        if self.is_given_up(&sight.way) {
+            return;
+        }
         if self.announced.is_none() {
             self.announced = sight.announced.clone();
         }
@@ -275,6 +278,16 @@ impl Stream {
         self.way.go_on(&sight.way);
     }
 
+    /// Whether a packet came in fragments of which others did not come: its receiver has lost it. It is read once they are given up,
+    /// behind later ones.
+    fn is_given_up(&mut self, way: &Way) -> bool {
+        let is_earlier = way.missing > 0 && way.time_ns < self.way.time_ns;
+        if is_earlier {
+            self.way.passed_ns = way.passed_ns;
+        }
+        is_earlier
+    }
+
     /// Reads the named events of redundant data, the older ones first: packets of an event have copies of it, and of those before.
     fn press_in_blocks(&mut self, sight: &RtpSight<'_>) {
         let packet = &sight.packet;
@@ -301,6 +314,9 @@ impl Stream {
 
     /// Reads a datagram of T.38, whose sequence numbers show losses, and which has no timestamps.
     fn take_fax(&mut self, sight: &FaxSight) {
+        if self.is_given_up(&sight.way) {
+            return;
+        }
         self.measure.take(&Arrival {
             time_ns: sight.way.time_ns.unwrap_or_default(),
             sequence: sight.sequence,
