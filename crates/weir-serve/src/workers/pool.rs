@@ -418,13 +418,18 @@ fn left(limit: u64, waiting: u64, own: u64) -> u64 {
 
 /// The processes to end, so that the others hold no more than `limit`. `held` has the bytes of each and its place among those
 /// that wait for their clients. Waiting processes are ended first, if they hold enough to matter, since they are in no hurry;
-/// then the largest ones.
+/// then the largest ones, and before those that hold little the waiting ones that do, too: many of them hold much together.
 fn victims<T>(mut held: Vec<(u64, Option<u64>, T)>, limit: u64) -> Vec<T> {
     let all = held.iter().map(|(bytes, _, _)| *bytes);
     let mut all = all.fold(0, u64::saturating_add);
     held.sort_by_key(|(bytes, place, _)| {
-        let waits = place.filter(|_| *bytes > KEPT_BYTES);
-        (waits.unwrap_or(u64::MAX), std::cmp::Reverse(*bytes))
+        let smallest_last = u64::MAX - bytes;
+        match place {
+            Some(place) if *bytes > KEPT_BYTES => (0, *place),
+            None if *bytes > limit / 4 => (1, smallest_last),
+            Some(place) => (2, *place),
+            None => (3, smallest_last),
+        }
     });
     let mut ended = Vec::new();
     for (bytes, _, one) in held {
@@ -831,6 +836,19 @@ mod tests {
                 &[2, 1],
             ),
             (&[(300, None), (60, Some(9)), (20, Some(1))], 100, &[1, 0]),
+            // The one that computes was ended, as the largest, for all those that wait.
+            (
+                &[
+                    (20, None),
+                    (16, Some(5)),
+                    (16, Some(4)),
+                    (16, Some(3)),
+                    (16, Some(2)),
+                    (16, Some(1)),
+                ],
+                80,
+                &[5, 4],
+            ),
         ] {
             assert_eq!(victims(held(sizes), mib(limit)), ended, "{sizes:?}");
         }
