@@ -804,20 +804,24 @@ fn not_fetched(location: &Location, error: &FetchError) -> DataFusionError {
 
 /// The error of a failed job, without the prefixes of Ballista.
 fn reason(error: &str) -> String {
-    let mut message = error;
+    let of_stage = error.strip_prefix("Job failed due to stage ");
+    let of_stage = of_stage.and_then(|rest| rest.split_once(" failed: "));
+    let mut message = of_stage.map_or(error, |(_, message)| message);
     for start in [
-        "Job failed due to stage ",
         "DataFusion error: ",
         "External error: ",
         "Execution error: ",
     ] {
-        if let Some((_, rest)) = message.rsplit_once(start)
-            && start != "Job failed due to stage "
-        {
+        if let Some((_, rest)) = message.rsplit_once(start) {
             message = rest;
         }
     }
-    let message = message.trim().trim_end_matches(['"', ')', '\n']);
+    let mut message = message.trim();
+    // The end of an error in the form of Rust's `Debug`.
+    let debug = message.trim_end_matches(')');
+    if debug.len() < message.len() && debug.ends_with('"') {
+        message = debug.trim_end_matches('"');
+    }
     if message.contains(REJECTED) {
         return "an executor rejects the tasks of the statement: their plan is beyond its limits, or it has too many tasks already"
             .to_owned();
@@ -874,6 +878,9 @@ mod tests {
             "the work directory of an executor (--work-dir) is full: No space left on device"
         );
         assert_eq!(reason("Execution error: x is y\")"), "x is y");
+        let message =
+            reason("Job failed due to stage 1 failed: a.pcap: No such file (os error 2)\n");
+        assert_eq!(message, "a.pcap: No such file (os error 2)");
         let message = reason("task could not be prepared or was rejected by executor");
         assert!(message.contains("beyond its limits"), "{message}");
     }

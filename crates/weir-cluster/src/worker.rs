@@ -32,6 +32,7 @@ use ballista_executor::execution_engine::ExecutionEngine;
 use ballista_executor::executor::{Executor, TasksDrainedFuture};
 use ballista_executor::metrics::LoggingMetricsCollector;
 use ballista_executor::runtime_cache::{DefaultSessionRuntimeCache, MemoryPoolPolicy};
+use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -232,7 +233,7 @@ impl Worker {
         status.end_exec_time = end_ms(status.start_exec_time, now_ms());
         status.status = Some(match done {
             Ok(done) => task_status::Status::Successful(done),
-            Err(error) => task_status::Status::Failed(bounded(FailedTask::from(error))),
+            Err(error) => task_status::Status::Failed(bounded(failed(error))),
         });
         status
     }
@@ -489,6 +490,39 @@ fn key_of(task: &TaskDefinition) -> TaskKey {
     }
 }
 
+/// The failure of a task. Ballista has the error in the form of Rust's `Debug`.
+fn failed(error: BallistaError) -> FailedTask {
+    let message = innermost(&error);
+    let mut failed = FailedTask::from(error);
+    if matches!(failed.failed_reason, Some(FailedReason::ExecutionError(_))) {
+        failed.error = message;
+    }
+    failed
+}
+
+/// The message of the innermost error, with its hint.
+fn innermost(error: &BallistaError) -> String {
+    let mut error: &(dyn std::error::Error + 'static) = error;
+    loop {
+        let of_ballista = error.downcast_ref::<BallistaError>();
+        let of_datafusion = error.downcast_ref::<DataFusionError>();
+        error = match (of_ballista, of_datafusion) {
+            (Some(BallistaError::DataFusionError(inner)), _) => &**inner,
+            (_, Some(DataFusionError::Shared(inner))) => &**inner,
+            (_, Some(DataFusionError::Context(_, inner))) => &**inner,
+            (_, Some(DataFusionError::External(inner))) => &**inner,
+            (_, Some(DataFusionError::Execution(message))) => return message.clone(),
+            _ => break,
+        };
+    }
+    let message = error.to_string();
+    let hint = error.downcast_ref::<weir_engine::Error>();
+    match hint.and_then(weir_engine::Error::hint) {
+        Some(hint) => format!("{message}; {hint}"),
+        None => message,
+    }
+}
+
 /// A failure whose text a scheduler takes.
 fn bounded(mut failed: FailedTask) -> FailedTask {
     let end = failed.error.floor_char_boundary(ERROR_BYTES_MAX);
@@ -597,6 +631,29 @@ mod tests {
         worker.end_job("job");
         assert!(worker.take(tasks).is_err());
         drop(place);
+    }
+
+    /// Users were shown `DataFusionError(Shared(External(…))))`.
+    #[test]
+    fn a_failed_task_has_the_message_of_the_innermost_error() {
+        let within = |error: DataFusionError| {
+            let shared = DataFusionError::Shared(Arc::new(error));
+            let error = DataFusionError::External(Box::new(shared));
+            failed(BallistaError::DataFusionError(Box::new(error)))
+        };
+        let plain = within(DataFusionError::Execution("x is y".to_owned()));
+        assert_eq!(plain.error, "x is y");
+        let error = weir_engine::Error::new(weir_engine::ErrorKind::Source, "no file");
+        let error = error.with_hint("look for it");
+        let hinted = within(DataFusionError::External(Box::new(error)));
+        assert_eq!(hinted.error, "no file; look for it");
+        // Lost rows are computed again.
+        let lost = BallistaError::FetchFailed("e".to_owned(), 1, 2, "gone".to_owned());
+        let lost = within(lost.into_datafusion());
+        assert!(matches!(
+            lost.failed_reason,
+            Some(FailedReason::FetchPartitionError(_))
+        ));
     }
 
     /// A scheduler refuses a status whose end lies before its start.
