@@ -27,7 +27,7 @@ pub(crate) use plan::{Sender, check_plan, check_template};
 pub(crate) use rows::{caught, flight_batch};
 pub(crate) use setting::{allowed_settings, check_settings, is_allowed};
 pub(crate) use status::{
-    ERROR_BYTES_MAX, STATUSES_MAX, beat, described, finished, statuses, stopped,
+    ERROR_BYTES_MAX, STATUSES_MAX, beat, described, finished, launched, statuses, stopped,
 };
 pub(crate) use ticket::check_ticket;
 

@@ -75,6 +75,7 @@ fn tasks(sent: LaunchMultiTaskParams) -> Checked {
     sent.multi_tasks.into_iter().try_for_each(|tasks| {
         check::job_id(&tasks.job_id)?;
         check::session_id(&tasks.session_id)?;
+        check::launched(&tasks.task_ids)?;
         check_plan(&tasks.plan, Sender::Scheduler)?;
         check::allowed_settings(tasks.props).map(|_| ())
     })

@@ -597,6 +597,7 @@ impl ValidatedExecutor {
     fn take(&self, mut tasks: MultiTaskDefinition) -> Checked {
         check::job_id(&tasks.job_id)?;
         check::session_id(&tasks.session_id)?;
+        check::launched(&tasks.task_ids)?;
         check_plan(&tasks.plan, Sender::Scheduler)?;
         tasks.props = check::allowed_settings(tasks.props)?;
         // A panic would be an error of the call: the scheduler would send the tasks to the next executor.

@@ -128,8 +128,9 @@ impl Worker {
                 "the memory limit is less than a byte for each of {cores} cores"
             )));
         }
-        let shared: MemoryPoolPolicy = Arc::new(move |base, _, cores| {
-            let bytes = of_core.saturating_mul(cores.max(1) as usize);
+        let shared: MemoryPoolPolicy = Arc::new(move |base, _, taken| {
+            // A task says how many cores it takes.
+            let bytes = of_core.saturating_mul((taken.max(1) as usize).min(cores));
             RuntimeEnvBuilder::from_runtime_env(&base)
                 .with_memory_pool(Arc::new(FairSpillPool::new(bytes)))
                 .build_arc()

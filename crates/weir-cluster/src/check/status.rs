@@ -8,7 +8,7 @@ use ballista_core::serde::protobuf::failed_task::FailedReason;
 use ballista_core::serde::protobuf::operator_metric::Metric;
 use ballista_core::serde::protobuf::{
     ExecutorRegistration, ExecutorStoppedParams, FailedTask, HeartBeatParams, OperatorMetricsSet,
-    ShuffleWritePartition, SuccessfulTask, TaskColumnStats, TaskStatus, executor_status,
+    ShuffleWritePartition, SuccessfulTask, TaskColumnStats, TaskId, TaskStatus, executor_status,
     task_status,
 };
 use weir_engine::Reports;
@@ -19,6 +19,15 @@ use super::{Checked, Refused, executor_id};
 /// Validates the number of statuses in one message.
 pub(crate) fn statuses(count: usize) -> Checked {
     counted("statuses of tasks", count as u64, STATUSES_MAX as u64)
+}
+
+/// Validates the tasks of a stage that an executor is sent.
+pub(crate) fn launched(tasks: &[TaskId]) -> Checked {
+    counted("tasks of a stage", tasks.len() as u64, LAUNCHED_MAX)?;
+    tasks.iter().try_for_each(|task| {
+        let partitions = task.global_output_partition_ids.len();
+        counted("partitions of a task", partitions as u64, PARTITIONS_MAX)
+    })
 }
 
 /// Validates the status of a task that has ended on an executor.
@@ -216,6 +225,8 @@ fn text(what: &str, of: &str, most: usize) -> Checked {
 
 /// The maximum number of statuses in one message.
 pub(crate) const STATUSES_MAX: usize = 256;
+/// The maximum number of tasks of a stage in one message: an executor has a place for each of its cores.
+const LAUNCHED_MAX: u64 = 4096;
 /// The maximum size of the text of an error.
 pub(crate) const ERROR_BYTES_MAX: usize = 64 << 10;
 /// A path, what is wrong there, and a hint.
@@ -449,6 +460,20 @@ mod tests {
         }
         assert!(statuses(STATUSES_MAX).is_ok());
         assert!(statuses(STATUSES_MAX + 1).is_err());
+    }
+
+    /// Eight million tasks in one message became as many plans of a stage, before an executor counted them.
+    #[test]
+    fn tasks_in_a_message_are_bounded() {
+        let most = usize::try_from(LAUNCHED_MAX).unwrap();
+        assert!(launched(&vec![TaskId::default(); most]).is_ok());
+        assert!(launched(&vec![TaskId::default(); most + 1]).is_err());
+        let of_partitions = |count: u64| TaskId {
+            global_output_partition_ids: vec![0; usize::try_from(count).unwrap()],
+            ..TaskId::default()
+        };
+        assert!(launched(&[of_partitions(PARTITIONS_MAX)]).is_ok());
+        assert!(launched(&[of_partitions(PARTITIONS_MAX + 1)]).is_err());
     }
 
     #[test]
