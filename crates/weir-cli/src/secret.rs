@@ -63,7 +63,7 @@ mod tests {
         assert!(message.contains("the limit of 65536 bytes"), "{message}");
         std::fs::File::create(&file)
             .unwrap()
-            .set_len(1 << 40)
+            .set_len(1 << 30)
             .unwrap();
         let message = refused(&file, PIPE_WITHIN);
         assert!(message.contains("the limit of 65536 bytes"), "{message}");
