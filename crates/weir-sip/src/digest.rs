@@ -39,7 +39,7 @@ pub struct Digest<'a> {
     pub from: Option<Address<'a>>,
     /// The To address.
     pub to: Option<Address<'a>>,
-    /// Call-ID.
+    /// Call-ID; `None` also where the message was cut within it.
     pub call_id: Option<&'a [u8]>,
     /// The topmost Via: the last hop, and the transaction.
     pub via: Option<Via<'a>>,
@@ -94,6 +94,8 @@ impl<'a> Digest<'a> {
                 HeaderName::Via => digest.vias(value),
                 HeaderName::From => first(&mut digest.from, || Some(Address::parse(value))),
                 HeaderName::To => first(&mut digest.to, || Some(Address::parse(value))),
+                // The beginning of an identifier names another call.
+                HeaderName::CallId if message.ends_within(value) => {}
                 HeaderName::CallId => first(&mut digest.call_id, || Some(value)),
                 HeaderName::CSeq => first(&mut digest.cseq, || CSeq::parse(value)),
                 HeaderName::Contact => first(&mut digest.contact, || {

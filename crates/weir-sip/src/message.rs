@@ -178,6 +178,14 @@ impl<'a> Message<'a> {
         self.body
     }
 
+    /// Whether the bytes of the message end within this value of a header, so that the rest of it may be missing.
+    #[must_use]
+    pub fn ends_within(&self, value: &[u8]) -> bool {
+        let end = offset_in(self.bytes, value).saturating_add(value.len());
+        let rest = self.bytes.get(end..).unwrap_or_default();
+        rest.iter().all(|byte| matches!(byte, b' ' | b'\t')) && self.faults.has(FaultKind::Cut)
+    }
+
     /// The From address (RFC 3261 §20.20).
     #[must_use]
     pub fn from(&self) -> Option<Address<'a>> {
@@ -265,6 +273,21 @@ fn line_at(bytes: &[u8], at: usize) -> (HeadLine<'_>, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Digest;
+
+    #[test]
+    fn a_call_id_that_was_cut_is_none() {
+        let text = b"OPTIONS sip:a SIP/2.0\r\nCall-ID: abc@host\r\n";
+        let call_id = |octets: usize| {
+            let message = Message::parse(&text[..octets], &Limits::default()).unwrap();
+            Digest::of(&message).call_id.map(<[u8]>::to_vec)
+        };
+        assert_eq!(call_id(text.len()), Some(b"abc@host".to_vec()));
+        assert_eq!(call_id(text.len() - 1), Some(b"abc@host".to_vec()));
+        // More of it may have been sent.
+        assert_eq!(call_id(text.len() - 2), None);
+        assert_eq!(call_id(text.len() - 6), None);
+    }
 
     fn headers(text: &str) -> Vec<(String, String)> {
         let message = Message::parse(text.as_bytes(), &Limits::default()).unwrap();
