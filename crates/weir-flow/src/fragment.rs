@@ -3,11 +3,12 @@
 mod reused;
 
 use std::collections::VecDeque;
+use std::hash::BuildHasher;
 
 use crate::clock::Clock;
 use crate::key::{FlowKey, Scope, vlan};
 use weir_bytes::{u8_at, u16_be_at, u32_be_at};
-use weir_dict::Dict;
+use weir_dict::{Dict, ProcessKey};
 use weir_packet::{
     Decoder, Frame, Headers, Ipv4Header, Ipv6FragmentHeader, Layer, LinkType, Packet,
     internet_checksum,
@@ -274,6 +275,9 @@ pub struct Defragmenter {
     /// Numbers of the frames of packets that were dropped without such a part, if the owner takes them.
     lost: Option<Vec<u64>>,
     next_serial: u64,
+    /// The keys of packets that wait of which all fragments were there before.
+    repeated: Dict<DatagramKey, ()>,
+    fragments: crate::repeats::RepeatedFragments,
     clock: Clock,
     complete: Vec<u8>,
     /// The frames of the fragments of the last complete packet.
@@ -402,6 +406,8 @@ impl Defragmenter {
             incomplete: None,
             lost: None,
             next_serial: 0,
+            repeated: Dict::new(),
+            fragments: crate::repeats::RepeatedFragments::default(),
             clock: Clock::new(),
             complete: Vec::new(),
             frames: Vec::new(),
@@ -450,10 +456,36 @@ impl Defragmenter {
         waiting.is_some_and(|one| one.serial == serial)
     }
 
-    /// Forgets a packet whose fragments did not come, but for its first part.
+    /// Forgets a packet whose fragments did not come, but for its first part, unless that was there before.
     fn give_up(&mut self, key: &DatagramKey) {
-        if let Some(waiting) = self.remove(key) {
-            self.hand_on(waiting);
+        let is_repeated = self.repeated.contains_key(key);
+        match self.remove(key) {
+            Some(waiting) if is_repeated => self.lose(waiting.frames),
+            Some(waiting) => self.hand_on(waiting),
+            None => {}
+        }
+    }
+
+    /// Notes whether the packet of a fragment has only fragments that were there before.
+    fn note_repeated(&mut self, fragment: &Fragment<'_>) {
+        let Fragment {
+            key,
+            offset,
+            more,
+            payload,
+            ..
+        } = *fragment;
+        let hash = ProcessKey.hash_one((key, offset, more, payload));
+        let now_ns = self.clock.now_ns();
+        let is_repeated = self.fragments.note(hash, now_ns, self.limits.timeout_ns);
+        match (is_repeated, self.waiting.contains_key(&key)) {
+            (true, false) => {
+                self.repeated.insert(key, ());
+            }
+            (true, true) => {}
+            (false, _) => {
+                self.repeated.remove(&key);
+            }
         }
     }
 
@@ -512,6 +544,7 @@ impl Defragmenter {
                 if let Some(time_ns) = packet.frame().time_ns {
                     self.clock.see(time_ns);
                 }
+                self.note_repeated(&fragment);
                 self.fragment(packet, &fragment, origin)
             }
         }
@@ -653,6 +686,7 @@ impl Defragmenter {
 
     fn remove(&mut self, key: &DatagramKey) -> Option<IncompletePacket> {
         let waiting = self.waiting.remove(key)?;
+        self.repeated.remove(key);
         self.bytes = self.bytes.saturating_sub(waiting.held());
         Some(waiting)
     }

@@ -53,6 +53,7 @@ mod payloads;
 mod ports;
 mod ranges;
 mod record;
+mod repeats;
 mod sctp;
 mod sighting;
 mod slab;

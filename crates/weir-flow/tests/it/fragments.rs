@@ -135,6 +135,27 @@ fn a_fragmented_datagram_is_one_packet_of_its_flow() {
     );
 }
 
+/// The copy of a fragment behind the packet that it belongs to was a packet of its own, whose other fragments did not come.
+#[test]
+fn a_copy_of_a_fragment_is_no_packet() {
+    let payload = udp(A.into(), B.into(), 7, 8, &[1; 3_000]);
+    let header = |id: u16| Ipv4::new(A, B, protocol::UDP).identification(id);
+    let parts = header(9).fragments(&payload, 1_500);
+    let packets = |parts: &[Vec<u8>]| {
+        let flows = crate::capture::flows(&sent(parts.to_vec()), weir_flow::Options::default());
+        flows[0].sent.packets
+    };
+    for copy in 0..parts.len() {
+        let mut packets_sent = parts.clone();
+        packets_sent.push(parts[copy].clone());
+        assert_eq!(packets(&packets_sent), 1, "{copy}");
+    }
+    // Both copies of a packet are packets, and so is the first part of another one.
+    assert_eq!(packets(&[parts.clone(), parts.clone()].concat()), 2);
+    let other = header(10).fragments(&payload, 1_500)[0].clone();
+    assert_eq!(packets(&[parts, vec![other]].concat()), 2);
+}
+
 /// Two fragments that contradict each other in the bytes 8 to 16, and the rest.
 fn overlapping(version: u8) -> Vec<Sent> {
     let part = |offset: usize, more: bool, byte: u8, len: usize| {
