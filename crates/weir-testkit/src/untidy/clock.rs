@@ -24,8 +24,9 @@ pub(super) fn step(
     let Some(from) = from else {
         return;
     };
-    // Frames that were made of the same one have the same step.
-    let mut stepped_already = BTreeSet::new();
+    // The step of a frame is that of the first one that was made of it: a copy may come behind the moment.
+    let before = capture.frames[..from].iter();
+    let mut stepped_already: BTreeSet<usize> = before.filter_map(|frame| frame.origin).collect();
     for frame in &mut capture.frames[from..] {
         let stepped = frame.time_ns.saturating_add_signed(by_ns);
         let difference = stepped.wrapping_sub(frame.time_ns) as i64;

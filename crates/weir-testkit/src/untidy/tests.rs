@@ -153,6 +153,24 @@ fn a_dose_of_nothing_changes_nothing() {
 }
 
 #[test]
+fn a_packet_before_a_step_has_none_though_its_copy_is_behind_it() {
+    for tidy in captures() {
+        let step = Dose::ClockStep {
+            at_per_mille: 500,
+            by_ms: -90_000,
+        };
+        let copies = Dose::Duplicates {
+            per_mille: 1_000,
+            distance: 7,
+        };
+        let (_, account) = Plan::new(3, vec![copies, step]).apply(&tidy);
+        let first = tidy.frames.len() / 2;
+        assert!(account.times.keys().all(|origin| *origin >= first));
+        assert!(!account.times.is_empty());
+    }
+}
+
+#[test]
 fn a_seed_does_the_same_each_time_and_to_a_part_what_it_does_to_all() {
     for tidy in captures() {
         for seed in 0..4 {
