@@ -113,8 +113,8 @@ impl TreeBuilder {
         }
     }
 
-    /// zlib's `pqdownheap`. Behind the last entry stands one that is larger than all: so the lesser of two children is found
-    /// without a branch, which no processor foresees.
+    /// zlib's `pqdownheap`. Behind the last entry stands one that is larger than all: so the lesser of two children is
+    /// found without a branch, which no processor foresees.
     #[inline(always)]
     fn sink(&mut self, mut at: usize, len: usize) {
         let value = self.entries[at];

@@ -156,7 +156,7 @@ pub enum TerminationId<'a> {
     Root,
     /// The text form: levels separated by slashes, with `*` for all and `$` for choose.
     Path(&'a [u8]),
-    /// The binary form, which stays when numbers are not mapped to paths ([`TerminationIds::Native`](crate::TerminationIds)).
+    /// The binary form, where numbers are not mapped to paths ([`TerminationIds::Native`](crate::TerminationIds)).
     Binary(&'a BinaryId<'a>),
 }
 

@@ -1,4 +1,5 @@
-//! The processor time of each way of a record, for machines on which others work too: the wall clock measures them as well.
+//! The processor time of each way of a record, for machines on which others work too: the wall clock measures them as
+//! well.
 //!
 //!     cargo bench -p weir-clf --bench clf -- RECORDS cost            (nanoseconds a record, each way in turn)
 //!     valgrind --tool=callgrind CLF RECORDS cost "to text" ROUNDS    (the instructions of one way)

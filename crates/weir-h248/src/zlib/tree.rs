@@ -59,8 +59,8 @@ impl<const N: usize> Tree<N> {
     }
 }
 
-/// Codes of the given lengths, the first bit in the lowest place. No length is above 15. All symbols with a length are among
-/// `symbols`, in ascending order.
+/// Codes of the given lengths, the first bit in the lowest place. No length is above 15. All symbols with a length are
+/// among `symbols`, in ascending order.
 pub(super) fn codes(
     lengths: &[u8],
     symbols: impl Iterator<Item = usize> + Clone,

@@ -17,8 +17,8 @@ pub(super) enum Token {
     Word,
 }
 
-/// Gets tokens: the kind, the text (without escapes), and whether the text is cut. Returns the number of bytes of the next
-/// string, at most.
+/// Gets tokens: the kind, the text (without escapes), and whether the text is cut. Returns the number of bytes of the
+/// next string, at most.
 pub(super) trait Sink {
     fn token(&mut self, token: Token, text: &[u8], cut: bool) -> usize;
 }
