@@ -160,7 +160,7 @@ fn sound(
         merged(&args.files),
         quote_literal(&args.call_id)
     );
-    // The first reading shows who is heard where, and the second one, which has the same notes, is the sound.
+    // The first reading shows the directions, and the second one, which has the same notes, is the sound.
     let options = weir_engine::Options::default();
     let first = Session::new(&options, messages, !global.quiet)?;
     let caller = caller(&first, args)?;

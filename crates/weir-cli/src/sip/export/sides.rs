@@ -1,4 +1,4 @@
-//! Who is heard on which side: the directions of a call's sound.
+//! The sides of a call's sound: which of its directions is on the left, and which on the right.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -68,10 +68,10 @@ impl Directions {
         }
     }
 
-    /// Says who is heard where. The left side is that of the caller's address, or who is heard first.
+    /// The sides of the directions. The left one is that of the caller's address, or of the first sender.
     ///
-    /// A relay of media sends on what it receives, so that a call has the same sound on several legs. On the left is who is at the
-    /// one end of a leg, and on the right who this end hears. Sound of another leg at the same time is left out, unless the side
+    /// A relay of media sends on what it receives, so that a call has the same sound on several legs. On the left is
+    /// the sound that one end of a leg sends, and on the right the sound that it gets. Sound of another leg at the same time is left out, unless the side
     /// has none of its own. Ends that change their addresses within the call have one leg after the other.
     pub(super) fn sides(&self, caller: Option<&str>) -> Sides {
         let all = self.all.iter();
