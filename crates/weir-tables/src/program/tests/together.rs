@@ -84,7 +84,7 @@ fn aggregates_beyond_those_with_places_are_those_of_the_decoder() {
                     arguments: vec![None, Some(value("udp.srcport"))],
                     filters: vec![None, None],
                 };
-                (vec![branch], vec![Function::CountRows, Function::Sum])
+                (vec![branch], vec![Function::CountRows, Function::Maximum])
             })
             .collect();
         let placed = drawn.iter().filter(|(branches, functions)| {
