@@ -70,7 +70,7 @@ impl WorkFolder {
         self.0.path()
     }
 
-    /// Creates the directory again where somebody has removed it.
+    /// Creates the directory again where it was removed.
     ///
     /// # Errors
     /// When there is something else at its path, or its parent is not writable.

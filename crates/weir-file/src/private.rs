@@ -68,7 +68,7 @@ impl PrivateFolder {
         })
     }
 
-    /// Creates the directory again where somebody has removed it: programs that clean directories of temporary files do.
+    /// Creates the directory again where it was removed: programs that clean directories of temporary files do.
     ///
     /// # Errors
     /// When there is something else at its path, or its parent is not writable.
@@ -96,8 +96,8 @@ impl PrivateFolder {
     }
 }
 
-/// A directory that is removed when this value is dropped, unless there is another one at its path: somebody may have removed it, and
-/// made one of this name.
+/// A directory that is removed when this value is dropped, unless there is another one at its path: it may have been removed, and
+/// another one made under its name.
 #[derive(Debug)]
 struct OwnFolder {
     folder: TempDir,

@@ -237,7 +237,7 @@ impl TlsCarrier {
                         begun.as_slice()
                     }
                 };
-                // A hello may also begin with these octets, behind others that were none.
+                // A hello may also begin with these octets, behind others that were something else.
                 let starts = [all, bytes];
                 let mut hellos = starts.iter().copied();
                 if let Some(hello) = hellos.find(|octets| begins_with_hello(octets)) {
