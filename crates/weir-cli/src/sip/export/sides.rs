@@ -100,8 +100,10 @@ impl Directions {
             .flat_map(|it| [it.from, it.to])
             .filter(|end| *end != left)
             .collect();
+        // One direction of another leg says nothing of the other one.
+        let of_left = heard.clone();
         for direction in others.into_iter().flatten() {
-            let side = direction.other_side(left, &far, &heard);
+            let side = direction.other_side(left, &far, &of_left);
             if let Some(side) = side {
                 accept(&mut heard, &[(side, direction)]);
             }
@@ -190,14 +192,14 @@ impl Direction<'_> {
         &self,
         left: &Endpoint,
         far: &[&Endpoint],
-        heard: &[Vec<Direction<'_>>; 2],
+        of_left: &[Vec<Direction<'_>>; 2],
     ) -> Option<Side> {
         let is_far = |end: &Endpoint| {
             far.iter().any(|it| {
                 it.socket == end.socket || it.address == end.address && it.address != left.address
             })
         };
-        let is_at_once = heard.iter().flatten().any(|it| it.is_at_once_with(self));
+        let is_at_once = of_left.iter().flatten().any(|it| it.is_at_once_with(self));
         match (is_far(self.from), is_far(self.to)) {
             (true, false) => Some(usize::from(!is_at_once)),
             (false, true) => Some(usize::from(is_at_once)),
