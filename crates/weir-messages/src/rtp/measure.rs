@@ -858,7 +858,7 @@ mod tests {
                 time_ns: (i64::from(n) * 40 + late_ms(n)) * 1_000_000,
                 sequence: n as u16,
                 timestamp: 3_600 * shown,
-                marker: true,
+                marker: false,
                 clock_rate: Some(90_000),
                 is_comfort_noise: false,
             });
