@@ -97,7 +97,7 @@ const fn below(eight: u64, low: u8) -> u64 {
 /// Returns a value other than 0 when one of eight bytes is `byte`.
 #[inline(always)]
 const fn equal(eight: u64, byte: u8) -> u64 {
-    let other = eight ^ ONES * byte as u64;
+    let other = eight ^ (ONES * byte as u64);
     other.wrapping_sub(ONES) & !other & HIGH
 }
 

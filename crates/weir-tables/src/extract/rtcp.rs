@@ -28,12 +28,15 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     aliases: &[],
 };
 
+/// The octets of a datagram, where it went, and the Call-ID of its media.
+type LastReport = (Vec<u8>, Way, Option<String>);
+
 #[derive(Default)]
 struct Rtcp {
     finder: Finder,
     trips: Trips,
-    /// The datagrams that were complete, or given up, only at the end of the capture, each with the Call-ID of its media.
-    last: Option<VecDeque<(Vec<u8>, Way, Option<String>)>>,
+    /// The datagrams that were complete, or given up, only at the end of the capture.
+    last: Option<VecDeque<LastReport>>,
     file: String,
 }
 
