@@ -4,6 +4,7 @@ sends a request of HTTP as early data (0-RTT), with the secrets that the client 
 suite, and one of a server that refuses it. Run in this folder; the secrets and so the bytes are new each time."""
 
 import os
+import select
 import socket
 import struct
 import subprocess
@@ -57,6 +58,31 @@ class Recorder:
         ends[1 - side].shutdown(socket.SHUT_WR)
 
 
+SEEN = {}
+
+
+def until(process, marker):
+    """Reads what a process prints, up to a marker that has to come within ten seconds."""
+    seen, end = SEEN.pop(process, b""), time.monotonic() + 10
+    while marker not in seen:
+        ready, _, _ = select.select([process.stdout], [], [], max(0, end - time.monotonic()))
+        more = os.read(process.stdout.fileno(), 4096) if ready else b""
+        if not more:
+            raise SystemExit(f"no {marker} in {seen}")
+        seen += more
+    SEEN[process] = seen.split(marker, 1)[1]
+
+
+def await_whole(session):
+    """Waits for the file of a session, which s_client writes when the ticket comes, for ten seconds at most."""
+    end = time.monotonic() + 10
+    while not (os.path.exists(session) and b"END SSL SESSION" in open(session, "rb").read()):
+        if time.monotonic() > end:
+            raise SystemExit("no ticket came")
+        time.sleep(0.01)
+    os.rename(session, session + ".pem")
+
+
 def main():
     folder = tempfile.mkdtemp()
     key, certificate, session = (os.path.join(folder, name) for name in ("key", "certificate", "session"))
@@ -69,7 +95,7 @@ def main():
 
     def serve(port, *more):
         server = subprocess.Popen(["openssl", "s_server", "-accept", str(port), "-key", key, "-cert", certificate, "-tls1_3", *more], **pipes)
-        time.sleep(0.5)
+        until(server, b"ACCEPT")
         return server
 
     def connect(port, suite, *more):
@@ -90,7 +116,7 @@ def main():
         server = serve(port, "-early_data")
         recorder = Recorder(50000 + 2 * number, port)
         client = connect(recorder.port, suite, "-sess_out", session)
-        time.sleep(0.5)
+        await_whole(session)
         client.stdin.close()
         client.wait()
         recorder.thread.join()
@@ -99,21 +125,20 @@ def main():
             server.wait()
             server = serve(port + 100)
         recorder = Recorder(50001 + 2 * number, port + 100 * is_refused)
-        client = connect(recorder.port, suite, "-sess_in", session, "-early_data", request)
-        time.sleep(0.5)
+        client = connect(recorder.port, suite, "-sess_in", session + ".pem", "-early_data", request)
         if is_refused:
             client.stdin.write(text)
             client.stdin.flush()
-            time.sleep(0.3)
+        until(server, path.encode())
         server.stdin.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly")
         server.stdin.flush()
-        time.sleep(0.3)
+        until(client, b"\r\n\r\nearly")
         client.stdin.write(b"GET /later HTTP/1.1\r\nHost: weir.test\r\n\r\n")
         client.stdin.flush()
-        time.sleep(0.3)
+        until(server, b"/later")
         server.stdin.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
         server.stdin.flush()
-        time.sleep(0.3)
+        until(client, b"404 Not Found")
         client.stdin.close()
         client.wait()
         recorder.thread.join()
