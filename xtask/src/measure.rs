@@ -17,6 +17,8 @@ pub(crate) struct Cost {
     pub(crate) wall: f64,
     /// Seconds of processor time, in user and kernel mode.
     pub(crate) cpu: f64,
+    /// Those of them that were spent in kernel mode.
+    pub(crate) system: f64,
     /// Bytes resident at the peak.
     pub(crate) resident: u64,
 }
@@ -73,6 +75,7 @@ impl Subject {
         let cost = Cost {
             wall: started.elapsed().as_secs_f64(),
             cpu: (ended.rusage.utime + ended.rusage.stime).as_secs_f64(),
+            system: ended.rusage.stime.as_secs_f64(),
             resident: ended.rusage.maxrss,
         };
         Ok((cost, ended.status.success()))
@@ -114,6 +117,7 @@ impl Subject {
         let cost = Cost {
             wall: started.elapsed().as_secs_f64(),
             cpu: (ended.rusage.utime + ended.rusage.stime).as_secs_f64(),
+            system: ended.rusage.stime.as_secs_f64(),
             resident: ended.rusage.maxrss,
         };
         Ok((cost, text))

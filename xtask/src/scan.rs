@@ -98,12 +98,13 @@ impl Race {
             question.name,
             question.sql.replace("{}", "ethernet.pcap")
         );
-        let [one, all, read, mapped] = self.subjects(question, capture)?;
+        let [one, all, read, mapped, at_once] = self.subjects(question, capture)?;
         let subjects = [
             one,
             all,
             read,
             mapped,
+            at_once,
             Subject::new(
                 "dd",
                 "dd",
@@ -119,9 +120,12 @@ impl Race {
             );
         }
         print(&subjects, &results);
-        let (weir_costs, _) = &results[0];
+        let (weir_costs, _) = &results[WEIR];
         let mut rows = Vec::new();
-        for (subject, (costs, _)) in subjects.iter().zip(&results).skip(1) {
+        for (index, (subject, (costs, _))) in subjects.iter().zip(&results).enumerate() {
+            if index == WEIR || index == C_AT_ONCE {
+                continue;
+            }
             rows.push(compare(
                 question.name,
                 "wall",
@@ -140,13 +144,13 @@ impl Race {
             ));
         }
         check_resident(question.name, weir_costs)?;
-        rows.extend(published(question, weir_costs, &results[4].0));
+        rows.extend(published(question, weir_costs, &results[DD].0));
         let over_large = self.subjects(question, &self.large)?;
         rows.extend(marginal.add(question.name, &results, &over_large, self.more)?);
         Ok(rows)
     }
 
-    fn subjects(&self, question: &ScanQuery, trace: &str) -> Result<[Subject; 4]> {
+    fn subjects(&self, question: &ScanQuery, trace: &str) -> Result<[Subject; 5]> {
         let sql = &question.sql.replace("{}", trace);
         let program = text(&self.peers.join(question.program))?;
         Ok([
@@ -162,6 +166,7 @@ impl Race {
             ),
             Subject::new("C, read", &program, &["read", trace]),
             Subject::new("C, mmap", &program, &["mmap", trace]),
+            at_once(&program, trace),
         ])
     }
 }
@@ -186,16 +191,33 @@ fn published(question: &ScanQuery, weir: &[Cost], dd: &[Cost]) -> Vec<Comparison
     rows.collect()
 }
 
-/// The program under test: the one that `WEIR_PROGRAM` names, or a new build.
-pub(crate) fn program() -> Result<String> {
-    match std::env::var("WEIR_PROGRAM") {
-        Ok(weir) => Ok(weir),
-        Err(_) => Ok(build(&target_dir()?)?.0),
-    }
+/// The places of the subjects of a race: weir on one thread and on all, the program in C that reads and the one that maps, as
+/// many of the first at once as there are processors, and `dd`.
+pub(crate) const WEIR: usize = 0;
+pub(crate) const WEIR_ALL: usize = 1;
+pub(crate) const C_READ: usize = 2;
+pub(crate) const C_MMAP: usize = 3;
+const C_AT_ONCE: usize = 4;
+pub(crate) const DD: usize = 5;
+
+/// As many programs in C at once as there are processors, each over the whole trace: what the machine's processors give together,
+/// which share its memory and its caches. One of them prints.
+pub(crate) fn at_once(program: &str, trace: &str) -> Subject {
+    let script = r#"for other in $(seq 2 "$2"); do "$0" read "$1" >/dev/null & done; "$0" read "$1" && wait"#;
+    let processors = processors().to_string();
+    let name = format!("C, read, {processors} at once");
+    Subject::new(&name, "sh", &["-c", script, program, trace, &processors])
 }
 
-/// Builds weir and the programs in C: the path of the one and the folder of the others.
-pub(crate) fn build(target: &Path) -> Result<(String, PathBuf)> {
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
+}
+
+/// The program under test: the one that `WEIR_PROGRAM` names, or a new build.
+pub(crate) fn program() -> Result<String> {
+    if let Ok(weir) = std::env::var("WEIR_PROGRAM") {
+        return Ok(weir);
+    }
     run_command(&mut cargo(&[
         "build",
         "--release",
@@ -204,11 +226,17 @@ pub(crate) fn build(target: &Path) -> Result<(String, PathBuf)> {
         "--features",
         "full",
     ])?)?;
+    text(&target_dir()?.join("release/weir"))
+}
+
+/// The program under test, and the folder of the programs in C, which are built.
+pub(crate) fn build(target: &Path) -> Result<(String, PathBuf)> {
+    let weir = program()?;
     let peers = target.join("peers");
     let mut make = Command::new("make");
     make.arg("-C").arg(root()?.join("benchmarks/c"));
     run_command(make.arg(format!("OUT={}", peers.display())))?;
-    Ok((text(&target.join("release/weir"))?, peers))
+    Ok((weir, peers))
 }
 
 /// tcpdump and tshark on the first question.
@@ -321,10 +349,11 @@ pub(crate) fn compare(
 pub(crate) fn print(subjects: &[Subject], results: &[(Vec<Cost>, String)]) {
     for (subject, (costs, _)) in subjects.iter().zip(results) {
         println!(
-            "{:<22} wall {:.4} s, cpu {:.4} s, resident {:.1} MB (medians of {})",
+            "{:<22} wall {:.4} s, cpu {:.4} s ({:.4} of the system), resident {:.1} MB (medians of {})",
             subject.name,
             median(costs, |cost| cost.wall),
             median(costs, |cost| cost.cpu),
+            median(costs, |cost| cost.system),
             // A resident set is far below 2^53 bytes.
             median(costs, |cost| megabytes(cost.resident)),
             costs.len(),
@@ -354,9 +383,8 @@ impl Marginal {
         Self { rows: Vec::new() }
     }
 
-    /// Puts a question to the large trace. `small` are the subjects over the small one (weir on one thread, weir on
-    /// all, C by read, C by mmap) with their costs, and `large` the same over the large one, which has `records`
-    /// more.
+    /// Puts a question to the large trace. `small` are the subjects over the small one at their places with their costs, and
+    /// `large` the same over the large one, which has `records` more.
     pub(crate) fn add(
         &mut self,
         name: &str,
@@ -365,38 +393,48 @@ impl Marginal {
         records: f64,
     ) -> Result<Vec<Comparison>> {
         let results = alternate(large, ROUNDS_LARGE)?;
-        let expected = sorted_rows(&results[2].1);
+        let expected = sorted_rows(&results[C_READ].1);
         for (subject, (_, output)) in large.iter().zip(&results) {
             if sorted_rows(output) != expected {
                 bail!("{} and the program in C disagree on {name}", subject.name);
             }
         }
         print(large, &results);
-        let cpu = |of: &[(Vec<Cost>, String)], index: usize| median(&of[index].0, |cost| cost.cpu);
-        let nanoseconds = |index| (cpu(&results, index) - cpu(small, index)) / records * 1e9;
-        let (ours, read, mapped) = (nanoseconds(0), nanoseconds(2), nanoseconds(3));
-        let peer = read.min(mapped);
+        let more = |index: usize, of: fn(&Cost) -> f64| {
+            (median(&results[index].0, of) - median(&small[index].0, of)) / records * 1e9
+        };
+        let cpu = |index| more(index, |cost| cost.cpu);
+        let wall = |index| more(index, |cost| cost.wall);
+        let (ours, read, mapped) = (cpu(WEIR), cpu(C_READ), cpu(C_MMAP));
+        let (peer, peer_name) = match read <= mapped {
+            true => (read, &large[C_READ].name),
+            false => (mapped, &large[C_MMAP].name),
+        };
         println!(
-            "{name:<22} {ours:.2} ns a record, C {peer:.2}: {:.2}",
-            peer / ours
+            "{name:<22} {ours:.2} ns a record, C {peer:.2}: {:.2}; all threads {:.2} times one, C's programs at once {:.2} times",
+            peer / ours,
+            wall(WEIR) / wall(WEIR_ALL),
+            wall(C_READ) / wall(C_AT_ONCE) * processors() as f64,
         );
         self.rows.push((name.to_owned(), ours, peer));
-        let wall = |index: usize| median(&results[index].0, |cost| cost.wall);
+        let row = |figure: &str, ours: f64, peer: f64, peer_name: &str| Comparison {
+            name: format!("{name}, {figure}"),
+            ours,
+            peer,
+            peer_name: peer_name.to_owned(),
+            unit: "ns".to_owned(),
+        };
+        let figure = "wall a record, all threads";
         Ok(vec![
-            Comparison {
-                name: format!("{name}, cpu a record"),
-                ours,
-                peer,
-                peer_name: if read <= mapped { "C, read" } else { "C, mmap" }.to_owned(),
-                unit: "ns".to_owned(),
-            },
-            Comparison {
-                name: format!("{name}, wall, all threads, large trace"),
-                ours: wall(1),
-                peer: wall(0),
-                peer_name: "weir, one thread".to_owned(),
-                unit: "s".to_owned(),
-            },
+            row("cpu a record", ours, peer, peer_name),
+            row(figure, wall(WEIR_ALL), wall(WEIR), "weir, one thread"),
+            row(
+                figure,
+                wall(WEIR_ALL),
+                // Each of them has read every record.
+                wall(C_AT_ONCE) / processors() as f64,
+                &large[C_AT_ONCE].name,
+            ),
         ])
     }
 

@@ -9,7 +9,8 @@ use anyhow::{Result, bail};
 use crate::bench::Comparison;
 use crate::measure::{Cost, Subject, alternate, median};
 use crate::scan::{
-    LARGER, Marginal, build, compare, print, records, sorted_rows, text, trace_file,
+    C_MMAP, C_READ, DD, LARGER, Marginal, WEIR, WEIR_ALL, at_once, build, compare, print, records,
+    sorted_rows, text, trace_file,
 };
 use crate::{root, target_dir};
 
@@ -120,13 +121,15 @@ impl Race {
     ) -> Result<(Vec<Comparison>, Multiples)> {
         let query = text(&self.queries.join(format!("{name}.sql")))?;
         let program = text(&self.peers.join(name))?;
-        let [one, all, read, mapped] = self.subjects(&query, &program, &self.folder, &trace.path);
+        let [one, all, read, mapped, at_once] =
+            self.subjects(&query, &program, &self.folder, &trace.path);
         let path = &trace.path;
         let subjects = [
             one,
             all,
             read,
             mapped,
+            at_once,
             Subject::new(
                 "dd",
                 "dd",
@@ -135,7 +138,7 @@ impl Race {
         ];
         println!("\n{name}: {}", fs::read_to_string(&query)?.trim());
         let results = alternate(&subjects, ROUNDS)?;
-        let expected = sorted_rows(&results[2].1);
+        let expected = sorted_rows(&results[C_READ].1);
         for (subject, (_, output)) in subjects.iter().zip(&results).take(2) {
             if sorted_rows(output) != expected {
                 bail!("{} and the program in C disagree on {name}", subject.name);
@@ -144,19 +147,28 @@ impl Race {
         print(&subjects, &results);
         let cpu = |index: usize| median(&results[index].0, |cost| cost.cpu);
         let wall = |index: usize| median(&results[index].0, |cost| cost.wall);
-        let best = if cpu(2) <= cpu(3) { 2 } else { 3 };
+        let best = if cpu(C_READ) <= cpu(C_MMAP) {
+            C_READ
+        } else {
+            C_MMAP
+        };
         let mut rows = Vec::new();
-        for index in [best, 4] {
+        for index in [best, DD] {
             let costs = &results[index].0;
             let peer = &subjects[index];
-            rows.push(compare(name, "cpu", &results[0].0, peer, costs, |cost| {
-                cost.cpu
-            }));
+            rows.push(compare(
+                name,
+                "cpu",
+                &results[WEIR].0,
+                peer,
+                costs,
+                |cost| cost.cpu,
+            ));
         }
         rows.push(Comparison {
             name: format!("{name}, wall, all threads"),
-            ours: wall(1),
-            peer: wall(0),
+            ours: wall(WEIR_ALL),
+            peer: wall(WEIR),
             peer_name: "weir, one thread".to_owned(),
             unit: "s".to_owned(),
         });
@@ -164,14 +176,14 @@ impl Race {
         rows.extend(marginal.add(name, &results, &over_large, trace.more)?);
         let multiples = Multiples {
             name,
-            ours: cpu(0) / cpu(4),
-            peer: cpu(best) / cpu(4),
-            ratio: cpu(best) / cpu(0),
+            ours: cpu(WEIR) / cpu(DD),
+            peer: cpu(best) / cpu(DD),
+            ratio: cpu(best) / cpu(WEIR),
         };
         Ok((rows, multiples))
     }
 
-    fn subjects(&self, query: &str, program: &str, folder: &Path, trace: &str) -> [Subject; 4] {
+    fn subjects(&self, query: &str, program: &str, folder: &Path, trace: &str) -> [Subject; 5] {
         let ours = |label: &str, threads: Option<&str>| {
             let mut arguments = vec!["query", "--format", "csv", "--file", query];
             if let Some(threads) = threads {
@@ -184,6 +196,7 @@ impl Race {
             ours("weir, all threads", None),
             Subject::new("C, read", program, &["read", trace]),
             Subject::new("C, mmap", program, &["mmap", trace]),
+            at_once(program, trace),
         ]
     }
 }
