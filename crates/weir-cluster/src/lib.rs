@@ -39,6 +39,7 @@ mod fuzzed;
 mod identity;
 mod kept;
 mod launch;
+mod layout;
 mod local;
 mod own;
 mod plans;

@@ -1,4 +1,4 @@
-//! The reader of rows between stages.
+//! The reader of rows between stages, and what their writer is given.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,9 +30,11 @@ use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryStreamExt as _};
 
 use crate::fetch::{FetchError, Location, fetch};
+use crate::layout::{self, DeclaredExec};
 use crate::pool::ConnectionPool;
 
-/// Makes the stages of an executor, whose readers validate the rows of other executors.
+/// Makes the stages of an executor, whose readers validate the rows of other executors, and whose writers are given the columns that
+/// their plan declares.
 pub(crate) struct ValidatingEngine {
     pool: ConnectionPool,
     engine: DefaultExecutionEngine,
@@ -58,23 +60,31 @@ impl ExecutionEngine for ValidatingEngine {
         work_dir: &str,
         config: &SessionConfig,
     ) -> Result<Arc<dyn QueryStageExecutor>> {
-        let plan = plan.transform(|node| {
-            Ok(match node.downcast_ref::<ShuffleReaderExec>() {
-                Some(reader) => Transformed::yes(Arc::new(ValidatingReaderExec {
-                    reader: Arc::new(reader.clone()),
-                    work_dir: work_dir.to_owned(),
-                    pool: self.pool.clone(),
-                    metrics: ExecutionPlanMetricsSet::new(),
-                })),
-                None => Transformed::no(node),
-            })
-        })?;
+        let plan = plan
+            .transform(|node| {
+                Ok(match node.downcast_ref::<ShuffleReaderExec>() {
+                    Some(reader) => Transformed::yes(Arc::new(ValidatingReaderExec {
+                        reader: Arc::new(reader.clone()),
+                        work_dir: work_dir.to_owned(),
+                        pool: self.pool.clone(),
+                        metrics: ExecutionPlanMetricsSet::new(),
+                    })),
+                    None => Transformed::no(node),
+                })
+            })?
+            .data;
+        // The operator that writes the rows of the stage.
+        let inputs = plan.children().into_iter().cloned();
+        let inputs =
+            inputs.map(|input| Arc::new(DeclaredExec::new(input)) as Arc<dyn ExecutionPlan>);
+        let inputs = inputs.collect();
+        let plan = plan.with_new_children(inputs)?;
         self.engine.create_query_stage_exec(
             job_id,
             stage_id,
             task_id,
             global_output_partition_ids,
-            plan.data,
+            plan,
             work_dir,
             config,
         )
@@ -160,7 +170,9 @@ impl ExecutionPlan for ValidatingReaderExec {
             .map(move |location| remote_rows(pool.clone(), location, Arc::clone(&schema)))
             .buffered(FETCHES)
             .try_flatten();
+        let declared = self.schema();
         let rows = self.local(local, context)?.chain(remote);
+        let rows = rows.map(move |batch| layout::declared(batch?, &declared));
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let rows = coalesced(rows.boxed(), self.schema(), batch_size).inspect(move |batch| {
             if let Ok(batch) = batch {

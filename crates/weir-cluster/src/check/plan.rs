@@ -278,9 +278,10 @@ impl Walk {
         self.schema(of.schema.as_ref())?;
         self.columns(of.projection.len())?;
         counted("orderings", of.sort_information.len() as u64, ORDERINGS_MAX)?;
+        let declared = value::declared(of.schema.as_ref())?;
         of.partitions
             .iter()
-            .try_for_each(|partition| rows::stream(partition))?;
+            .try_for_each(|partition| rows::stream(partition, &declared))?;
         for order in &of.sort_information {
             expression::sorted(&order.physical_sort_expr_nodes)?;
         }

@@ -6,23 +6,32 @@
 use std::io::Read as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use arrow::datatypes::Schema;
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::{
     BodyCompressionMethod, CompressionType, Message, MessageHeader, RecordBatch, root_as_message,
 };
 
 use super::{Checked, Refused};
+use crate::layout::is_declared;
 
-/// Validates a table in memory in the stream format. All buffers lie within the message, and none is compressed: a few bytes could
-/// expand to any number.
-pub(super) fn stream(bytes: &[u8]) -> Checked {
+/// Validates a table in memory in the stream format, whose columns have the types of this schema: DataFusion does not compare them. All
+/// buffers lie within the message, and none is compressed: a few bytes could expand to any number.
+pub(super) fn stream(bytes: &[u8], schema: &Schema) -> Checked {
     messages(bytes)?;
-    match bytes.is_empty() {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let mut is_of_schema = true;
+    readable(|| {
+        let mut reader = StreamReader::try_new(bytes, None)?;
+        reader.try_for_each(|batch| batch.map(|batch| is_of_schema &= is_declared(&batch, schema)))
+    })?;
+    match is_of_schema {
         true => Ok(()),
-        false => readable(|| {
-            let mut reader = StreamReader::try_new(bytes, None)?;
-            reader.try_for_each(|batch| batch.map(drop))
-        }),
+        false => Err(Refused::malformed(
+            "the columns of a table in memory have other types than those of its schema",
+        )),
     }
 }
 
@@ -247,6 +256,7 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::{Int64Array, RecordBatch as Batch, StringArray};
+    use arrow::datatypes::{DataType, Field};
     use arrow::ipc::writer::StreamWriter;
 
     use super::*;
@@ -265,9 +275,36 @@ mod tests {
         writer.into_inner().unwrap()
     }
 
+    fn schema(kinds: [DataType; 2]) -> Schema {
+        let [number, text] = kinds;
+        Schema::new(vec![
+            Field::new("n", number, true),
+            Field::new("s", text, true),
+        ])
+    }
+
+    /// Columns that were declared as others were written behind the schema of those, and the next stage read beyond their ends.
+    #[test]
+    fn rows_have_the_types_of_their_schema() {
+        let whole = sent();
+        let looked_at = |kinds| stream(&whole, &schema(kinds));
+        assert!(looked_at([DataType::Int64, DataType::Utf8]).is_ok());
+        for kinds in [
+            [DataType::Utf8, DataType::Int64],
+            [DataType::Int64, DataType::Binary],
+            [DataType::FixedSizeBinary(4_096), DataType::Utf8],
+        ] {
+            let refused = looked_at(kinds).unwrap_err().to_string();
+            assert!(refused.contains("other types"), "{refused}");
+        }
+        assert!(stream(&whole, &Schema::empty()).is_err());
+    }
+
     #[test]
     fn rows_lie_within_the_message() {
         let whole = sent();
+        let schema = schema([DataType::Int64, DataType::Utf8]);
+        let stream = |bytes: &[u8]| stream(bytes, &schema);
         assert!(stream(&whole).is_ok());
         assert!(stream(&[]).is_ok());
         // Each mutation is decoded or rejected.

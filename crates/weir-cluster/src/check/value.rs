@@ -15,6 +15,20 @@ pub(super) fn schema(schema: Option<&Schema>) -> Checked {
     }
 }
 
+/// The schema of a node, which is validated.
+///
+/// # Errors
+/// When there is none, or it cannot be decoded.
+pub(super) fn declared(schema: Option<&Schema>) -> Result<arrow::datatypes::Schema, Refused> {
+    let decoded = schema.map(|schema| rows::caught(|| arrow::datatypes::Schema::try_from(schema)));
+    match decoded {
+        Some(Ok(schema)) => Ok(schema),
+        _ => Err(Refused::malformed(
+            "the schema of a node is missing or cannot be decoded",
+        )),
+    }
+}
+
 fn field(field: &Field, width: u64) -> Checked {
     field
         .children

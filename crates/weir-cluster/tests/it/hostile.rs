@@ -2,9 +2,13 @@
 //! file is touched, and the cluster continues to answer.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch};
+use arrow::datatypes::{DataType, Field, Schema};
+use arrow::ipc::writer::StreamWriter;
 use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_flight::{Action as FlightAction, Ticket};
 use ballista_core::serde::protobuf::action::ActionType;
@@ -26,7 +30,8 @@ use datafusion_proto::physical_plan::{AsExecutionPlan, DefaultPhysicalExtensionC
 use datafusion_proto::protobuf::partitioning::PartitionMethod;
 use datafusion_proto::protobuf::physical_plan_node::PhysicalPlanType;
 use datafusion_proto::protobuf::{
-    EmptyExecNode, Partitioning, PhysicalExtensionNode, PhysicalPlanNode, RepartitionExecNode,
+    EmptyExecNode, MemoryScanExecNode, Partitioning, PhysicalExtensionNode, PhysicalPlanNode,
+    RepartitionExecNode,
 };
 use prost::Message;
 use tonic::transport::{Channel, Endpoint};
@@ -331,6 +336,60 @@ fn plans_of_other_programs_are_rejected() {
     endpoints.answers();
     assert!(listener.accept().is_err(), "another endpoint was contacted");
     assert!(!target.exists(), "a file was written");
+}
+
+/// A table in memory with a number and a flag, which is said to have these columns.
+fn table(columns: &[(&str, DataType)]) -> PhysicalPlanNode {
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1_i64 << 30; 8]));
+    let flags: ArrayRef = Arc::new(BooleanArray::from(vec![None::<bool>; 8]));
+    let batch = RecordBatch::try_from_iter([("n", numbers), ("b", flags)]).unwrap();
+    let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    let fields: Vec<_> = columns
+        .iter()
+        .map(|(name, kind)| Field::new(*name, kind.clone(), true))
+        .collect();
+    let schema = Schema::new(fields);
+    node(PhysicalPlanType::MemoryScan(MemoryScanExecNode {
+        partitions: vec![writer.into_inner().unwrap()],
+        schema: Some((&schema).try_into().unwrap()),
+        ..MemoryScanExecNode::default()
+    }))
+}
+
+/// Numbers that were declared as the offsets of texts ended the executors that read them in the next stage.
+#[test]
+fn tables_with_other_columns_than_declared_are_refused() {
+    let endpoints = Endpoints::open();
+    runtime().block_on(async {
+        let declared = [("n", DataType::Int64), ("b", DataType::Boolean)];
+        submit(&table(&declared), Vec::new()).await.unwrap();
+        for declared in [
+            vec![("s", DataType::Utf8)],
+            vec![("s", DataType::Utf8), ("t", DataType::Null)],
+            vec![("n", DataType::Int32), ("b", DataType::Boolean)],
+        ] {
+            refused(
+                submit(&table(&declared), Vec::new()).await,
+                Code::InvalidArgument,
+                "other types",
+            );
+            let task = MultiTaskDefinition {
+                job_id: "declared".to_owned(),
+                session_id: "declared".to_owned(),
+                plan: stage("declared", table(&declared)).encode_to_vec(),
+                task_ids: vec![TaskId::default()],
+                ..MultiTaskDefinition::default()
+            };
+            let tasks = LaunchMultiTaskParams {
+                multi_tasks: vec![task],
+                scheduler_endpoint: String::new(),
+            };
+            let answered = endpoints.tasks().launch_multi_task(tasks).await.unwrap();
+            assert_eq!(answered.into_inner().failed_jobs, ["declared"]);
+        }
+    });
+    endpoints.answers();
 }
 
 #[test]
@@ -725,7 +784,7 @@ fn an_executor_with_a_root_fetches_no_address() {
         let scheduler = runtime.block_on(Scheduler::bind(&options)).unwrap();
         let at = scheduler.address().unwrap().to_string();
         runtime.spawn(scheduler.run());
-        let work = std::sync::Arc::new(WorkFolder::create_in(&folder).unwrap());
+        let work = Arc::new(WorkFolder::create_in(&folder).unwrap());
         let mut options = ExecutorOptions::new(at.clone(), work);
         options.cores = 1;
         if is_kept_in {
