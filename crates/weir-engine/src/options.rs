@@ -82,7 +82,8 @@ pub struct Options {
     /// Refuses statements that write files, open them by DataFusion's own means, or change how the engine
     /// works: what a server lets strangers ask.
     pub read_only: bool,
-    /// Refuses pipes, devices and standard input: the statement came from another machine, and they may have no end.
+    /// Refuses pipes, devices and standard input, and follows no captures: the statement came from another machine, and they may have no
+    /// end.
     pub files_only: bool,
     /// The folder that names of files begin in, where that is not the process's own.
     pub folder: Option<PathBuf>,

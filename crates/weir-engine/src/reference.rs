@@ -417,6 +417,13 @@ impl Resolver<'_> {
         if !(reads.follow || self.follow) {
             return Ok(sources.collect());
         }
+        // The statement would hold its machine for as long as the other one asks for its rows, which come at its end.
+        if self.files_only {
+            let message = "a capture is followed on the machine of its statement only";
+            return Err(Error::new(ErrorKind::Plan, message).with_hint(
+                "leave out follow => true: the capture is read as far as it has grown",
+            ));
+        }
         if paths.len() > 1 {
             return Err(Error::new(
                 ErrorKind::Plan,

@@ -86,6 +86,12 @@ fn pipes_and_devices_are_refused_where_files_alone_are_read() {
     }
     let refused = count("'-'").unwrap_err().to_string();
     assert!(refused.contains("standard input"), "{refused}");
+    // A capture that is followed has no end, either.
+    for function in ["packets", "sip", "flows"] {
+        let refused = count(&format!("{function}('{capture}', follow => true)"));
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("is followed"), "{function}: {refused}");
+    }
     // Elsewhere they are read, as far as the limit of a layout and of a key log.
     let runner = Runner::new(&weir_engine::Options::default());
     let from = format!("records('{capture}', '/dev/zero')");
