@@ -54,6 +54,8 @@ enum Growth {
     Replace,
     /// The growth is that of [`Growth::Replace`], where the second is a pattern.
     ReplaceMatches,
+    /// None: each character or element of the first argument is compared with each of the second.
+    Compared,
 }
 
 /// The functions, by the names that they are registered with.
@@ -80,6 +82,11 @@ const FUNCTIONS: &[(&str, Growth)] = &[
     ("replace", Growth::Replace),
     ("array_replace_all", Growth::Together),
     ("regexp_replace", Growth::ReplaceMatches),
+    ("levenshtein", Growth::Compared),
+    ("btrim", Growth::Compared),
+    ("ltrim", Growth::Compared),
+    ("rtrim", Growth::Compared),
+    ("array_has_all", Growth::Compared),
 ];
 
 /// Bytes that a function may make of one batch of rows, in an engine with a memory limit, and in one without.
@@ -166,6 +173,13 @@ impl ScalarUDFImpl for Bounded {
         let bytes = self.growth.bytes(&args.args, args.number_rows)?;
         if bytes > self.bytes_max {
             return Err(too_large(self.name(), bytes, self.bytes_max));
+        }
+        let comparisons = self.growth.comparisons(&args.args, args.number_rows);
+        if comparisons > COMPARISONS_MAX {
+            return Err(DataFusionError::Execution(format!(
+                "{} would make {comparisons} comparisons for one batch of rows, and the limit is {COMPARISONS_MAX}",
+                self.name()
+            )));
         }
         if is_constant(&args.args) {
             folded::take(bytes)?;
@@ -437,7 +451,19 @@ impl Growth {
                         .saturating_add(groups.saturating_mul(text))
                 }))
             }
+            Self::Compared => 0,
         })
+    }
+
+    /// How many comparisons a function makes for so many rows, at most. A statement is not cancelled while it makes those of a batch.
+    fn comparisons(self, args: &[ColumnarValue], rows: usize) -> usize {
+        let rows = if is_constant(args) { 1 } else { rows };
+        match (self, args) {
+            (Self::Compared, [one, other, ..]) => {
+                sum((0..rows).map(|row| length(one, row).saturating_mul(length(other, row))))
+            }
+            _ => 0,
+        }
     }
 }
 
@@ -612,6 +638,26 @@ fn array_size(array: &ArrayRef, row: usize) -> usize {
     }
 }
 
+/// The elements of a list in one row, or the bytes of another argument.
+fn length(arg: &ColumnarValue, row: usize) -> usize {
+    let (array, row): (&dyn Array, usize) = match arg {
+        ColumnarValue::Scalar(ScalarValue::List(list)) => (&**list, 0),
+        ColumnarValue::Scalar(ScalarValue::LargeList(list)) => (&**list, 0),
+        ColumnarValue::Scalar(scalar) => return scalar_size(scalar),
+        ColumnarValue::Array(array) => (&**array, row),
+    };
+    if row >= array.len() {
+        return 0;
+    }
+    match array.data_type() {
+        DataType::List(_) => usize::try_from(array.as_list::<i32>().value_length(row)).unwrap_or(0),
+        DataType::LargeList(_) => {
+            usize::try_from(array.as_list::<i64>().value_length(row)).unwrap_or(0)
+        }
+        _ => size(arg, row),
+    }
+}
+
 /// The elements of lists.
 fn elements(arg: &ColumnarValue, rows: usize) -> usize {
     match arg {
@@ -664,6 +710,8 @@ pub fn batch_rows(plan: &LogicalPlan, rows: usize) -> Result<usize> {
 const VALUES_BYTES_MAX: usize = 128 << 20;
 /// Bytes that all constants of a statement fill in one batch of rows.
 const CONSTANT_BYTES_MAX: usize = 64 << 20;
+/// Comparisons that a function makes for one batch of rows: some seconds.
+const COMPARISONS_MAX: usize = 4_000_000_000;
 /// UTF-8 has no longer characters.
 const CHARACTER_BYTES: usize = 4;
 /// An element of a list of numbers.
@@ -681,6 +729,60 @@ mod tests {
 
     fn number(number: i64) -> ColumnarValue {
         ColumnarValue::Scalar(ScalarValue::from(number))
+    }
+
+    /// `levenshtein` of two texts of two megabytes held a thread for hours, past the end of its statement.
+    #[tokio::test]
+    async fn comparisons_of_a_batch_are_bounded() {
+        let context = SessionContext::new();
+        register(&context, VALUES_BYTES_MAX);
+        let answered = async |expr: &str| {
+            let answer = context.sql(&format!("SELECT {expr}")).await?;
+            answer.collect().await.map(drop)
+        };
+        for (short, long) in [
+            (
+                "levenshtein('kitten', 'sitting')",
+                "levenshtein(repeat('ab', 1000000), repeat('ba', 1000000))",
+            ),
+            (
+                "btrim('  x  ')",
+                "btrim(repeat('a', 1000000), repeat('b', 1000000) || 'a')",
+            ),
+            (
+                "ltrim('xxy', 'x')",
+                "ltrim(repeat('a', 1000000), repeat('b', 1000000))",
+            ),
+            (
+                "rtrim('xxy', 'y')",
+                "rtrim(repeat('a', 1000000), repeat('b', 1000000))",
+            ),
+            (
+                "array_has_all(make_array(1, 2), make_array(2))",
+                "array_has_all(range(1, 100000), range(1, 100000))",
+            ),
+        ] {
+            answered(short).await.unwrap();
+            let refused = answered(long).await.unwrap_err().to_string();
+            assert!(refused.contains("comparisons"), "{long}: {refused}");
+        }
+    }
+
+    #[test]
+    fn elements_and_bytes_are_compared() {
+        let list =
+            ScalarValue::new_list(&vec![ScalarValue::from(1_i64); 5], &DataType::Int64, true);
+        let list = ColumnarValue::Scalar(ScalarValue::List(list));
+        let column = ColumnarValue::Array(Arc::new(StringArray::from(vec!["ab", "", "abc"])));
+        for (args, expected) in [
+            (vec![list.clone(), list], 25),
+            (vec![column.clone(), column.clone()], 13),
+            (vec![column.clone(), text("wxyz")], 20),
+            (vec![column], 0),
+        ] {
+            let found = Growth::Compared.comparisons(&args, 3);
+            assert_eq!(found, expected, "{args:?}");
+        }
     }
 
     #[test]
