@@ -1,5 +1,6 @@
 //! The servers of a cluster: scheduler and executors.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -262,6 +263,8 @@ pub async fn run_executor(
 
 /// The interval of looking whether the work directory is there.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// The interval of asking whether the jobs of tasks are known.
+const ASK_EVERY: Duration = Duration::from_secs(10);
 /// The interval of the removal of abandoned job data, and its minimum age.
 const CLEAN_EVERY: Duration = Duration::from_secs(300);
 const KEPT_MAX: Duration = Duration::from_secs(3600);
@@ -357,6 +360,7 @@ async fn serve_tasks(
             cleaned.map_err(|error| Error::new(error.to_string()))?;
         }
     });
+    services.spawn(end_unknown(Arc::clone(&worker), reporter.clone()));
     let (living, every) = (reporter.clone(), options.heartbeats.every);
     services.spawn(async move { Err(living.live(every).await) });
     tokio::select! {
@@ -369,6 +373,19 @@ async fn serve_tasks(
     // Rows are served until the last task has ended.
     reporter.end(&worker).await;
     Ok(())
+}
+
+/// Ends the tasks of jobs that the scheduler does not know, until it is dropped.
+async fn end_unknown(worker: Arc<Worker>, jobs: StatusReporter) -> Result<(), Error> {
+    let mut unknown = BTreeSet::new();
+    loop {
+        tokio::time::sleep(ASK_EVERY).await;
+        let is_known = |job: String| {
+            let jobs = jobs.clone();
+            async move { jobs.keeps_rows(&job).await }
+        };
+        unknown = worker.end_unknown(&unknown, is_known).await;
+    }
 }
 
 /// Removes the rows of jobs that were neither written nor read for some time, and that the scheduler does not know any more.

@@ -1,7 +1,7 @@
 //! The tasks of an executor that wait for a place or run. Ballista's executor can cancel a task only while it runs: one that waits, or
 //! whose job has ended before it arrives, would run to its end.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ballista_core::error::BallistaError;
@@ -51,6 +51,13 @@ impl Tasks {
             number,
             cancelled,
         })
+    }
+
+    /// The jobs of the tasks that wait or run.
+    pub(crate) fn jobs(&self) -> BTreeSet<String> {
+        let known = self.known();
+        let jobs = known.taken.values();
+        jobs.map(|(key, _)| key.job_id.to_string()).collect()
     }
 
     /// Cancels a task.

@@ -4,6 +4,7 @@
 //! reports statuses to any address that a message names, ends for good when its heartbeats were overdue, and removes directories
 //! that it did not create.
 
+use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -321,6 +322,29 @@ impl Worker {
         self.tasks.end_job(job);
     }
 
+    /// Ends the tasks of jobs that the scheduler does not know for the second time, and returns the unknown jobs: a scheduler that was
+    /// started again cancels no tasks of the one before. A task may arrive just before its job is known.
+    pub(crate) async fn end_unknown<F>(
+        &self,
+        unknown: &BTreeSet<String>,
+        is_known: impl Fn(String) -> F,
+    ) -> BTreeSet<String>
+    where
+        F: Future<Output = bool>,
+    {
+        let mut still_unknown = BTreeSet::new();
+        for job in self.tasks.jobs() {
+            if is_known(job.clone()).await {
+                continue;
+            }
+            if unknown.contains(&job) {
+                self.end_job(&job);
+            }
+            still_unknown.insert(job);
+        }
+        still_unknown
+    }
+
     /// The directory of rows between stages.
     pub(crate) fn work_dir(&self) -> &str {
         &self.executor.work_dir
@@ -579,6 +603,8 @@ const STACK_BYTES: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use ballista_core::extension::SessionConfigExt as _;
     use ballista_core::serde::protobuf::TaskId;
     use datafusion::prelude::SessionConfig;
@@ -589,23 +615,27 @@ mod tests {
     use super::*;
     use crate::check;
 
-    /// A task that waited behind others ran to its end, although its job was cancelled.
-    #[tokio::test]
-    async fn a_task_that_waits_is_cancelled() {
-        let folder = tempfile::tempdir().unwrap();
+    /// A worker of one core, and the statuses of its tasks.
+    fn worker(folder: &Path) -> (Arc<Worker>, mpsc::UnboundedReceiver<TaskStatus>) {
         let equipment = Equipment {
             host: "127.0.0.1".to_owned(),
             port: 1,
             cores: 1,
-            work_dir: folder.path().to_string_lossy().into_owned(),
+            work_dir: folder.to_string_lossy().into_owned(),
             memory_limit_bytes: Some(1 << 20),
             trust: Trust::default(),
             config: Arc::new(SessionConfig::new_with_ballista),
             functions: BallistaFunctionRegistry::default(),
         };
-        let (finishes, mut finished) = mpsc::unbounded_channel();
-        let worker = Arc::new(Worker::new(equipment, finishes).unwrap());
-        let place = Arc::clone(&worker.places).acquire_owned().await.unwrap();
+        let (finishes, finished) = mpsc::unbounded_channel();
+        (
+            Arc::new(Worker::new(equipment, finishes).unwrap()),
+            finished,
+        )
+    }
+
+    /// A task of a job, which has no rows.
+    fn tasks(job: &str) -> MultiTaskDefinition {
         let empty = PhysicalPlanType::Empty(EmptyExecNode {
             schema: Some(Default::default()),
             ..EmptyExecNode::default()
@@ -613,24 +643,60 @@ mod tests {
         let plan = PhysicalPlanNode {
             physical_plan_type: Some(empty),
         };
-        let tasks = MultiTaskDefinition {
+        MultiTaskDefinition {
             task_ids: vec![TaskId::default()],
-            job_id: "job".to_owned(),
+            job_id: job.to_owned(),
             stage_id: 1,
             plan: plan.encode_to_vec(),
             ..MultiTaskDefinition::default()
-        };
-        worker.take(tasks.clone()).unwrap();
+        }
+    }
+
+    /// The next task that has failed.
+    async fn failed_job(finished: &mut mpsc::UnboundedReceiver<TaskStatus>) -> String {
+        let status = tokio::time::timeout(Duration::from_secs(60), finished.recv()).await;
+        let status = status.unwrap().unwrap();
+        assert!(matches!(
+            status.status,
+            Some(task_status::Status::Failed(_))
+        ));
+        status.job_id
+    }
+
+    /// A task that waited behind others ran to its end, although its job was cancelled.
+    #[tokio::test]
+    async fn a_task_that_waits_is_cancelled() {
+        let folder = tempfile::tempdir().unwrap();
+        let (worker, mut finished) = worker(folder.path());
+        let place = Arc::clone(&worker.places).acquire_owned().await.unwrap();
+        worker.take(tasks("job")).unwrap();
         worker.cancel(vec![RunningTaskInfo {
             job_id: "job".to_owned(),
             stage_id: 1,
             ..RunningTaskInfo::default()
         }]);
-        let status = tokio::time::timeout(Duration::from_secs(60), finished.recv()).await;
-        let status = status.unwrap().unwrap().status;
-        assert!(matches!(status, Some(task_status::Status::Failed(_))));
+        assert_eq!(failed_job(&mut finished).await, "job");
         worker.end_job("job");
-        assert!(worker.take(tasks).is_err());
+        assert!(worker.take(tasks("job")).is_err());
+        drop(place);
+    }
+
+    /// Tasks of a scheduler that had ended held their places until their own ends.
+    #[tokio::test]
+    async fn tasks_of_jobs_that_no_scheduler_knows_are_cancelled() {
+        let folder = tempfile::tempdir().unwrap();
+        let (worker, mut finished) = worker(folder.path());
+        let place = Arc::clone(&worker.places).acquire_owned().await.unwrap();
+        for job in ["known", "lost"] {
+            worker.take(tasks(job)).unwrap();
+        }
+        let is_known = |job: String| std::future::ready(job == "known");
+        let unknown = worker.end_unknown(&BTreeSet::new(), is_known).await;
+        assert_eq!(unknown, BTreeSet::from(["lost".to_owned()]));
+        assert!(finished.try_recv().is_err());
+        worker.end_unknown(&unknown, is_known).await;
+        assert_eq!(failed_job(&mut finished).await, "lost");
+        assert_eq!(worker.tasks.jobs(), BTreeSet::from(["known".to_owned()]));
         drop(place);
     }
 
