@@ -74,10 +74,13 @@ impl Root {
         there.is_some_and(|there| self.real(there).is_some())
     }
 
-    /// The path without links of what is there; `None` where it lies outside, or leads nowhere.
+    /// The path without links of what is there; `None` where it lies outside, or leads nowhere. The private folder of a process, with
+    /// the rows of other statements, is outside, wherever it lies.
     fn real(&self, path: &Path) -> Option<PathBuf> {
         let real = path.canonicalize().ok()?;
-        let lies_in = self.folders.iter().any(|folder| real.starts_with(folder));
+        let lies_in = self.folders.iter().any(|folder| {
+            real.starts_with(folder) && !weir_file::leads_into_private_folder(folder, &real)
+        });
         lies_in.then_some(real)
     }
 
@@ -188,6 +191,23 @@ impl Root {
     }
 }
 
+/// Checks that a path leads into no private folder of a process, which has the rows of other statements.
+///
+/// # Errors
+/// When it does. The message does not tell what is there.
+pub(crate) fn check_public(path: &Path) -> Result<(), Error> {
+    let real = path.canonicalize();
+    let top = Path::new("/");
+    match real.is_ok_and(|real| weir_file::leads_into_private_folder(top, &real)) {
+        true => Err(Error::new(
+            ErrorKind::Source,
+            "the private folder of a process of weir is not read by statements",
+        )
+        .with_hint("name other files")),
+        false => Ok(()),
+    }
+}
+
 /// Checks that there is no pipe, socket or device at a path, which may have no end; `named` is the path in the statement.
 ///
 /// # Errors
@@ -245,6 +265,44 @@ fn folder(path: &Path) -> Result<PathBuf, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Where the work folder of an executor lay below its root, each client read the rows of all others.
+    #[test]
+    fn private_folders_are_outside_of_the_folder() {
+        let home = std::env::temp_dir().join(format!("weir-root-private-{}", std::process::id()));
+        let private = home.join("weir-executor-1");
+        for folder in [&private, &home.join("day")] {
+            std::fs::create_dir_all(folder).unwrap();
+            std::fs::write(folder.join("rows.csv"), "x\n1\n").unwrap();
+        }
+        std::fs::write(private.join("made-by-weir"), "").unwrap();
+        let one = |path: &Path| Root::of(std::iter::once(path)).unwrap().unwrap();
+        let root = one(&home);
+        for name in [
+            "weir-executor-1/rows.csv",
+            "weir-executor-1/nothing.csv",
+            "weir-executor-1/r*",
+            "weir-executor-1/made-by-weir",
+        ] {
+            assert!(root.inside(name).is_err(), "{name}");
+            assert!(root.target(name).is_err(), "{name}");
+        }
+        assert!(root.check(&private.join("rows.csv")).is_err());
+        assert!(check_public(&private.join("rows.csv")).is_err());
+        let own = home.canonicalize().unwrap().join("day/rows.csv");
+        assert!(root.check(&own).is_ok() && check_public(&own).is_ok());
+        let kept = |pattern: &str| {
+            let found = root.expand(&root.inside(pattern).unwrap()).unwrap();
+            root.kept(pattern, found)
+        };
+        assert_eq!(kept("*/*.csv").unwrap(), [own]);
+        assert!(kept("w*/*.csv").is_err());
+        // The process itself reads its own.
+        let root = one(&private);
+        let name = root.inside("rows.csv").unwrap();
+        assert!(root.check(Path::new(&name)).is_ok());
+        std::fs::remove_dir_all(&home).unwrap();
+    }
 
     #[test]
     fn nothing_leads_out_of_the_folder() {

@@ -42,6 +42,7 @@
 
 mod folder;
 mod growing;
+mod mark;
 mod new;
 mod place;
 #[cfg(unix)]
@@ -50,6 +51,7 @@ mod unfinished;
 
 pub use folder::NewFolder;
 pub use growing::GrowingFile;
+pub use mark::leads_into_private_folder;
 pub use new::NewFile;
 #[cfg(unix)]
 pub use private::{PrivateFolder, PrivateFolderKind};

@@ -10,6 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
 
+use crate::mark::MARK;
+
 /// A directory of one process, with mode 0700 and a random name. It is removed when this value is dropped.
 ///
 /// A marker file in it is locked as long as the process runs. The directory of a killed process has a marker that is not locked, and is
@@ -213,7 +215,6 @@ fn content(kind: PrivateFolderKind) -> String {
     )
 }
 
-const MARK: &str = "made-by-weir";
 const UNLOCKED_MARK: &str = "made-by-weir.new";
 const PRIVATE_FOLDER: u32 = 0o700;
 const PRIVATE_FILE: u32 = 0o600;

@@ -32,7 +32,7 @@ use crate::fuse::{Certified, PARTIAL_BYTES_MAX, in_part, in_part_by};
 use crate::options::Options;
 use crate::plan_node::no_expressions;
 use crate::remote::Remote;
-use crate::root::Root;
+use crate::root::{Root, check_public};
 use crate::scan_report::ScanReport;
 
 /// A piece that one machine reads by itself.
@@ -590,9 +590,11 @@ impl Named {
         }
         let path = path_of(&self.location);
         let place = folder.join(&path);
-        if let Some(root) = root {
-            root.check(&place).map_err(failed)?;
+        match root {
+            Some(root) => root.check(&place),
+            None => check_public(&place),
         }
+        .map_err(failed)?;
         if let Err(error) = std::fs::metadata(&place) {
             return exec_err!(
                 "{} cannot be read by the executor: {error}",

@@ -12,7 +12,7 @@ use super::file_kind::{FileKind, kind_of};
 use super::files::file_name;
 use super::paths::{expand, not_opened};
 use crate::hive;
-use crate::root::{FILES_ONLY, check_kind};
+use crate::root::{FILES_ONLY, check_kind, check_public};
 
 impl Resolver<'_> {
     /// The local files that a pattern means. A folder and an archive stand for the captures in them.
@@ -77,7 +77,10 @@ impl Resolver<'_> {
                 let message = "standard input is that of another machine";
                 Err(Error::new(ErrorKind::Source, message).with_hint(FILES_ONLY))
             }
-            None if self.files_only => check_kind(path, path),
+            None if self.files_only => {
+                check_public(path)?;
+                check_kind(path, path)
+            }
             None => Ok(()),
         }
     }
