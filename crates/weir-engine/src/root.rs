@@ -99,10 +99,15 @@ impl Root {
     /// Checks an existing file: a link may lead outside the root, and a pipe or a device may have no end.
     ///
     /// # Errors
-    /// When it leads outside, or is a pipe, a socket or a device.
+    /// When it leads outside, or is a pipe, a socket or a device, or when there is none.
     pub(crate) fn check(&self, path: &Path) -> Result<(), Error> {
         let Some(real) = self.real(path) else {
-            return Err(self.refusal(&shown(path)));
+            return Err(match path.symlink_metadata() {
+                Err(error) if self.stays_inside(path) => {
+                    Error::new(ErrorKind::Source, format!("{}: {error}", shown(path)))
+                }
+                _ => self.refusal(&shown(path)),
+            });
         };
         check_kind(&real, path)
     }
@@ -340,6 +345,14 @@ mod tests {
         #[cfg(unix)]
         {
             assert!(root.check(&folder.join("link")).is_err());
+            // A missing file was said to be outside.
+            let missing = root.check(&folder.join("none")).unwrap_err().to_string();
+            assert!(missing.ends_with("none: No such file or directory (os error 2)"));
+            std::os::unix::fs::symlink("..", folder.join("up")).unwrap();
+            for outside in ["up/none", "up/secret", "../none"] {
+                let error = root.check(&folder.join(outside)).unwrap_err().to_string();
+                assert!(error.contains("is outside of"), "{error}");
+            }
             assert!(root.target("link").is_err());
             let behind = |name: &str| root.inside(name).unwrap_err().to_string().replace(name, "");
             std::os::unix::fs::symlink("..", folder.join("out")).unwrap();

@@ -1,10 +1,12 @@
 //! The files below the roots.
 
 use std::fs::{self, File, Metadata};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
+
+use rustix::fs::{Mode, OFlags};
 
 /// The kind of a file, by its name or its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,7 @@ impl FileKind {
 /// Whether the first bytes are those of pcap or pcapng.
 fn is_capture(path: &Path) -> bool {
     let mut start = [0; 4];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    let read = opened(path).and_then(|mut file| file.read_exact(&mut start));
     read.is_ok()
         && matches!(
             start,
@@ -61,6 +63,16 @@ fn is_capture(path: &Path) -> bool {
                 | [0x4d, 0x3c, 0xb2, 0xa1]
                 | [0x0a, 0x0d, 0x0d, 0x0a]
         )
+}
+
+/// Opens a file to read. A pipe or a device that has taken the place of a file since it was looked at is refused, and not waited for.
+fn opened(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::ErrorKind::InvalidInput.into()),
+    }
 }
 
 /// A file below a root.
@@ -202,6 +214,19 @@ const DEPTH_MAX: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A pipe that took the place of a file kept the list of files, and all who asked for it, until something was written into it.
+    #[test]
+    fn pipes_in_the_place_of_files_are_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        assert_eq!(FileKind::of(&pipe), FileKind::Other);
+        let capture = folder.path().join("capture");
+        fs::write(&capture, [0xd4, 0xc3, 0xb2, 0xa1]).unwrap();
+        assert_eq!(FileKind::of(&capture), FileKind::Capture);
+    }
 
     /// Each name of a statement was looked for from the first file on.
     #[test]

@@ -1,5 +1,6 @@
 //! Certificate and key.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -10,6 +11,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use weir_capture::read_small;
 use weir_messages::tls::Certificate;
 
 use crate::error::Error;
@@ -39,14 +41,21 @@ fn is_valid_now(certificate: &Certificate) -> Result<(), String> {
     Ok(())
 }
 
+/// The content of a file of certificates or keys. A device has no end.
+fn pem(path: &Path) -> Result<Vec<u8>, Error> {
+    let read = read_small(path, PEM_BYTES_MAX);
+    read.map_err(|error| Error::new(format!("{}: {error}", path.display())))
+}
+
 /// An acceptor of TLS with these files.
 ///
 /// # Errors
 /// When one cannot be read, has nothing in it, has expired, or they do not belong together: a server with the option for TLS does
 /// not start without it.
 pub(crate) fn acceptor(files: &TlsFiles, protocol: &[u8]) -> Result<TlsAcceptor, Error> {
-    let certificates = CertificateDer::pem_file_iter(&files.certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+    let certificates = pem(&files.certificate)?;
+    let certificates = CertificateDer::pem_slice_iter(&certificates)
+        .collect::<Result<Vec<_>, _>>()
         .map_err(|error| Error::new(format!("{}: {error}", files.certificate.display())))?;
     if certificates.is_empty() {
         let message = format!("{} has no certificate", files.certificate.display());
@@ -58,7 +67,7 @@ pub(crate) fn acceptor(files: &TlsFiles, protocol: &[u8]) -> Result<TlsAcceptor,
                 .with_hint("clients would reject it")
         })?;
     }
-    let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| {
+    let key = PrivateKeyDer::from_pem_slice(&pem(&files.key)?).map_err(|error| {
         Error::new(format!("{}: {error}", files.key.display()))
             .with_hint("expected a PEM file with a key in PKCS#8, SEC1 or PKCS#1")
     })?;
@@ -74,3 +83,6 @@ pub(crate) fn acceptor(files: &TlsFiles, protocol: &[u8]) -> Result<TlsAcceptor,
     config.alpn_protocols = vec![protocol.to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
+
+/// Bytes of a file of certificates or keys: a chain takes some kilobytes.
+const PEM_BYTES_MAX: u64 = 1 << 20;

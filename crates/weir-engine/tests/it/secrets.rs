@@ -29,7 +29,7 @@ fn a_key_log_is_read_by_its_name_and_not_outside_of_the_folder_of_statements() {
     assert_eq!(count(", keylog => 'keys.log'"), Ok("19".to_owned()));
     for (keylog, part) in [
         ("'../outside.log'", "outside.log is outside of"),
-        ("'none.log'", "none.log"),
+        ("'none.log'", "none.log: No such file"),
         (
             "'sessions.pcap'",
             "it has no secret in the SSLKEYLOGFILE format",

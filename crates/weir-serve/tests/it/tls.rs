@@ -217,6 +217,9 @@ fn a_server_whose_certificate_or_key_is_wrong_does_not_start() {
         ("cert.pem", "cert.pem", "cert.pem: "),
         ("cert.pem", "nowhere.pem", "nowhere.pem: "),
         ("key.pem", "key.pem", "has no certificate"),
+        // A device has no end.
+        ("/dev/zero", "key.pem", "/dev/zero: the file has more than"),
+        ("cert.pem", "/dev/zero", "/dev/zero: the file has more than"),
     ] {
         let error = start(certificate, key).unwrap_err();
         assert!(error.contains(says), "{certificate} {key}: {error}");
