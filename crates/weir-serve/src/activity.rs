@@ -28,6 +28,8 @@ struct ActivityState {
     running: usize,
     /// The begin of the wait for the client, while no statement runs.
     since: Instant,
+    /// Whether the last statement that has ended was soon over.
+    last_was_short: bool,
 }
 
 /// Why a connection is closed.
@@ -47,6 +49,7 @@ impl ConnectionActivity {
             state: Mutex::new(ActivityState {
                 running: 0,
                 since: Instant::now(),
+                last_was_short: false,
             }),
             close_reason: watch::Sender::new(CloseReason::None),
             place_in_line: Semaphore::new(1),
@@ -68,6 +71,16 @@ impl ConnectionActivity {
     /// Restarts the wait for the client, which has just sent or taken bytes.
     pub(crate) fn touch(&self) {
         self.state().since = Instant::now();
+    }
+
+    /// A statement of the connection has ended that took so long, with the time in which its client did not take the rows.
+    pub(crate) fn statement_took(&self, time: Duration) {
+        self.state().last_was_short = time <= SHORT;
+    }
+
+    /// Whether the last statement that has ended was soon over: the next one is expected to be.
+    pub(crate) fn last_was_short(&self) -> bool {
+        self.state().last_was_short
     }
 
     /// The time for which the client has been waited for; `None` while a statement runs, or while the connection is being closed.
@@ -124,6 +137,9 @@ impl Drop for RunningStatement {
     }
 }
 
+/// The time in which a statement is soon over.
+const SHORT: Duration = Duration::from_secs(1);
+
 #[cfg(test)]
 mod tests {
     use futures::FutureExt as _;
@@ -148,6 +164,16 @@ mod tests {
         activity.close(CloseReason::ConnectionLimit);
         assert_eq!(activity.closed().await, CloseReason::ConnectionLimit);
         assert_eq!(activity.idle_for(), None);
+    }
+
+    #[test]
+    fn the_last_statement_of_a_client_says_what_is_expected_of_the_next() {
+        let activity = ConnectionActivity::new();
+        assert!(!activity.last_was_short());
+        activity.statement_took(SHORT);
+        assert!(activity.last_was_short());
+        activity.statement_took(SHORT * 2);
+        assert!(!activity.last_was_short());
     }
 
     #[tokio::test]

@@ -524,6 +524,7 @@ impl StatementWork {
                 return Ok(());
             }
         };
+        self.turn.has_begun();
         // A client that does not wait any more has dropped the answer, and this task ends.
         let _ = schema.send(Ok((begun.schema, begun.origins)));
         loop {
@@ -562,7 +563,7 @@ async fn stepping_aside<T>(
 ) -> T {
     let aside = async {
         if let Some(priority) = priority {
-            turn.step_aside().await;
+            turn.step_aside(|| priority.computed_for()).await;
             priority.lower();
         }
         std::future::pending::<Infallible>().await

@@ -257,7 +257,11 @@ impl Shared {
             };
             match is_constant {
                 true => self.turns.take_for_constant().await,
-                false => self.turns.take().await,
+                false => {
+                    let after_short_one =
+                        connection.is_some_and(ConnectionActivity::last_was_short);
+                    self.turns.take(after_short_one).await
+                }
             }
         };
         let taken = deadline.within(self.unless_ending(taken)).await??;

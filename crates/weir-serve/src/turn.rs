@@ -21,18 +21,19 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{AcquireError, Notify, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::oneshot::error::RecvError;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 
 use crate::activity::{CloseReason, ConnectionActivity, RunningStatement};
+use crate::line::{Line, Permit, Rank};
 
 /// The turns of a server.
 #[derive(Debug)]
 pub(crate) struct Turns {
-    free: Arc<Semaphore>,
-    at_once: u32,
+    free: Arc<Line>,
     /// The permits of statements of values alone.
-    of_constants: Arc<Semaphore>,
+    of_constants: Arc<Line>,
     /// Statements that wait for a turn.
     in_line: AtomicUsize,
     /// Places of statements that have stepped aside.
@@ -199,11 +200,15 @@ impl Turns {
         waiting_max: Option<usize>,
         kept_for: Duration,
     ) -> Arc<Self> {
-        let at_once = at_once.clamp(1, Semaphore::MAX_PERMITS.min(1 << 20));
+        let at_once = at_once.clamp(1, 1 << 20);
+        // Statements that have a process each start it when they begin.
+        let begin_at_once = match waiting_max {
+            Some(_) => cores().saturating_add(MORE_BEGIN),
+            None => usize::MAX,
+        };
         Arc::new(Self {
-            free: Arc::new(Semaphore::new(at_once)),
-            at_once: u32::try_from(at_once).unwrap_or(u32::MAX),
-            of_constants: Arc::new(Semaphore::new(CONSTANTS_AT_ONCE)),
+            free: Line::new(at_once, begin_at_once),
+            of_constants: Line::new(CONSTANTS_AT_ONCE, usize::MAX),
             in_line: AtomicUsize::new(0),
             aside: Arc::new(Semaphore::new(ASIDE_MAX)),
             queue: Mutex::default(),
@@ -216,24 +221,29 @@ impl Turns {
         })
     }
 
-    /// Waits for a turn.
-    pub(crate) async fn take(self: &Arc<Self>) -> Result<Turn, AcquireError> {
-        let permit = self.permit().await?;
+    /// Waits for a turn of a statement that begins; `after_short_one` says that the last of its client was soon over.
+    pub(crate) async fn take(self: &Arc<Self>, after_short_one: bool) -> Result<Turn, RecvError> {
+        let rank = match after_short_one {
+            true => Rank::AfterShortOne,
+            false => Rank::Begins,
+        };
+        let permit = self.permit(rank).await?;
         Ok(self.turn(permit))
     }
 
     /// Waits for a turn of a statement of values alone.
-    pub(crate) async fn take_for_constant(self: &Arc<Self>) -> Result<Turn, AcquireError> {
+    pub(crate) async fn take_for_constant(self: &Arc<Self>) -> Result<Turn, RecvError> {
         let permit = tokio::select! {
             biased;
-            permit = Arc::clone(&self.free).acquire_owned() => permit?,
-            permit = Arc::clone(&self.of_constants).acquire_owned() => permit?,
+            permit = self.free.take(Rank::InOrder) => permit?,
+            permit = self.of_constants.take(Rank::InOrder) => permit?,
         };
         Ok(self.turn(permit))
     }
 
-    fn turn(self: &Arc<Self>, permit: OwnedSemaphorePermit) -> Turn {
+    fn turn(self: &Arc<Self>, permit: Permit) -> Turn {
         Turn {
+            begun: Instant::now(),
             turns: Arc::clone(self),
             permit: Arc::new(Mutex::new(Some(permit))),
             is_aside: AtomicBool::new(false),
@@ -243,15 +253,14 @@ impl Turns {
         }
     }
 
-    async fn permit(&self) -> Result<OwnedSemaphorePermit, AcquireError> {
+    async fn permit(&self, rank: Rank) -> Result<Permit, RecvError> {
         let _in_line = InLine::new(&self.in_line);
-        Arc::clone(&self.free).acquire_owned().await
+        self.free.take(rank).await
     }
 
     /// Waits until no statement has a turn.
     pub(crate) async fn all_given_back(&self) {
-        // The semaphore cannot be closed, as it lives as long as this.
-        let _ = self.free.acquire_many(self.at_once).await;
+        self.free.all_given_back().await;
     }
 
     /// Ends the statement that has waited longest for its client; false when none waits.
@@ -425,8 +434,9 @@ impl Drop for ClientWait {
 /// The turn of a statement.
 #[derive(Debug)]
 pub(crate) struct Turn {
+    begun: Instant,
     turns: Arc<Turns>,
-    permit: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
+    permit: Arc<Mutex<Option<Permit>>>,
     is_aside: AtomicBool,
     /// The permit of a turn that has stepped aside and still computes.
     aside: Mutex<Option<OwnedSemaphorePermit>>,
@@ -437,7 +447,7 @@ pub(crate) struct Turn {
 
 /// Returns a turn when it is dropped, whatever the statement does: planning cannot be interrupted.
 #[derive(Debug)]
-pub(crate) struct GiveBack(Arc<Mutex<Option<OwnedSemaphorePermit>>>);
+pub(crate) struct GiveBack(Arc<Mutex<Option<Permit>>>);
 
 impl Drop for GiveBack {
     fn drop(&mut self) {
@@ -445,13 +455,16 @@ impl Drop for GiveBack {
     }
 }
 
-fn release(permit: &Mutex<Option<OwnedSemaphorePermit>>) -> Option<OwnedSemaphorePermit> {
+fn release(permit: &Mutex<Option<Permit>>) -> Option<Permit> {
     permit.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
         drop(release(&self.permit));
+        if let Some(connection) = self.holder.connection.get() {
+            connection.statement_took(self.begun.elapsed());
+        }
     }
 }
 
@@ -465,6 +478,14 @@ impl Turn {
     pub(crate) fn set_connection(&self, connection: &Arc<ConnectionActivity>) {
         self.holder.set_connection(Arc::clone(connection));
         self.set_running_statement(self.holder.running_statement());
+    }
+
+    /// The statement has a process and a plan: another one may begin.
+    pub(crate) fn has_begun(&self) {
+        let mut permit = self.permit.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(permit) = permit.as_mut() {
+            permit.has_begun();
+        }
     }
 
     fn set_running_statement(&self, running_statement: Option<RunningStatement>) {
@@ -520,7 +541,8 @@ impl Turn {
         if self.is_aside.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let permit = self.turns.permit().await.map_err(|_| Unsent::Gone)?;
+        let permit = self.turns.permit(Rank::InOrder).await;
+        let permit = permit.map_err(|_| Unsent::Gone)?;
         let mut place = self.permit.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(permit);
         Ok(())
@@ -529,13 +551,14 @@ impl Turn {
 
 impl Turn {
     /// Passes the turn on once a statement waits for one and this one has computed for a while or lacks room for its rows. The
-    /// statement continues.
-    pub(crate) async fn step_aside(&self) {
-        let begun = Instant::now();
+    /// statement continues. `computed_for` says for how long it has a process; one that waits for that computes nothing, and would only
+    /// make another wait for the next.
+    pub(crate) async fn step_aside(&self, computed_for: impl Fn() -> Option<Duration>) {
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
             let wants_room = self.holder.wants_room.load(Ordering::Relaxed);
-            let is_due = wants_room || begun.elapsed() >= SLICE;
+            let is_over = computed_for().is_some_and(|time| time >= SLICE);
+            let is_due = wants_room || is_over || self.begun.elapsed() >= STARTS_WITHIN;
             if !is_due || self.turns.in_line.load(Ordering::Relaxed) == 0 {
                 continue;
             }
@@ -551,6 +574,11 @@ impl Turn {
             return;
         }
     }
+}
+
+/// The cores that processes have.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// One more in a line, until it is dropped.
@@ -571,6 +599,10 @@ impl Drop for InLine<'_> {
 
 /// The time that a statement computes before it steps aside for waiting ones.
 const SLICE: Duration = Duration::from_millis(500);
+/// The time in which a statement has a process, or gives its turn to others nevertheless.
+const STARTS_WITHIN: Duration = Duration::from_secs(3);
+/// Statements that begin at the same time, beside one for each core.
+const MORE_BEGIN: usize = 2;
 /// Statements that have stepped aside.
 const ASIDE_MAX: usize = 64;
 /// Statements of values alone that have turns of their own.
@@ -592,14 +624,14 @@ mod tests {
     use super::*;
 
     fn free(turns: &Turns) -> usize {
-        turns.free.available_permits()
+        turns.free.free()
     }
 
     #[tokio::test]
     async fn who_waits_for_a_client_has_no_turn() {
         let turns = Turns::new(1, 1000, None);
         let (sender, mut receiver) = mpsc::channel(1);
-        let turn = turns.take().await.unwrap();
+        let turn = turns.take(false).await.unwrap();
         turn.hand_on(&sender, 10, |counted| (1, counted))
             .await
             .unwrap();
@@ -611,7 +643,7 @@ mod tests {
             (turn, sender)
         });
         // Another has its turn meanwhile.
-        let other = turns.take().await.unwrap();
+        let other = turns.take(false).await.unwrap();
         assert_eq!(turns.queue().bytes, 20);
         assert_eq!(receiver.recv().await.unwrap().0, 1);
         // The second comes without a turn: it is there.
@@ -635,7 +667,7 @@ mod tests {
         for _ in 0..2 {
             let (sender, receiver) = mpsc::channel(1);
             receivers.push(receiver);
-            let turn = turns.take().await.unwrap();
+            let turn = turns.take(false).await.unwrap();
             turn.hand_on(&sender, 20, |counted| counted).await.unwrap();
             let before = turns.queue().next;
             tasks.push(tokio::spawn(async move {
@@ -647,7 +679,7 @@ mod tests {
         }
         assert_eq!((free(&turns), turns.queue().bytes), (2, 80));
         let (sender, _receiver) = mpsc::channel(1);
-        let turn = turns.take().await.unwrap();
+        let turn = turns.take(false).await.unwrap();
         turn.hand_on(&sender, 50, |counted| counted).await.unwrap();
         assert_eq!(tasks.remove(0).await.unwrap(), Err(Unsent::Displaced));
         let second = tokio::time::timeout(Duration::from_millis(10), &mut tasks[0]).await;
@@ -669,13 +701,13 @@ mod tests {
     #[tokio::test]
     async fn one_that_takes_long_steps_aside_for_those_that_wait() {
         let turns = Turns::new(1, 1000, None);
-        let long = Arc::new(turns.take().await.unwrap());
+        let long = Arc::new(turns.take(false).await.unwrap());
         let aside = tokio::spawn({
             let long = Arc::clone(&long);
-            async move { long.step_aside().await }
+            async move { long.step_aside(|| Some(SLICE)).await }
         });
         // There is one turn: this waits until the other has stepped aside.
-        let other = turns.take().await.unwrap();
+        let other = turns.take(false).await.unwrap();
         aside.await.unwrap();
         // The statement continues without a turn, and passes its rows on.
         let (sender, mut receiver) = mpsc::channel(1);
@@ -702,7 +734,7 @@ mod tests {
     async fn one_that_has_no_room_for_its_rows_steps_aside_at_once() {
         let turns = Turns::keeping(1, 100, None, Duration::from_secs(3600));
         let kept = turns.reserve(100, &Arc::default()).await;
-        let first = Arc::new(turns.take().await.unwrap());
+        let first = Arc::new(turns.take(false).await.unwrap());
         let wants = tokio::spawn({
             let (turns, first) = (Arc::clone(&turns), Arc::clone(&first));
             async move { turns.reserve(50, first.holder()).await }
@@ -715,9 +747,9 @@ mod tests {
         let all = Arc::clone(&turns.aside).acquire_many_owned(places).await;
         let aside = tokio::spawn({
             let first = Arc::clone(&first);
-            async move { first.step_aside().await }
+            async move { first.step_aside(|| None).await }
         });
-        let second = turns.take().await.unwrap();
+        let second = turns.take(false).await.unwrap();
         aside.await.unwrap();
         drop(kept);
         drop(wants.await.unwrap());
@@ -736,7 +768,9 @@ mod tests {
         let turns = Turns::new(1, 1000, None);
         let first = turns.take_for_constant().await.unwrap();
         assert_eq!(free(&turns), 0, "a turn that is free is taken first");
-        let mut line = (0..3).map(|_| Box::pin(turns.take())).collect::<Vec<_>>();
+        let mut line = (0..3)
+            .map(|_| Box::pin(turns.take(false)))
+            .collect::<Vec<_>>();
         assert!(
             line.iter_mut()
                 .all(|one| one.as_mut().now_or_never().is_none())
@@ -747,7 +781,7 @@ mod tests {
         ];
         assert!(turns.take_for_constant().now_or_never().is_none());
         drop(of_their_own);
-        assert_eq!(turns.of_constants.available_permits(), CONSTANTS_AT_ONCE);
+        assert_eq!(turns.of_constants.free(), CONSTANTS_AT_ONCE);
         drop((first, line));
         assert_eq!(free(&turns), 1);
     }

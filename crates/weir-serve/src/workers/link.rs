@@ -44,6 +44,8 @@ pub(crate) struct Priority {
 #[derive(Debug, Default)]
 struct PriorityState {
     process: Option<u32>,
+    /// Since when the statement has it.
+    since: Option<Instant>,
     is_low: bool,
 }
 
@@ -72,9 +74,15 @@ impl Priority {
             .unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&self.holder());
         let mut state = self.state();
         state.process = Some(watched.process);
+        state.since = Some(Instant::now());
         if state.is_low {
             lower(watched.process);
         }
+    }
+
+    /// The time for which the statement has a process; `None` while it has none.
+    pub(crate) fn computed_for(&self) -> Option<Duration> {
+        self.state().since.map(|since| since.elapsed())
     }
 
     /// Lowers the priority of its process.
@@ -95,7 +103,16 @@ impl Priority {
 /// A worker process is the leader of its process group, whose priority is that of all its threads. A process that has ended needs
 /// nothing.
 fn lower(process: u32) {
-    set_priority(process, NICE);
+    set_priority(process, behind_server(NICE));
+}
+
+/// The priority of a process that is behind the server's own threads by so much: a server may have been started with a lower
+/// priority than others, and its statements are not before it.
+fn behind_server(nice: i32) -> i32 {
+    static SERVER: OnceLock<i32> = OnceLock::new();
+    // All threads of the server have the priority that it was started with, but that which looks at the memory.
+    let server = SERVER.get_or_init(|| rustix::process::getpriority_process(None).unwrap_or(0));
+    server.saturating_add(nice).min(NICE_MAX)
 }
 
 fn set_priority(process: u32, nice: i32) {
@@ -192,6 +209,12 @@ impl Watched {
         }
     }
 
+    /// Whether the statement has begun a moment ago.
+    pub(super) fn is_new(&self) -> bool {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.elapsed() < NEW_FOR
+    }
+
     /// Octets that its statement has taken.
     pub(super) fn taken_bytes(&self) -> u64 {
         self.own_bytes()
@@ -238,7 +261,7 @@ impl Link {
             _spilled: spilled,
         };
         if link.prompt.is_none() {
-            set_priority(link.watched.process, BEHIND);
+            set_priority(link.watched.process, behind_server(BEHIND));
         }
         link.greeted().await?;
         match link.next(Octets::Small).await?.0 {
@@ -431,14 +454,19 @@ fn handle_of(process: u32) -> Option<std::os::fd::OwnedFd> {
     pidfd_open(process, PidfdFlags::empty()).ok()
 }
 
-/// The priority of processes of statements, as `nice` counts it: the server's own threads go first.
+/// The priority of processes of statements behind that of the server, as `nice` counts it: the server's own threads go first.
 const BEHIND: i32 = 3;
-/// The same of one whose statement has stepped aside.
-const NICE: i32 = 10;
+/// The same of one whose statement has stepped aside. Sixty-four of them leave one that begins a quarter of a core of two; at 10 it was
+/// a ninth.
+const NICE: i32 = 15;
+/// The lowest priority.
+const NICE_MAX: i32 = 19;
 /// The same of what is to end at once, and of the thread that looks at the memory.
 pub(super) const PROMPT: i32 = -10;
 /// The time for which a statement is counted with its expected memory.
 const BEGINS_WITHIN: Duration = Duration::from_millis(500);
+/// The time for which a statement is new: where memory is short, others that hold little are ended before it.
+const NEW_FOR: Duration = Duration::from_secs(1);
 /// Octets that a statement with its process is expected to take.
 const EXPECTED_BYTES: u64 = 48 << 20;
 /// Octets of a page, as `/proc` counts them on the platforms that have it.

@@ -233,7 +233,7 @@ impl Pool {
             .collect()
     }
 
-    /// Waits until there is memory for another process, for a second at most: then a few statements start at the same time, and
+    /// Waits until there is memory for another process, for a moment only: then a few statements start at the same time, and
     /// those that hold too much are ended. The statement counts as starting until the result is dropped.
     async fn room(self: &Arc<Self>) -> Starting {
         let Some(limit) = self.memory_limit_bytes else {
@@ -382,10 +382,15 @@ fn look_at_memory(pool: &Weak<Pool>, limit: u64) {
             let place = watched
                 .holder()
                 .and_then(|holder| pool.turns.place_of(&holder));
-            (watched.own_bytes(), place, watched)
+            Held {
+                bytes: watched.own_bytes(),
+                place,
+                is_new: watched.is_new(),
+                process: watched,
+            }
         });
         let held: Vec<_> = held.collect();
-        let all = held.iter().map(|(bytes, _, _)| *bytes);
+        let all = held.iter().map(|one| one.bytes);
         let all = all.fold(0, u64::saturating_add);
         let starting = pool.starting.load(Ordering::Relaxed);
         let starting = starting.saturating_mul(BASE_BYTES);
@@ -416,28 +421,38 @@ fn left(limit: u64, waiting: u64, own: u64) -> u64 {
         .max(least)
 }
 
-/// The processes to end, so that the others hold no more than `limit`. `held` has the bytes of each and its place among those
-/// that wait for their clients. Waiting processes are ended first, if they hold enough to matter, since they are in no hurry;
-/// then the largest ones, and before those that hold little the waiting ones that do, too: many of them hold much together.
-fn victims<T>(mut held: Vec<(u64, Option<u64>, T)>, limit: u64) -> Vec<T> {
-    let all = held.iter().map(|(bytes, _, _)| *bytes);
+/// What a process holds.
+struct Held<T> {
+    bytes: u64,
+    /// The place of its statement among those that wait for their clients.
+    place: Option<u64>,
+    /// Its statement has begun a moment ago.
+    is_new: bool,
+    process: T,
+}
+
+/// The processes to end, so that the others hold no more than `limit`. Waiting ones are ended first, if they hold enough to matter,
+/// since they are in no hurry; then the largest ones, and before those that hold little the waiting ones that do, too: many of them hold
+/// much together. Of those that compute and hold little, the statements that have just begun are the last: most are soon over.
+fn victims<T>(mut held: Vec<Held<T>>, limit: u64) -> Vec<T> {
+    let all = held.iter().map(|one| one.bytes);
     let mut all = all.fold(0, u64::saturating_add);
-    held.sort_by_key(|(bytes, place, _)| {
-        let smallest_last = u64::MAX - bytes;
-        match place {
-            Some(place) if *bytes > KEPT_BYTES => (0, *place),
-            None if *bytes > limit / 4 => (1, smallest_last),
-            Some(place) => (2, *place),
-            None => (3, smallest_last),
+    held.sort_by_key(|one| {
+        let smallest_last = u64::MAX - one.bytes;
+        match one.place {
+            Some(place) if one.bytes > KEPT_BYTES => (0, place),
+            None if one.bytes > limit / 4 => (1, smallest_last),
+            Some(place) => (2, place),
+            None => (3 + u8::from(one.is_new), smallest_last),
         }
     });
     let mut ended = Vec::new();
-    for (bytes, _, one) in held {
+    for one in held {
         if all <= limit {
             break;
         }
-        all = all.saturating_sub(bytes);
-        ended.push(one);
+        all = all.saturating_sub(one.bytes);
+        ended.push(one.process);
     }
     ended
 }
@@ -783,7 +798,7 @@ const BASE_BYTES: u64 = 16 << 20;
 /// Statements that start at once where there is no memory for them.
 const BEYOND_MAX: usize = 2;
 /// The number of checks for memory before another process starts.
-const ROOM_LOOKS: u32 = 50;
+const ROOM_LOOKS: u32 = 15;
 /// The interval in which the memory of running processes is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The same where they hold more than half of what they may.
@@ -822,7 +837,12 @@ mod tests {
         let mib = |count: u64| count << 20;
         let held = |sizes: &[(u64, Option<u64>)]| {
             let sizes = sizes.iter().enumerate();
-            let held = sizes.map(|(index, (size, place))| (mib(*size), *place, index));
+            let held = sizes.map(|(process, (size, place))| Held {
+                bytes: mib(*size),
+                place: *place,
+                is_new: false,
+                process,
+            });
             held.collect::<Vec<_>>()
         };
         for (sizes, limit, ended) in [
@@ -852,5 +872,33 @@ mod tests {
         ] {
             assert_eq!(victims(held(sizes), mib(limit)), ended, "{sizes:?}");
         }
+    }
+
+    /// Where thirty statements computed, a new one was ended that held a megabyte more than each of them.
+    #[test]
+    fn a_statement_that_has_just_begun_is_ended_behind_others_that_hold_little() {
+        let held = |sizes: &[(u64, bool)]| {
+            let sizes = sizes.iter().enumerate();
+            let held = sizes.map(|(process, (mib, is_new))| Held {
+                bytes: mib << 20,
+                place: None,
+                is_new: *is_new,
+                process,
+            });
+            held.collect::<Vec<_>>()
+        };
+        let little = [
+            (25, true),
+            (24, false),
+            (20, false),
+            (26, true),
+            (22, false),
+            (23, false),
+        ];
+        assert_eq!(victims(held(&little), 120 << 20), [1]);
+        assert_eq!(victims(held(&little), 105 << 20), [1, 5]);
+        // One that holds much is ended, however new it is.
+        let large = [(60, true), (24, false), (50, false)];
+        assert_eq!(victims(held(&large), 130 << 20), [0]);
     }
 }
