@@ -7,7 +7,7 @@ use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use weir_capture::redacted;
 use weir_tables::names::{Meaning, NAMES, Name, advice};
-use weir_tables::{FilterError, SourceError, Vocabulary};
+use weir_tables::{FilterError, Search, SourceError, Vocabulary};
 
 use crate::similar::nearest;
 
@@ -167,7 +167,7 @@ impl Error {
                         "qualify it with a table: FROM … AS t, and t.{name}"
                     )),
                 ),
-                None => (root.strip_backtrace(), None),
+                None => in_own_words(&root.strip_backtrace(), columns),
             },
         };
         // The inner error may contain addresses with their secrets, which must not be printed.
@@ -353,8 +353,95 @@ fn in_own_words(message: &str, columns: &[String]) -> Wording {
         .or_else(|| of_names(message, columns))
         .or_else(|| of_types(message))
         .or_else(|| of_subqueries(message))
+        .or_else(|| of_positions(message))
+        .or_else(|| of_patterns(message))
         .unwrap_or_else(|| (message.to_owned(), None))
 }
+
+/// The error of a number of rows, or of a number that stands for a column of the SELECT list.
+fn of_positions(message: &str) -> Option<Wording> {
+    for (clause, hint) in [
+        (
+            "LIMIT",
+            "LIMIT 10 has the first ten rows, and a statement without LIMIT all",
+        ),
+        ("OFFSET", "OFFSET 10 leaves out the first ten rows"),
+    ] {
+        let given = match message.strip_prefix(clause) {
+            // LIMIT must be >= 0, '-1' was provided
+            Some(rest) if rest.starts_with(" must be >=") => rest.split('\'').nth(1),
+            _ => message
+                .strip_prefix("Expected ")
+                .and_then(|rest| rest.strip_prefix(clause))
+                .and_then(|rest| rest.strip_prefix(" to be an integer or null, but got ")),
+        };
+        if let Some(given) = given {
+            return Some((
+                format!("{clause} takes a whole number from 0 on, not {given}"),
+                Some(hint.to_owned()),
+            ));
+        }
+    }
+    if message == "Order by index starts at 1 for column indexes" {
+        return Some(no_position("0", None));
+    }
+    let position = match message.strip_prefix("Cannot find column with position ") {
+        Some(rest) => rest.split_once(" in SELECT clause. Valid columns: 1 to "),
+        None => message
+            .strip_prefix("Order by column out of bounds, specified: ")
+            .and_then(|rest| rest.split_once(", max: ")),
+    };
+    position.map(|(position, count)| no_position(position, Some(count)))
+}
+
+/// The error of a number in GROUP BY or ORDER BY that stands for no column of the SELECT list.
+fn no_position(position: &str, count: Option<&str>) -> Wording {
+    let message = match count {
+        Some("1") => format!("there is no column {position} in the SELECT list, which has one"),
+        Some(count) => {
+            format!("there is no column {position} in the SELECT list, which has {count}")
+        }
+        None => format!("there is no column {position} in the SELECT list"),
+    };
+    let hint = "columns are counted from 1 on; a name stands for its column, too: GROUP BY ip.src ORDER BY ip.src";
+    (message, Some(hint.to_owned()))
+}
+
+/// The error of a pattern that is no regular expression. The engine quotes what the parser says in several lines, or the pattern
+/// alone.
+fn of_patterns(message: &str) -> Option<Wording> {
+    if let Some((_, reason)) = message.split_once("' is not a valid regular expression: ") {
+        let hint = Search::pattern_hint(reason);
+        return Some((message.to_owned(), Some(hint.to_owned())));
+    }
+    let parsed = match message.strip_prefix("Regular expression did not compile: ") {
+        Some(refused) if refused.contains(PARSE_ERROR) || refused.starts_with("CompiledTooBig") => {
+            refused.to_owned()
+        }
+        Some(pattern) => ::regex::Regex::new(pattern).err()?.to_string(),
+        None => message.to_owned(),
+    };
+    if parsed.starts_with("CompiledTooBig") || parsed.contains("regex exceeds size limit") {
+        let hint = Search::pattern_hint("size limit");
+        return Some((
+            "a regular expression is too large".to_owned(),
+            Some(hint.to_owned()),
+        ));
+    }
+    let (_, lines) = parsed.split_once(PARSE_ERROR)?;
+    let mut backward = lines.lines().rev();
+    let reason = backward.find_map(|line| line.strip_prefix("error: "))?;
+    // A pattern of several lines has their numbers in front, and is not shown.
+    let pattern = lines.lines().find(|line| !line.is_empty());
+    let message = match pattern.and_then(|line| line.strip_prefix("    ")) {
+        Some(pattern) => format!("'{pattern}' is not a valid regular expression: {reason}"),
+        None => format!("the pattern is not a valid regular expression: {reason}"),
+    };
+    Some((message, Some(Search::pattern_hint(reason).to_owned())))
+}
+
+/// The beginning of what the parser of patterns says.
+const PARSE_ERROR: &str = "regex parse error:";
 
 /// The error of the arguments of a function.
 fn of_arguments(message: &str) -> Option<Wording> {

@@ -187,6 +187,20 @@ impl Search {
             .map_err(|error| pattern_error(&error))
     }
 
+    /// What to write in place of a pattern that is refused for this reason.
+    #[must_use]
+    pub fn pattern_hint(reason: &str) -> &'static str {
+        if reason.contains("look-around") || reason.contains("backreference") {
+            "patterns have neither look-around nor backreferences: several conditions are joined with AND and NOT"
+        } else if reason.contains("size limit") {
+            "repeat less: \\w{1000} stands for a thousand sets of letters"
+        } else if reason.contains("unrecognized flag") {
+            "the flags are i (ignores case), m, s, x and U"
+        } else {
+            "a backslash stands before a character that is meant as it is, such as \\( and \\["
+        }
+    }
+
     /// The same search in a part of the bytes.
     #[must_use]
     pub fn in_part(self, part: Part) -> Self {

@@ -14,7 +14,7 @@ use super::literal::{is_bytes, literal};
 use super::messages::{FieldTest, MessageField, Messages};
 use super::{Literal, Sign, Test, Type, ValueSource};
 use crate::names::{Meaning, Name, advice};
-use crate::search::pattern_error;
+use crate::search::{Search, pattern_error};
 use crate::{Column, Origin, Table};
 
 /// Resolves the words of a filter.
@@ -209,6 +209,7 @@ impl<'t> FilterReader<'t> {
         let built = built.map_err(|error| {
             let line = pattern_error(&error);
             Error::new(format!("invalid pattern: {line}"), right.start, right.end)
+                .with_hint(Search::pattern_hint(&line))
         })?;
         Ok(Test::Matches(quantifier, source, built))
     }

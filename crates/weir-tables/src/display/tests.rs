@@ -210,7 +210,7 @@ fn fields_that_packets_do_not_have_are_refused_with_their_place() {
             "frame matches \"(\"",
             "invalid pattern: unclosed group",
             14,
-            "",
+            "a backslash",
         ),
         (
             "substr(ip.src) == \"x\"",
