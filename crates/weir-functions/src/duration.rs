@@ -14,14 +14,71 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue, exec_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{
     Between, BinaryExpr, Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator,
     ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use crate::address::is_comparison;
 use crate::computed::computed;
 use crate::pass::{Inputs, Pass};
+
+/// Gives a NULL beside a time, a date, an interval or a duration a type, as PostgreSQL does: the planner has none for the sum.
+#[derive(Debug)]
+pub(crate) struct UnknownPlanner;
+
+impl ExprPlanner for UnknownPlanner {
+    fn plan_binary_op(
+        &self,
+        expr: RawBinaryExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawBinaryExpr>> {
+        let is_sum = match expr.op {
+            BinaryOperator::Plus => true,
+            BinaryOperator::Minus => false,
+            _ => return Ok(PlannerResult::Original(expr)),
+        };
+        let RawBinaryExpr { op, left, right } = expr;
+        let (left, right) = match (is_unknown(&left, schema), is_unknown(&right, schema)) {
+            (true, false) => (typed(left, &right, schema, is_sum), right),
+            (false, true) => {
+                let right = typed(right, &left, schema, true);
+                (left, right)
+            }
+            _ => (left, right),
+        };
+        Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }))
+    }
+}
+
+/// Whether an expression is NULL, or a column of it, without a type.
+fn is_unknown(expr: &Expr, schema: &DFSchema) -> bool {
+    match expr {
+        Expr::Literal(value, _) => *value == ScalarValue::Null,
+        Expr::Column(column) => schema
+            .field_from_column(column)
+            .is_ok_and(|field| field.data_type().is_null()),
+        _ => false,
+    }
+}
+
+/// A NULL beside another value: what moves a time or a date is an interval, and what one is taken from is of its own type.
+fn typed(unknown: Expr, beside: &Expr, schema: &DFSchema, moves: bool) -> Expr {
+    let kind = match beside.get_type(schema) {
+        Ok(
+            DataType::Date32
+            | DataType::Date64
+            | DataType::Timestamp(..)
+            | DataType::Time32(_)
+            | DataType::Time64(_),
+        ) if moves => DataType::Interval(IntervalUnit::MonthDayNano),
+        Ok(kind) if kind.is_temporal() => kind,
+        _ => return unknown,
+    };
+    Expr::Cast(Cast::new(Box::new(unknown), kind))
+}
 
 /// Makes intervals that durations are compared with durations, those that are compared with each other their lengths, and dates that are
 /// moved by an interval timestamps.

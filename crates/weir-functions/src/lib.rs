@@ -49,6 +49,7 @@ use std::sync::Arc;
 use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::prelude::SessionContext;
 
+use duration::UnknownPlanner;
 use geoip::Databases;
 use json::JsonPlanner;
 use payload::PayloadPlanner;
@@ -95,5 +96,9 @@ pub fn register(
 /// The planners that turn operators into calls of these functions. They come before DataFusion's own.
 #[must_use]
 pub fn planners() -> Vec<Arc<dyn ExprPlanner>> {
-    vec![Arc::new(PayloadPlanner), Arc::new(JsonPlanner)]
+    vec![
+        Arc::new(PayloadPlanner),
+        Arc::new(JsonPlanner),
+        Arc::new(UnknownPlanner),
+    ]
 }
