@@ -11,7 +11,9 @@ use std::sync::Arc;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, DFSchemaRef};
 use datafusion::error::Result;
+use datafusion::logical_expr::expr::Alias;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::grouping_set_to_exprlist;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use weir_tables::Vocabulary;
 
@@ -123,20 +125,68 @@ fn node(
     }
     // Parents refer to an expression by its name, which must not change with it.
     let names = NamePreserver::new(&plan.data);
-    plan.transform_data(|plan| {
+    let mut changed = |expr: Expr| -> Result<Transformed<Expr>> {
+        if let Expr::Column(_) = expr {
+            return Ok(Transformed::no(expr));
+        }
+        let name = names.save(&expr);
+        let mut changed = Transformed::no(expr);
+        for pass in passes {
+            changed =
+                changed.transform_data(|expr| expr.transform_up(|expr| pass.expr(expr, inputs)))?;
+        }
+        Ok(changed.update_data(|expr| name.restore(expr)))
+    };
+    let plan = plan.transform_data(|plan| {
         plan.map_expressions(|expr| {
-            if let Expr::Column(_) = expr {
-                return Ok(Transformed::no(expr));
+            // The keys of a grouping set have a column each, and it has none itself.
+            if let Expr::GroupingSet(_) = &expr {
+                expr.map_children(&mut changed)
+            } else {
+                changed(expr)
             }
-            let name = names.save(&expr);
-            let mut changed = Transformed::no(expr);
-            for pass in passes {
-                changed = changed
-                    .transform_data(|expr| expr.transform_up(|expr| pass.expr(expr, inputs)))?;
-            }
-            Ok(changed.update_data(|expr| name.restore(expr)))
         })
-    })
+    })?;
+    plan.transform_data(with_keys)
+}
+
+/// Gives `grouping(key)` the keys of its aggregate with the names that these have kept: the planner looks for the same expression.
+fn with_keys(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let LogicalPlan::Aggregate(mut aggregate) = plan else {
+        return Ok(Transformed::no(plan));
+    };
+    let keys = grouping_set_to_exprlist(&aggregate.group_expr)?;
+    let keys = keys.into_iter().filter_map(|key| match key {
+        Expr::Alias(alias) => Some(alias.clone()),
+        _ => None,
+    });
+    let keys: Vec<Alias> = keys.collect();
+    if keys.is_empty() {
+        return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
+    }
+    let mut is_changed = false;
+    for expr in &mut aggregate.aggr_expr {
+        let named = std::mem::take(expr).transform_up(|expr| match expr {
+            Expr::AggregateFunction(mut call) if call.func.name() == "grouping" => {
+                let mut is_changed = false;
+                for argument in &mut call.params.args {
+                    if let Some(key) = keys.iter().find(|key| *key.expr == *argument) {
+                        *argument = Expr::Alias(key.clone());
+                        is_changed = true;
+                    }
+                }
+                let call = Expr::AggregateFunction(call);
+                Ok(Transformed::new_transformed(call, is_changed))
+            }
+            expr => Ok(Transformed::no(expr)),
+        })?;
+        is_changed |= named.transformed;
+        *expr = named.data;
+    }
+    Ok(Transformed::new_transformed(
+        LogicalPlan::Aggregate(aggregate),
+        is_changed,
+    ))
 }
 
 const ROOM_BYTES: usize = 1 << 20;
