@@ -88,6 +88,9 @@ pub fn register(
     session.register_udf(lists::unknown_in_list());
     session.register_udaf(number::sum());
     session.register_udaf(number::percentile_cont());
+    for function in number::sliding() {
+        session.register_udaf(function);
+    }
     session.register_udaf(top_k::approx_top_k());
     bounded::register(session, values_bytes_max);
     Ok(())

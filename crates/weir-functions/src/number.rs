@@ -7,6 +7,7 @@
 
 mod arithmetic;
 mod percentile;
+mod sliding;
 mod sum;
 
 use arrow::datatypes::{DataType, TimeUnit};
@@ -21,6 +22,7 @@ use crate::pass::{Inputs, Pass};
 pub use arithmetic::{DIV, NEGATIVE, Operation, operation, operations};
 pub(crate) use arithmetic::{div, negative};
 pub(crate) use percentile::percentile_cont;
+pub(crate) use sliding::sliding;
 pub(crate) use sum::sum;
 
 /// Plans the operators of numbers.

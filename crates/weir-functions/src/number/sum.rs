@@ -19,6 +19,7 @@ use datafusion::logical_expr::{
 };
 
 use super::percentile::is_wanted;
+use super::sliding;
 
 /// `sum(value)`.
 pub(crate) fn sum() -> AggregateUDF {
@@ -94,7 +95,10 @@ impl AggregateUDFImpl for Sum {
             DataType::UInt64 if Self::is_checked(&args) => {
                 Ok(Box::new(Total::<UInt64Type>::default()))
             }
-            _ => self.inner.create_sliding_accumulator(args),
+            _ => match sliding::of_sum(&args) {
+                Some(own) => Ok(own),
+                None => self.inner.create_sliding_accumulator(args),
+            },
         }
     }
 
