@@ -541,7 +541,7 @@ impl Engine {
         }
         quantified::reword(&mut statement);
         bytea::reword(&mut statement)?;
-        zones::reword(&mut statement)?;
+        zones::reword(&mut statement, self.time_zone().is_some())?;
         follow::follow(&mut statement)?;
         let mut resolved = resolver.resolve(&mut statement).await?;
         let given = statement.given_names();
