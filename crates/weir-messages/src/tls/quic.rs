@@ -257,6 +257,24 @@ pub fn is_of_unknown_version(bytes: &[u8]) -> bool {
     is_named && bytes.len() >= INITIAL_OCTETS_MIN && version_of(version).is_none()
 }
 
+/// Whether a datagram begins with a packet with a long header of a version that there is: one with known keys, a draft, one of
+/// Google's or Facebook's in this form, or one that only makes a server say which versions it knows (RFC 9000, 15).
+#[must_use]
+pub fn has_long_header(bytes: &[u8]) -> bool {
+    // Most datagrams of other protocols fail this test.
+    let is_long = bytes.first().is_some_and(|first| first & 0x80 != 0);
+    is_long
+        && LongHeader::parse(bytes).is_some_and(|header| {
+            let is_named = match header.version.to_be_bytes() {
+                [0xff, 0, 0, draft] => draft >= 11,
+                [0xfa, 0xce, 0xb0, _] | [0x70, 0x9a, 0x50, 0xc4] => true,
+                [b'Q' | b'T', b'0', b'5', digit] => digit.is_ascii_digit(),
+                _ => header.version & 0x0f0f_0f0f == 0x0a0a_0a0a,
+            };
+            is_named || version_of(header.version).is_some()
+        })
+}
+
 /// Whether a datagram begins with an Initial packet of a version with known keys, as far as its first octets say: of one that was
 /// captured whole [`is_initial`] is true, too.
 #[must_use]

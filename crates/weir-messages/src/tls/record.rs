@@ -358,6 +358,32 @@ pub fn random_of_datagram(bytes: &[u8]) -> Option<[u8; 32]> {
     is_first.then_some(random)
 }
 
+/// Whether a datagram consists of records of DTLS (RFC 6347, 4.1), as far as it was captured: so many octets of its end were not.
+#[must_use]
+pub fn is_of_records(bytes: &[u8], missing: u64) -> bool {
+    let mut rest = bytes;
+    while is_datagram_header(rest) {
+        // The length of a record with a connection ID is behind that, which the handshake has agreed on (RFC 9146, 4).
+        if rest.first() == Some(&RECORD_WITH_ID) {
+            return true;
+        }
+        let length = u16_be_at(rest, DATAGRAM_HEADER_OCTETS - 2).map(usize::from);
+        let behind = length.and_then(|length| rest.get(DATAGRAM_HEADER_OCTETS + length..));
+        match behind {
+            Some([]) => return true,
+            Some(behind) => rest = behind,
+            None => return missing > 0,
+        }
+    }
+    // The header of a further record may be cut, too.
+    missing > 0 && rest.len() < 3 && rest.len() < bytes.len()
+}
+
+/// The content type of a record with a connection ID.
+const RECORD_WITH_ID: u8 = 25;
+/// Octets of the header of a record of DTLS.
+const DATAGRAM_HEADER_OCTETS: usize = 13;
+
 /// True for the header of a record of DTLS 1.0, 1.2, or what OpenSSL had for 1.0 before there was an RFC.
 const fn is_datagram_header(bytes: &[u8]) -> bool {
     matches!(

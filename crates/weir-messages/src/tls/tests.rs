@@ -603,3 +603,67 @@ fn a_first_packet_that_is_written_is_read() {
         None
     );
 }
+
+#[test]
+fn datagrams_of_dtls_and_quic_are_known_by_their_headers() {
+    let record = |kind: u8, body: &[u8]| {
+        let header = [
+            kind,
+            0xfe,
+            0xfd,
+            0,
+            1,
+            0,
+            0,
+            0,
+            0,
+            0,
+            7,
+            0,
+            body.len() as u8,
+        ];
+        [&header[..], body].concat()
+    };
+    let two = [record(22, b"hello"), record(20, &[1])].concat();
+    assert!(is_of_datagram_records(&two, 0));
+    for length in 1..two.len() {
+        let is_whole = length == 18;
+        assert_eq!(
+            is_of_datagram_records(&two[..length], 0),
+            is_whole,
+            "{length}"
+        );
+        let begins = length >= 3;
+        assert_eq!(
+            is_of_datagram_records(&two[..length], 9),
+            begins,
+            "{length}"
+        );
+    }
+    assert!(!is_of_datagram_records(&[&two[..], b"more"].concat(), 0));
+    assert!(!is_of_datagram_records(b"", 0));
+    // A record with a connection ID is as long as only the handshake says.
+    assert!(is_of_datagram_records(&record(25, b"an ID and more"), 0));
+
+    let long = |version: u32| {
+        let mut packet = vec![0xc3];
+        packet.extend(version.to_be_bytes());
+        packet.extend([2, 7, 7, 0, 9]);
+        packet
+    };
+    for version in [
+        1,
+        0x6b33_43cf,
+        0xff00_001d,
+        0xface_b00e,
+        0x5130_3530,
+        0x1a2a_3a4a,
+    ] {
+        assert!(has_quic_long_header(&long(version)), "{version:x}");
+    }
+    for version in [0, 2, 0xff00_0003, 0x5130_3436] {
+        assert!(!has_quic_long_header(&long(version)), "{version:x}");
+    }
+    assert!(!has_quic_long_header(&[0x43, 0, 0, 0, 1, 2, 7, 7, 0, 9]));
+    assert!(!has_quic_long_header(&long(1)[..6]));
+}

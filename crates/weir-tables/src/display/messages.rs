@@ -80,8 +80,8 @@ impl MessageField {
 
     /// The test for frames with a message of a protocol.
     pub(super) fn protocol(name: &str) -> Option<Self> {
-        if ["tls", "ssl"].contains(&name) {
-            let places = vec![(tls_records::IS_TLS.to_owned(), FRAME)];
+        if let Some(column) = tls_records::is_there(name) {
+            let places = vec![(column.to_owned(), FRAME)];
             return Some(Self::at(&tls_records::EXTRACTION, places)?.0);
         }
         if let Some(column) = http_frames::is_there(name) {
@@ -212,6 +212,12 @@ const SERVER: &str = "tls.server_hello.frame";
 const PLACED: &[Placed] = &[
     ("dns.qry.name", "dns", &[("dns.qry.names", FRAME)]),
     ("dns.qry.type", "dns", &[("dns.qry.types", FRAME)]),
+    ("dns.response_in", "dns", &[(FRAME, "dns.response_to")]),
+    ("radius.rspframe", "radius", &[(FRAME, "radius.reqframe")]),
+    ("snmp.response_in", "snmp", &[(FRAME, "snmp.response_to")]),
+    ("stun.response_in", "stun", &[(FRAME, "stun.response_to")]),
+    ("http.request_in", "http", &[(REQUEST, RESPONSE)]),
+    ("http.response_in", "http", &[(RESPONSE, REQUEST)]),
     ("http.request.method", "http", &[("http.request.method", REQUEST)]),
     ("http.request.uri", "http", &[("http.request.uri", REQUEST)]),
     ("http.request.full_uri", "http", &[("http.request.full_uri", REQUEST)]),
@@ -686,6 +692,9 @@ mod tests {
             ("dns.flags.response", Type::Flag),
             ("dns.time", Type::Seconds),
             ("dns.a", Type::Address),
+            ("dns.response_in", Type::Number),
+            ("stun.response-in", Type::Number),
+            ("tls.handshake.session_id_length", Type::Number),
             ("radius.User_Name", Type::Text),
         ] {
             let found = MessageField::named(&name.to_ascii_lowercase());
@@ -700,6 +709,14 @@ mod tests {
             "lookup.query",
         ] {
             assert_eq!(MessageField::named(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn protocols_of_datagrams_are_conditions() {
+        for name in ["tls", "ssl", "dtls", "quic"] {
+            assert!(MessageField::protocol(name).is_some(), "{name}");
+            assert_eq!(MessageField::named(&format!("{name}.is_there")), None);
         }
     }
 

@@ -583,6 +583,17 @@ impl<'t> FilterReader<'t> {
                 with(ArithmeticOperator::And, begins(3), 0x00ff_ffff),
                 Type::Number,
             ),
+            FieldPart::Bits(mask, lowest) => {
+                let masked = Box::new(with(ArithmeticOperator::And, source, mask));
+                (
+                    with(ArithmeticOperator::Divide, masked, lowest),
+                    Type::Number,
+                )
+            }
+            FieldPart::Always(number) => {
+                let nothing = Box::new(with(ArithmeticOperator::And, source, 0));
+                (with(ArithmeticOperator::Add, nothing, number), Type::Number)
+            }
             FieldPart::Bit(bit) => {
                 let masked = Box::new(with(ArithmeticOperator::And, begins(1), bit));
                 (with(ArithmeticOperator::Divide, masked, bit), Type::Flag)
@@ -654,6 +665,10 @@ enum FieldPart {
     Maker,
     /// This bit of the first byte.
     Bit(i128),
+    /// The bits of this mask, by the value of the lowest one.
+    Bits(i128, i128),
+    /// A number that is the same in each header with the field.
+    Always(i128),
 }
 
 /// The field that a field is a part of.
@@ -682,6 +697,10 @@ const DERIVED: &[(&str, &str, FieldPart)] = &[
     ("ipv6.host", "ipv6.addr", FieldPart::Written),
     ("ipv6.src_host", "ipv6.src", FieldPart::Written),
     ("ipv6.dst_host", "ipv6.dst", FieldPart::Written),
+    ("rtp.version", "rtp.p_type", FieldPart::Always(2)),
+    ("rtcp.version", "rtcp.pt", FieldPart::Always(2)),
+    ("stun.type.class", "stun.type", FieldPart::Bits(0x0110, 0x10)),
+    ("stun.type.method", "stun.type", FieldPart::Bits(0x3eef, 1)),
 ];
 
 /// The protocol of this name, as Wireshark calls it.

@@ -150,6 +150,20 @@ fn the_filters_of_the_comparison_are_known() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Parts of fields of messages were unknown.
+#[test]
+fn parts_of_fields_of_messages_are_fields() {
+    for filter in [
+        "stun.type.class == 0x10",
+        "stun.type.method in {1, 3}",
+        "rtp.version == 2",
+        "rtcp.version == 2 and rtcp",
+    ] {
+        let filter = DisplayFilter::new(filter);
+        assert!(filter.is_ok_and(|filter| filter.has_messages()));
+    }
+}
+
 #[test]
 fn fields_that_packets_do_not_have_are_refused_with_their_place() {
     for (filter, message, start, hint) in [

@@ -1,13 +1,13 @@
 //! The records of TLS for display filters: a row for each record that a frame completes or begins with, for each
-//! handshake message in it, and for the hellos of QUIC. It is not a table of SQL, whose `tls` has a row for each
-//! handshake.
+//! handshake message in it, for the hellos of QUIC, and for each datagram of DTLS and of QUIC. It is not a table of SQL,
+//! whose `tls` has a row for each handshake.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use weir_flow::{Carried, Content, FlowKey, Interest, Payload, Payloads, Sender};
 use weir_messages::tls::{
-    Carrier, ServerHello, Session, SessionState, Stamp, begins_with_hello, is_quic_initial,
-    may_begin_with_hello,
+    Carrier, ServerHello, Session, SessionState, Stamp, begins_with_hello, has_quic_long_header,
+    is_of_datagram_records, is_quic_initial, may_begin_with_hello,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -28,12 +28,25 @@ pub(crate) const EXTRACTION: Extraction = Extraction {
     aliases: &[],
 };
 
-/// The column that all rows have.
-pub(crate) const IS_TLS: &str = "tls.is_there";
+/// The columns that are true for frames of a protocol.
+const IS_TLS: &str = "tls.is_there";
+const IS_DTLS: &str = "dtls.is_there";
+const IS_QUIC: &str = "quic.is_there";
+
+/// The column that is true for frames of a protocol.
+pub(crate) fn is_there(protocol: &str) -> Option<&'static str> {
+    match protocol {
+        "tls" | "ssl" => Some(IS_TLS),
+        "dtls" => Some(IS_DTLS),
+        "quic" => Some(IS_QUIC),
+        _ => None,
+    }
+}
 
 /// Returns whether this extraction has the field.
 pub(crate) fn has(name: &str) -> bool {
-    OWN.iter().any(|field| field.name == name && name != IS_TLS)
+    let is_field = ![IS_TLS, IS_DTLS, IS_QUIC].contains(&name);
+    is_field && OWN.iter().any(|field| field.name == name)
 }
 
 /// A record, or a message in one.
@@ -45,8 +58,12 @@ struct RecordRow {
     version: Option<u16>,
     length: Option<u16>,
     message: Option<u8>,
+    /// The number of octets of a hello's session ID.
+    session_id_length: Option<u8>,
     /// The level and the description.
     alert: Option<[u8; 2]>,
+    /// The protocol of a datagram, which is no record.
+    datagram: Option<Carrier>,
 }
 
 impl RecordRow {
@@ -54,13 +71,28 @@ impl RecordRow {
     fn flag(&self, kind: u8) -> Option<Value<'static>> {
         (self.kind == Some(kind)).then_some(Value::Bool(true))
     }
+
+    /// A datagram of a protocol.
+    fn of_datagram(carrier: Carrier) -> Self {
+        Self {
+            datagram: Some(carrier),
+            ..Self::default()
+        }
+    }
+
+    /// Returns true for a datagram of this protocol or, without one, for a record of TLS, and NULL otherwise.
+    fn is_of(&self, datagram: Option<Carrier>) -> Option<Value<'static>> {
+        (self.datagram == datagram).then_some(Value::Bool(true))
+    }
 }
 
 type RecordGetter = fn(&RecordRow) -> Option<Value<'static>>;
 
 #[rustfmt::skip]
 const OWN: &[ItemField<RecordGetter>] = &[
-    ItemField::new(IS_TLS, Kind::Bool, |_| Some(Value::Bool(true)), "The frame has a TLS record", RFC),
+    ItemField::new(IS_TLS, Kind::Bool, |r| r.is_of(None), "The frame has a TLS record", RFC),
+    ItemField::new(IS_DTLS, Kind::Bool, |r| r.is_of(Some(Carrier::Dtls)), "The frame has records of DTLS", "RFC 6347, 4.1"),
+    ItemField::new(IS_QUIC, Kind::Bool, |r| r.is_of(Some(Carrier::Quic)), "The frame has packets of QUIC", "RFC 9000, 17"),
     ItemField::new("tls.record.content_type", Kind::U8, |r| number(r.kind?).filter(|_| !r.is_opaque && r.length.is_some()),
         "Content type of the record", RFC),
     ItemField::new("tls.record.opaque_type", Kind::U8, |r| number(r.kind?).filter(|_| r.is_opaque),
@@ -69,6 +101,8 @@ const OWN: &[ItemField<RecordGetter>] = &[
     ItemField::new("tls.record.length", Kind::U16, |r| number(r.length?), "Octets of the record after its header", RFC),
     ItemField::new("tls.handshake", Kind::Bool, |r| r.flag(HANDSHAKE), "Handshake message", RFC),
     ItemField::new("tls.handshake.type", Kind::U8, |r| number(r.message?), "Type of the handshake message", RFC),
+    ItemField::new("tls.handshake.session_id_length", Kind::U8, |r| number(r.session_id_length?),
+        "Octets of the session ID in a hello", "RFC 5246, 7.4.1"),
     ItemField::new("tls.change_cipher_spec", Kind::Bool, |r| r.flag(CHANGE), "ChangeCipherSpec message: what follows is encrypted", RFC),
     ItemField::new("tls.app_data", Kind::Bool, |r| r.flag(DATA), "Encrypted application data", RFC),
     ItemField::new("tls.alert_message", Kind::Bool, |r| r.flag(ALERT), "Alert message", RFC),
@@ -93,8 +127,13 @@ const SEARCH_BYTES_MAX: usize = 1 << 16;
 const HELD_BYTES_MAX: usize = 256 << 20;
 /// The number of conversations of QUIC whose hellos are awaited.
 const QUIC_MAX: usize = 1 << 14;
+/// The number of UDP conversations that are known to carry QUIC.
+const QUIC_KNOWN_MAX: usize = 1 << 18;
+const CLIENT_HELLO: u8 = 1;
 /// The type of a ServerHello, whose version is read.
 const SERVER_HELLO: u8 = 2;
+/// Where the length of the session ID is in both hellos: behind the header, the version and the random value.
+const SESSION_ID_AT: usize = MESSAGE_HEADER_OCTETS + 2 + 32;
 
 impl Item for RecordRow {
     fn value(&self, index: usize) -> Option<Value<'_>> {
@@ -250,11 +289,14 @@ impl RecordSide {
             let (there, behind) = rest.split_at(self.passing.min(rest.len()));
             rest = behind;
             self.passing -= there.len();
-            if self.message.first() == Some(&SERVER_HELLO) {
-                let room = SERVER_HELLO_OCTETS_MAX.saturating_sub(self.message.len());
-                let kept = there.get(..room).unwrap_or(there);
-                self.message.extend_from_slice(kept);
-            }
+            let most = match self.message.first() {
+                Some(&SERVER_HELLO) => SERVER_HELLO_OCTETS_MAX,
+                Some(&CLIENT_HELLO) => SESSION_ID_AT + 1,
+                _ => 0,
+            };
+            let room = most.saturating_sub(self.message.len());
+            self.message
+                .extend_from_slice(there.get(..room).unwrap_or(there));
             if self.passing > 0 {
                 return;
             }
@@ -267,9 +309,11 @@ impl RecordSide {
                     .chosen_version
                     .is_some_and(|version| version >= 0x0304);
             }
+            let is_hello = matches!(message.first(), Some(&(CLIENT_HELLO | SERVER_HELLO)));
             each(RecordRow {
                 kind: Some(HANDSHAKE),
                 message: message.first().copied(),
+                session_id_length: message.get(SESSION_ID_AT).filter(|_| is_hello).copied(),
                 ..RecordRow::default()
             });
         }
@@ -298,7 +342,11 @@ struct Records {
     streams: Followed<RecordConnection>,
     /// The session of each QUIC conversation, and which of the two hellos have their rows.
     quic: HashMap<FlowKey, (Box<Session>, [bool; 2])>,
+    /// The conversations in which QUIC has begun.
+    known_quic: HashSet<FlowKey>,
     given_up: u64,
+    /// The number of datagrams of QUIC in conversations of which there are too many to be known.
+    unknown: u64,
 }
 
 impl Default for Records {
@@ -307,7 +355,9 @@ impl Default for Records {
             payloads: Payloads::new(),
             streams: Followed::new(HELD_BYTES_MAX),
             quic: HashMap::new(),
+            known_quic: HashSet::new(),
             given_up: 0,
+            unknown: 0,
         }
     }
 }
@@ -339,12 +389,17 @@ fn datagram(
     };
     let side = usize::from(payload.sender == Sender::High);
     let is_over = session.datagram(side, bytes, stamp) != SessionState::More;
-    let there = [session.client.is_some(), session.server.is_some()];
-    for ((message, there), told) in (1..).zip(there).zip(told.iter_mut()) {
-        if there && !std::mem::replace(told, true) {
+    let client = session.client.as_ref().map(|hello| hello.session_id.len());
+    let server = session.server.as_ref().map(|hello| hello.session_id.len());
+    let hellos = [(CLIENT_HELLO, client), (SERVER_HELLO, server)];
+    for ((message, id), told) in hellos.into_iter().zip(told.iter_mut()) {
+        if let Some(octets) = id
+            && !std::mem::replace(told, true)
+        {
             each(RecordRow {
                 kind: Some(HANDSHAKE),
                 message: Some(message),
+                session_id_length: u8::try_from(octets).ok(),
                 ..RecordRow::default()
             });
         }
@@ -361,7 +416,9 @@ impl Extract for Records {
             payloads,
             streams,
             quic,
+            known_quic,
             given_up,
+            unknown,
         } = self;
         payloads.packet(row.packet, &mut |payload| {
             let mut each = |record: RecordRow| {
@@ -391,6 +448,15 @@ impl Extract for Records {
                     )
                 }
                 Carried::Datagram(bytes) => {
+                    if is_of_datagram_records(bytes, payload.missing) {
+                        each(RecordRow::of_datagram(Carrier::Dtls));
+                    } else if known_quic.contains(payload.key) || has_quic_long_header(bytes) {
+                        each(RecordRow::of_datagram(Carrier::Quic));
+                        let has_room = known_quic.len() < QUIC_KNOWN_MAX;
+                        let is_known = known_quic.contains(payload.key)
+                            || has_room && known_quic.insert(*payload.key);
+                        *unknown += u64::from(!is_known);
+                    }
                     *given_up += u64::from(datagram(quic, payload, bytes, &mut each));
                     Interest::Follow
                 }
@@ -400,10 +466,11 @@ impl Extract for Records {
     }
 
     fn notes(&self) -> Vec<String> {
-        let counted = [self.streams.given_up(), self.given_up];
+        let counted = [self.streams.given_up(), self.given_up, self.unknown];
         let words = [
             "TCP connections were dropped in the search for TLS records because they took too much memory",
             "QUIC datagrams were not decoded because too many conversations began",
+            "QUIC datagrams were in more conversations than are known: those behind them with short headers are not found",
         ];
         let own = in_words(counted.into_iter().zip(words));
         let below = in_words(self.payloads.given_up());
