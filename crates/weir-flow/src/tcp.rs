@@ -252,7 +252,8 @@ impl TcpUpdate<'_> {
                 _ => start,
             };
             let side = &mut detail.sides[index];
-            (side.wraps, side.ack_wraps) = (0, 0);
+            side.wraps = u32::from(end.last < start);
+            side.ack_wraps = u32::from(end.ack < start);
             side.holes.clear();
             side.cut.clear();
             side.given_up.clear();
@@ -288,6 +289,7 @@ impl TcpUpdate<'_> {
             return last;
         }
         let end = &mut self.flow.sides[side];
+        let begins_with_0 = end.state == State::Inactive && segment.seq == 0;
         let again = match end.state {
             State::Inactive => {
                 if segment.is(SYN) {
@@ -323,10 +325,26 @@ impl TcpUpdate<'_> {
                 detail.given_up.clear();
                 detail.ahead = 0;
             }
+            self.note_first_wrap(side);
             // The numbers after the SYN are new.
             return segment.seq.wrapping_add(1);
         }
-        end.last
+        let last = end.last;
+        if begins_with_0 {
+            self.note_first_wrap(side);
+        }
+        last
+    }
+
+    /// Counts the wrap of numbers that come by 0 where they begin, as those of a SYN with the highest number do.
+    fn note_first_wrap(&mut self, side: usize) {
+        let Self { flow, details } = self;
+        let end = &flow.sides[side];
+        if end.last < end.start
+            && let Some(detail) = details.of(flow)
+        {
+            detail.sides[side].wraps = 1;
+        }
     }
 
     /// Begins the numbers of a side of which only acknowledgments were seen: they start there, as the first acknowledgment was that
@@ -344,6 +362,7 @@ impl TcpUpdate<'_> {
         };
         if goes_on {
             end.last = known;
+            self.note_first_wrap(side);
             return Some(known);
         }
         // The data of the segment and all that follow are counted anew; with other numbers, all data are.

@@ -88,6 +88,28 @@ fn octets_before_others_are_missed_though_they_were_not_acknowledged() {
     );
 }
 
+/// The first number of the server is the highest one, so that its first octet has the number 0.
+#[test]
+fn nothing_is_missed_of_numbers_that_begin_right_before_0() {
+    let lines = "
+        0 > S  0 0
+        1 < SA -5001 1
+        2 > A  1 -5000
+        3 > A  1 -5000 GET
+        4 < A  -4998 4 cd
+        5 < A  -5000 4 ab
+        6 > A  4 -4996";
+    check(lines, &[("S1", 0, "GET", "abcd")]);
+    // The same of a connection whose beginning was not captured.
+    let lines = "
+        0 > A 1 -5000 GET
+        1 < A -5000 4 ab
+        2 < A -4996 4 ef
+        3 < A -4998 4 cd
+        4 > A 4 -4994";
+    check(lines, &[("OTH", 0, "GET", "abcdef")]);
+}
+
 #[test]
 fn all_holes_count_however_many_there_are() {
     // Every other octet of thirteen.
