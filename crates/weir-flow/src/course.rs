@@ -210,8 +210,9 @@ pub(crate) fn accepts_reset(
         return true;
     }
     let window = i32::from(u16::MAX) << flow.shift(1 - side);
-    // One before what was acknowledged is the number of a FIN.
-    let lowest = -1;
+    // One before what was acknowledged is the number of a FIN, or of the SYN that is given up.
+    let is_of_end = end.is(Side::FIN) || matches!(end.state, State::SynSent | State::SynAckSent);
+    let lowest = if is_of_end { -1 } else { 0 };
     if (lowest..=0).contains(&beyond(segment.seq, end.last)) {
         return true;
     }

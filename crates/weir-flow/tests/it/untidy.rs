@@ -556,6 +556,25 @@ fn a_client_that_is_captured_behind_its_server_has_the_same_connection() {
     check(in_turn, &[("S1", 0, "GETPUT", "OKOK")]);
 }
 
+/// What lies one before the next number is outside of the window, unless it is the number of a FIN.
+#[test]
+fn a_reset_one_before_the_next_number_ends_nothing() {
+    for (at, forged) in [
+        ("2002", "> R 0 0"),
+        ("2002", "< R 0 0"),
+        ("2004", "> R 3 0"),
+        ("2006", "< RA 2 4"),
+    ] {
+        let exchange = EXCHANGE.replacen(at, &format!("{at} {forged}\n {at}"), 1);
+        check(&format!("1000 > S 0 0 {exchange}"), &[SEEN]);
+    }
+    let closed = "0 > S 0 0\n 1 < SA 0 1\n 2 > A 1 1 GET\n 3 > FA 4 1\n 4 < A 1 5";
+    check(
+        &format!("{closed}\n 5 > R 4 0\n 6 < A 1 5 LATE"),
+        &[("RSTO", 0, "GET", "")],
+    );
+}
+
 #[test]
 fn a_forged_reset_with_a_syn_begins_nothing() {
     let lines = "
