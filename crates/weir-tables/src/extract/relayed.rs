@@ -338,13 +338,19 @@ impl Relayed {
                 Content::Bytes(bytes) => tunnel::beginning(bytes) != tunnel::Beginning::Other,
                 Content::End(_) => false,
             };
-        if self.later.is_empty() && !begins_otherwise {
+        // Of a connection that began before the capture, the first message may begin in one segment and go on in the next.
+        let begins = match chunk.content {
+            _ if chunk.saw_start => begins_otherwise,
+            Content::Bytes(bytes) => may_end_with_hep(bytes),
+            _ => false,
+        };
+        if self.later.is_empty() && !begins {
             return false;
         }
         if chunk.is_last {
             return self.later.remove(&chunk.connection).is_some();
         }
-        if begins_otherwise && chunk.saw_start && self.later.len() < CONNECTIONS_MAX {
+        if begins && self.later.len() < CONNECTIONS_MAX {
             self.later.entry(chunk.connection).or_default();
         }
         self.later.contains_key(&chunk.connection)
@@ -387,6 +393,16 @@ fn has_hep(bytes: &[u8]) -> bool {
     all.any(|at| {
         let chunk = bytes.get(at + HEP_HEADER..).unwrap_or_default();
         matches!(chunk, [0, 0, 0, 1..=18, 0, 7..=255, ..])
+    })
+}
+
+/// Returns whether a HEP message may begin with the last ones of these octets.
+fn may_end_with_hep(bytes: &[u8]) -> bool {
+    let last = bytes.len().saturating_sub(KNOWN_OCTETS - 1);
+    let last = bytes.get(last..).unwrap_or_default();
+    memchr::memchr_iter(b'H', last).any(|at| {
+        let begun = last.get(at..).unwrap_or_default();
+        begun.starts_with(HEP_MAGIC) || HEP_MAGIC.starts_with(begun)
     })
 }
 

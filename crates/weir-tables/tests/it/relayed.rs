@@ -77,6 +77,33 @@ fn check(table: &str, port: u16, sent: &[Sent<'_>], columns: &[&str], expected: 
     }
 }
 
+/// A connection that began before the capture, in segments smaller than the header of a message: there were no rows, without a
+/// word, or rows of the connection's own ends.
+#[test]
+fn messages_are_found_in_small_segments_of_a_connection_from_its_middle() {
+    let options = |id: &str| {
+        let text = format!("OPTIONS sip:b@h SIP/2.0\r\nCall-ID: {id}\r\nContent-Length: 0\r\n\r\n");
+        message(true, 5_060, 17, text.as_bytes())
+    };
+    let cut = message(true, 5_060, 17, b"nothing that is read");
+    let stream = [&cut[20..], &options("two"), &options("three")].concat();
+    for octets in [1, 2, 5, 11, 50] {
+        let mut packets = Vec::new();
+        let ends = [(PROBE, 40_404), (COLLECTOR, 9_060)];
+        let mut connection = Connection::open(ends[0], ends[1], &mut packets);
+        for piece in stream.chunks(octets) {
+            connection.send_one(true, piece, &mut packets);
+        }
+        packets.drain(..3);
+        let (found, _) = rows("sip", &packets, &["port.src", "sip.call_id"]);
+        assert_eq!(
+            found,
+            [["40000", "two"], ["40000", "three"]],
+            "segments of {octets}"
+        );
+    }
+}
+
 /// There were no rows of HTTP and MQTT, without a word.
 #[test]
 fn segments_of_tcp_that_a_probe_sent_on_are_read_as_streams() {
