@@ -21,7 +21,7 @@ pub use two::{
 
 use crate::tls::Stamp;
 use body::{Body, BodyStep};
-use head::Parsed;
+use head::{Parsed, StatusBeginning};
 use pairs::{Early, Pairs, Place, behind};
 use side::{Side, State};
 
@@ -318,9 +318,6 @@ impl Connection {
         } else if this.is_over_before(bytes) && self.cut(side, &this) {
             self.message_over(side, false);
             this.begun = Vec::new();
-        } else if self.is_behind_bodiless(side, &this, bytes) {
-            this.state = State::Head;
-            self.message_over(side, true);
         }
         if self.leaves_out_body(side, &mut this, bytes) {
             self.put(side, this);
@@ -351,15 +348,59 @@ impl Connection {
         }
     }
 
-    /// Whether these octets are the head of the next response, and not the body of one whose request was not captured: that may
-    /// have been HEAD, and more of the client had come before them.
-    fn is_behind_bodiless(&self, side: usize, this: &Side, bytes: &[u8]) -> bool {
-        matches!(this.state, State::Body(_))
+    /// Whether these octets in place of a body are the beginning of the next response: the request of the one under way was not captured,
+    /// and may have been HEAD.
+    fn begins_next(
+        &self,
+        side: usize,
+        body: Body,
+        rest: &[u8],
+        place: Option<Place>,
+    ) -> StatusBeginning {
+        let begins = head::begins_status(rest);
+        let may_begin = begins != StatusBeginning::Other
+            && body.may_be_none()
             && self.client == Some(1 - (side & 1))
-            && this.begun.is_empty()
-            && bytes.starts_with(b"HTTP/1.")
-            && head::looks_like(bytes)
-            && self.pairs.may_be_bodiless(this.next)
+            && self.pairs.may_be_bodiless(body, place);
+        match may_begin {
+            true => begins,
+            false => StatusBeginning::Other,
+        }
+    }
+
+    /// Reads what comes in place of a body.
+    fn step(
+        &mut self,
+        side: usize,
+        body: &mut Body,
+        rest: &[u8],
+        place: Option<Place>,
+    ) -> BodyStep {
+        match self.begins_next(side, *body, rest, place) {
+            StatusBeginning::Is => BodyStep::None,
+            StatusBeginning::MayBecome => BodyStep::Used(0),
+            StatusBeginning::Other => body.take(rest, &mut |octets| self.body(side, octets)),
+        }
+    }
+
+    /// No more octets come that would show whether those of a server that wait are the next response: they are of the body.
+    fn end_wait(&mut self, side: usize) {
+        let is_server = self.client == Some(1 - (side & 1));
+        let Some(place) = self.sides.get_mut(side).filter(|_| is_server) else {
+            return;
+        };
+        let mut this = std::mem::take(place);
+        if let State::Body(body) = &mut this.state
+            && !body.awaits_chunk()
+        {
+            let waiting = std::mem::take(&mut this.begun);
+            body.take(&waiting, &mut |octets| self.body(side, octets));
+            if body.is_done() {
+                this.state = State::Head;
+                self.message_over(side, true);
+            }
+        }
+        self.put(side, this);
     }
 
     /// Whether these octets of a client, whose request is answered without its body, may be of its next one, of which more has to
@@ -505,6 +546,7 @@ impl Connection {
             return two.gap(side, octets, &mut exchanges(each));
         }
         self.sent(side, octets);
+        self.end_wait(side);
         let Some(place) = self.sides.get_mut(side) else {
             return;
         };
@@ -572,6 +614,7 @@ impl Connection {
 
     /// A side has ended by a FIN or a RST: what a body lacks of its length does not come (RFC 9112, 8).
     pub fn close(&mut self, side: usize, each: &mut dyn FnMut(Exchange)) {
+        self.end_wait(side);
         let state = self.sides.get(side).map(|this| &this.state);
         let is_short = matches!(state, Some(State::Body(Body::Length(left))) if *left > 0);
         let may_be_empty = match self.client == Some(side) {
@@ -586,6 +629,7 @@ impl Connection {
 
     /// A side has ended: a body that ends with its connection is complete.
     pub fn end(&mut self, side: usize, each: &mut dyn FnMut(Exchange)) {
+        self.end_wait(side);
         let Some(place) = self.sides.get_mut(side) else {
             return;
         };
@@ -644,6 +688,7 @@ impl Connection {
         // A request comes before its response.
         let client = self.client.unwrap_or_default() & 1;
         for side in [client, 1 - client] {
+            self.end_wait(side);
             let this = self.sides.get_mut(side).map(std::mem::take);
             if let Some(this) = this {
                 self.cut(side, &this);
@@ -737,11 +782,7 @@ impl Connection {
                     match self.head(side, rest, behind(self.place, at), stamp) {
                         Ok(Some((length, body))) => {
                             at += length;
-                            let rest = bytes.get(at..).unwrap_or_default();
-                            *state = State::Body(match self.pairs.is_before_next(body, rest) {
-                                true => Body::Length(0),
-                                false => body,
-                            });
+                            *state = State::Body(body);
                         }
                         Ok(None) => return at,
                         Err(fault) => {
@@ -762,23 +803,17 @@ impl Connection {
                         }
                     }
                 }
-                State::Body(body) => {
-                    let step = body.take(rest, &mut |octets| self.body(side, octets));
-                    match step {
-                        BodyStep::Used(used) => {
-                            at += used;
-                            if used == 0 && !body.is_done() {
-                                return at;
-                            }
-                        }
-                        BodyStep::Broken => {
-                            *state = State::Lost;
-                            self.faulty(side, Fault::Chunk);
-                            self.message_over(side, false);
-                            return bytes.len();
-                        }
+                State::Body(body) => match self.step(side, body, rest, behind(self.place, at)) {
+                    BodyStep::Used(0) if !body.is_done() => return at,
+                    BodyStep::Used(used) => at += used,
+                    BodyStep::None => *body = Body::Length(0),
+                    BodyStep::Broken => {
+                        *state = State::Lost;
+                        self.faulty(side, Fault::Chunk);
+                        self.message_over(side, false);
+                        return bytes.len();
                     }
-                }
+                },
             }
             if matches!(state, State::Body(body) if body.is_done()) {
                 *state = State::Head;

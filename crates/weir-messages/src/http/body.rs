@@ -21,8 +21,10 @@ pub(super) enum Body {
 
 /// The result of a step through a body.
 pub(super) enum BodyStep {
-    /// The number of octets that were used; 0 when a line is incomplete.
+    /// The number of octets that were used; 0 when more have to come.
     Used(usize),
+    /// There is no body: these octets begin the next message.
+    None,
     /// The body is malformed.
     Broken,
 }
@@ -104,6 +106,11 @@ impl Body {
 
     pub(super) const fn ends_with_connection(&self) -> bool {
         matches!(self, Self::Connection)
+    }
+
+    /// Returns whether nothing was read of a body that a head announces, which the response to HEAD does not have (RFC 9110, 9.3.2).
+    pub(super) const fn may_be_none(&self) -> bool {
+        matches!(self, Self::Length(1..) | Self::ChunkSize | Self::Connection)
     }
 
     /// Returns whether a chunk or its end has to come.

@@ -48,6 +48,8 @@ const FIELDS_MAX: usize = 256;
 pub(super) const LINE_OCTETS_MAX: usize = 1 << 13;
 /// Octets of a first line by which a response is found: `HTTP/1.1`, its code, and what is behind it.
 pub(super) const STATUS_OCTETS: usize = 13;
+/// The version of HTTP/1 without its last octet.
+const VERSION_BEGINS: &[u8] = b"HTTP/1.";
 /// Octets of the first word of a message, at most.
 pub(super) const WORD_OCTETS_MAX: usize = 32;
 
@@ -183,23 +185,41 @@ fn is_protocol_name(bytes: &[u8]) -> bool {
     behind.is_some_and(|byte| !is_blank(byte) && !matches!(byte, b'\r' | b'\n'))
 }
 
+/// How far octets are the version and the code that a response of HTTP/1 begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StatusBeginning {
+    /// They are, as far as the end of the code.
+    Is,
+    /// They are as far as they came.
+    MayBecome,
+    Other,
+}
+
+/// Tells whether octets are the version and the code that a response begins with, or become these with more behind them.
+pub(super) fn begins_status(bytes: &[u8]) -> StatusBeginning {
+    let line = bytes.get(..STATUS_OCTETS).unwrap_or(bytes);
+    let fits = |(at, octet): (usize, &u8)| match at {
+        7 => matches!(octet, b'0' | b'1'),
+        8 => *octet == b' ',
+        9..=11 => octet.is_ascii_digit(),
+        12 => matches!(octet, b' ' | b'\r' | b'\n'),
+        _ => VERSION_BEGINS.get(at) == Some(octet),
+    };
+    match (line.iter().enumerate().all(fits), line.len()) {
+        (true, STATUS_OCTETS) => StatusBeginning::Is,
+        (true, _) => StatusBeginning::MayBecome,
+        (false, _) => StatusBeginning::Other,
+    }
+}
+
 /// The offset of the first message of a side within octets that begin with the rest of something else (after a loss, or a body
 /// that is not permitted there): at the version and code of a response, or the whole first line of a request.
 pub(super) fn find_beginning(bytes: &[u8], of_client: bool) -> Option<usize> {
-    let is_response = |at: &usize| {
-        let line = bytes.get(*at..).unwrap_or_default();
-        match line.get(7..13) {
-            Some([b'0' | b'1', b' ', code @ ..]) => {
-                code.iter().take(3).all(u8::is_ascii_digit)
-                    && matches!(code.get(3), Some(b' ' | b'\r' | b'\n'))
-            }
-            _ => false,
-        }
-    };
-    let version = b"HTTP/1.";
+    let is_response = |at: &usize| bytes.get(*at..).map(begins_status) == Some(StatusBeginning::Is);
+    let version = VERSION_BEGINS;
     if !of_client {
         let all = bytes.windows(version.len()).enumerate();
-        let mut versions = all.filter(|(_, word)| word == version).map(|(at, _)| at);
+        let mut versions = all.filter(|(_, word)| *word == version).map(|(at, _)| at);
         return versions.find(is_response);
     }
     // Each line is searched once, from its line end.

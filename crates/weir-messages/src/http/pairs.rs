@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use super::body::Body;
-use super::head::{self, Head, RequestLine, SIMPLE_VERSION, StatusLine};
+use super::head::{Head, RequestLine, SIMPLE_VERSION, StatusLine};
 use super::{Exchange, Fault, PIPELINE_MAX, Request, Response};
 use crate::tls::Stamp;
 
@@ -640,23 +640,19 @@ impl Pairs {
         self.losses.since_response.get_or_insert(offset);
     }
 
-    /// Whether the response under way has no body so far, its request was not captured, and its server had received more when it
-    /// sent what is at this place.
-    pub(super) fn may_be_bodiless(&self, place: Option<Place>) -> bool {
+    /// Whether what is at this place may be the next response, and not the body of the one under way, of which nothing came so far: its
+    /// request was not captured and may have been HEAD, and its server had received more in between, as far as that is known. The end of
+    /// the connection alone does not show that there is a body.
+    pub(super) fn may_be_bodiless(&self, body: Body, place: Option<Place>) -> bool {
         let mut all = self.waiting.iter();
-        let first = all.find(|it| it.response != Progress::Over);
-        let both = first.and_then(|it| it.places[1]).zip(place);
-        let had_more = both.is_some_and(|(head, next)| next.received > head.received);
-        had_more && self.may_answer_head()
-    }
-
-    /// Whether these octets directly behind the head of the response under way, whose body the end of the connection would end, are
-    /// the head of the next one.
-    pub(super) fn is_before_next(&self, body: Body, rest: &[u8]) -> bool {
-        body.ends_with_connection()
-            && rest.starts_with(b"HTTP/1.")
-            && head::looks_like(rest)
-            && self.may_answer_head()
+        let Some(first) = all.find(|it| it.response != Progress::Over) else {
+            return false;
+        };
+        let both = first.places[1].zip(place);
+        let had_more = both.is_none_or(|(head, next)| next.received > head.received);
+        let response = first.exchange.response.as_ref();
+        let is_of_messages = response.is_some_and(|it| carries_messages(&it.head));
+        (had_more || body.ends_with_connection()) && !is_of_messages && self.may_answer_head()
     }
 
     /// Whether the response under way has no body so far, and its request was not captured, which may have been HEAD.
@@ -740,6 +736,15 @@ impl Pairs {
             }
         }
     }
+}
+
+/// Whether a body of this type begins as a message does (RFC 9112, 10).
+fn carries_messages(head: &Head<StatusLine>) -> bool {
+    let content = head.field("content-type").unwrap_or_default();
+    let name = content.split(';').next().unwrap_or_default().trim();
+    ["message/http", "application/http"]
+        .iter()
+        .any(|of_messages| name.eq_ignore_ascii_case(of_messages))
 }
 
 /// The number of responses before the last of these requests, and after a number of octets of the server, by what the client had

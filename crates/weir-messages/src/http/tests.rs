@@ -84,21 +84,49 @@ fn requests_of_any_method_are_found_in_pieces_of_any_size() {
 /// Of a connection of which only the server was captured, the first response took all others for its body.
 #[test]
 fn a_response_to_head_without_its_request_has_another_behind_it() {
+    let answer = "HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno";
     let responses =
-        b"HTTP/1.1 200 OK\r\nServer: a\r\n\r\nHTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno";
-    let counted = |requests: &[u8]| {
-        let (found, mut connection) = read(requests, responses, 1_000);
-        let mut all = found;
+        |field: &str, body: &str| format!("HTTP/1.1 200 OK\r\n{field}\r\n\r\n{body}{answer}");
+    let read_all = |requests: &[u8], responses: &str, size| {
+        let (mut all, mut connection) = read(requests, responses.as_bytes(), size);
         connection.end(1, &mut |it| all.push(it));
         connection.finish(&mut |it| all.push(it));
-        let codes = all
-            .iter()
-            .map(|it| it.response.as_ref().unwrap().head.line.code);
-        codes.collect::<Vec<u16>>()
+        let responses = all.iter().map(|it| it.response.as_ref().unwrap());
+        let rows = responses.map(|it| (it.head.line.code, it.body_len));
+        rows.collect::<Vec<_>>()
     };
-    assert_eq!(counted(b""), [200, 404]);
-    // The body of a response whose request is known may be anything.
-    assert_eq!(counted(b"GET / HTTP/1.1\r\n\r\n"), [200]);
+    let fields = [
+        "Server: a",
+        "Content-Length: 10000",
+        "Content-Length: 7",
+        "Transfer-Encoding: chunked",
+    ];
+    for field in fields {
+        let both = responses(field, "");
+        for size in 1..=both.len() {
+            assert_eq!(read_all(b"", &both, size), [(200, 0), (404, 2)], "{field}");
+        }
+    }
+    for size in [1, 5, 1_000] {
+        // The body of a response whose request is known may be anything, and so may a body of messages.
+        let get = b"GET / HTTP/1.1\r\n\r\n";
+        let whole = answer.len() as u64;
+        for field in ["Server: a", "Content-Length: 10000"] {
+            let found = read_all(get, &responses(field, ""), size);
+            assert_eq!(found, [(200, whole)], "{field}");
+        }
+        let of_messages = responses("Content-Length: 10000\r\nContent-Type: message/http", "");
+        assert_eq!(read_all(b"", &of_messages, size), [(200, whole)]);
+        // A body that begins as a response does, and goes on otherwise or ends there.
+        let other = responses("Content-Length: 10", "HTTP/1.x i");
+        assert_eq!(read_all(b"", &other, size), [(200, 10), (404, 2)]);
+        let short = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nHTTP/";
+        assert_eq!(read_all(b"", short, size), [(200, 5)]);
+        let five = responses("Content-Length: 5", "HTTP/");
+        assert_eq!(read_all(b"", &five, size), [(200, 5), (404, 2)]);
+        let last = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nHTTP/";
+        assert_eq!(read_all(b"", last, size), [(200, 5)]);
+    }
 }
 
 #[test]

@@ -44,6 +44,7 @@ mod tally;
 mod transports;
 mod tshark;
 mod untidy;
+mod untidy_connections;
 mod value;
 mod websocket;
 mod wire;

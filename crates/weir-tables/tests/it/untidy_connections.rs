@@ -1,0 +1,65 @@
+//! Connections of TCP that share their ports with another one, of which one direction is missing, or into which segments came that
+//! are of no connection.
+
+use std::net::Ipv4Addr;
+
+use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
+
+use crate::sip::{column, read_with_notes};
+use crate::wire::{self, End};
+
+const CLIENT: End = (Ipv4Addr::new(10, 0, 0, 1), 40_000);
+const SERVER: End = (Ipv4Addr::new(10, 0, 0, 2), 8_080);
+
+/// A segment with its number and its acknowledgment number.
+fn segment(from: End, to: End, [seq, ack]: [u32; 2], flags: u8, bytes: &[u8]) -> Vec<u8> {
+    let tcp = Tcp::new(from.1, to.1).numbers(seq, ack).flags(flags);
+    let segment = tcp.segment(from.0.into(), to.0.into(), bytes);
+    Ipv4::new(from.0, to.0, protocol::TCP).packet(&segment)
+}
+
+/// Columns of the rows of a table, in their order; NULL is empty.
+fn rows(table: &str, packets: &[Vec<u8>], columns: &[&str]) -> (Vec<Vec<String>>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    wire::write(packets, &path);
+    let (batch, notes) = read_with_notes(table, &[&path], 100);
+    let columns: Vec<Vec<String>> = columns.iter().map(|it| column(&batch, it)).collect();
+    let rows = (0..batch.num_rows())
+        .map(|row| columns.iter().map(|column| column[row].clone()).collect())
+        .collect();
+    (rows, notes)
+}
+
+/// Segments of a server, whose client was not captured, in pieces of this size.
+fn of_server_alone(bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
+    let mut seq = 1_000;
+    let mut packets = Vec::new();
+    for piece in bytes.chunks(size) {
+        packets.push(segment(SERVER, CLIENT, [seq, 1], tcp_flags::ACK, piece));
+        seq += piece.len() as u32;
+    }
+    packets
+}
+
+/// The length that the response to HEAD has (RFC 9110, 9.3.2) was taken for that of a body: the responses behind it had no rows.
+#[test]
+fn responses_behind_one_to_head_are_rows_where_the_client_was_not_captured() {
+    let last = "HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno";
+    for field in [
+        "Content-Length: 70000",
+        "Transfer-Encoding: chunked",
+        "Server: a",
+    ] {
+        let first = format!("HTTP/1.1 200 OK\r\n{field}\r\n\r\n");
+        let both = format!("{first}{first}{last}");
+        for size in [1, 3, 10, first.len(), both.len()] {
+            let packets = of_server_alone(both.as_bytes(), size);
+            let columns = ["http.response.code", "http.response.body_len"];
+            let (found, notes) = rows("http", &packets, &columns);
+            let expected = [["200", "0"], ["200", "0"], ["404", "2"]];
+            assert_eq!(found, expected, "{field} by {size}");
+            assert_eq!(notes, Vec::<String>::new());
+        }
+    }
+}
