@@ -2,7 +2,8 @@
 //! connection of each segment.
 //!
 //! - A SYN begins a connection where the one before it of the same ends is over, or never came about.
-//! - Data with other numbers behind the end of a connection begin another one, whose SYN was not captured.
+//! - Data with other numbers behind the end of a connection begin another one, whose SYN was not captured. In a connection that lives,
+//!   a segment of which both numbers are of another one is an attempt, as a SYN is: it may be forged.
 //! - A SYN in a connection that lives begins nothing by itself (RFC 9293, 3.10.7.4; RFC 5961, 4.2): it is an attempt
 //!   beside that connection until a later segment shows which of both the ends went on with.
 //! - A reset ends a connection only where its number lies in the window of its receiver (RFC 5961, 3.2), or, before the
@@ -33,30 +34,61 @@ pub(crate) enum Turn {
 pub(crate) fn turn(flow: &Flow, older: Option<&Flow>, sender: Sender, segment: &Segment) -> Turn {
     match older {
         Some(older) => of_two(flow, older, sender, segment),
-        None if segment.flags & SYN == 0 => {
-            let is_behind_end = flow.is(Flow::CLOSED) && segment.len > 0;
-            match is_behind_end && is_of_another(flow, sender, segment) {
-                true => Turn::Begins,
-                false => Turn::GoesOn,
+        None if segment.flags & SYN != 0 => of_one(flow, sender, segment),
+        None if segment.flags & (ACK | RST) != ACK => Turn::GoesOn,
+        None => {
+            let end = &flow.sides[flow.side_of(sender)];
+            // The first segment of a side has no numbers before it.
+            let is_near = beyond(segment.seq, end.last).unsigned_abs() <= LATE_MAX.unsigned_abs();
+            match is_near {
+                true => Turn::GoesOn,
+                false => of_far(flow, sender, segment),
             }
         }
-        None => of_one(flow, sender, segment),
     }
 }
 
-/// Whether data behind the end of a connection are of another one, whose SYN was not captured: both numbers are far from those
-/// of the connection.
+/// The relation of a segment without SYN to the only connection of its endpoints, when its number is far from the last one that its
+/// sender sent: another connection may have begun, whose SYN was not captured.
 #[cold]
-fn is_of_another(flow: &Flow, sender: Sender, segment: &Segment) -> bool {
+fn of_far(flow: &Flow, sender: Sender, segment: &Segment) -> Turn {
     let side = flow.side_of(sender);
-    let (end, peer) = (&flow.sides[side], &flow.sides[1 - side]);
-    let is_far = |number: u32, side: &Side| {
-        beyond(number, side.last).unsigned_abs() > LATE_MAX.unsigned_abs()
+    let numbers = [
+        distance(segment.seq, &flow.sides[side]),
+        distance(segment.ack, &flow.sides[1 - side]),
+    ];
+    let is_far = |ahead: i32| ahead.unsigned_abs() > LATE_MAX.unsigned_abs();
+    if !numbers.into_iter().flatten().all(is_far) {
+        return Turn::GoesOn;
+    }
+    let has_data = segment.len > 0;
+    if is_over(flow) {
+        return match has_data && flow.is(Flow::CLOSED) {
+            true => Turn::Begins,
+            false => Turn::GoesOn,
+        };
+    }
+    // Numbers that are ahead may be of the same connection, behind a long loss.
+    let is_of_another = |ahead: i32| !(0..=LOSS_MAX).contains(&ahead);
+    let is_attempt = match numbers {
+        [Some(seq), Some(ack)] => is_of_another(seq) || is_of_another(ack),
+        // Nothing but SYNs was seen, which were not answered.
+        _ => has_data && !lives(flow),
     };
-    segment.flags & (ACK | RST) == ACK
-        && is_over(flow)
-        && is_far(segment.seq, end)
-        && is_far(segment.ack, peer)
+    match is_attempt {
+        true => Turn::Attempts,
+        false => Turn::GoesOn,
+    }
+}
+
+/// Octets of a connection that are lost at once in both directions, at most: the largest window (RFC 7323, 2.3).
+const LOSS_MAX: i32 = 1 << 30;
+
+/// How far a number is ahead of the nearest one of what a side sent last and what of it was acknowledged last; `None` where its numbers
+/// are not known.
+fn distance(number: u32, side: &Side) -> Option<i32> {
+    let both = [side.last, side.ack].map(|known| beyond(number, known));
+    is_known(side).then(|| both[usize::from(both[1].unsigned_abs() < both[0].unsigned_abs())])
 }
 
 /// The relation of a SYN to the only connection of its endpoints.
@@ -128,6 +160,9 @@ fn of_two(young: &Flow, old: &Flow, sender: Sender, segment: &Segment) -> Turn {
             () => Turn::Attempts,
         };
     }
+    if !young.has_syn(0) {
+        return of_two_begun(young, old, sender, segment);
+    }
     let is_of_young = if young.side_of(sender) == 0 {
         !is_known(end) || is_nearer(seq, first, end.last)
     } else if has(ACK) {
@@ -140,6 +175,30 @@ fn of_two(young: &Flow, old: &Flow, sender: Sender, segment: &Segment) -> Turn {
         true if has(RST) => Turn::GoesOn,
         true => Turn::Proves,
         false => Turn::Returns,
+    }
+}
+
+/// The relation of a segment without SYN to a connection that may have begun before the capture, and to the one that was open when its
+/// first segment came. It is proven by a segment of the other end, or by data behind those of the same one.
+#[cold]
+fn of_two_begun(young: &Flow, old: &Flow, sender: Sender, segment: &Segment) -> Turn {
+    let far = |flow: &Flow| {
+        let side = flow.side_of(sender);
+        let seq = distance(segment.seq, &flow.sides[side]);
+        let ack = distance(segment.ack, &flow.sides[1 - side]);
+        [seq, ack].map(|ahead| ahead.map(i32::unsigned_abs))
+    };
+    let is_of_young = match (far(young), far(old)) {
+        ([Some(young), _], [Some(old), _]) | ([_, Some(young)], [_, Some(old)]) => young < old,
+        _ => true,
+    };
+    let end = &young.sides[young.side_of(sender)];
+    let goes_on = segment.len > 0 && beyond(segment.seq, end.last) >= 0;
+    match is_of_young {
+        false => Turn::Returns,
+        true if segment.flags & RST != 0 => Turn::GoesOn,
+        true if end.state == State::Inactive || goes_on => Turn::Proves,
+        true => Turn::GoesOn,
     }
 }
 

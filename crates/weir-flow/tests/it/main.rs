@@ -10,6 +10,7 @@ mod hostile;
 mod missing;
 mod networks;
 mod oracle;
+mod reused_ports;
 mod sctp;
 mod services;
 mod short_way;

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 
 use crate::sip::{column, read_with_notes};
-use crate::wire::{self, End};
+use crate::wire::{self, Connection, End};
 
 const CLIENT: End = (Ipv4Addr::new(10, 0, 0, 1), 40_000);
 const SERVER: End = (Ipv4Addr::new(10, 0, 0, 2), 8_080);
@@ -62,4 +62,61 @@ fn responses_behind_one_to_head_are_rows_where_the_client_was_not_captured() {
             assert_eq!(notes, Vec::<String>::new());
         }
     }
+}
+
+/// A request and its response with this number, from these octets of a connection on.
+fn exchange(number: u16, [sent, answered]: [u32; 2]) -> ([Vec<u8>; 2], [u32; 2]) {
+    let request = format!("GET /{number} HTTP/1.1\r\nHost: h\r\n\r\n");
+    let response = format!("HTTP/1.1 {number} A\r\nContent-Length: 2\r\n\r\nok");
+    let behind = sent.wrapping_add(request.len() as u32);
+    let next = [behind, answered.wrapping_add(response.len() as u32)];
+    let flags = tcp_flags::ACK;
+    let packets = [
+        segment(CLIENT, SERVER, [sent, answered], flags, request.as_bytes()),
+        segment(
+            SERVER,
+            CLIENT,
+            [answered, behind],
+            flags,
+            response.as_bytes(),
+        ),
+    ];
+    (packets, next)
+}
+
+/// Of a connection whose SYNs were not captured, on the ports of one that was open, nothing or one direction was read, without a word.
+#[test]
+fn requests_on_the_ports_of_an_open_connection_are_rows() {
+    for other in [
+        [1_500_000_000, 1_400_000_000],
+        [3_000_000_000, 2_900_000_000],
+        [3_000_000_000, 1_000_000_000],
+        [1_000_000_000, 3_000_000_000],
+    ] {
+        let mut packets = Vec::new();
+        Connection::open(CLIENT, SERVER, &mut packets);
+        for numbers in [[1, 1], other] {
+            let (first, next) = exchange(201, numbers);
+            let (second, _) = exchange(202, next);
+            packets.extend(first.into_iter().chain(second));
+        }
+        let columns = [
+            "http.request.uri",
+            "http.response.code",
+            "http.fault",
+            "flow.id",
+        ];
+        let (found, notes) = rows("http", &packets, &columns);
+        let expected = [
+            ["/201", "201", "", "1"],
+            ["/202", "202", "", "1"],
+            ["/201", "201", "", "2"],
+            ["/202", "202", "", "2"],
+        ];
+        assert_eq!((found, notes), (expected.map(owned).to_vec(), Vec::new()));
+    }
+}
+
+fn owned(row: [&str; 4]) -> Vec<String> {
+    row.map(str::to_owned).to_vec()
 }
