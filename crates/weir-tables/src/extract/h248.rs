@@ -256,7 +256,6 @@ impl Messages {
         let row_of = |context_id| {
             let mut row = CommandRow::new(RowKind::Reply, carried);
             row.transaction_id = Some(reply.id);
-            row.context_id = context_id;
             row.reply_context_id = context_id;
             row.answer = Some((Arc::clone(carried), 0));
             row.segments = u32::from(reply.segment_number.is_some());

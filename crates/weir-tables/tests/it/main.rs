@@ -45,6 +45,7 @@ mod transports;
 mod tshark;
 mod untidy;
 mod untidy_connections;
+mod untidy_counterparts;
 mod value;
 mod websocket;
 mod wire;

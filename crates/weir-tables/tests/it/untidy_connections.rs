@@ -8,8 +8,8 @@ use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 use crate::sip::{column, read_with_notes};
 use crate::wire::{self, Connection, End};
 
-const CLIENT: End = (Ipv4Addr::new(10, 0, 0, 1), 40_000);
-const SERVER: End = (Ipv4Addr::new(10, 0, 0, 2), 8_080);
+pub(crate) const CLIENT: End = (Ipv4Addr::new(10, 0, 0, 1), 40_000);
+pub(crate) const SERVER: End = (Ipv4Addr::new(10, 0, 0, 2), 8_080);
 
 /// A segment with its number and its acknowledgment number.
 fn segment(from: End, to: End, [seq, ack]: [u32; 2], flags: u8, bytes: &[u8]) -> Vec<u8> {
@@ -19,7 +19,11 @@ fn segment(from: End, to: End, [seq, ack]: [u32; 2], flags: u8, bytes: &[u8]) ->
 }
 
 /// Columns of the rows of a table, in their order; NULL is empty.
-fn rows(table: &str, packets: &[Vec<u8>], columns: &[&str]) -> (Vec<Vec<String>>, Vec<String>) {
+pub(crate) fn rows(
+    table: &str,
+    packets: &[Vec<u8>],
+    columns: &[&str],
+) -> (Vec<Vec<String>>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.pcap");
     wire::write(packets, &path);

@@ -133,14 +133,14 @@ pub(super) const FIELDS: &[ItemField<CommandGetter>] = &[
     ItemField::new(
         "h248.optional",
         Kind::Bool,
-        |row| row.command.map(|_| Value::Bool(row.optional)),
+        |row| row.asked().map(|_| Value::Bool(row.optional)),
         "Optional command (O-): the transaction goes on when it fails",
         "RFC 3525, 8.1",
     ),
     ItemField::new(
         "h248.wildcard_return",
         Kind::Bool,
-        |row| row.command.map(|_| Value::Bool(row.wildcard_return)),
+        |row| row.asked().map(|_| Value::Bool(row.wildcard_return)),
         "Wildcarded response (W-): one reply for all terminations",
         "RFC 3525, 6.2.2",
     ),

@@ -123,6 +123,11 @@ impl CommandRow {
         }
     }
 
+    /// The command, when its request was seen.
+    pub(super) fn asked(&self) -> Option<&'static str> {
+        self.command.filter(|_| self.kind == RowKind::Request)
+    }
+
     pub(super) fn texts(&self) -> Option<&Texts> {
         let place = self.place?;
         Some(self.texts.get_or_init(|| {
