@@ -1,8 +1,9 @@
-//! Silences of connections whose length is not known once a clock was set: whether they end a flow is not known either.
+//! Silences of connections whose length is not known once a clock was set, or once packets are lost that showed how much time passed:
+//! whether they end a flow is not known either.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use weir_testkit::untidy::Account;
+use weir_testkit::untidy::{Account, Frame, How};
 
 use super::answers::TableRow;
 use super::fate::ConnectionFate;
@@ -15,20 +16,28 @@ struct Stamped {
     /// The index of its frame in the tidy capture.
     index: usize,
     flow: u64,
-    /// The time by the clock of the tidy capture.
+    /// The time that has passed as far as the tidy capture shows it.
     tidy_ns: i64,
     /// The time that has passed as far as the untidy capture shows it.
     shown_ns: i64,
 }
 
 /// The flows of the tidy capture that look like one in the untidy one, or of which one looks like several, because a clock
-/// that was set hides how much time passed: each with the first of these flows.
+/// that was set, or a lost packet, hides how much time passed: each with the first of these flows.
 pub(super) fn undecided(tidy: &JudgedCapture<'_>, account: &Account) -> BTreeMap<u64, u64> {
     let mut first_of = BTreeMap::new();
-    if account.times.values().all(|shift| *shift == 0) {
+    let touches = account.touches.iter();
+    let lost: BTreeSet<usize> = touches
+        .filter(|touch| touch.how == How::Lost)
+        .map(|touch| touch.origin)
+        .collect();
+    if lost.is_empty() && account.times.values().all(|shift| *shift == 0) {
         return first_of;
     }
-    for (timeout_ns, packets) in connections(tidy, &shown(tidy, account)) {
+    let frames = &tidy.capture.frames;
+    let all = passed(frames, &Account::default(), &BTreeSet::new());
+    let shown = passed(frames, account, &lost);
+    for (timeout_ns, packets) in connections(tidy, &all, &shown) {
         for (at, later) in packets.iter().enumerate().skip(1) {
             let before = &packets[..at];
             let earlier = before[at - 1];
@@ -78,27 +87,30 @@ pub(super) fn joined(
     joined
 }
 
-/// The time that has passed at each frame as far as the untidy capture shows it: nothing passes where a clock is set back,
-/// and a smaller step, or one that a pause hides, is part of the time between two frames.
-fn shown(tidy: &JudgedCapture<'_>, account: &Account) -> Vec<i64> {
-    let frames = &tidy.capture.frames;
+/// The time that has passed at each frame as far as the capture shows it without those that are lost: nothing passes where a clock is
+/// set back, and a smaller step, or one that a pause hides, is part of the time between two frames.
+fn passed(frames: &[Frame], account: &Account, lost: &BTreeSet<usize>) -> Vec<i64> {
     let mut now_ns = frames
         .first()
         .map_or(0, |frame| frame.time_ns.cast_signed());
-    let mut shown = Vec::from_iter(frames.first().map(|_| now_ns));
-    for pair in frames.windows(2) {
-        let step_ns = shift(account, pair[1].origin).saturating_sub(shift(account, pair[0].origin));
-        let [one_ns, next_ns] = [&pair[0], &pair[1]].map(|frame| frame.time_ns.cast_signed());
-        let gap_ns = next_ns.saturating_sub(one_ns).saturating_add(step_ns);
-        let is_set_back = step_ns != 0 && gap_ns < -OUT_OF_ORDER_NS;
-        now_ns = now_ns.saturating_add(if is_set_back { 0 } else { gap_ns });
-        shown.push(now_ns);
+    let mut last_ns = None;
+    let mut passed = Vec::new();
+    for frame in frames {
+        if !frame.origin.is_some_and(|origin| lost.contains(&origin)) {
+            let time_ns = frame.time_ns.cast_signed();
+            let time_ns = time_ns.saturating_add(shift(account, frame.origin));
+            let gap_ns = time_ns.saturating_sub(last_ns.replace(time_ns).unwrap_or(time_ns));
+            let is_set_back = gap_ns < -OUT_OF_ORDER_NS;
+            now_ns = now_ns.saturating_add(if is_set_back { 0 } else { gap_ns });
+        }
+        passed.push(now_ns);
     }
-    shown
+    passed
 }
 
-/// The packets of each connection in their order, with the silence that ends a flow of it.
-fn connections(tidy: &JudgedCapture<'_>, shown: &[i64]) -> Vec<(i64, Vec<Stamped>)> {
+/// The packets of each connection in their order, with the silence that ends a flow of it, and the time that has passed at each frame of
+/// the tidy capture and of the untidy one.
+fn connections(tidy: &JudgedCapture<'_>, all: &[i64], shown: &[i64]) -> Vec<(i64, Vec<Stamped>)> {
     let flows = tidy.answer.rows(FLOWS).iter();
     let keys: BTreeMap<u64, (u64, [String; 2])> = flows
         .filter_map(|row| Some((id(row)?, key(row)?)))
@@ -109,15 +121,15 @@ fn connections(tidy: &JudgedCapture<'_>, shown: &[i64]) -> Vec<(i64, Vec<Stamped
         let (Some(index), Some(flow)) = (index, id(row)) else {
             continue;
         };
-        let frame = tidy.capture.frames.get(index);
-        let (Some(frame), Some(shown_ns), Some(key)) = (frame, shown.get(index), keys.get(&flow))
+        let (Some(tidy_ns), Some(shown_ns), Some(key)) =
+            (all.get(index), shown.get(index), keys.get(&flow))
         else {
             continue;
         };
         connections.entry(key).or_default().push(Stamped {
             index,
             flow,
-            tidy_ns: frame.time_ns.cast_signed(),
+            tidy_ns: *tidy_ns,
             shown_ns: *shown_ns,
         });
     }
