@@ -57,7 +57,28 @@ enum TlsCarrier {
         /// The possible beginning of a hello.
         begun: [Vec<u8>; 2],
     },
-    Session(Box<Session>),
+    Session {
+        session: Box<Session>,
+        late: Option<LateText>,
+    },
+}
+
+/// A side that has not begun TLS yet, of a connection in which plain text came before the hello of the other side: its answer to the
+/// request for TLS may be captured behind that hello.
+#[derive(Clone, Copy)]
+struct LateText {
+    side: usize,
+    /// The number of octets that were passed over.
+    passed: usize,
+}
+
+impl LateText {
+    /// Whether octets of the side are text that comes late. Records of TLS begin with their type, and hellos of SSL 2 with a bit.
+    fn has(&mut self, bytes: &[u8]) -> bool {
+        let is_record = |first: &u8| matches!(first, 20..=26 | 0x80..);
+        self.passed = self.passed.saturating_add(bytes.len());
+        !bytes.first().is_some_and(is_record) && self.passed <= SEARCH_BYTES_MAX
+    }
 }
 
 #[derive(Default)]
@@ -93,6 +114,8 @@ impl Default for Sessions {
 
 /// The number of bytes of messages under way, of all connections.
 const HELD_BYTES_MAX: usize = 256 << 20;
+/// The type of records with messages of a handshake.
+const HANDSHAKE: u8 = 22;
 /// The number of octets of a side of a connection in which a hello is searched for.
 const SEARCH_BYTES_MAX: usize = 1 << 16;
 
@@ -184,7 +207,7 @@ fn chunked(
             let is_over = chunk.is_last || told != SessionState::More;
             if is_over {
                 let stream = std::mem::replace(stream, TlsCarrier::nothing());
-                if let TlsCarrier::Session(session) = stream {
+                if let TlsCarrier::Session { session, .. } = stream {
                     let way = directed(&session, *way, side);
                     each(session, way);
                 }
@@ -206,14 +229,22 @@ impl TlsCarrier {
     fn held(&self) -> usize {
         match self {
             Self::Searching { begun, .. } => begun.iter().map(Vec::len).sum(),
-            Self::Session(session) => session.held() + size_of::<Session>(),
+            Self::Session { session, .. } => session.held() + size_of::<Session>(),
         }
     }
 
     fn take(&mut self, content: Content<'_>, side: usize, stamp: Stamp) -> SessionState {
         match (self, content) {
-            (Self::Session(session), Content::Bytes(bytes)) => session.stream(side, bytes, stamp),
-            (Self::Session(session), Content::Gap(_)) => {
+            (Self::Session { session, late }, Content::Bytes(bytes)) => {
+                if let Some(text) = late.as_mut().filter(|late| late.side == side) {
+                    if text.has(bytes) {
+                        return SessionState::More;
+                    }
+                    *late = None;
+                }
+                session.stream(side, bytes, stamp)
+            }
+            (Self::Session { session, .. }, Content::Gap(_)) => {
                 session.gap(side);
                 SessionState::More
             }
@@ -226,7 +257,14 @@ impl TlsCarrier {
                 let Self::Searching { seen, begun } = &mut *this else {
                     return SessionState::NotTls;
                 };
-                let (Some(seen), Some(begun)) = (seen.get_mut(side), begun.get_mut(side)) else {
+                let mut both = seen.iter().zip(begun.iter());
+                let is_behind_text = both.any(|(seen, begun)| *seen > begun.len());
+                let [low, high] = begun;
+                let (begun, other) = match side {
+                    0 => (low, high),
+                    _ => (high, low),
+                };
+                let Some(seen) = seen.get_mut(side) else {
                     return SessionState::NotTls;
                 };
                 *seen = seen.saturating_add(bytes.len());
@@ -242,8 +280,14 @@ impl TlsCarrier {
                 let mut hellos = starts.iter().copied();
                 if let Some(hello) = hellos.find(|octets| begins_with_hello(octets)) {
                     let mut session = Box::new(Session::new(Carrier::Tls));
-                    let told = session.stream(side, hello, stamp);
-                    *this = Self::Session(session);
+                    let mut told = session.stream(side, hello, stamp);
+                    let side = 1 - (side & 1);
+                    // The beginning of the other hello was captured before this one.
+                    if told == SessionState::More && other.first() == Some(&HANDSHAKE) {
+                        told = session.stream(side, other, stamp);
+                    }
+                    let late = is_behind_text.then_some(LateText { side, passed: 0 });
+                    *this = Self::Session { session, late };
                     return told;
                 }
                 let mut begins = starts.iter().copied();

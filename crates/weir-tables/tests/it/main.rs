@@ -46,6 +46,7 @@ mod tshark;
 mod untidy;
 mod untidy_connections;
 mod untidy_counterparts;
+mod untidy_handshakes;
 mod value;
 mod websocket;
 mod wire;

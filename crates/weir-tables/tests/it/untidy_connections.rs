@@ -12,7 +12,13 @@ pub(crate) const CLIENT: End = (Ipv4Addr::new(10, 0, 0, 1), 40_000);
 pub(crate) const SERVER: End = (Ipv4Addr::new(10, 0, 0, 2), 8_080);
 
 /// A segment with its number and its acknowledgment number.
-fn segment(from: End, to: End, [seq, ack]: [u32; 2], flags: u8, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn segment(
+    from: End,
+    to: End,
+    [seq, ack]: [u32; 2],
+    flags: u8,
+    bytes: &[u8],
+) -> Vec<u8> {
     let tcp = Tcp::new(from.1, to.1).numbers(seq, ack).flags(flags);
     let segment = tcp.segment(from.0.into(), to.0.into(), bytes);
     Ipv4::new(from.0, to.0, protocol::TCP).packet(&segment)
