@@ -12,6 +12,7 @@ mod labels;
 mod overlap;
 mod silence;
 mod tables;
+mod tunnel;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -14,7 +14,7 @@ use super::tables::{
     CALL_PACKETS, Dependency, FLOW_PACKETS, FLOWS, MEDIA, RowScope, SIGNALLING, STREAM, TABLES,
     TableRule,
 };
-use super::{overlap, silence};
+use super::{overlap, silence, tunnel};
 
 /// Something that does not hold.
 #[derive(Clone, Debug)]
@@ -113,7 +113,8 @@ impl<'s> Judge<'s> {
             states.entry(flow).or_default().is_retimed = true;
         }
         let mut undecided = silence::undecided(tidy, account);
-        for (flow, other) in silence::joined(tidy, untidy, &states) {
+        let joined = silence::joined(tidy, untidy, &states);
+        for (flow, other) in joined.into_iter().chain(tunnel::joined(tidy, &states)) {
             let first = *undecided.entry(other).or_insert(other);
             undecided.insert(flow, first);
         }
@@ -835,13 +836,19 @@ pub(super) fn number(row: &TableRow, column: &str) -> Option<u64> {
 }
 
 /// The ends of a row of `flows`.
-fn ends(row: &TableRow) -> Option<Ends> {
+pub(super) fn ends(row: &TableRow) -> Option<Ends> {
+    let protocol = u8::try_from(number(row, "ip.proto")?).ok()?;
+    let (src, dst) = sockets(row)?;
+    Some(Ends::new(protocol, src, dst))
+}
+
+/// The source and the destination of a row, with port 0 where there are no ports.
+pub(super) fn sockets(row: &TableRow) -> Option<((IpAddr, u16), (IpAddr, u16))> {
     let address = |column: &str| row.get(column)?.as_str()?.parse::<IpAddr>().ok();
     let port = |column: &str| number(row, column).and_then(|port| u16::try_from(port).ok());
-    let protocol = u8::try_from(number(row, "ip.proto")?).ok()?;
     let src = (address("addr.src")?, port("port.src").unwrap_or(0));
     let dst = (address("addr.dst")?, port("port.dst").unwrap_or(0));
-    Some(Ends::new(protocol, src, dst))
+    Some((src, dst))
 }
 
 /// Numbers of flows that no flow of the tidy capture has.
