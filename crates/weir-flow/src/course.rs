@@ -82,7 +82,7 @@ fn of_far(flow: &Flow, sender: Sender, segment: &Segment) -> Turn {
 }
 
 /// Octets of a connection that are lost at once in both directions, at most: the largest window (RFC 7323, 2.3).
-const LOSS_MAX: i32 = 1 << 30;
+pub(crate) const LOSS_MAX: i32 = 1 << 30;
 
 /// How far a number is ahead of the nearest one of what a side sent last and what of it was acknowledged last; `None` where its numbers
 /// are not known.

@@ -562,6 +562,8 @@ pub(crate) struct SideDetail {
     pub(crate) ahead: u32,
     /// The first number of the segment that holds the highest one.
     pub(crate) tail: u32,
+    /// The numbers of a segment that does not count yet; see [`TcpUpdate::is_outlier`](crate::tcp::TcpUpdate).
+    pub(crate) outlier: Option<(u32, u32)>,
 }
 
 impl SideDetail {

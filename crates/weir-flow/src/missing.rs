@@ -5,11 +5,12 @@
 //! that were not captured whole wait apart from these. Bytes that were counted as missing and come after all are
 //! subtracted again.
 
+use crate::course::LOSS_MAX;
 use crate::flow::{Flow, Side, SideDetail, State};
 use crate::history::Event;
 use crate::ranges::{Ranges, Removed};
 use crate::slab::NONE;
-use crate::tcp::{LATE_MAX, RST, SYN, Segment, TcpUpdate, beyond};
+use crate::tcp::{FIN, LATE_MAX, RST, SYN, Segment, TcpUpdate, beyond};
 
 impl TcpUpdate<'_> {
     /// Counts what `side`'s peer acknowledged from `from` to `to` and was not seen, or not captured.
@@ -99,6 +100,81 @@ impl TcpUpdate<'_> {
         }
         // The bytes in between are missing once bytes behind them are seen, or once they are acknowledged again.
         end.ack = from;
+    }
+
+    /// Whether a segment is farther ahead of all that was seen and acknowledged of its side than a window reaches, and nothing else shows
+    /// that the connection has come so far: it may be forged, and its receiver would not take it (RFC 9293, 3.10.7.4). It counts once
+    /// the next one of its side goes on behind it, or the receiver acknowledges it, as behind a long loss of packets.
+    #[inline]
+    pub(crate) fn is_outlier(&mut self, side: usize, segment: &Segment) -> bool {
+        let end = &self.flow.sides[side];
+        !segment.is(SYN | FIN | RST)
+            && end.state != State::Inactive
+            && beyond(segment.seq, end.last) > LATE_MAX
+            && beyond(segment.seq, end.ack) > LATE_MAX
+            && self.is_alone(side, segment)
+    }
+
+    #[cold]
+    fn is_alone(&mut self, side: usize, segment: &Segment) -> bool {
+        let Self { flow, details } = self;
+        let Some(detail) = details.of(flow) else {
+            return false;
+        };
+        let is_ahead = |number: u32, to: u32| (0..=LOSS_MAX).contains(&beyond(number, to));
+        // An acknowledgment without data that comes twice is alone, too.
+        let goes_on = |(from, to): (u32, u32)| {
+            is_ahead(segment.seq, to) && (segment.len > 0 || segment.seq != from)
+        };
+        let of_peer = detail.sides[1 - side].outlier;
+        let is_answer = of_peer.is_some_and(|(_, to)| is_ahead(segment.ack, to));
+        let of_side = detail.sides[side].outlier;
+        if of_side.is_some_and(goes_on) {
+            self.place_outlier(side);
+            return false;
+        }
+        if !is_answer {
+            let to = segment.seq.wrapping_add(segment.len);
+            detail.sides[side].outlier = Some((segment.seq, to));
+        }
+        !is_answer
+    }
+
+    /// The peer of a side acknowledges a number: a segment of the side that was far ahead counts when it is among what was received.
+    #[cold]
+    pub(crate) fn confirm_outlier(&mut self, side: usize, ack: u32) {
+        let detail = self.details.get(self.flow.detail);
+        let outlier = detail.and_then(|detail| detail.sides[side].outlier);
+        if outlier.is_some_and(|(_, to)| (0..=LATE_MAX).contains(&beyond(ack, to))) {
+            self.place_outlier(side);
+        }
+    }
+
+    /// Takes in the numbers of a segment that was far ahead of its side.
+    fn place_outlier(&mut self, side: usize) {
+        let Self { flow, details } = self;
+        let detail = details.get_mut(flow.detail);
+        let Some(detail) = detail.map(|detail| &mut detail.sides[side]) else {
+            return;
+        };
+        let end = &mut flow.sides[side];
+        let Some((from, to)) = detail.outlier.take() else {
+            return;
+        };
+        if beyond(to, end.last) <= 0 {
+            return;
+        }
+        let top = if beyond(end.ack, end.last) > 0 {
+            end.ack
+        } else {
+            end.last
+        };
+        detail.wraps = detail.wraps.saturating_add((to < end.last).into());
+        detail.tail = from;
+        end.last = to;
+        if beyond(from, top) > 0 {
+            self.add_hole(side, top, from);
+        }
     }
 
     /// Records a hole. If there is no room for it, it counts as missed before it is acknowledged.

@@ -277,7 +277,7 @@ impl Payloads {
 
     /// The counters of what was given up by a limit or because of damage, with their names.
     #[must_use]
-    pub fn given_up(&self) -> [(u64, &'static str); 6] {
+    pub fn given_up(&self) -> [(u64, &'static str); 7] {
         let counters = self.counters();
         let fragments = counters.fragments;
         [
@@ -292,6 +292,10 @@ impl Payloads {
             (
                 counters.streams.before_bytes,
                 "bytes of TCP streams are left out because they were captured after later ones, with which the capture of their direction begins",
+            ),
+            (
+                counters.streams.outlier_bytes,
+                "bytes of TCP segments are left out because their numbers are far ahead of their connection, which did not come so far",
             ),
             (
                 fragments

@@ -76,6 +76,9 @@ pub struct StreamCounters {
     pub missing_bytes: u64,
     /// Bytes that were captured behind later ones, with which their stream begins, as its SYN was not captured.
     pub before_bytes: u64,
+    /// Bytes of segments that are farther ahead of their stream than a window reaches, and of which nothing else shows that they are of
+    /// the connection: they are not given out.
+    pub outlier_bytes: u64,
     /// Connections forgotten because there were too many.
     pub evicted: u64,
     /// Times that something missing was given up because too much waited for it.
@@ -351,8 +354,15 @@ impl StreamTable {
         if is_to_be_begun {
             connection.begin_streams(details, &mut out);
         }
-        connection.deliver(sighting.sender, segment, bytes, limits, *now_ns, &mut out);
         let others = held.saturating_sub(before);
+        if connection.is_outlier(sighting.sender, segment, details) {
+            let room = limits.bytes_max.saturating_sub(*held);
+            let room = room.min(limits.direction_bytes_max);
+            connection.keep_outlier(sighting.sender, segment, bytes, room, &mut out);
+        } else {
+            connection.place_outliers(details, limits, *now_ns, &mut out);
+            connection.deliver(sighting.sender, segment, bytes, limits, *now_ns, &mut out);
+        }
         connection.keep_to_limits(sighting.sender, limits, others, &mut out);
         connection.end_directions(is_reset, &mut out);
         if out.interest == Interest::Ignore {
@@ -490,6 +500,7 @@ impl StreamTable {
             acknowledged,
             missing: None,
             far_end: None,
+            outlier: None,
         };
         self.connections.insert(
             key,

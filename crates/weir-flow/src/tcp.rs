@@ -108,6 +108,10 @@ impl TcpUpdate<'_> {
         self.note_partial(side, segment);
         let is_answer_to_it = self.note_answer(side, segment);
         self.confirm(side, segment);
+        if self.is_outlier(side, segment) {
+            self.flow.last_ns = self.flow.last_ns.max(now_ns);
+            return true;
+        }
         let old_last = self.begin(side, segment);
         self.refute(side, segment, old_last);
         let relative = segment.seq.wrapping_sub(self.flow.sides[side].start);
@@ -478,6 +482,9 @@ impl TcpUpdate<'_> {
         if self.flow.sides[peer].state == State::Inactive {
             self.acknowledge_unseen(peer, segment);
             return None;
+        }
+        if self.flow.detail != NONE && !segment.is(RST) {
+            self.confirm_outlier(peer, segment.ack);
         }
         // The acknowledgment number of a RST is not trusted.
         if segment.is(RST) || !self.is_believed(peer, segment) {

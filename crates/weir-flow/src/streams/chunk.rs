@@ -84,7 +84,7 @@ impl Chunk<'_> {
 }
 
 /// The packet with which a chunk is given out.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct ChunkOrigin {
     pub(super) time_ns: Option<i64>,
     pub(super) frame: u64,

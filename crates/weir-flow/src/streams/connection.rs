@@ -1,7 +1,7 @@
 //! A TCP connection whose streams are followed: its state, its two directions and what they miss.
 
-use super::StreamLimits;
 use super::chunk::{Chunk, ChunkOrigin, ChunkSink, Content, Interest, StreamEnd};
+use super::{StreamCounters, StreamLimits};
 use crate::flow::{Details, Flow, Side};
 use crate::fragment::Overlap;
 use crate::key::Sender;
@@ -39,6 +39,28 @@ pub(super) struct Direction {
     pub(super) missing: Option<Missing>,
     /// The number of a FIN that was not accepted: it may be the end behind a long loss, if the receiver acknowledges it.
     pub(super) far_end: Option<u32>,
+    /// The segment that does not count yet, as the state of the connection says.
+    pub(super) outlier: Option<Box<Outlier>>,
+}
+
+/// A segment that is far ahead of its direction, as one that is forged, or behind a long loss of packets.
+#[derive(Debug)]
+pub(super) struct Outlier {
+    segment: Segment,
+    bytes: Vec<u8>,
+    origin: ChunkOrigin,
+}
+
+impl Outlier {
+    /// The memory that it takes.
+    fn held(&self) -> usize {
+        self.bytes.capacity() + size_of::<Self>()
+    }
+
+    /// The numbers by which the state of the connection knows it.
+    const fn numbers(segment: &Segment) -> (u32, u32) {
+        (segment.seq, segment.seq.wrapping_add(segment.len))
+    }
 }
 
 /// Something that the receiver acknowledged and that was not seen, in front of what was seen.
@@ -55,7 +77,7 @@ impl FollowedConnection {
     }
 
     pub(super) fn held(&self) -> usize {
-        self.directions.iter().map(|one| one.stream.held()).sum()
+        self.directions.iter().map(Direction::held).sum()
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -102,6 +124,74 @@ impl FollowedConnection {
         counts && segment.flags & RST != 0
     }
 
+    /// The numbers of the segment of a direction that does not count yet.
+    fn outlier(&self, sender: Sender, details: &Details) -> Option<(u32, u32)> {
+        let side = self.track.side_of(sender);
+        details.get(self.track.detail)?.sides[side].outlier
+    }
+
+    /// Whether a segment with data does not count yet.
+    pub(super) fn is_outlier(&self, sender: Sender, segment: &Segment, details: &Details) -> bool {
+        self.track.detail != NONE
+            && segment.flags & (SYN | FIN | RST) == 0
+            && self.outlier(sender, details) == Some(Outlier::numbers(segment))
+    }
+
+    /// Keeps a segment that does not count yet, when it takes no more than `room`, in place of an earlier one.
+    #[cold]
+    pub(super) fn keep_outlier<F>(
+        &mut self,
+        sender: Sender,
+        segment: &Segment,
+        bytes: &[u8],
+        room: usize,
+        out: &mut ChunkSink<'_, F>,
+    ) {
+        let direction = self.direction_mut(sender);
+        let kept = direction.outlier.as_ref().map(|kept| kept.segment);
+        // A segment that was captured twice is kept once.
+        if segment.len == 0 || kept.is_some_and(|kept| kept.seq == segment.seq) {
+            return;
+        }
+        direction.drop_outlier(out.counters);
+        let outlier = Outlier {
+            segment: *segment,
+            bytes: bytes.to_vec(),
+            origin: out.origin,
+        };
+        match outlier.held() <= room {
+            true => direction.outlier = Some(Box::new(outlier)),
+            false => {
+                let all = &mut out.counters.outlier_bytes;
+                *all = all.saturating_add(segment.len.into());
+            }
+        }
+    }
+
+    /// Hands on the segments that were kept, and count now.
+    pub(super) fn place_outliers<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        details: &Details,
+        limits: &StreamLimits,
+        now_ns: i64,
+        out: &mut ChunkSink<'_, F>,
+    ) {
+        for sender in [Sender::Low, Sender::High] {
+            let kept = &self.directions[usize::from(sender == Sender::High)].outlier;
+            let Some(numbers) = kept.as_ref().map(|it| Outlier::numbers(&it.segment)) else {
+                continue;
+            };
+            if self.outlier(sender, details) == Some(numbers) {
+                continue;
+            }
+            if let Some(kept) = self.direction_mut(sender).outlier.take() {
+                let origin = std::mem::replace(&mut out.origin, kept.origin);
+                self.deliver(sender, &kept.segment, &kept.bytes, limits, now_ns, out);
+                out.origin = origin;
+            }
+        }
+    }
+
     /// Begins the streams at the numbers of the handshake, unless data were reported already.
     #[cold]
     pub(super) fn begin_streams<F: FnMut(&Chunk<'_>) -> Interest>(
@@ -126,6 +216,7 @@ impl FollowedConnection {
         self.ignored = true;
         for direction in &mut self.directions {
             direction.stream = Reassembler::new(Overlap::First);
+            direction.outlier = None;
         }
     }
 
@@ -366,6 +457,7 @@ impl FollowedConnection {
         }
         direction.ended = true;
         direction.missing = None;
+        direction.drop_outlier(out.counters);
         direction.stream.give_up(last, |offset, part, carrier| {
             out.part(sender, offset, part, carrier);
         });
@@ -384,6 +476,20 @@ impl Missing {
 }
 
 impl Direction {
+    /// The memory of what waits.
+    fn held(&self) -> usize {
+        let outlier = self.outlier.as_ref().map_or(0, |outlier| outlier.held());
+        self.stream.held().saturating_add(outlier)
+    }
+
+    /// Drops the segment that does not count.
+    fn drop_outlier(&mut self, counters: &mut StreamCounters) {
+        if let Some(outlier) = self.outlier.take() {
+            let all = &mut counters.outlier_bytes;
+            *all = all.saturating_add(outlier.segment.len.into());
+        }
+    }
+
     /// Forgets that something is missing once it came.
     fn look_again(&mut self) {
         let stream = &self.stream;

@@ -75,11 +75,57 @@ fn a_segment_of_another_connection_leaves_the_open_one_as_it_is() {
 fn numbers_behind_a_long_loss_are_of_the_same_connection() {
     let lines = "
         6 > A 20000004 30000003 NEXT
-        7 < A 30000003 20000008 YES";
-    let packets = segments(&format!("{OPEN}\n {lines}"));
+        7 < A 30000003 20000008 YES
+        8 > A 20000008 30000006";
+    let expected = ("S1", 50_000_000, "GET[20000000]NEXT", "OK[30000000]YES");
+    check(&format!("{OPEN}\n {lines}"), &[expected]);
+}
+
+/// What a flow has of its originator: octets of the stream, retransmissions, and segments that came late. The last number has the octets
+/// of the streams that were left out.
+fn of_originator(lines: &str) -> (u64, u32, u32, u64) {
+    let packets = segments(lines);
     let flows = crate::capture::flows(&packets, weir_flow::Options::default());
-    let missed = flows
-        .iter()
-        .map(|flow| (flow.sent.missed_bytes, flow.received.missed_bytes));
-    assert_eq!(missed.collect::<Vec<_>>(), [(20_000_000, 30_000_000)]);
+    let sent = &flows[0].sent;
+    let mut payloads = weir_flow::Payloads::new();
+    crate::capture::decode(&packets, |packet| {
+        payloads.packet(packet, &mut |_| weir_flow::Interest::Follow);
+    });
+    payloads.finish(&mut |_| weir_flow::Interest::Follow);
+    let left_out = payloads.counters().streams.outlier_bytes;
+    (
+        sent.stream_bytes,
+        sent.retransmissions,
+        sent.out_of_order,
+        left_out,
+    )
+}
+
+/// One forged segment made a flow of gigabytes, of which most was missing, and the segments behind it were retransmissions.
+#[test]
+fn a_segment_far_ahead_counts_once_something_else_shows_that_it_was_sent() {
+    for number in [20_000_000, 900_000_000, 2_000_000_000] {
+        let far = format!("6 > A {number} 3 FORGED");
+        let rest = "7 > A 4 3 MORE\n 8 < A 3 8 FINE\n 9 > A 8 7";
+        for forged in [far.clone(), format!("{far}\n {far}")] {
+            let lines = format!("{OPEN}\n {forged}\n {rest}");
+            check(&lines, &[("S1", 0, "GETMORE", "OKFINE")]);
+            assert_eq!(of_originator(&lines), (7, 0, 0, 6), "{number}");
+        }
+    }
+    // The receiver acknowledges it.
+    let far = format!("{OPEN}\n 6 > A 20000000 3 FAR");
+    let acknowledged = format!("{far}\n 7 < A 3 20000003");
+    check(
+        &acknowledged,
+        &[("S1", 19_999_996, "GET[19999996]FAR", "OK")],
+    );
+    assert_eq!(of_originator(&acknowledged), (20_000_002, 0, 0, 0));
+    // Its sender goes on behind it.
+    let goes_on = format!("{far}\n 7 > A 20000003 3 THER");
+    check(&goes_on, &[("S1", 0, "GET[19999996]FARTHER", "OK")]);
+    assert_eq!(of_originator(&goes_on), (20_000_006, 0, 0, 0));
+    // Nothing more was captured.
+    check(&far, &[SEEN]);
+    assert_eq!(of_originator(&far), (3, 0, 0, 3));
 }
