@@ -299,6 +299,13 @@ impl Codec {
         self.name.eq_ignore_ascii_case("CN")
     }
 
+    /// The registered spelling of a name, of those that are common: descriptions have them in capitals or not (RFC 4855, 3).
+    #[must_use]
+    pub fn spelled(name: &str) -> Option<&'static str> {
+        let mut all = NAMES.iter().copied();
+        all.find(|known| known.eq_ignore_ascii_case(name))
+    }
+
     /// The codec of a payload type with a static assignment (RFC 3551, 6).
     #[must_use]
     pub fn assigned(payload_type: u8) -> Option<Self> {
@@ -335,6 +342,46 @@ impl Codec {
         })
     }
 }
+
+/// Names of media subtypes of RTP as IANA has them.
+const NAMES: [&str; 36] = [
+    "PCMU",
+    "PCMA",
+    "GSM",
+    "GSM-EFR",
+    "G722",
+    "G7221",
+    "G723",
+    "G726-16",
+    "G726-24",
+    "G726-32",
+    "G726-40",
+    "G728",
+    "G729",
+    "DVI4",
+    "LPC",
+    "L16",
+    "QCELP",
+    "iLBC",
+    "speex",
+    "opus",
+    "AMR",
+    "AMR-WB",
+    "EVS",
+    "CN",
+    "red",
+    "telephone-event",
+    "rtx",
+    "ulpfec",
+    "JPEG",
+    "H261",
+    "H263",
+    "H264",
+    "H265",
+    "VP8",
+    "VP9",
+    "AV1",
+];
 
 /// Whether this payload type is assigned or dynamic (RFC 3551, 6).
 #[must_use]

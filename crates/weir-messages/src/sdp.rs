@@ -349,8 +349,9 @@ fn rtpmap(value: &str) -> Option<(u8, Codec)> {
     let (payload_type, codec) = value.trim().split_once(' ')?;
     let mut parts = codec.trim().split('/');
     let name = parts.next().filter(|name| !name.is_empty())?;
+    let spelled = Codec::spelled(name);
     let codec = Codec {
-        name: kept(name).into(),
+        name: spelled.map_or_else(|| kept(name).into(), Into::into),
         clock_rate: parts.next()?.trim().parse().ok()?,
     };
     let payload_type = payload_type.parse().ok().filter(|it| *it < 128)?;
@@ -365,6 +366,16 @@ mod tests {
         m=audio 30000 RTP/AVP 0 8 101\r\na=rtpmap:101 telephone-event/8000\r\na=rtpmap:0 PCMU/8000/1\r\n\
         m=video 40000/2 RTP/SAVPF 96\r\nc=IN IP6 2001:db8::1\r\na=rtpmap:96 VP8/90000\r\na=rtcp-mux\r\n\
         m=audio 0 RTP/AVP 8\r\nm=image 5000 udptl t38\r\nm=audio 50000 RTP/AVP 9\r\na=rtcp:50007 IN IP4 192.0.2.1\r\n";
+
+    /// The two ends of a call may spell a codec differently, which was two codecs then.
+    #[test]
+    fn names_of_codecs_are_spelled_as_they_are_registered() {
+        let text = "v=0\r\nc=IN IP4 192.0.2.1\r\nm=audio 30000 RTP/AVP 8 96 97 98\r\na=rtpmap:8 pcma/8000\r\n\
+            a=rtpmap:96 OPUS/48000/2\r\na=rtpmap:97 Telephone-Event/8000\r\na=rtpmap:98 x-Own/8000\r\n";
+        let all = media(text.as_bytes());
+        let names: Vec<&str> = all[0].codecs.iter().map(|(_, it)| &*it.name).collect();
+        assert_eq!(names, ["PCMA", "opus", "telephone-event", "x-Own"]);
+    }
 
     #[test]
     fn an_offer_is_read() {
