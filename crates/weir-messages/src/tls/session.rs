@@ -13,6 +13,8 @@ pub const HANDSHAKE_OCTETS_MAX: usize = 1 << 18;
 const CERTIFICATES_MAX: usize = 32;
 /// Alerts that are kept, at most.
 const ALERTS_MAX: usize = 16;
+/// Encrypted records of each side after which a hello of the server that was not captured does not come any more.
+const SEALED_RECORDS: u8 = 3;
 
 /// The carrier of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +99,8 @@ pub struct Session {
     gaps: [bool; 2],
     changed: [bool; 2],
     has_data: [bool; 2],
+    /// Records behind the change of cipher spec of each side.
+    sealed: [u8; 2],
     directions: [Direction; 2],
     datagrams: [Datagrams; 2],
     initials: Initials,
@@ -125,6 +129,7 @@ impl Session {
             gaps: [false; 2],
             changed: [false; 2],
             has_data: [false; 2],
+            sealed: [0; 2],
             directions: Default::default(),
             datagrams: Default::default(),
             initials: Initials::default(),
@@ -181,7 +186,7 @@ impl Session {
     /// did and nothing of the other one was captured.
     #[must_use]
     pub fn established(&self) -> Option<bool> {
-        if self.is_established {
+        if self.is_established || self.is_sealed(1) {
             return Some(true);
         }
         let is_seen_in_part = self.received != [true; 2] && self.changed != [false; 2];
@@ -197,6 +202,11 @@ impl Session {
             return Some(true);
         }
         (self.server.is_some() && !self.lacks_some_of_server()).then_some(false)
+    }
+
+    /// Whether both sides have sent so many encrypted records, and the server's hello was not captured.
+    fn is_sealed(&self, records: u8) -> bool {
+        self.server.is_none() && self.sealed.iter().all(|sealed| *sealed >= records)
     }
 
     fn lacks_some_of_server(&self) -> bool {
@@ -271,7 +281,8 @@ impl Session {
         let is_done = match self.carrier {
             // The rest is private.
             Carrier::Quic => self.client.is_some() && self.server.is_some(),
-            _ => self.is_established,
+            // Few datagrams are captured behind later ones.
+            _ => self.is_established || self.is_sealed(SEALED_RECORDS),
         };
         match is_done {
             true => SessionState::Done,
@@ -303,6 +314,8 @@ impl Session {
                 self.is_established |= is_old && self.changed == [true; 2];
             }
             RecordPart::Data => {
+                let sealed = &mut self.sealed[side & 1];
+                *sealed = sealed.saturating_add(self.changed[side & 1].into());
                 self.has_data[side & 1] |= self.server.is_some();
                 let is_new = self.version().is_some_and(is_private_hello);
                 self.is_established |= is_new && self.has_data == [true; 2];

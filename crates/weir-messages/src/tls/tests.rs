@@ -401,6 +401,30 @@ fn what_was_not_seen_of_a_handshake_is_not_known() {
         (no, None, no)
     );
     assert_eq!(Session::new(Carrier::Quic).established(), None);
+    // The server's hello is missing, and both go on encrypted.
+    let sealed = [CHANGE, &[22, 3, 3, 0, 4, 1, 2, 3, 4]].concat();
+    let [from_client, from_server] = [0, 1].map(|side| (side, Some(&sealed[..])));
+    let goes_on = [client, (1, None), from_client, from_server];
+    assert_eq!(known_of(&goes_on), (None, yes, None));
+    assert_eq!(known_of(&goes_on[..3]), (None, None, None));
+}
+
+/// A handshake whose server's hello was lost was open until its connection ended.
+#[test]
+fn a_handshake_without_the_hello_of_its_server_is_over_when_both_go_on_encrypted() {
+    let mut session = Session::new(Carrier::Tls);
+    session.stream(0, &hello_record(), Stamp::default());
+    session.gap(1);
+    for side in [0, 1] {
+        session.stream(side, &[20, 3, 3, 0, 1, 1], Stamp::default());
+    }
+    let mut states = Vec::new();
+    for side in [0, 1, 0, 1, 0, 1] {
+        states.push(session.stream(side, &[23, 3, 3, 0, 2, 7, 7], Stamp::default()));
+    }
+    let mut expected = [SessionState::More; 6];
+    expected[5] = SessionState::Done;
+    assert_eq!(states, expected);
 }
 
 #[test]
