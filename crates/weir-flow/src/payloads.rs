@@ -277,7 +277,7 @@ impl Payloads {
 
     /// The counters of what was given up by a limit or because of damage, with their names.
     #[must_use]
-    pub fn given_up(&self) -> [(u64, &'static str); 7] {
+    pub fn given_up(&self) -> [(u64, &'static str); 8] {
         let counters = self.counters();
         let fragments = counters.fragments;
         [
@@ -296,6 +296,10 @@ impl Payloads {
             (
                 counters.streams.outlier_bytes,
                 "bytes of TCP segments are left out because their numbers are far ahead of their connection, which did not come so far",
+            ),
+            (
+                counters.streams.behind_reset_bytes,
+                "bytes of TCP streams are left out because they were captured after a reset of their connection",
             ),
             (
                 fragments

@@ -202,6 +202,11 @@ impl Reassembler {
         self.offset
     }
 
+    /// The number of the next byte, once that of the first one is known.
+    pub(crate) fn next_number(&self) -> Option<u32> {
+        self.began.then_some(self.next_seq)
+    }
+
     /// Bytes of memory that wait for something missing.
     #[must_use]
     pub const fn held(&self) -> usize {

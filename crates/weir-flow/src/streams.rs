@@ -79,6 +79,8 @@ pub struct StreamCounters {
     /// Bytes of segments that are farther ahead of their stream than a window reaches, and of which nothing else shows that they are of
     /// the connection: they are not given out.
     pub outlier_bytes: u64,
+    /// Bytes that were captured behind the reset of their connection: they are not given out.
+    pub behind_reset_bytes: u64,
     /// Connections forgotten because there were too many.
     pub evicted: u64,
     /// Times that something missing was given up because too much waited for it.
@@ -332,6 +334,8 @@ impl StreamTable {
             return;
         };
         connection.last_ns = *now_ns;
+        let behind_reset = connection.behind_reset(sighting.sender, segment);
+        counters.behind_reset_bytes = counters.behind_reset_bytes.saturating_add(behind_reset);
         let is_reset = connection.follow(sighting, segment, details, *now_ns);
         if connection.ignored {
             return;
@@ -365,6 +369,9 @@ impl StreamTable {
         }
         connection.keep_to_limits(sighting.sender, limits, others, &mut out);
         connection.end_directions(is_reset, &mut out);
+        if is_reset {
+            connection.note_reset();
+        }
         if out.interest == Interest::Ignore {
             connection.ignore();
         }
@@ -515,6 +522,7 @@ impl StreamTable {
                 track: Flow::begun_by(sighting, self.now_ns, &mut self.details),
                 older,
                 saw_start: false,
+                reset_at: None,
                 directions: [direction(of_low), direction(of_high)],
             }),
         );

@@ -8,7 +8,7 @@ use crate::key::Sender;
 use crate::sighting::Sighting;
 use crate::slab::NONE;
 use crate::stream::{Carrier, Part, Reassembler};
-use crate::tcp::{self, ACK, FIN, RST, SYN, Segment, beyond};
+use crate::tcp::{self, ACK, FIN, LATE_MAX, RST, SYN, Segment, beyond};
 
 #[derive(Debug)]
 pub(super) struct FollowedConnection {
@@ -26,6 +26,8 @@ pub(super) struct FollowedConnection {
     pub(super) older: Option<Box<FollowedConnection>>,
     /// A SYN of either end was seen.
     pub(super) saw_start: bool,
+    /// The next number of each direction where a reset has ended both, as far as it is known.
+    pub(super) reset_at: Option<[Option<u32>; 2]>,
     pub(super) directions: [Direction; 2],
 }
 
@@ -82,6 +84,31 @@ impl FollowedConnection {
 
     pub(super) fn is_over(&self) -> bool {
         self.directions.iter().all(|one| one.ended)
+    }
+
+    /// Notes where a reset has ended the directions.
+    pub(super) fn note_reset(&mut self) {
+        let next = |direction: &Direction| direction.stream.next_number();
+        self.reset_at = Some(self.directions.each_ref().map(next));
+    }
+
+    /// The number of new bytes of a segment behind a reset, which are not read: the receiver of the reset may have sent them before it
+    /// came, or it may be forged.
+    pub(super) fn behind_reset(&mut self, sender: Sender, segment: &Segment) -> u64 {
+        let Some([low, high]) = &mut self.reset_at else {
+            return 0;
+        };
+        let next = match sender {
+            Sender::Low => low,
+            Sender::High => high,
+        };
+        let end = segment.seq.wrapping_add(segment.len);
+        let new = beyond(end, next.unwrap_or(segment.seq));
+        if segment.flags & (SYN | RST) != 0 || !(1..=LATE_MAX).contains(&new) {
+            return 0;
+        }
+        *next = Some(end);
+        u64::from(new.unsigned_abs().min(segment.len))
     }
 
     /// The memory of this connection and of the one beside it.

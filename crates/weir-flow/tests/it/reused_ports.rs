@@ -129,3 +129,25 @@ fn a_segment_far_ahead_counts_once_something_else_shows_that_it_was_sent() {
     check(&far, &[SEEN]);
     assert_eq!(of_originator(&far), (3, 0, 0, 3));
 }
+
+/// What is sent before a reset arrives, or in spite of one that was forged, was left out without a word.
+#[test]
+fn bytes_behind_a_reset_are_counted() {
+    let counted = |lines: &str| {
+        let mut payloads = weir_flow::Payloads::new();
+        crate::capture::decode(&segments(&format!("{OPEN}\n {lines}")), |packet| {
+            payloads.packet(packet, &mut |_| weir_flow::Interest::Follow);
+        });
+        payloads.counters().streams.behind_reset_bytes
+    };
+    assert_eq!(counted("6 < R 3 0\n 7 > A 4 3 CROSSES"), 7);
+    assert_eq!(counted("6 > R 4 0\n 7 < A 3 4 LATE\n 8 < A 7 4 R"), 5);
+    // The exchange goes on.
+    let goes_on = "6 < R 3 0\n 7 > A 4 3 MORE\n 8 < A 3 8 FINE";
+    assert_eq!(counted(goes_on), 8);
+    // Repeated segments are not new, and the reset may carry a reason (RFC 9293, 3.10.7.4).
+    assert_eq!(counted("6 < R 3 0\n 7 > A 1 3 GET\n 8 < A 1 4 OK"), 0);
+    assert_eq!(counted("6 < R 3 0 why\n 7 < R 3 0"), 0);
+    // Another connection follows.
+    assert_eq!(counted("6 < R 3 0\n 7 > S 9000 0\n 8 > A 9001 1 NEXT"), 0);
+}
