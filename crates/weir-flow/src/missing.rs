@@ -126,9 +126,12 @@ impl TcpUpdate<'_> {
         let goes_on = |(from, to): (u32, u32)| {
             is_ahead(segment.seq, to) && (segment.len > 0 || segment.seq != from)
         };
-        let of_peer = detail.sides[1 - side].outlier;
+        // One that the connection has passed by says nothing more.
+        let [of_side, of_peer] = [side, 1 - side].map(|side| {
+            let outlier = detail.sides[side].outlier;
+            outlier.filter(|(_, to)| beyond(*to, flow.sides[side].last) > 0)
+        });
         let is_answer = of_peer.is_some_and(|(_, to)| is_ahead(segment.ack, to));
-        let of_side = detail.sides[side].outlier;
         if of_side.is_some_and(goes_on) {
             self.place_outlier(side);
             return false;
