@@ -47,6 +47,7 @@ mod untidy;
 mod untidy_connections;
 mod untidy_counterparts;
 mod untidy_handshakes;
+mod untidy_media;
 mod value;
 mod websocket;
 mod wire;

@@ -1,0 +1,76 @@
+//! Media whose first packets come before what shows that they are media.
+
+use weir_testkit::packet::{Ipv4, protocol, udp};
+
+use crate::untidy_connections::{CLIENT, SERVER, rows};
+use crate::wire::End;
+
+/// The sockets of the media.
+const FROM: End = (CLIENT.0, 4_000);
+const TO: End = (SERVER.0, 5_000);
+
+fn datagram(from: End, to: End, bytes: &[u8]) -> Vec<u8> {
+    let datagram = udp(from.0.into(), to.0.into(), from.1, to.1, bytes);
+    Ipv4::new(from.0, to.0, protocol::UDP).packet(&datagram)
+}
+
+/// A packet of RTP with this source, number and timestamp.
+fn rtp(source: u8, number: u8, timestamp: u8) -> Vec<u8> {
+    let packet = [
+        0x80, 0, 0, number, 0, 0, timestamp, 0, 0, 0, 0, source, 0xd5,
+    ];
+    datagram(FROM, TO, &packet)
+}
+
+/// A request with a description of media at the second socket.
+fn invite() -> Vec<u8> {
+    let body = format!("v=0\r\nc=IN IP4 {}\r\nm=audio {} RTP/AVP 0\r\n", TO.0, TO.1);
+    let invite = format!(
+        "INVITE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=a\r\n\
+         To: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    datagram((TO.0, 5_060), (FROM.0, 5_060), invite.as_bytes())
+}
+
+#[test]
+fn packets_before_their_description_are_read() {
+    for early in 1..=3 {
+        let mut packets: Vec<Vec<u8>> = (0..early).map(|n| rtp(7, n, n)).collect();
+        packets.push(invite());
+        packets.extend((early..8).map(|n| rtp(7, n, n)));
+        let setup = (early + 1).to_string();
+        let columns = ["rtp.seq", "rtp.setup_frame", "sip.call_id"];
+        let (found, _) = rows("rtp", &packets, &columns);
+        let expected: Vec<[String; 3]> = (0..8)
+            .map(|n: u8| [n.to_string(), setup.clone(), "a".to_owned()])
+            .collect();
+        assert_eq!(found, expected, "{early}");
+        let (media, _) = rows("media", &packets, &["media.packets", "media.first_frame"]);
+        assert_eq!(media, [["8", "1"]], "{early}");
+    }
+    // Those of a stream of before are not of this one.
+    let packets = [rtp(7, 200, 9), invite(), rtp(7, 1, 10), rtp(7, 2, 11)];
+    let (found, _) = rows("rtp", &packets, &["rtp.seq"]);
+    assert_eq!(found, [["1"], ["2"]]);
+}
+
+/// The packets of a picture have one timestamp, so that more of them are waited for.
+#[test]
+fn packets_of_another_stream_between_the_same_sockets_are_read() {
+    let mut packets = Vec::new();
+    for n in 0..4 {
+        packets.push(rtp(9, n, 0));
+        packets.push(rtp(7, n, n));
+    }
+    packets.push(rtp(9, 4, 0));
+    let (found, _) = rows("rtp", &packets, &["frame.number", "rtp.ssrc"]);
+    let expected: Vec<[String; 2]> = (1..=9)
+        .map(|frame| {
+            let source = if frame % 2 == 1 { "9" } else { "7" };
+            [frame.to_string(), source.to_owned()]
+        })
+        .collect();
+    assert_eq!(found, expected);
+}
