@@ -277,7 +277,7 @@ impl Payloads {
 
     /// The counters of what was given up by a limit or because of damage, with their names.
     #[must_use]
-    pub fn given_up(&self) -> [(u64, &'static str); 8] {
+    pub fn given_up(&self) -> [(u64, &'static str); 9] {
         let counters = self.counters();
         let fragments = counters.fragments;
         [
@@ -315,6 +315,10 @@ impl Payloads {
                 "SCTP chunks were dropped because a limit was reached",
             ),
             (
+                counters.messages.unfinished,
+                "SCTP chunks were left out because others of their messages were not captured",
+            ),
+            (
                 counters.messages.cut,
                 "SCTP chunks were not read because they were not captured completely",
             ),
@@ -334,6 +338,7 @@ impl Payloads {
         let gathered = &self.gathered;
         self.streams
             .finish(|chunk| each(&of_chunk(chunk, passed_ns, gathered)));
+        self.messages.finish();
     }
 
     /// Hands on what packets begin with whose other fragments did not come.

@@ -51,6 +51,8 @@ pub struct SctpCounters {
     pub dropped: u64,
     /// Chunks that were not captured whole.
     pub cut: u64,
+    /// Chunks whose messages were not complete when the capture ended.
+    pub unfinished: u64,
 }
 
 /// A user message.
@@ -245,6 +247,14 @@ impl SctpMessages {
                     .message_of(protocol, &self.whole, (last, &self.others)),
             );
         }
+    }
+
+    /// The capture is over: what waits is given up.
+    pub fn finish(&mut self) {
+        let waiting: usize = self.waiting.values().map(Vec::len).sum();
+        self.counters.unfinished = self.counters.unfinished.saturating_add(waiting as u64);
+        self.waiting.clear();
+        self.bytes = 0;
     }
 
     /// True for a transmission number that came just before.

@@ -56,6 +56,22 @@ fn a_message_has_the_packet_with_its_last_octet() {
     assert_eq!(found, [(2, b"next".to_vec()), (1, b"beginend".to_vec())]);
 }
 
+/// The rest of a message was left out without a word where one of its chunks was lost.
+#[test]
+fn chunks_of_messages_that_are_not_complete_are_counted() {
+    let packets = [
+        packet(&[part(7, 0, 2, b"begin")]),
+        packet(&[part(9, 0, 1, b"end")]),
+        packet(&[part(10, 0, 3, b"next")]),
+        packet(&[part(11, 1, 2, b"begin")]),
+    ];
+    let (found, mut messages) = run(&packets, SctpLimits::default());
+    assert_eq!(found, [(0, b"next".to_vec())]);
+    assert_eq!(messages.counters().unfinished, 0);
+    messages.finish();
+    assert_eq!((messages.counters().unfinished, messages.held()), (3, 0));
+}
+
 #[test]
 fn messages_cut_into_chunks_come_out_whole() {
     let mut random = Rng::new(1);
