@@ -162,7 +162,8 @@ fn deadlines_go_by_the_time_that_has_passed() {
     );
 }
 
-/// The flags of one side are unknown when it was not captured, except RD, which the other side repeats (RFC 1035, 4.1.1).
+/// The flags of one side are unknown when it was not captured, except RD, which the other side repeats (RFC 1035, 4.1.1): some servers
+/// clear it, so that an answer without it says nothing of its question.
 #[test]
 fn what_was_not_seen_of_a_lookup_is_not_known() {
     let way = |frame| Way {
@@ -207,6 +208,10 @@ fn what_was_not_seen_of_a_lookup_is_not_known() {
     assert_eq!(flags_of(&[&question], Dialect::Unicast), of_question);
     let of_answer = ([yes, yes, no], None, yes, None);
     assert_eq!(flags_of(&[&response], Dialect::Unicast), of_answer);
+    let mut cleared = response.clone();
+    cleared[2] &= !0x01;
+    assert_eq!(flags_of(&[&question, &cleared], Dialect::Unicast).2, yes);
+    assert_eq!(flags_of(&[&cleared], Dialect::Unicast).2, None);
     // A message that was cut is marked as such.
     assert_eq!(flags_of(&[&cut], Dialect::Unicast).1, yes);
     assert_eq!(flags_of(&[&cut, &response], Dialect::Unicast).1, yes);

@@ -122,7 +122,7 @@ static FIELDS: &[ItemField<LookupGetter>] = &[
     ItemField::new("lookup.tc", Kind::Bool, |s| s.lookup.is_truncated.map(Value::Bool),
         "Question or answer was truncated; NULL where one of them was not seen and the other was not truncated", "RFC 1035, 4.1.1"),
     ItemField::new("lookup.rd", Kind::Bool, |s| s.lookup.recursion_desired.map(Value::Bool),
-        "Recursion desired by the question; an answer repeats it", "RFC 1035, 4.1.1"),
+        "Recursion desired by the question, also as an answer repeats it; NULL without a question where the answer does not", "RFC 1035, 4.1.1"),
     ItemField::new("lookup.ra", Kind::Bool, |s| s.lookup.recursion_available.map(Value::Bool),
         "Recursion is available; NULL without an answer", "RFC 1035, 4.1.1"),
     ItemField::new("lookup.z", Kind::U8, |s| number(s.lookup.reserved?),
