@@ -20,6 +20,8 @@ pub(super) struct ConnectionFate {
     pub(super) is_undecided: bool,
     /// Segments of it have other octets under the same numbers, of which the first ones count, and these may be others now.
     pub(super) has_other_octets: bool,
+    /// Its numbers leap, so that how many octets are missing is a guess.
+    pub(super) has_leaps: bool,
     /// The first frame that was touched, from 1.
     pub(super) first: Option<u64>,
 }
@@ -62,7 +64,7 @@ impl ConnectionFate {
             Dependency::Sum => {
                 !self.is_again() && !self.lacks() && !self.is_undecided && !self.has_other_octets
             }
-            Dependency::Doubt => !self.lacks(),
+            Dependency::Doubt => !self.lacks() && !self.has_leaps,
         }
     }
 
@@ -71,6 +73,7 @@ impl ConnectionFate {
         self.is_retimed |= other.is_retimed;
         self.is_undecided |= other.is_undecided;
         self.has_other_octets |= other.has_other_octets;
+        self.has_leaps |= other.has_leaps;
         self.first = match (self.first, other.first) {
             (Some(one), Some(two)) => Some(one.min(two)),
             (one, two) => one.or(two),

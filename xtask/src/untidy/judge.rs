@@ -101,12 +101,15 @@ impl<'s> Judge<'s> {
             }
         }
         let contradicted = overlap::contradicted(tidy.capture);
+        let leaping = overlap::leaping(tidy.capture);
         for row in tidy.answer.rows(FLOWS) {
             if let (Some(state), Some(ends)) =
                 (id(row).and_then(|id| states.get_mut(&id)), ends(row))
             {
-                state.has_other_octets = contradicted.contains(&connections.named(ends))
+                let ends = connections.named(ends);
+                state.has_other_octets = contradicted.contains(&ends)
                     && state.has(|how| matches!(how, How::Moved | How::Lost));
+                state.has_leaps = leaping.contains(&ends);
             }
         }
         for flow in retimed(tidy, account) {
