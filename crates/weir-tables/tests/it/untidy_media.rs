@@ -50,10 +50,10 @@ fn packets_before_their_description_are_read() {
         let (media, _) = rows("media", &packets, &["media.packets", "media.first_frame"]);
         assert_eq!(media, [["8", "1"]], "{early}");
     }
-    // Those of a stream of before are not of this one.
+    // A source that began anew has rows as well.
     let packets = [rtp(7, 200, 9), invite(), rtp(7, 1, 10), rtp(7, 2, 11)];
     let (found, _) = rows("rtp", &packets, &["rtp.seq"]);
-    assert_eq!(found, [["1"], ["2"]]);
+    assert_eq!(found, [["200"], ["1"], ["2"]]);
 }
 
 /// The packets of a picture have one timestamp, so that more of them are waited for.

@@ -407,9 +407,7 @@ impl MediaFinder {
                 .saturating_add((is_sure && is_report).into());
             return self.count_cut(bytes, &way);
         };
-        if let Some(announced) = &announced {
-            self.give_waiting(pair, &packet, announced, each);
-        } else if !is_sure && (self.only_announced || !self.goes_on(&packet, bytes, &way, each)) {
+        if !is_sure && (self.only_announced || !self.goes_on(&packet, bytes, &way, each)) {
             return;
         }
         each(&Sight::Rtp(&RtpSight {
@@ -477,10 +475,7 @@ impl MediaFinder {
         candidate.take(packet);
         let needed = GO_ON[usize::from(!candidate.has_advanced)];
         if candidate.numbers >= needed {
-            let mut held = candidate.held;
-            held.extend(self.take_others(pair));
-            held.sort_by_key(|(_, way)| way.frame);
-            for (bytes, way) in &held {
+            for (bytes, way) in &candidate.held {
                 if let Some(packet) = RtpPacket::cut(bytes, way.missing) {
                     each(&Sight::Rtp(&RtpSight {
                         way: *way,
@@ -508,61 +503,6 @@ impl MediaFinder {
         false
     }
 
-    /// Reports the packets before this one of its stream, which waited to be recognised, as their sockets were announced behind them.
-    fn give_waiting(
-        &mut self,
-        pair: Pair,
-        packet: &RtpPacket<'_>,
-        announced: &Arc<Announcement>,
-        each: &mut OnDatagram<'_>,
-    ) {
-        let key = (pair, packet.ssrc());
-        let waiting = match self.candidates.is_empty() {
-            true => None,
-            false => self.candidates.remove(&key),
-        };
-        let Some(waiting) = waiting else {
-            return;
-        };
-        self.held_bytes = self.held_bytes.saturating_sub(waiting.bytes());
-        if !waiting.is_continued_by(packet) {
-            return;
-        }
-        for (bytes, way) in &waiting.held {
-            if let Some(packet) = RtpPacket::cut(bytes, way.missing) {
-                each(&Sight::Rtp(&RtpSight {
-                    way: *way,
-                    packet,
-                    announced: Some(Arc::clone(announced)),
-                }));
-            }
-        }
-    }
-
-    /// The packets of other streams between sockets that are known now, which wait to be recognised, where some continue each other.
-    fn take_others(&mut self, pair: Pair) -> Vec<(Box<[u8]>, Way)> {
-        let Self {
-            candidates,
-            candidates_order,
-            held_bytes,
-            ..
-        } = self;
-        let mut held = Vec::new();
-        candidates_order.retain(|key| {
-            if key.0 != pair {
-                return true;
-            }
-            if let Some(other) = candidates.remove(key) {
-                *held_bytes = held_bytes.saturating_sub(other.bytes());
-                if other.numbers > 1 {
-                    held.extend(other.held);
-                }
-            }
-            false
-        });
-        held
-    }
-
     fn know(&mut self, pair: Pair) {
         if self.known.insert(pair, ()).is_none() {
             self.known_order.push_back(pair);
@@ -584,24 +524,18 @@ impl Candidate {
             .sum()
     }
 
-    /// Whether a packet continues those that are held.
-    fn is_continued_by(&self, packet: &RtpPacket<'_>) -> bool {
-        let ahead = packet.sequence().wrapping_sub(self.sequence);
-        let time = packet.timestamp().wrapping_sub(self.timestamp);
-        !self.held.is_empty()
-            && (1..=SEQUENCE_STEP_MAX).contains(&ahead)
-            && time <= TIMESTAMP_STEP_MAX
-    }
-
     /// Compares a packet with those before it; one that does not continue them begins anew. A repeated packet proves
     /// nothing: where a stream is captured twice, at both ports of a mirror, each packet comes twice.
     fn take(&mut self, packet: &RtpPacket<'_>) {
+        let ahead = packet.sequence().wrapping_sub(self.sequence);
         let behind = self.sequence.wrapping_sub(packet.sequence());
+        let time = packet.timestamp().wrapping_sub(self.timestamp);
         let back = self.timestamp.wrapping_sub(packet.timestamp());
-        if self.is_continued_by(packet) {
-            self.has_advanced |= packet.timestamp() != self.timestamp;
+        let is_begun = !self.held.is_empty();
+        if is_begun && (1..=SEQUENCE_STEP_MAX).contains(&ahead) && time <= TIMESTAMP_STEP_MAX {
+            self.has_advanced |= time > 0;
             self.numbers += 1;
-        } else if !self.held.is_empty()
+        } else if is_begun
             && behind <= COPY_BEHIND_MAX
             && back <= TIMESTAMP_STEP_MAX
             && self.held.len() < HELD_MAX
