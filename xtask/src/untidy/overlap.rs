@@ -1,5 +1,5 @@
-//! Connections whose segments contradict each other: the octets of a stream are then those that were captured first. And those whose
-//! numbers leap, of which what is missing is a guess.
+//! Connections whose segments contradict each other: the octets of a stream are then those that were captured first.
+//! And those whose numbers leap, of which what is missing is a guess.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,8 +35,8 @@ pub(super) fn contradicted(tidy: &Capture) -> BTreeSet<Ends> {
         .collect()
 }
 
-/// The connections in which a segment with data leaps: it stands further from the one before it than a window is large, as in captures
-/// whose octets were made at random. How much is missing in between is a guess.
+/// The connections in which a segment with data leaps: it stands further from the one before it than a window is large,
+/// as in captures whose octets were made at random. How much is missing in between is a guess.
 pub(super) fn leaping(tidy: &Capture) -> BTreeSet<Ends> {
     let connections = tidy.connections();
     let mut last: BTreeMap<(Ends, bool), u32> = BTreeMap::new();

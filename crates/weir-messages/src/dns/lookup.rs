@@ -149,8 +149,8 @@ pub struct Lookup<W> {
     pub is_authoritative: Option<bool>,
     /// The answer, or the question, was truncated; `None` where neither was captured.
     pub is_truncated: Option<bool>,
-    /// Recursion was desired: where an answer has the flag, its question had it, too (RFC 1035, 4.1.1), except in link-local name
-    /// resolution; `None` without a question where the answer lacks it.
+    /// Recursion was desired: where an answer has the flag, its question had it, too (RFC 1035, 4.1.1), except in
+    /// link-local name resolution; `None` without a question where the answer lacks it.
     pub recursion_desired: Option<bool>,
     /// Recursion is available; `None` without an answer.
     pub recursion_available: Option<bool>,
@@ -292,7 +292,8 @@ impl<W> Pending<W> {
 
 /// A row for each question of a message; one without a question when it has none.
 fn rows_of<W: Clone>(message: &Message<'_>, way: Way, from: &W, is_asked: bool) -> Vec<Lookup<W>> {
-    // The bit of an answer says something else there (RFC 4795, 2.1.1), and some servers clear it, so that only a set one is a copy.
+    // The bit of an answer says something else there (RFC 4795, 2.1.1), and some servers clear it, so that only a set
+    // one is a copy.
     let is_copied = message.dialect() != Dialect::LinkLocal && message.recursion_desired();
     let row = |question: Option<Question<'_>>| Lookup {
         way: from.clone(),

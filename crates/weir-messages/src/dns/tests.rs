@@ -162,8 +162,8 @@ fn deadlines_go_by_the_time_that_has_passed() {
     );
 }
 
-/// The flags of one side are unknown when it was not captured, except RD, which the other side repeats (RFC 1035, 4.1.1): some servers
-/// clear it, so that an answer without it says nothing of its question.
+/// The flags of one side are unknown when it was not captured, except RD, which the other side repeats (RFC 1035, 4.1.1):
+/// some servers clear it, so that an answer without it says nothing of its question.
 #[test]
 fn what_was_not_seen_of_a_lookup_is_not_known() {
     let way = |frame| Way {

@@ -39,7 +39,7 @@ pub(crate) fn message(first: &str, number: u32, address: Ipv4Addr, media: &str) 
 }
 
 /// A packet of RTP of G.711.
-fn rtp(ssrc: u8, number: u8) -> Vec<u8> {
+pub(crate) fn rtp(ssrc: u8, number: u8) -> Vec<u8> {
     let timestamp = 160 * u32::from(number);
     let mut bytes = vec![0x80, 0, 0, number];
     bytes.extend(timestamp.to_be_bytes());

@@ -24,6 +24,7 @@ mod descriptions;
 mod differences;
 mod dns;
 mod early;
+mod early_media;
 mod faxes;
 mod fields;
 mod filters;

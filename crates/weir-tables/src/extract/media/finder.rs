@@ -189,7 +189,8 @@ pub(in crate::extract) struct MediaFinder {
     /// Whether nothing is searched for by content.
     only_announced: bool,
     announced: Announced,
-    candidates: HashMap<(Pair, u32), Candidate>,
+    /// The candidates between two sockets, by their sources.
+    candidates: HashMap<Pair, HashMap<u32, Candidate>>,
     candidates_order: VecDeque<(Pair, u32)>,
     held_bytes: usize,
     known: HashMap<Pair, ()>,
@@ -410,6 +411,10 @@ impl MediaFinder {
         if !is_sure && (self.only_announced || !self.goes_on(&packet, bytes, &way, each)) {
             return;
         }
+        if announced.is_some() && !self.candidates.is_empty() {
+            let source = Some(packet.ssrc());
+            self.give_out(pair, source, announced.as_ref(), each);
+        }
         each(&Sight::Rtp(&RtpSight {
             way,
             packet,
@@ -462,45 +467,78 @@ impl MediaFinder {
         {
             return false;
         }
-        let pair = (way.src, way.dst);
-        let key = (pair, packet.ssrc());
-        let mut candidate = match self.candidates.remove(&key) {
-            Some(candidate) => candidate,
-            None => {
-                self.candidates_order.push_back(key);
-                Candidate::default()
-            }
-        };
+        let (pair, source) = ((way.src, way.dst), packet.ssrc());
+        let candidates = self.candidates.entry(pair).or_default();
+        if !candidates.contains_key(&source) {
+            self.candidates_order.push_back((pair, source));
+        }
+        let candidate = candidates.entry(source).or_default();
         self.held_bytes = self.held_bytes.saturating_sub(candidate.bytes());
         candidate.take(packet);
         let needed = GO_ON[usize::from(!candidate.has_advanced)];
-        if candidate.numbers >= needed {
-            for (bytes, way) in &candidate.held {
-                if let Some(packet) = RtpPacket::cut(bytes, way.missing) {
-                    each(&Sight::Rtp(&RtpSight {
-                        way: *way,
-                        packet,
-                        announced: None,
-                    }));
-                }
-            }
+        let is_confirmed = candidate.numbers >= needed;
+        if !is_confirmed {
+            candidate.held.push((bytes.into(), *way));
+        }
+        self.held_bytes = self.held_bytes.saturating_add(candidate.bytes());
+        if is_confirmed {
+            self.give_out(pair, None, None, each);
             self.know(pair);
             return true;
         }
-        candidate.held.push((bytes.into(), *way));
-        self.held_bytes = self.held_bytes.saturating_add(candidate.bytes());
-        self.candidates.insert(key, candidate);
         while self.held_bytes > HELD_BYTES_MAX || self.candidates_order.len() > CANDIDATES_MAX {
-            let Some(oldest) = self.candidates_order.pop_front() else {
+            let Some((pair, source)) = self.candidates_order.pop_front() else {
                 break;
             };
-            if let Some(gone) = self.candidates.remove(&oldest) {
-                self.held_bytes = self.held_bytes.saturating_sub(gone.bytes());
+            for (_, gone) in self.remove_candidates(pair, Some(source)) {
                 let was_begun = gone.numbers > 1;
                 self.candidates_dropped = self.candidates_dropped.saturating_add(was_begun.into());
             }
         }
         false
+    }
+
+    /// Reports the packets that were held of candidates between two sockets, as these have media: those of one source, or of
+    /// all, in the order of capture.
+    fn give_out(
+        &mut self,
+        pair: Pair,
+        source: Option<u32>,
+        announced: Option<&Arc<Announcement>>,
+        each: &mut OnDatagram<'_>,
+    ) {
+        let mut held: Vec<_> = self
+            .remove_candidates(pair, source)
+            .into_iter()
+            .flat_map(|(source, gone)| gone.held.into_iter().map(move |held| (source, held)))
+            .collect();
+        held.sort_by_key(|(source, (_, way))| (way.passed_ns, way.frame, *source));
+        for (_, (bytes, way)) in held {
+            if let Some(packet) = RtpPacket::cut(&bytes, way.missing) {
+                each(&Sight::Rtp(&RtpSight {
+                    way,
+                    packet,
+                    announced: announced.cloned(),
+                }));
+            }
+        }
+    }
+
+    /// Removes candidates between two sockets: that of one source, or all.
+    fn remove_candidates(&mut self, pair: Pair, source: Option<u32>) -> Vec<(u32, Candidate)> {
+        let Some(candidates) = self.candidates.get_mut(&pair) else {
+            return Vec::new();
+        };
+        let gone: Vec<_> = match source {
+            Some(source) => candidates.remove_entry(&source).into_iter().collect(),
+            None => candidates.drain().collect(),
+        };
+        if candidates.is_empty() {
+            self.candidates.remove(&pair);
+        }
+        let bytes: usize = gone.iter().map(|(_, gone)| gone.bytes()).sum();
+        self.held_bytes = self.held_bytes.saturating_sub(bytes);
+        gone
     }
 
     fn know(&mut self, pair: Pair) {
