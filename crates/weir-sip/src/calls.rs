@@ -275,7 +275,8 @@ impl Calls {
         is_repeat: bool,
         report: &mut impl FnMut(Call),
     ) -> Option<u64> {
-        let call_id = digest.call_id?;
+        // The beginning of a tag is another one, and without To a request within a dialog looks like one that begins it.
+        let call_id = digest.call_id.filter(|_| !digest.is_cut_short)?;
         let mut found = self.find(call_id, digest.from_tag().unwrap_or_default());
         let mut sender = Side::Caller;
         if found.is_none()

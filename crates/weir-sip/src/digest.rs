@@ -1,6 +1,7 @@
 //! The parsed values of a message that logs, tables and trackers need.
 
 use crate::address::Address;
+use crate::fault::FaultKind;
 use crate::header::HeaderName;
 use crate::message::Message;
 use crate::method::Method;
@@ -59,9 +60,19 @@ pub struct Digest<'a> {
     pub expires: Option<u64>,
     /// RSeq of a reliable provisional response (RFC 3262).
     pub rseq: Option<u64>,
+    /// The message was cut in front of the end of its From, To, Call-ID or CSeq, which say whose dialog it is of.
+    pub is_cut_short: bool,
     /// The body.
     pub body: &'a [u8],
 }
+
+/// The headers that say whose dialog a message is of (RFC 3261 §12.2.2), and which request it is or answers.
+const OF_DIALOG: [HeaderName; 4] = [
+    HeaderName::From,
+    HeaderName::To,
+    HeaderName::CallId,
+    HeaderName::CSeq,
+];
 
 impl<'a> Digest<'a> {
     /// Parses the fields of a digest; costs one pass over the table of headers and over their values.
@@ -85,6 +96,7 @@ impl<'a> Digest<'a> {
             content_length: None,
             expires: None,
             rseq: None,
+            is_cut_short: is_cut_short(message),
             body: message.body(),
         };
         let mut server = None;
@@ -162,6 +174,15 @@ impl<'a> Digest<'a> {
         media_type.is_some_and(|found| trim(found).eq_ignore_ascii_case(b"application/sdp"))
             && !self.body.is_empty()
     }
+}
+
+/// Whether a message was cut in front of the end of one of [`OF_DIALOG`].
+fn is_cut_short(message: &Message<'_>) -> bool {
+    let is_whole = |name: &HeaderName| {
+        let mut headers = message.headers().all(*name);
+        headers.any(|header| !message.ends_within(header.value))
+    };
+    message.faults().has(FaultKind::Cut) && !OF_DIALOG.iter().all(is_whole)
 }
 
 /// Fills a place that is empty.

@@ -75,7 +75,8 @@ impl Followed {
         let seen = calls.take_passed(time_ns, way.passed_ns, flow, &digest, &mut |call| {
             finished.push_back(call);
         });
-        if seen.call.is_none() && (digest.call_id.is_none() || digest.cseq.is_none()) {
+        let is_unnamed = digest.call_id.is_none() || digest.cseq.is_none() || digest.is_cut_short;
+        if seen.call.is_none() && is_unnamed {
             self.unnamed = self.unnamed.saturating_add(1);
         }
     }
@@ -164,7 +165,9 @@ fn notes(calls: &Calls, finder: &Finder, streams: &CallStreams, unnamed: u64) ->
         ),
         (
             unnamed,
-            "messages belong to no call because they have no valid Call-ID and CSeq".to_owned(),
+            "messages belong to no call because they have no valid Call-ID and CSeq, or were cut in front of the end of \
+            their From or To"
+                .to_owned(),
         ),
     ];
     in_words(counted)
@@ -270,7 +273,7 @@ static FIELDS: &[ItemField<CallGetter>] = &[
         "URI of the caller; NULL, like all columns of caller and callee, when no message shows who called", "RFC 3261, 20.20"),
     ItemField::new("call.from.user", Kind::Text, |c| some(&c.caller()?.user),
         "User of the caller's URI", "RFC 3261, 19.1.1"),
-    ItemField::new("call.from.host", Kind::Text, |c| text(&c.caller()?.host),
+    ItemField::new("call.from.host", Kind::Text, |c| filled(&c.caller()?.host),
         "Host of the caller's URI", "RFC 3261, 19.1.1"),
     ItemField::new("call.from.tag", Kind::Text, |c| some(&c.caller()?.tag),
         "Tag of the caller", "RFC 3261, 19.3"),
@@ -282,7 +285,7 @@ static FIELDS: &[ItemField<CallGetter>] = &[
         "URI of the callee", "RFC 3261, 20.39"),
     ItemField::new("call.to.user", Kind::Text, |c| some(&c.callee()?.user),
         "User of the callee's URI", "RFC 3261, 19.1.1"),
-    ItemField::new("call.to.host", Kind::Text, |c| text(&c.callee()?.host),
+    ItemField::new("call.to.host", Kind::Text, |c| filled(&c.callee()?.host),
         "Host of the callee's URI", "RFC 3261, 19.1.1"),
     ItemField::new("call.to.tag", Kind::Text, |c| some(&c.callee()?.tag),
         "Tag of the callee", "RFC 3261, 19.3"),

@@ -365,3 +365,38 @@ fn messages_without_a_call_id_are_counted() {
         }
     }
 }
+
+/// A message that was cut within a tag began another call, and one without its To a call without a party.
+#[test]
+fn messages_that_were_cut_within_from_or_to_are_of_no_call() {
+    let invite = b"INVITE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bK1\r\nCall-ID: c\r\nCSeq: 1 INVITE\r\n\
+        From: <sip:a@x>;tag=12\r\nTo: <sip:b@x>\r\nContent-Length: 0\r\n\r\n";
+    let behind = |text: &[u8]| {
+        let at = invite.windows(text.len()).position(|it| it == text);
+        at.unwrap() + text.len()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    for (captured, rows) in [
+        (invite.len(), 1),
+        (behind(b"To: <sip:b@x>\r\n"), 1),
+        (behind(b"To: <sip:b@x>"), 0),
+        (behind(b"To: <sip"), 0),
+        (behind(b"tag=12\r\n"), 0),
+        (behind(b"tag=1"), 0),
+        (behind(b"1 INVITE\r\n"), 0),
+        (behind(b"CSeq: 1 INV"), 0),
+    ] {
+        let datagrams = [(true, &invite[..])];
+        cut_between([5_060, 5_060], &datagrams, 20 + 8 + captured, &path);
+        let (batch, notes) = read_with_notes("calls", &[&path], 10);
+        let is_counted = notes.iter().any(|it| it.contains("belong to no call"));
+        assert_eq!(
+            (batch.num_rows(), is_counted),
+            (rows, rows == 0),
+            "{captured} {notes:?}"
+        );
+        let host = column(&batch, "call.to.host");
+        assert_eq!(host, vec!["x"; rows], "{captured}");
+    }
+}
