@@ -617,6 +617,10 @@ impl TcpUpdate<'_> {
             return;
         }
         if segment.len == 0 {
+            // A FIN that was overtaken fills the hole that its number was taken for.
+            if segment.is(FIN) {
+                self.fill(side, segment, from, past);
+            }
             return;
         }
         if segment.is_cut {
@@ -624,7 +628,7 @@ impl TcpUpdate<'_> {
             self.place_cut(side, old_last, to);
         }
         let keep_alive = segment.len == 1 && beyond(from, old_last) == -1;
-        let filled = self.fill(side, segment, from, to);
+        let filled = self.fill(side, segment, from, past);
         if advance > 0 || keep_alive {
             return;
         }

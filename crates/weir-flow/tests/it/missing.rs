@@ -248,6 +248,25 @@ fn what_was_acknowledged_behind_all_that_was_seen_is_missed_unless_its_sender_sh
     established(&format!("{begun}\n 5 > A 2 1"), 4, "ab", "");
 }
 
+/// RFC 9293, 3.4: a FIN has a number. A segment behind it that was captured before it left a hole that nothing filled.
+#[test]
+fn a_fin_that_was_overtaken_is_not_missed() {
+    for (lines, ack) in [
+        ("4 > A 4 1\n 5 > FA 3 1", 4),
+        ("4 > A 6 1\n 5 > FA 3 1 cd", 6),
+    ] {
+        let lines = format!("{HANDSHAKE}\n 3 > A 1 1 ab\n {lines}");
+        assert_eq!(missed_of(&lines), 0, "{lines}");
+        let acknowledged = format!("{lines}\n 6 < A 1 {ack}");
+        assert_eq!(missed_of(&acknowledged), 0, "{lines}");
+    }
+    // One that did not come cannot be told from an octet.
+    assert_eq!(
+        missed_of(&format!("{HANDSHAKE}\n 3 > A 1 1 ab\n 4 > A 4 1")),
+        1
+    );
+}
+
 /// The octets that are missed of all flows.
 fn missed_of(lines: &str) -> u64 {
     let flows = crate::capture::flows(&crate::untidy::segments(lines), Options::default());
