@@ -34,10 +34,15 @@ pub(super) fn undecided(tidy: &JudgedCapture<'_>, account: &Account) -> BTreeMap
     if lost.is_empty() && account.times.values().all(|shift| *shift == 0) {
         return first_of;
     }
+    let may_be_mistaken = may_be_mistaken(tidy, account);
     let frames = &tidy.capture.frames;
     let all = passed(frames, &Account::default(), &BTreeSet::new());
     let shown = passed(frames, account, &lost);
     for (timeout_ns, packets) in connections(tidy, &all, &shown) {
+        if may_be_mistaken && let Some(first) = packets.first() {
+            first_of.extend(packets.iter().map(|packet| (packet.flow, first.flow)));
+            continue;
+        }
         for (at, later) in packets.iter().enumerate().skip(1) {
             let before = &packets[..at];
             let earlier = before[at - 1];
@@ -54,6 +59,17 @@ pub(super) fn undecided(tidy: &JudgedCapture<'_>, account: &Account) -> BTreeMap
         }
     }
     first_of
+}
+
+/// Whether the times of one clock may look like those of another one, or of none: several clocks stamped the packets of the tidy
+/// capture, and are set.
+fn may_be_mistaken(tidy: &JudgedCapture<'_>, account: &Account) -> bool {
+    let mut pairs = tidy.capture.frames.windows(2);
+    let out_of_order_ns = OUT_OF_ORDER_NS.unsigned_abs();
+    let steps_back =
+        pairs.any(|pair| pair[0].time_ns.saturating_sub(pair[1].time_ns) > out_of_order_ns);
+    let is_set = |shift: &i64| shift.unsigned_abs() > out_of_order_ns;
+    steps_back && account.times.values().any(is_set)
 }
 
 /// The flows of the tidy capture whose packets are in the flow of another one, because packets are missing that distinguish
@@ -219,6 +235,9 @@ mod tests {
         assert_eq!(found(&[(0, 1), (70_000, 2)], -20_000), [1, 2]);
         assert_eq!(found(&[(0, 1), (70_000, 2)], -90_000), [1, 2]);
         assert_eq!(found(&[(0, 1), (59_500, 1)], 900), [1]);
+        // The other clock, which is ahead, is taken for a pause of this one.
+        let frames = [(0, 3), (9_000_000, 1), (0, 3), (9_000_000, 1)];
+        assert_eq!(found(&frames, -1_500), [1, 3]);
         // The step is shorter than times may be out of order.
         assert_eq!(found(&[(0, 1), (60_100, 2)], -400), [1, 2]);
     }
