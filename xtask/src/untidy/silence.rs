@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weir_testkit::untidy::{Account, Frame, How};
+use weir_testkit::untidy::{Account, Frame, How, Touch};
 
 use super::answers::TableRow;
 use super::fate::ConnectionFate;
@@ -31,10 +31,11 @@ pub(super) fn undecided(tidy: &JudgedCapture<'_>, account: &Account) -> BTreeMap
         .filter(|touch| touch.how == How::Lost)
         .map(|touch| touch.origin)
         .collect();
-    if lost.is_empty() && account.times.values().all(|shift| *shift == 0) {
+    let may_be_mistaken = may_be_mistaken(tidy, account);
+    let is_set = account.times.values().any(|shift| *shift != 0);
+    if !may_be_mistaken && !is_set && lost.is_empty() {
         return first_of;
     }
-    let may_be_mistaken = may_be_mistaken(tidy, account);
     let frames = &tidy.capture.frames;
     let all = passed(frames, &Account::default(), &BTreeSet::new());
     let shown = passed(frames, account, &lost);
@@ -61,15 +62,18 @@ pub(super) fn undecided(tidy: &JudgedCapture<'_>, account: &Account) -> BTreeMap
     first_of
 }
 
-/// Whether the times of one clock may look like those of another one, or of none: several clocks stamped the packets of the tidy
-/// capture, and are set.
+/// Whether the times of one clock may look like those of another one, or of none: several clocks stamped the packets of the
+/// tidy capture, from minutes apart, and are set, or packets that show which one goes on are missing or in other places.
 fn may_be_mistaken(tidy: &JudgedCapture<'_>, account: &Account) -> bool {
-    let mut pairs = tidy.capture.frames.windows(2);
     let out_of_order_ns = OUT_OF_ORDER_NS.unsigned_abs();
-    let steps_back =
-        pairs.any(|pair| pair[0].time_ns.saturating_sub(pair[1].time_ns) > out_of_order_ns);
+    let after_ns = |one: &Frame, next: &Frame| next.time_ns.saturating_sub(one.time_ns);
+    let pairs = || tidy.capture.frames.windows(2);
+    let has_clocks = pairs().any(|pair| after_ns(&pair[1], &pair[0]) > out_of_order_ns)
+        && pairs().any(|pair| after_ns(&pair[0], &pair[1]) > SILENCE_NS_MIN);
     let is_set = |shift: &i64| shift.unsigned_abs() > out_of_order_ns;
-    steps_back && account.times.values().any(is_set)
+    let is_elsewhere = |touch: &Touch| matches!(touch.how, How::Lost | How::Moved | How::Doubled);
+    let is_other = account.times.values().any(is_set) || account.touches.iter().any(is_elsewhere);
+    has_clocks && is_other
 }
 
 /// The flows of the tidy capture whose packets are in the flow of another one, because packets are missing that distinguish
@@ -152,11 +156,11 @@ fn connections(tidy: &JudgedCapture<'_>, all: &[i64], shown: &[i64]) -> Vec<(i64
     let mut all = Vec::new();
     for ((protocol, _), mut packets) in connections {
         packets.sort_by_key(|packet| packet.index);
-        let seconds = match protocol {
-            6 | 132 => 300,
-            _ => 60,
+        let silence_ns = match protocol {
+            6 | 132 => 300_000_000_000,
+            _ => SILENCE_NS_MIN.cast_signed(),
         };
-        all.push((seconds * 1_000_000_000, packets));
+        all.push((silence_ns, packets));
     }
     all
 }
@@ -182,6 +186,8 @@ fn shift(account: &Account, origin: Option<usize>) -> i64 {
 
 /// Times of one clock may be out of order by this.
 const OUT_OF_ORDER_NS: i64 = 1_000_000_000;
+/// The shortest silence that ends a flow.
+const SILENCE_NS_MIN: u64 = 60_000_000_000;
 
 #[cfg(test)]
 mod tests {
