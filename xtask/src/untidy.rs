@@ -5,6 +5,7 @@
 //! column what has to be as it was, [`judge`] holds the answers against each other.
 
 mod answers;
+mod carriers;
 mod fate;
 mod gone;
 mod judge;

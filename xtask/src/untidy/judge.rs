@@ -7,6 +7,7 @@ use serde_json::Value;
 use weir_testkit::untidy::{Account, Capture, Connections, Ends, How};
 
 use super::answers::{TableAnswers, TableRow};
+use super::carriers::carriers;
 use super::fate::ConnectionFate;
 use super::gone::{lost, unseen};
 use super::labels::{Labels, timestamp};
@@ -71,6 +72,8 @@ struct Judge<'s> {
     flows: BTreeMap<u64, u64>,
     /// The flows of the tidy capture of which it is not known how many they are, each with the first of them.
     undecided: BTreeMap<u64, u64>,
+    /// The changes of the other flows in whose packets rows of a flow came.
+    carriers: BTreeMap<u64, ConnectionFate>,
     labels: Labels,
     signalling: ConnectionFate,
     call: ConnectionFate,
@@ -130,6 +133,7 @@ impl<'s> Judge<'s> {
         let mut judge = Self {
             tidy,
             untidy,
+            carriers: carriers(tidy, &states),
             states,
             flows: BTreeMap::new(),
             undecided,
@@ -243,6 +247,11 @@ impl<'s> Judge<'s> {
 
     fn state(&self, table: &TableRule, flow: Option<u64>) -> ConnectionFate {
         let mut state = self.own(flow);
+        if ![FLOWS, FLOW_PACKETS].contains(&table.name)
+            && let Some(carriers) = flow.and_then(|flow| self.carriers.get(&flow))
+        {
+            state.join(carriers);
+        }
         match table.scope {
             RowScope::Own => {}
             RowScope::Signalled => state.join(&self.signalling),
@@ -478,7 +487,7 @@ impl<'s> Judge<'s> {
         let tidy = self.rows(table, self.tidy);
         let untidy = self.rows(table, self.untidy);
         for flow in tidy.keys().chain(untidy.keys()).collect::<BTreeSet<_>>() {
-            let state = self.own(*flow);
+            let state = self.state(table, *flow);
             let (said, says) = (
                 tidy.get(flow).map_or(&[][..], Vec::as_slice),
                 untidy.get(flow).map_or(&[][..], Vec::as_slice),
@@ -676,7 +685,7 @@ fn added(table: &'static TableRule, says: &[TableRow], faults: &mut Vec<Discrepa
 }
 
 /// The flow of each record.
-fn flows_of_records(answer: &TableAnswers) -> BTreeMap<u64, u64> {
+pub(super) fn flows_of_records(answer: &TableAnswers) -> BTreeMap<u64, u64> {
     let rows = answer.rows(FLOW_PACKETS).iter();
     rows.filter_map(|row| Some((number(row, "frame.number")?, id(row)?)))
         .collect()
