@@ -41,6 +41,7 @@ mod sealed;
 mod segments;
 mod sip;
 mod snap;
+mod starttls;
 mod tally;
 mod transports;
 mod tshark;

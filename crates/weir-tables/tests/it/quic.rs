@@ -37,7 +37,7 @@ fn names(sent: &[Sent]) -> (Vec<String>, Vec<String>) {
 }
 
 /// The client's hello with a server name (RFC 8446, 4.1.2).
-fn hello() -> Vec<u8> {
+pub(crate) fn hello() -> Vec<u8> {
     let mut body = vec![3, 3];
     body.extend([7; 32]);
     body.extend(b"\0\0\x02\x13\x01\x01\0");

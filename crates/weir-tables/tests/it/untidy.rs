@@ -306,7 +306,7 @@ fn from_the_middle(port: u16, pieces: &[&[u8]]) -> Vec<Vec<u8>> {
 
 /// A capture of a connection that was opened with a handshake; each segment has the sender (true for the client), the
 /// number of its first octet, and its acknowledgment number.
-fn capture(segments: &[(bool, u32, u32, &[u8])]) -> Vec<Vec<u8>> {
+pub(crate) fn capture(segments: &[(bool, u32, u32, &[u8])]) -> Vec<Vec<u8>> {
     let ends = [(CLIENT, 40_000), (SERVER, 8_000)];
     let mut packets = Vec::new();
     Connection::open(ends[0], ends[1], &mut packets);
@@ -326,7 +326,7 @@ fn capture(segments: &[(bool, u32, u32, &[u8])]) -> Vec<Vec<u8>> {
 }
 
 /// Columns of the rows of a table, in their order.
-fn columns_of(table: &str, packets: &[Vec<u8>], columns: &[&str]) -> Vec<Vec<String>> {
+pub(crate) fn columns_of(table: &str, packets: &[Vec<u8>], columns: &[&str]) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.pcap");
     wire::write(packets, &path);
