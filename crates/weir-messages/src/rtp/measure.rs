@@ -50,6 +50,8 @@ pub struct Measure {
     jitter_ms: f64,
     fit: Fit,
     playout: Playout,
+    /// The gap in front of the last packet, until the next one decides whose it was.
+    gap: Option<Gap>,
     clock_rate: Option<u32>,
 }
 
@@ -149,6 +151,24 @@ impl Interval {
         }
         self.media_ms > AHEAD_MAX_MS || self.media_ms < each_ms - AHEAD_MAX_MS
     }
+
+    /// Whether the media's clock may have stood still in front of the next packet of sound, which has no marker.
+    fn may_be_pause(&self) -> bool {
+        let is_next_of_sound =
+            (self.numbers - 1.0).abs() < 0.5 && self.media_ms > 0.0 && self.back_max_ms == 0.0;
+        is_next_of_sound && self.arrival_ms - self.media_ms > DELAY_MAX_MS
+    }
+}
+
+/// A gap between two packets with adjacent numbers and times, the second of which has no marker. It is taken for a pause in which
+/// the sender's clock stood still, until the next packet shows that the network held packets back.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    media_ms: f64,
+    arrival_ms: f64,
+    /// The state before the gap.
+    fit: Fit,
+    playout: Playout,
 }
 
 /// The regression line of the times of arrival over those of the media, in milliseconds since the first packet.
@@ -244,6 +264,10 @@ const BACK_MAX_MS: f64 = 500.0;
 const PICTURES_RATE: u32 = 90_000;
 /// The media's clock stood still in a pause when it differs by more than so many milliseconds behind it.
 const PAUSE_MS: f64 = 200.0;
+/// The maximum of a delay, in milliseconds, in networks that carry speech (ITU-T G.114): none is longer for good.
+const DELAY_MAX_MS: f64 = 400.0;
+/// What a network held back comes in less than this part of the time in which it was sent.
+const HELD_BACK: f64 = 0.75;
 
 #[allow(
     clippy::cast_precision_loss,
@@ -335,15 +359,26 @@ impl Measure {
         let Some(step) = step.filter(|step| !step.is_anew()) else {
             let before = before.unwrap_or(self.last);
             let arrival_ms = arrival.time_ns.saturating_sub(before.time_ns) as f64 / 1e6;
+            self.gap = None;
             self.fit
                 .take(arrival_ms, arrival_ms, counted == Counted::Twice);
             self.play(counted, true);
             return false;
         };
+        self.settle_gap(&step);
         let behind_ms = step.arrival_ms - step.media_ms;
         self.jitter_ms += (behind_ms.abs() - self.jitter_ms) / 16.0;
         let is_after_pause = step.is_after_pause && step.media_ms > 0.0;
-        let stood_still = is_after_pause && behind_ms.abs() > PAUSE_MS;
+        let may_be_pause = counted == Counted::Next && !step.is_after_pause && step.may_be_pause();
+        if may_be_pause {
+            self.gap = Some(Gap {
+                media_ms: step.media_ms,
+                arrival_ms: step.arrival_ms,
+                fit: self.fit,
+                playout: self.playout,
+            });
+        }
+        let stood_still = may_be_pause || is_after_pause && behind_ms.abs() > PAUSE_MS;
         let media_ms = if stood_still {
             step.arrival_ms
         } else {
@@ -353,6 +388,28 @@ impl Measure {
             .take(media_ms, step.arrival_ms, counted == Counted::Twice);
         self.play(counted, is_after_pause);
         true
+    }
+
+    /// Decides by the step to the next packet who paused in the gap before it. Packets that a network held back come faster than
+    /// they were sent, and are late; a sender that paused goes on as before.
+    fn settle_gap(&mut self, step: &Interval) {
+        let Some(gap) = &mut self.gap else {
+            return;
+        };
+        if step.numbers <= 0.0 {
+            // A copy or an overtaken packet decides nothing.
+            gap.media_ms += step.media_ms;
+            gap.arrival_ms += step.arrival_ms;
+            return;
+        }
+        let gap = *gap;
+        self.gap = None;
+        if step.arrival_ms < HELD_BACK * step.media_ms {
+            self.fit = gap.fit;
+            self.playout = gap.playout;
+            self.fit.take(gap.media_ms, gap.arrival_ms, false);
+            self.play(Counted::Next, false);
+        }
     }
 
     /// Puts the packet whose times were taken last into the buffer.
@@ -891,9 +948,42 @@ mod tests {
         assert_eq!((measure.late(), measure.missing()), (0, 0));
         assert_eq!(measure.skew_ms(), Some(0.0));
         assert!(measure.drift_ppm().unwrap().abs() < 1e-6);
-        // A gap without the marker is a pause of the network.
+        // Not all senders set the marker: packets that come as fast as they were sent were held back by none.
         packets[100].3 = false;
-        assert_eq!(of(packets).late(), 100);
+        let measure = of(packets);
+        assert_eq!((measure.late(), measure.missing()), (0, 0));
+        assert_eq!(measure.skew_ms(), Some(0.0));
+        assert!(measure.drift_ppm().unwrap().abs() < 1e-6);
+    }
+
+    /// Pauses in which the clock stood still, without a marker behind them, made all later packets late.
+    #[test]
+    fn pauses_without_a_marker_are_the_senders_or_the_networks() {
+        let pauses = (0..10).flat_map(|n| {
+            let from = 50 * n;
+            run(50, 1_500 * i64::from(n), from, 160 * u32::from(from))
+        });
+        let measure = of(pauses);
+        assert_eq!((measure.packets(), measure.late()), (500, 0));
+        assert_eq!(measure.skew_ms(), Some(0.0));
+        // Each of these packets comes twice, as at a mirror port.
+        let twice = run(100, 0, 0, 0).chain(run(100, 4_000, 100, 16_000));
+        let measure = of(twice.flat_map(|packet| [packet, packet]));
+        assert_eq!((measure.duplicates(), measure.late()), (200, 0));
+        // A network holds packets back for a second, which come one right after another.
+        let held_back = |copies: usize| {
+            let packets = run(200, 0, 0, 0).map(|mut packet| {
+                packet.0 = packet.0.max(if packet.1 < 100 { 0 } else { 3_000 });
+                packet
+            });
+            of(packets.flat_map(|packet| vec![packet; copies]))
+        };
+        for copies in [1, 2] {
+            // The 47 packets that were sent more than 60 ms before their arrival.
+            let measure = held_back(copies);
+            assert_eq!(measure.late(), 47);
+            assert_eq!(measure.skew_ms(), Some(-1_000.0));
+        }
     }
 
     #[test]
