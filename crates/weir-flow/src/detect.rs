@@ -156,12 +156,27 @@ fn text_protocol(payload: &[u8], context: &Context) -> Application {
         Application::Rfb
     } else if starts(&[b"\x13BitTorrent protocol"]) {
         Application::BitTorrent
-    } else if starts(&[b"<stream:stream", b"<?xml version='1.0'?><stream:stream"]) {
+    } else if is_xmpp(payload) {
         Application::Xmpp
     } else {
         Application::Unknown
     }
 }
+
+/// Whether octets begin a stream of XMPP (RFC 6120, 4.2 and 11.5), with a declaration of XML before it or without.
+fn is_xmpp(payload: &[u8]) -> bool {
+    let declaration = payload.strip_prefix(b"<?xml");
+    let behind = declaration.and_then(|rest| {
+        let head = rest.get(..XML_DECLARATION_OCTETS_MAX).unwrap_or(rest);
+        let end = head.windows(2).position(|two| two == b"?>")?;
+        rest.get(end.saturating_add(2)..)
+    });
+    let stream = behind.unwrap_or(payload).trim_ascii_start();
+    stream.starts_with(b"<stream:stream")
+}
+
+/// Octets of a declaration of XML that are searched for its end.
+const XML_DECLARATION_OCTETS_MAX: usize = 128;
 
 /// A stream without the empty lines that may stand before a message (RFC 3261, 7.5; RFC 9112, 2.2).
 fn without_blank_lines<'p>(payload: &'p [u8], context: &Context) -> &'p [u8] {

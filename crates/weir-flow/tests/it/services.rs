@@ -142,6 +142,13 @@ fn a_service_does_not_depend_on_the_size_of_segments() {
             Some("socks"),
         ),
         (7_000, &[('>', b"*1\r\n$4\r\nPING\r\n")], Some("redis")),
+        (
+            5_223,
+            &[('>', b"<?xml version=\"1.0\" ?>\r\n<stream:stream to='a'>")],
+            Some("xmpp"),
+        ),
+        (5_223, &[('>', b"<stream:stream to='a'>")], Some("xmpp")),
+        (5_223, &[('>', b"<?xml version='1.0'?><a/>")], None),
         (179, &[('>', &open)], Some("bgp")),
         // A line that begins as one of HTTP's does.
         (
