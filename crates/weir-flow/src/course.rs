@@ -209,7 +209,9 @@ const fn is_nearer(number: u32, one: u32, other: u32) -> bool {
 
 /// Whether the numbers of a direction are known, from its own segments or from their acknowledgment.
 const fn is_known(side: &Side) -> bool {
-    !matches!(side.state, State::Inactive) || side.start != 0 || side.ack != 0
+    let is_active = !matches!(side.state, State::Inactive);
+    // Numbers may begin with 0.
+    is_active || side.is(Side::ACKNOWLEDGED) || side.start != 0 || side.ack != 0
 }
 
 /// True once both ends have closed, or one was reset.

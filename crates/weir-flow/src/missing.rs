@@ -246,7 +246,7 @@ impl TcpUpdate<'_> {
     }
 
     /// Takes back data from before the first segment of a side, which came late: they were counted when they were acknowledged. A side
-    /// without a SYN begins with them.
+    /// without a SYN begins with them, and so it does with data just before it where the connection began in the capture.
     #[cold]
     pub(crate) fn place_before(&mut self, side: usize, segment: &Segment) {
         let end = self.flow.sides[side];
@@ -259,22 +259,27 @@ impl TcpUpdate<'_> {
             end.last
         };
         let to = segment.seq.wrapping_add(segment.len);
-        if !self.take_back(side, segment.seq, to, top) {
+        let is_next = to == end.start.wrapping_add(1) && self.flow.has_syn(1 - side);
+        if !self.take_back(side, segment.seq, to, top) && !is_next {
             return;
         }
         let Self { flow, details } = self;
-        let Some(detail) = details.get_mut(flow.detail) else {
+        let Some(detail) = details.of(flow) else {
             return;
         };
         let detail = &mut detail.sides[side];
         detail.out_of_order = detail.out_of_order.saturating_add(1);
         let start = segment.seq.wrapping_sub(1);
+        let is_acknowledged = beyond(end.ack, end.start) > 0;
         if start > end.start {
             // The numbers begin before 0.
             detail.wraps = detail.wraps.saturating_add(1);
-            detail.ack_wraps = detail.ack_wraps.saturating_add(1);
+            detail.ack_wraps = detail.ack_wraps.saturating_add(is_acknowledged.into());
         }
         flow.sides[side].start = start;
+        if !is_acknowledged {
+            flow.sides[side].ack = start;
+        }
     }
 
     /// Records data whose segment was seen and not captured whole. Zeek ignores such a segment, so that its data are missing when

@@ -74,7 +74,7 @@ pub struct StreamCounters {
     pub bytes: u64,
     /// Bytes missing in what was given out.
     pub missing_bytes: u64,
-    /// Bytes that were captured behind later ones, with which their stream begins, as its SYN was not captured.
+    /// Bytes that were captured behind later ones, with which their stream begins, as its SYN was not captured before them.
     pub before_bytes: u64,
     /// Bytes of segments that are farther ahead of their stream than a window reaches, and of which nothing else shows that they are of
     /// the connection: they are not given out.
@@ -508,6 +508,7 @@ impl StreamTable {
             missing: None,
             far_end: None,
             outlier: None,
+            begins_late: false,
         };
         self.connections.insert(
             key,

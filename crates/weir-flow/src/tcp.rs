@@ -206,7 +206,11 @@ impl TcpUpdate<'_> {
     #[cold]
     fn note_challenge(&mut self, segment: &Segment) -> bool {
         let Self { flow, details } = self;
-        if !segment.is(ACK) || segment.is(RST) || course::answers(&flow.sides[0], segment.ack) {
+        let originator = &flow.sides[0];
+        // A FIN may acknowledge what is captured behind it.
+        let is_ahead = (1..=LATE_MAX).contains(&beyond(segment.ack, originator.last));
+        let is_of_it = course::answers(originator, segment.ack) || segment.is(FIN) && is_ahead;
+        if !segment.is(ACK) || segment.is(RST) || is_of_it {
             return true;
         }
         if let Some(detail) = details.of(flow) {
@@ -384,15 +388,25 @@ impl TcpUpdate<'_> {
     /// Moves the beginning of a side to a SYN that was captured after its data: the data in between were not captured.
     #[cold]
     fn begin_before(&mut self, side: usize, segment: &Segment) -> u32 {
-        let end = &mut self.flow.sides[side];
+        let Self { flow, details } = self;
+        let end = &mut flow.sides[side];
         let (from, to) = (segment.seq.wrapping_add(1), end.start.wrapping_add(1));
-        if beyond(end.ack, end.start) <= 0 {
+        let is_acknowledged = beyond(end.ack, end.start) > 0;
+        if !is_acknowledged {
             end.ack = segment.seq;
         }
+        let is_before_wrap = segment.seq > end.start;
         end.start = segment.seq;
         let last = end.last;
-        if from != to && beyond(end.ack, from) <= 0 {
-            self.add_hole(side, from, to);
+        if is_before_wrap && let Some(detail) = details.of(flow) {
+            let detail = &mut detail.sides[side];
+            detail.wraps = detail.wraps.saturating_add(1);
+            detail.ack_wraps = detail.ack_wraps.saturating_add(is_acknowledged.into());
+        }
+        match is_acknowledged {
+            _ if from == to => {}
+            true => self.miss(side, from, to),
+            false => self.add_hole(side, from, to),
         }
         last
     }

@@ -43,6 +43,8 @@ pub(super) struct Direction {
     pub(super) far_end: Option<u32>,
     /// The segment that does not count yet, as the state of the connection says.
     pub(super) outlier: Option<Box<Outlier>>,
+    /// The stream was given out from a later number on than the one behind the SYN, which was captured behind it.
+    pub(super) begins_late: bool,
 }
 
 /// A segment that is far ahead of its direction, as one that is forged, or behind a long loss of packets.
@@ -231,10 +233,11 @@ impl FollowedConnection {
             let side = flow.side_of(sender);
             let first = tcp::TcpUpdate { flow, details }.first_number(side);
             if let Some(first) = first {
-                let stream = &mut self.direction_mut(sender).stream;
-                stream.restart(first, |offset, part, carrier| {
+                let direction = self.direction_mut(sender);
+                direction.stream.restart(first, |offset, part, carrier| {
                     out.part(sender, offset, part, carrier);
                 });
+                direction.begins_late = direction.stream.offset_of(first).is_none();
             }
         }
     }
@@ -294,10 +297,14 @@ impl FollowedConnection {
         if has_missing {
             direction.stream.hold_back(true);
         }
+        let has_number = segment.len > 0 || segment.flags & FIN != 0;
+        if has_number
+            && !is_reset
+            && let Some(ack) = direction.acknowledged.take()
+        {
+            direction.stream.begin_behind(ack, first);
+        }
         if segment.len > 0 && !is_reset && !direction.ended {
-            if let Some(ack) = direction.acknowledged.take() {
-                direction.stream.begin_behind(ack, first);
-            }
             let carrier = Carrier {
                 acknowledged,
                 ..out.origin.carrier()
@@ -308,7 +315,7 @@ impl FollowedConnection {
                 .data(first, bytes, segment.len, carrier, each);
             let before = direction.stream.take_before();
             // The octet of a keep-alive is no data.
-            if segment.len > 1 && !out.saw_start {
+            if segment.len > 1 && (!out.saw_start || direction.begins_late) {
                 let all = &mut out.counters.before_bytes;
                 *all = all.saturating_add(before);
             }

@@ -7,6 +7,7 @@ mod clocks;
 mod flows;
 mod fragments;
 mod hostile;
+mod late_handshakes;
 mod missing;
 mod networks;
 mod oracle;

@@ -449,6 +449,9 @@ fn data_before_the_beginning_of_a_stream_are_counted() {
     };
     assert_eq!(counted("0 > A 10 1 DEF\n 1 > A 7 1 ABC\n 2 > A 13 1 G"), 3);
     assert_eq!(counted("0 > A 10 1 DEF\n 1 > A 9 1 CDEFG"), 1);
+    // The answer to the SYN was captured between them.
+    let late = "0 > S 0 0\n 1 < A 4 1 def\n 2 < SA 0 1\n 3 < A 1 1 abc";
+    assert_eq!(counted(late), 3);
     // A repeated segment, a keep-alive, and data in front of a SYN that was captured.
     assert_eq!(counted("0 > A 10 1 DEF\n 1 > A 10 1 DEF"), 0);
     assert_eq!(counted("0 > A 10 1 DEF\n 1 > A 9 1 x"), 0);
