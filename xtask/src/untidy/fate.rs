@@ -12,7 +12,7 @@ pub(super) struct ConnectionFate {
     pub(super) hows: BTreeSet<How>,
     /// The times between its packets are others.
     pub(super) is_retimed: bool,
-    /// Times in the capture are others.
+    /// Times in the capture are others, or packets of any connection are missing, which show how much time passed.
     pub(super) has_other_times: bool,
     /// True for a TCP connection.
     pub(super) is_tcp: bool,

@@ -93,13 +93,15 @@ impl<'s> Judge<'s> {
     ) -> Self {
         let connections = tidy.capture.connections();
         let by_ends = states(tidy.capture, &connections, account);
+        let has_other_times = account.times.values().any(|shift| *shift != 0)
+            || account.touches.iter().any(|touch| touch.how == How::Lost);
         let mut states = BTreeMap::new();
         for row in tidy.answer.rows(FLOWS) {
             if let (Some(id), Some(ends)) = (id(row), ends(row)) {
                 let ends = connections.named(ends);
                 let mut state = by_ends.get(&ends).cloned().unwrap_or_default();
                 state.is_tcp = ends.protocol == 6;
-                state.has_other_times = account.times.values().any(|shift| *shift != 0);
+                state.has_other_times = has_other_times;
                 states.insert(id, state);
             }
         }

@@ -278,7 +278,15 @@ pub(super) const TABLES: &[TableRule] = &[
     own("ntp", &[]),
     TableRule {
         scope: RowScope::Signalled,
-        ..own("rtp", &[("rtp.setup_frame", Frame), ("rtp.missing", Doubt)])
+        // The name of a codec is spelled as the description has it that was captured.
+        ..own(
+            "rtp",
+            &[
+                ("rtp.setup_frame", Frame),
+                ("rtp.missing", Doubt),
+                ("rtp.codec", Sum),
+            ],
+        )
     },
     TableRule {
         scope: RowScope::Signalled,
@@ -322,6 +330,7 @@ pub(super) const TABLES: &[TableRule] = &[
                 ("media.events", Sum),
                 ("media.dtmf", Sum),
                 ("media.comfort_noise", Sum),
+                ("media.codec", Sum),
                 ("media.codecs", Sum),
                 ("media.payload_types", Sum),
                 ("media.found_by", Sum),
