@@ -270,6 +270,12 @@ impl<C> Followed<C> {
         self.open.contains_key(&connection)
     }
 
+    /// Whether octets are missing before those that come of a connection that is not followed.
+    pub(crate) fn is_behind_gap(&self, connection: u64) -> bool {
+        let undecided = self.undecided.get(&connection);
+        undecided.is_some_and(|undecided| undecided.is_behind_gap)
+    }
+
     /// The number of connections that were given up because of the limit.
     pub(crate) const fn given_up(&self) -> u64 {
         self.budget.given_up

@@ -34,7 +34,7 @@ type OnPiece<'e> = dyn FnMut(&Payload<'_>, &Chunk<'_>) -> Interest + 'e;
 
 impl OverWebSocket {
     /// The counters of what was not read.
-    pub(super) const fn counted(&self) -> [(u64, &'static str); 2] {
+    pub(super) const fn counted(&self) -> [(u64, &'static str); 3] {
         self.connections.counted()
     }
 

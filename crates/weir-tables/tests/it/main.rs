@@ -50,6 +50,7 @@ mod untidy_connections;
 mod untidy_counterparts;
 mod untidy_handshakes;
 mod untidy_media;
+mod untidy_websockets;
 mod value;
 mod websocket;
 mod wire;

@@ -224,15 +224,18 @@ impl Connection {
         }
     }
 
-    /// Skips bytes of one direction that were not captured: see [`Decoder::gap`]. During the handshake this ends the reading.
+    /// Skips bytes of one direction that were not captured: see [`Decoder::gap`]. During the handshake this ends the reading, and without
+    /// a handshake, unless they are before all others of their direction.
     pub fn gap(
         &mut self,
         direction: Direction,
         bytes: u64,
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
+        let is_begun = |trial: &Trial| trial.has_begun(direction);
         match self.state {
             ConnectionState::Other => {}
+            ConnectionState::Trial if !self.trial.as_deref().is_some_and(is_begun) => {}
             ConnectionState::Handshake | ConnectionState::Heads | ConnectionState::Trial => {
                 self.close(each);
             }
@@ -275,6 +278,19 @@ impl Connection {
         let decoders = self.decoders.iter().flatten().map(Decoder::held_bytes);
         let trial = self.trial.iter().map(|trial| trial.held_bytes());
         waiting.chain(decoders).chain(trial).sum()
+    }
+
+    /// How many bytes wait behind the head of their direction for that of the other one.
+    #[must_use]
+    pub fn bytes_behind_heads(&self) -> u64 {
+        if self.state != ConnectionState::Handshake {
+            return 0;
+        }
+        let behind = |waiting: &Vec<u8>| {
+            let end = head_end(waiting).unwrap_or(waiting.len());
+            waiting.len().saturating_sub(end) as u64
+        };
+        self.waiting.iter().map(behind).sum()
     }
 
     /// How many of the last bytes of a direction belong to a message that is [not whole yet](Decoder::under_way_bytes); `None` while

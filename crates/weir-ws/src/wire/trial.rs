@@ -64,6 +64,11 @@ impl Trial {
         self.judge(direction, |decoder, each| decoder.feed(bytes, each))
     }
 
+    /// Whether bytes of a direction were fed.
+    pub(super) fn has_begun(&self, direction: Direction) -> bool {
+        self.pieces.iter().any(|(fed, _)| *fed == direction)
+    }
+
     /// Ends one direction.
     pub(super) fn finish(&mut self, direction: Direction) -> Verdict {
         self.finished[direction.slot()] = true;

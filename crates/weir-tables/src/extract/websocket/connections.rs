@@ -67,6 +67,8 @@ pub struct WebSocketSight<'a> {
 pub(crate) struct Connections {
     open: Followed<KnownConnection>,
     gap_bytes: u64,
+    /// The number of bytes behind a request whose response was not captured.
+    unread_bytes: u64,
     /// The number of connections without a handshake that broke a rule.
     dropped: u64,
     /// The number of HTTP/2 streams that were not read because of the limit.
@@ -147,7 +149,7 @@ impl WebSockets {
 
 impl Connections {
     /// The counters of what is missing of connections, or was given up because of limits.
-    pub(crate) const fn counted(&self) -> [(u64, &'static str); 2] {
+    pub(crate) const fn counted(&self) -> [(u64, &'static str); 3] {
         [
             (
                 self.open.given_up(),
@@ -156,6 +158,10 @@ impl Connections {
             (
                 self.gap_bytes,
                 "bytes of WebSocket connections were not captured",
+            ),
+            (
+                self.unread_bytes,
+                "bytes of WebSocket connections were not read because the handshake before them was not captured completely",
             ),
         ]
     }
@@ -169,14 +175,21 @@ impl Connections {
         let Self {
             open,
             gap_bytes,
+            unread_bytes,
             dropped,
             refused,
             unanswered,
         } = self;
+        // The handshake may be in what is missing.
+        let is_behind_gap = open.is_behind_gap(chunk.connection);
+        let place = |offset| match is_behind_gap {
+            true => (false, 0),
+            false => (chunk.saw_start, offset),
+        };
         open.chunk_again(
             Looks::MANY,
             (payload, chunk),
-            |bytes, offset| match begins(bytes, (chunk.saw_start, offset)) {
+            |bytes, offset| match begins(bytes, place(offset)) {
                 Begin::With(opening) => Begin::With(KnownConnection::new(chunk, opening)),
                 Begin::Unsure => Begin::Unsure,
                 Begin::Within(octets) => Begin::Within(octets),
@@ -190,7 +203,14 @@ impl Connections {
                 }
                 match known {
                     KnownConnection::One(socket) => {
+                        let waiting = match chunk.content {
+                            Content::Gap(_) => socket.socket().bytes_behind_heads(),
+                            _ => 0,
+                        };
                         let goes_on = socket.chunk(chunk, now, each);
+                        if !goes_on {
+                            *unread_bytes = unread_bytes.saturating_add(waiting);
+                        }
                         let broke = socket.socket().is_mid_stream() && !goes_on;
                         *dropped = dropped.saturating_add(broke.into());
                         (goes_on && !chunk.is_last).then(|| socket.socket().held_bytes())
@@ -234,6 +254,7 @@ impl Default for Connections {
         Self {
             open: Followed::new(HELD_BYTES_MAX),
             gap_bytes: 0,
+            unread_bytes: 0,
             dropped: 0,
             refused: 0,
             unanswered: 0,
@@ -257,7 +278,7 @@ pub(crate) enum Opening {
 }
 
 /// Classifies the first bytes of a connection. After a SYN, and after another message, a connection has a handshake:
-/// `place` is whether the SYN was captured, and how many bytes are before these.
+/// the place is whether the SYN was captured, and how many bytes are before these.
 pub(crate) fn begins(bytes: &[u8], (saw_start, offset): (bool, u64)) -> Begin<Opening> {
     match http::Streams::begins(bytes) {
         StreamsBegin::Client => return Begin::With(Opening::StreamsOfClient),

@@ -139,6 +139,11 @@ impl Socket {
         self.ends.mid_stream || handshake.is_some_and(|it| it.status == SWITCHING_PROTOCOLS)
     }
 
+    /// The number of bytes that wait for the other head.
+    pub(super) fn bytes_behind_heads(&self) -> u64 {
+        self.connection.bytes_behind_heads()
+    }
+
     pub(super) const fn is_mid_stream(&self) -> bool {
         self.ends.mid_stream
     }
