@@ -668,7 +668,7 @@ impl<P> Default for Framer<P> {
 
 impl<P: Protocol> Framer<P> {
     /// Creates a framer that begins within a message.
-    fn within() -> Self {
+    pub(super) fn within() -> Self {
         Self {
             is_lost: true,
             ..Self::default()

@@ -1,9 +1,9 @@
 //! Media whose first packets come before what shows that they are media.
 
-use weir_testkit::packet::{Ipv4, protocol, udp};
+use weir_testkit::packet::{Ipv4, protocol, tcp_flags, udp};
 
-use crate::untidy_connections::{CLIENT, SERVER, rows};
-use crate::wire::End;
+use crate::untidy_connections::{CLIENT, SERVER, rows, segment};
+use crate::wire::{Connection, End};
 
 /// The sockets of the media.
 const FROM: End = (CLIENT.0, 4_000);
@@ -15,16 +15,26 @@ fn datagram(from: End, to: End, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// A packet of RTP with this source, number and timestamp.
-fn rtp(source: u8, number: u8, timestamp: u8) -> Vec<u8> {
-    let packet = [
+const fn packet(source: u8, number: u8, timestamp: u8) -> [u8; 13] {
+    [
         0x80, 0, 0, number, 0, 0, timestamp, 0, 0, 0, 0, source, 0xd5,
-    ];
-    datagram(FROM, TO, &packet)
+    ]
+}
+
+fn rtp(source: u8, number: u8, timestamp: u8) -> Vec<u8> {
+    datagram(FROM, TO, &packet(source, number, timestamp))
+}
+
+fn invite() -> Vec<u8> {
+    invite_with("RTP/AVP")
 }
 
 /// A request with a description of media at the second socket.
-fn invite() -> Vec<u8> {
-    let body = format!("v=0\r\nc=IN IP4 {}\r\nm=audio {} RTP/AVP 0\r\n", TO.0, TO.1);
+fn invite_with(profile: &str) -> Vec<u8> {
+    let body = format!(
+        "v=0\r\nc=IN IP4 {}\r\nm=audio {} {profile} 0\r\n",
+        TO.0, TO.1
+    );
     let invite = format!(
         "INVITE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=a\r\n\
          To: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\
@@ -73,4 +83,32 @@ fn packets_of_another_stream_between_the_same_sockets_are_read() {
         })
         .collect();
     assert_eq!(found, expected);
+}
+
+/// Packets over TCP (RFC 4571) behind a loss that is not as long as packets are, and those of a connection whose beginning is missing.
+#[test]
+fn packets_over_tcp_are_found_behind_a_loss() {
+    let octets = 2 + packet(7, 0, 0).len();
+    let framed = |n| [&[0, octets as u8 - 2][..], &packet(7, n, n)].concat();
+    let stream: Vec<u8> = (0..20).flat_map(framed).collect();
+    for size in [15, 40, 64, 100] {
+        for lost in 0..stream.len() / size {
+            for has_start in [true, false] {
+                let mut packets = vec![invite_with("TCP/RTP/AVP")];
+                if has_start {
+                    Connection::open(FROM, TO, &mut packets);
+                }
+                let gone = lost * size..(lost + 1) * size;
+                for (at, piece) in stream.chunks(size).enumerate().filter(|it| it.0 != lost) {
+                    let numbers = [1 + (at * size) as u32, 1];
+                    packets.push(segment(FROM, TO, numbers, tcp_flags::ACK, piece));
+                }
+                let is_whole = |n: &usize| n * octets >= gone.end || (n + 1) * octets <= gone.start;
+                let expected: Vec<[String; 1]> =
+                    (0..20).filter(is_whole).map(|n| [n.to_string()]).collect();
+                let (found, notes) = rows("rtp", &packets, &["rtp.seq"]);
+                assert_eq!(found, expected, "{lost} by {size}, {has_start}: {notes:?}");
+            }
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! 8656).
 
 use weir_flow::{Chunk, Content, Interest, Payload, Sender};
+use weir_messages::rtp::{is_in_use, rtcp};
 use weir_messages::stun;
 
 use crate::extract::came_in::CameIn;
@@ -53,14 +54,47 @@ impl Protocol for Lengths {
         }
     }
 
+    /// The first packet that another one follows, or the end of the octets.
+    fn find(bytes: &[u8]) -> Option<usize> {
+        (0..bytes.len()).find(|at| {
+            let rest = bytes.get(*at..).unwrap_or_default();
+            let behind = framed_octets(rest).and_then(|octets| rest.get(octets..));
+            behind.is_some_and(|it| it.is_empty() || framed_octets(it).is_some())
+        })
+    }
+
+    const FIND_OCTETS: usize = FRAMED_OCTETS_MAX + FRAMED_HEAD_OCTETS;
+
+    fn is_likely(bytes: &[u8]) -> bool {
+        let is_media = bytes.first().is_some_and(|first| first >> 6 == 2);
+        is_media && bytes.len() as u64 >= MEDIA_OCTETS_MIN
+            || stun::length(bytes) == Some(bytes.len())
+    }
+
     fn message(&mut self, _bytes: &[u8], _way: &Way, _push: &mut Push<'_>) -> bool {
         false
     }
 }
 
+/// The number of octets of a packet of RTP or RTCP behind its length, with which these octets begin.
+fn framed_octets(bytes: &[u8]) -> Option<usize> {
+    let [high, low, first, second, ..] = bytes else {
+        return None;
+    };
+    let octets = usize::from(u16::from_be_bytes([*high, *low]));
+    let is_report = matches!(
+        *second,
+        rtcp::kind::SENDER_REPORT..=rtcp::kind::EXTENDED_REPORT
+    );
+    let is_media = first >> 6 == 2 && (is_report || is_in_use(second & 0x7f));
+    let is_length = octets as u64 >= MEDIA_OCTETS_MIN && octets <= FRAMED_OCTETS_MAX;
+    (is_media && is_length).then_some(2 + octets)
+}
+
 impl Framing {
     /// The framing of a connection by its first octets; `is_announced` where a description has media over TCP at one of its sockets.
-    fn of(bytes: &[u8], is_announced: bool) -> Option<Self> {
+    /// The first octets may be the rest of a packet where the connection began before the capture.
+    fn of(bytes: &[u8], is_announced: bool, is_within: bool) -> Option<Self> {
         if stun::length(bytes).is_some() {
             return Some(Self::Turn(Conversation::new(Default::default(), true)));
         }
@@ -72,9 +106,22 @@ impl Framing {
             _ => false,
         };
         let is_tls = matches!(bytes, [0x16, 3, ..]);
-        let may_begin = is_announced && !is_tls && Lengths::length(bytes) != Length::Broken;
-        (begins_with_stun || may_begin)
-            .then(|| Self::Lengths(Conversation::new(Default::default(), true)))
+        if begins_with_stun {
+            return Some(Self::Lengths(Conversation::new(Default::default(), true)));
+        }
+        match is_announced && !is_tls {
+            true if is_within => Some(Self::within()),
+            true if Lengths::length(bytes) != Length::Broken => {
+                Some(Self::Lengths(Conversation::new(Default::default(), true)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The framing of packets of which the first octets are the rest.
+    fn within() -> Self {
+        let framers = [Framer::within(), Framer::within()];
+        Self::Lengths(Conversation::new(framers, true))
     }
 
     fn chunk(
@@ -101,6 +148,9 @@ impl Framing {
 const HELD_BYTES_MAX: usize = 16 << 20;
 /// The number of octets of the shortest packet that is read: a report of RTCP (RFC 3550, 6.4.2).
 const MEDIA_OCTETS_MIN: u64 = 8;
+/// The number of octets of the longest packet behind its length that is found behind a loss, and of those by which it is.
+const FRAMED_OCTETS_MAX: usize = 2_048;
+const FRAMED_HEAD_OCTETS: usize = 2 + 4;
 
 impl Default for MediaConnections {
     fn default() -> Self {
@@ -125,15 +175,18 @@ impl MediaConnections {
         let Self { open, lost_bytes } = self;
         let mut begun = None;
         if !open.is_open(chunk.connection) {
-            let Content::Bytes(bytes) = chunk.content else {
-                return None;
+            let framing = match chunk.content {
+                Content::Bytes(bytes) => {
+                    let framing = Framing::of(bytes, is_announced, !chunk.saw_start);
+                    // Behind its beginning a connection may have messages of STUN among those of another protocol, as SIP.
+                    framing.filter(|_| chunk.offset == 0 || !chunk.saw_start)
+                }
+                Content::Gap(_) if is_announced => Some(Framing::within()),
+                _ => None,
             };
-            // Behind its beginning a connection may have messages of STUN among those of another protocol, as SIP.
-            let is_beginning = chunk.offset == 0 || !chunk.saw_start;
-            let framing = Framing::of(bytes, is_announced).filter(|_| is_beginning)?;
-            begun = Some((framing, Default::default()));
+            begun = Some((framing?, Default::default()));
         }
-        let interest = open.chunk(
+        let interest = open.chunk_or_gap(
             chunk,
             |_| begun,
             |(framing, came_in)| {
@@ -202,7 +255,7 @@ mod tests {
 
     #[test]
     fn lengths_frame_packets() {
-        let is_read = |bytes: &[u8], is_announced| match Framing::of(bytes, is_announced) {
+        let is_read = |bytes: &[u8], is_announced| match Framing::of(bytes, is_announced, false) {
             Some(Framing::Lengths(_)) => "lengths",
             Some(Framing::Turn(_)) => "turn",
             None => "",
