@@ -132,6 +132,8 @@ pub(super) struct Http2Connection {
     gone: VecDeque<u32>,
     /// Why the fields of each side are lost, where they are.
     lost: [Option<Fault>; 2],
+    /// Requests may be lost.
+    lacks_requests: bool,
     /// Frames are read again behind a loss, without their fields.
     resumes: bool,
     /// Frames are read again behind a loss, with the fields that do not refer to earlier ones.
@@ -172,6 +174,7 @@ impl Http2Connection {
             reset: VecDeque::new(),
             gone: VecDeque::new(),
             lost: [None; 2],
+            lacks_requests: false,
             resumes: false,
             resumes_partly: false,
             unknown: 0,
@@ -426,7 +429,7 @@ impl Http2Connection {
     /// The connection has ended: the waiting messages are reported.
     pub(super) fn finish(&mut self, each: &mut dyn FnMut(Event<'_>)) {
         for exchange in std::mem::take(&mut self.streams) {
-            each(Event::Over(exchange));
+            each(Event::Over(self.without_request(exchange)));
         }
     }
 
@@ -454,6 +457,7 @@ impl Http2Connection {
             }
         }
         if side == self.client {
+            self.lacks_requests = true;
             self.pass_early(0, each);
         }
         self.resume_partly(side, this);
@@ -476,6 +480,14 @@ impl Http2Connection {
         *this = Http2Side::partial();
     }
 
+    /// An exchange that is over. Behind a loss of the client, one without a request lacks it.
+    fn without_request(&self, mut exchange: Exchange) -> Exchange {
+        if self.lacks_requests && exchange.request.is_none() {
+            exchange.fault.get_or_insert(Fault::Missing);
+        }
+        exchange
+    }
+
     /// Hands on responses that wait for their requests or the rest of them, the oldest first, but so many.
     fn pass_early(&mut self, most: usize, each: &mut dyn FnMut(Event<'_>)) {
         let is_early = |it: &Exchange| it.response.as_ref().is_some_and(|it| it.is_whole);
@@ -483,7 +495,7 @@ impl Http2Connection {
         for _ in most..waiting {
             let place = self.streams.iter().position(is_early);
             if let Some(early) = place.and_then(|place| self.streams.remove(place)) {
-                each(Event::Over(early));
+                each(Event::Over(self.without_request(early)));
             }
         }
     }

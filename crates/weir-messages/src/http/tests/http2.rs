@@ -326,3 +326,34 @@ fn bombs_of_http_2_stay_within_their_limits() {
     let (found, dropped) = feed(&[begin, &flood].concat());
     assert_eq!((found.len(), dropped), (3_000, 3_000 - STREAMS_MAX as u64));
 }
+
+/// A request behind a loss is not read as long as the server's frames are, and its response did not say that it lacks it.
+#[test]
+fn a_response_whose_request_is_lost_behind_a_loss_of_both_says_so() {
+    let get = |stream, path: &[u8]| frame(1, 5, stream, &[&b"\x82\x86\x04\x02"[..], path].concat());
+    let ok = |stream| frame(1, 5, stream, b"\x88");
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    let mut each = |it| found.push(it);
+    let begun = [two::PREFACE, &frame(4, 0, 0, b"")[..], &get(1, b"/a")].concat();
+    let answered = [frame(4, 0, 0, b""), ok(1)].concat();
+    let lost = [get(3, b"/b").len(), ok(3).len()].map(|octets| octets as u64);
+    connection.take(0, &begun, Stamp::default(), &mut each);
+    connection.take(1, &answered, Stamp::default(), &mut each);
+    connection.gap(0, lost[0], &mut each);
+    connection.take(0, &get(5, b"/c"), Stamp::default(), &mut each);
+    connection.gap(1, lost[1], &mut each);
+    connection.take(1, &ok(5), Stamp::default(), &mut each);
+    connection.finish(&mut each);
+    let rows = found.iter().map(|it: &Exchange| {
+        let code = it.response.as_ref().map(|it| it.head.line.code);
+        (it.stream, code, it.request.is_some(), it.fault)
+    });
+    let rows: Vec<_> = rows.collect();
+    let missing = Some(Fault::Missing);
+    let expected = [
+        (Some(1), Some(200), true, None),
+        (Some(5), Some(200), false, missing),
+    ];
+    assert_eq!(rows, expected);
+}
