@@ -345,6 +345,8 @@ struct IncompleteMessage {
     remaining: u8,
     bytes: Vec<u8>,
     number: u64,
+    /// It was given up: its other parts say nothing.
+    is_given_up: bool,
 }
 
 /// Messages in parts at one time. Each has 16 parts at most.
@@ -379,35 +381,45 @@ impl<K: Copy + Eq + std::hash::Hash> Parts<K> {
             return None;
         }
         if segment.is_first {
-            self.begin(key, segment.remaining, data.to_vec());
+            self.begin(key, segment.remaining, Some(data.to_vec()));
             return None;
         }
-        let waiting = self.waiting.get_mut(&key)?;
-        if waiting.remaining != segment.remaining + 1 {
-            self.waiting.remove(&key);
-            self.given_up += 1;
+        // The part before it, or the first one, was not captured, or comes later.
+        let goes_on = |it: &&mut IncompleteMessage| it.remaining == segment.remaining + 1;
+        let Some(waiting) = self.waiting.get_mut(&key).filter(goes_on) else {
+            match self.waiting.remove(&key) {
+                Some(it) if it.is_given_up => {}
+                _ => self.given_up += 1,
+            }
+            if segment.remaining > 0 {
+                self.begin(key, segment.remaining, None);
+            }
             return None;
-        }
+        };
         waiting.remaining = segment.remaining;
-        waiting.bytes.extend_from_slice(data);
+        if !waiting.is_given_up {
+            waiting.bytes.extend_from_slice(data);
+        }
         if segment.remaining > 0 {
             return None;
         }
-        self.whole = self.waiting.remove(&key)?.bytes;
+        let whole = self.waiting.remove(&key).filter(|it| !it.is_given_up)?;
+        self.whole = whole.bytes;
         Some(&self.whole)
     }
 
-    fn begin(&mut self, key: K, remaining: u8, bytes: Vec<u8>) {
+    /// Begins a message, without its first part where that is missing.
+    fn begin(&mut self, key: K, remaining: u8, first: Option<Vec<u8>>) {
         self.begun += 1;
         let number = self.begun;
         let waiting = IncompleteMessage {
             remaining,
-            bytes,
+            is_given_up: first.is_none(),
+            bytes: first.unwrap_or_default(),
             number,
         };
-        if self.waiting.insert(key, waiting).is_some() {
-            self.given_up += 1;
-        }
+        self.forget_begun(key);
+        self.waiting.insert(key, waiting);
         self.order.push_back((key, number));
         if self.order.len() > PARTS_MAX
             && let Some((oldest, number)) = self.order.pop_front()
@@ -416,15 +428,22 @@ impl<K: Copy + Eq + std::hash::Hash> Parts<K> {
                 .get(&oldest)
                 .is_some_and(|it| it.number == number)
         {
-            self.waiting.remove(&oldest);
-            self.given_up += 1;
+            self.forget_begun(oldest);
         }
     }
 
-    /// Messages that were given up.
+    /// Gives up a message that has begun, and counts it.
+    fn forget_begun(&mut self, key: K) {
+        let begun = self.waiting.remove(&key);
+        let is_counted = begun.is_some_and(|it| !it.is_given_up);
+        self.given_up += u64::from(is_counted);
+    }
+
+    /// Messages that were given up, with those that wait for parts.
     #[must_use]
-    pub const fn given_up(&self) -> u64 {
-        self.given_up
+    pub fn given_up(&self) -> u64 {
+        let waiting = self.waiting.values().filter(|it| !it.is_given_up);
+        self.given_up.saturating_add(waiting.count() as u64)
     }
 }
 
@@ -502,6 +521,18 @@ mod tests {
             assert_eq!(parts.take(key, &part(0x81, b"a")), None);
         }
         assert_eq!(parts.waiting.len(), PARTS_MAX);
-        assert_eq!(parts.given_up(), 1 + PARTS_MAX as u64);
+        // Those that were begun first, and those that wait.
+        assert_eq!(parts.given_up(), 1 + 2 * PARTS_MAX as u64);
+        // Messages without their first part, without one between others, and without the last one: each counts once.
+        for lost in [0_u8, 1, 2, 3] {
+            let mut parts = Parts::default();
+            for remaining in (0..4_u8).rev().filter(|it| *it != lost) {
+                let first = if remaining == 3 { 0x83 } else { remaining };
+                assert_eq!(parts.take(1, &part(first, b"a")), None);
+            }
+            assert_eq!(parts.given_up(), 1, "{lost}");
+            assert_eq!(parts.take(2, &part(0x81, b"a")), None);
+            assert_eq!(parts.take(2, &part(0x00, b"b")), Some(&b"ab"[..]));
+        }
     }
 }

@@ -83,7 +83,7 @@ impl Protocol for Tcap {
         let mut counted = self.open.counted();
         counted.push((
             self.parts.given_up(),
-            "segmented messages were dropped because segments came out of order or more than 16,384 waited",
+            "segmented messages were dropped because segments were not captured or came out of order, or more than 16,384 waited",
         ));
         counted
     }
