@@ -270,10 +270,13 @@ impl<C> Followed<C> {
         self.open.contains_key(&connection)
     }
 
-    /// Whether octets are missing before those that come of a connection that is not followed.
+    /// Whether octets of a connection that is not recognised yet are missing.
     pub(crate) fn is_behind_gap(&self, connection: u64) -> bool {
-        let undecided = self.undecided.get(&connection);
-        undecided.is_some_and(|undecided| undecided.is_behind_gap)
+        !self.undecided.is_empty()
+            && self
+                .undecided
+                .get(&connection)
+                .is_some_and(|undecided| undecided.is_behind_gap)
     }
 
     /// The number of connections that were given up because of the limit.

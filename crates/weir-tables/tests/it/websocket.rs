@@ -425,6 +425,64 @@ fn without_handshake(with_syn: bool, frames: &[(bool, Vec<u8>)]) -> (RecordBatch
     read_with_notes("websocket", &[&path], 100_000)
 }
 
+/// The texts of packets, each with the number of its frame.
+fn texts_of(packets: Vec<Vec<u8>>) -> Vec<(String, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lost.pcap");
+    write(packets.into_iter(), &path);
+    let (batch, _) = read_with_notes("websocket", &[&path], 100_000);
+    let numbers = crate::sip::column(&batch, "frame.number");
+    let texts = crate::sip::column(&batch, "websocket.payload.text");
+    texts.into_iter().zip(numbers).collect()
+}
+
+/// Of a connection with one direction, or without the request or the response, there were no rows, and nothing said so.
+#[test]
+fn connections_are_read_where_a_part_of_the_handshake_was_not_captured() {
+    let mut conversation = Conversation::new(40_000);
+    let request: &[u8] =
+        b"GET /chat HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+    let agreed: &[u8] =
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+    let sent = [
+        (true, request.to_vec()),
+        (false, agreed.to_vec()),
+        (true, frame(true, 0x81, b"one")),
+        (false, frame(false, 0x81, b"two")),
+        (true, frame(true, 0x81, b"three")),
+        (false, frame(false, 0x81, b"four")),
+    ];
+    for (from_client, bytes) in &sent {
+        let slot = usize::from(!from_client);
+        let (seq, ack) = (conversation.sent[slot], conversation.sent[1 - slot]);
+        let packet = conversation.segment(*from_client, seq, ack, tcp_flags::ACK, bytes);
+        conversation.packets.push(packet);
+        conversation.sent[slot] += bytes.len() as u32;
+    }
+    let packets = conversation.packets;
+    let is_of_client = |packet: &Vec<u8>| packet[12..16] == CLIENT.octets();
+    let expected = |rows: &[(&str, &str)]| -> Vec<(String, String)> {
+        let owned = |(text, number): &(&str, &str)| ((*text).to_owned(), (*number).to_owned());
+        rows.iter().map(owned).collect()
+    };
+    let (client, server): (Vec<_>, Vec<_>) = packets.iter().cloned().partition(is_of_client);
+    assert_eq!(texts_of(client), expected(&[("one", "3"), ("three", "4")]));
+    assert_eq!(texts_of(server), expected(&[("two", "3"), ("four", "4")]));
+    // The request, the response, or both are missing.
+    for lost in [2..3, 3..4, 2..4] {
+        let first = 5 - lost.len();
+        let mut packets = packets.clone();
+        packets.drain(lost.clone());
+        let mut found = texts_of(packets);
+        found.sort_by_key(|(_, number)| number.clone());
+        let rows = ["one", "two", "three", "four"].iter().zip(first..);
+        let rows: Vec<(String, String)> = rows
+            .map(|(text, number)| ((*text).to_owned(), number.to_string()))
+            .collect();
+        assert_eq!(found, rows, "{lost:?}");
+    }
+}
+
 #[test]
 fn one_segment_that_looked_like_frames_was_a_connection() {
     let text =

@@ -1,7 +1,7 @@
 //! A whole connection: the handshake, what it negotiates, then the messages of both directions.
 
 use super::decoder::{Decoder, DecoderOptions, Event};
-use super::frame::Sender;
+use super::frame::{Header, Sender};
 use super::trial::{Trial, Verdict};
 use crate::deflate::{Agreed, InflateOptions, Offer, parse_offers, parse_response};
 
@@ -41,13 +41,13 @@ pub struct Handshake {
     pub target: String,
     /// The header Host.
     pub host: String,
-    /// The response's status; 101 for a WebSocket.
+    /// The response's status; 101 for a WebSocket, also where frames show it, as the response was not captured.
     pub status: u16,
     /// Offers of permessage-deflate that were well formed.
     pub offers: Vec<Offer>,
     /// Offers that RFC 7692 tells a server to decline.
     pub offers_declined: usize,
-    /// The agreement; `None` without permessage-deflate.
+    /// The agreement; `None` without permessage-deflate, and when the response was not captured.
     pub agreed: Option<Agreed>,
     /// The response breaks RFC 7692, in words. The parameters are then taken as far as possible.
     pub fault: Option<String>,
@@ -94,14 +94,15 @@ impl Handshake {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ConnectionEvent<'a> {
-    /// Both heads were read.
+    /// Both heads were read, or one of them, where the other one was not captured.
     Handshake(&'a Handshake),
     /// The bytes begin without a handshake: the capture began later. Four messages at least, of both
     /// directions, broke no rule, so that frames are read as they come, and permessage-deflate is assumed as the
     /// options say.
     MidStream,
     /// The next events are of the piece with this number, from 0, of those that were [fed](Connection::feed) before the bytes were
-    /// recognised as those of a [`MidStream`](Self::MidStream) connection; after the last of them, of the piece that is being fed.
+    /// recognised as those of a [`MidStream`](Self::MidStream) connection, or of one without one of its heads; after the last of
+    /// them, of the piece that is being fed.
     Replay(usize),
     /// This is not a WebSocket connection, or one without a handshake that violated a rule; nothing follows.
     NotWebSocket,
@@ -134,6 +135,10 @@ pub struct Connection {
     state: ConnectionState,
     /// Bytes of each direction that wait for the handshake: to the server, to the client.
     waiting: [Vec<u8>; 2],
+    /// The direction and length of each piece that waits for the handshake.
+    pieces: Vec<(Direction, usize)>,
+    /// Whether bytes of the head of a direction were not captured.
+    lost: [bool; 2],
     /// The trial of bytes without a handshake, until they are recognised.
     trial: Option<Box<Trial>>,
     decoders: Option<[Decoder; 2]>,
@@ -165,6 +170,8 @@ impl Connection {
             options,
             state: ConnectionState::Handshake,
             waiting: [Vec::new(), Vec::new()],
+            pieces: Vec::new(),
+            lost: [false; 2],
             trial: None,
             decoders: None,
         }
@@ -209,23 +216,47 @@ impl Connection {
             ConnectionState::Handshake if self.is_without_handshake(direction, bytes) => {
                 self.begin_trial(direction, bytes, each);
             }
-            ConnectionState::Handshake => {
-                let waiting = &mut self.waiting[direction.slot()];
-                let room = (2 * HEAD_BYTES_MAX).saturating_sub(waiting.len());
-                waiting.extend_from_slice(bytes.get(..room.min(bytes.len())).unwrap_or_default());
-                self.try_open(each);
-                if self.state == ConnectionState::Open {
-                    let rest = bytes.get(room..).unwrap_or_default();
-                    if !rest.is_empty() {
-                        self.decode(direction, rest, each);
-                    }
-                }
-            }
+            ConnectionState::Handshake => self.feed_head(direction, bytes, each),
         }
     }
 
-    /// Skips bytes of one direction that were not captured: see [`Decoder::gap`]. During the handshake this ends the reading, and without
-    /// a handshake, unless they are before all others of their direction.
+    /// Adds bytes of a head, or bytes that wait for the head of the other direction.
+    fn feed_head(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        each: &mut dyn FnMut(ConnectionEvent<'_>),
+    ) {
+        let [request, _] = &self.waiting;
+        let is_next_request = direction == Direction::ToServer
+            && self.lost[Direction::ToClient.slot()]
+            && head_end(request).is_some()
+            && bytes.starts_with(b"GET ");
+        if is_next_request {
+            // The response that was not captured did not agree.
+            return self.close(each);
+        }
+        let waiting = &mut self.waiting[direction.slot()];
+        let room = (2 * HEAD_BYTES_MAX).saturating_sub(waiting.len());
+        let taken = bytes.get(..room).unwrap_or(bytes);
+        waiting.extend_from_slice(taken);
+        self.pieces.push((direction, taken.len()));
+        self.try_open(each);
+        if self.state == ConnectionState::Handshake && self.lost != [false; 2] {
+            self.open_alone(false, each);
+        }
+        let rest = bytes.get(room..).unwrap_or_default();
+        let is_open = matches!(
+            self.state,
+            ConnectionState::Open | ConnectionState::MidStream
+        );
+        if is_open && !rest.is_empty() {
+            self.decode(direction, rest, each);
+        }
+    }
+
+    /// Skips bytes of one direction that were not captured: see [`Decoder::gap`]. During the handshake this ends the reading, unless
+    /// the head of the other direction, with frames behind it or a response that agrees, shows what the connection is.
     pub fn gap(
         &mut self,
         direction: Direction,
@@ -235,17 +266,38 @@ impl Connection {
         let is_begun = |trial: &Trial| trial.has_begun(direction);
         match self.state {
             ConnectionState::Other => {}
+            // What precedes the first bytes of a direction may be its head.
             ConnectionState::Trial if !self.trial.as_deref().is_some_and(is_begun) => {}
-            ConnectionState::Handshake | ConnectionState::Heads | ConnectionState::Trial => {
-                self.close(each);
-            }
-            ConnectionState::Open | ConnectionState::MidStream => {
-                if let Some(decoders) = &mut self.decoders {
-                    decoders[direction.slot()].gap(bytes, &mut |event| {
-                        each(ConnectionEvent::Wire(direction, event));
-                    });
+            ConnectionState::Heads | ConnectionState::Trial => self.close(each),
+            ConnectionState::Handshake => {
+                let slot = direction.slot();
+                if head_end(&self.waiting[slot]).is_none() {
+                    self.waiting[slot].clear();
+                    self.lost[slot] = true;
+                }
+                let may_open = self.lost[slot] && !self.waiting[1 - slot].is_empty();
+                if self.open_alone(false, each) {
+                    self.decode_gap(direction, bytes, each);
+                } else if !may_open {
+                    self.close(each);
                 }
             }
+            ConnectionState::Open | ConnectionState::MidStream => {
+                self.decode_gap(direction, bytes, each);
+            }
+        }
+    }
+
+    fn decode_gap(
+        &mut self,
+        direction: Direction,
+        bytes: u64,
+        each: &mut dyn FnMut(ConnectionEvent<'_>),
+    ) {
+        if let Some(decoders) = &mut self.decoders {
+            decoders[direction.slot()].gap(bytes, &mut |event| {
+                each(ConnectionEvent::Wire(direction, event));
+            });
         }
     }
 
@@ -262,6 +314,9 @@ impl Connection {
         direction: Direction,
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
+        if self.state == ConnectionState::Handshake {
+            self.open_alone(false, each);
+        }
         if self.state == ConnectionState::Trial {
             self.on_trial(each, |trial| trial.finish(direction));
         } else if let Some(decoders) = &mut self.decoders {
@@ -277,7 +332,11 @@ impl Connection {
         let waiting = self.waiting.iter().map(Vec::capacity);
         let decoders = self.decoders.iter().flatten().map(Decoder::held_bytes);
         let trial = self.trial.iter().map(|trial| trial.held_bytes());
-        waiting.chain(decoders).chain(trial).sum()
+        let pieces = self
+            .pieces
+            .capacity()
+            .saturating_mul(size_of::<(Direction, usize)>());
+        waiting.chain(decoders).chain(trial).chain([pieces]).sum()
     }
 
     /// How many bytes wait behind the head of their direction for that of the other one.
@@ -346,10 +405,11 @@ impl Connection {
         bytes: &[u8],
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
-        if direction == Direction::ToServer
-            && let Some((handshake, end)) = self.agreement_alone()
-        {
-            self.begin(&handshake, [0, end], each);
+        let sender = match direction {
+            Direction::ToServer => Sender::Client,
+            Direction::ToClient => Sender::Server,
+        };
+        if self.open_alone(begins_with_frame(bytes, sender), each) {
             return self.decode(direction, bytes, each);
         }
         // With a request or response in the other direction, this is another protocol.
@@ -378,6 +438,81 @@ impl Connection {
             };
             (handshake, end)
         })
+    }
+
+    /// The handshake of a request for a WebSocket, and the end of its head, when its response was not captured, and frames behind
+    /// the request, or those that come now, show that it agreed.
+    fn request_alone(&self, has_frames: bool) -> Option<(Handshake, usize)> {
+        let [request, response] = &self.waiting;
+        let end = head_end(request).filter(|_| response.is_empty())?;
+        let (head, behind) = request.split_at_checked(end)?;
+        if !has_frames && !begins_with_frame(behind, Sender::Client) {
+            return None;
+        }
+        let head = String::from_utf8_lossy(head);
+        let target = head.split(' ').nth(1)?;
+        let is_asked = header(&head, "upgrade").eq_ignore_ascii_case("websocket");
+        let (host, offers) = (
+            header(&head, "host"),
+            header(&head, "sec-websocket-extensions"),
+        );
+        is_asked.then(|| {
+            (
+                Handshake::of_heads((target, &host), 101, (&offers, "")),
+                end,
+            )
+        })
+    }
+
+    /// Begins to read with the head of one direction, where that of the other one was not captured. `has_frames` is whether the
+    /// bytes that come now begin with a frame. False where neither head shows a WebSocket.
+    fn open_alone(&mut self, has_frames: bool, each: &mut dyn FnMut(ConnectionEvent<'_>)) -> bool {
+        let (handshake, ends, inflate, is_sure) =
+            if let Some((handshake, end)) = self.agreement_alone() {
+                let inflate = self.inflate_of(handshake.agreed);
+                (handshake, [0, end], inflate, true)
+            } else if let Some((handshake, end)) = self.request_alone(has_frames) {
+                // The frames show whether an offer was agreed on.
+                let inflate = self.options.inflate;
+                let inflate = inflate.filter(|_| !handshake.offers.is_empty());
+                (handshake, [end, 0], [inflate; 2], false)
+            } else {
+                return false;
+            };
+        each(ConnectionEvent::Handshake(&handshake));
+        let waiting = std::mem::take(&mut self.waiting);
+        let pieces = std::mem::take(&mut self.pieces);
+        self.open(inflate, [0; 2], !is_sure, each);
+        self.replay(&pieces, &waiting, ends, each);
+        true
+    }
+
+    /// Decodes what waits behind the heads, in the pieces in which it came.
+    fn replay(
+        &mut self,
+        pieces: &[(Direction, usize)],
+        waiting: &[Vec<u8>; 2],
+        ends: [usize; 2],
+        each: &mut dyn FnMut(ConnectionEvent<'_>),
+    ) {
+        let mut all = [0_usize; 2];
+        for (direction, len) in pieces {
+            let all = &mut all[direction.slot()];
+            *all = all.saturating_add(*len);
+        }
+        let mut at = [0_usize; 2];
+        for (number, (direction, len)) in pieces.iter().enumerate() {
+            let slot = direction.slot();
+            // The first bytes of a direction may not wait any more.
+            let dropped = all[slot].saturating_sub(waiting[slot].len());
+            let start = at[slot].saturating_sub(dropped).max(ends[slot]);
+            at[slot] = at[slot].saturating_add(*len);
+            let end = at[slot].saturating_sub(dropped);
+            each(ConnectionEvent::Replay(number));
+            let piece = waiting[slot].get(start..end).unwrap_or_default();
+            self.decode(*direction, piece, each);
+        }
+        each(ConnectionEvent::Replay(pieces.len()));
     }
 
     /// Goes on with the trial, and begins to read when it is over.
@@ -426,7 +561,8 @@ impl Connection {
         }
         let (Some(request_end), Some(response_end)) = (head_end(request), head_end(response))
         else {
-            if request.len() > HEAD_BYTES_MAX || response.len() > HEAD_BYTES_MAX {
+            let is_long = request.len() > HEAD_BYTES_MAX || response.len() > HEAD_BYTES_MAX;
+            if is_long && !self.open_alone(false, each) {
                 self.close(each);
             }
             return;
@@ -452,23 +588,27 @@ impl Connection {
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
         each(ConnectionEvent::Handshake(handshake));
+        self.open(self.inflate_of(handshake.agreed), ends, false, each);
+    }
+
+    /// The transformation of each direction by what was agreed on.
+    fn inflate_of(&self, agreed: Option<Agreed>) -> [Option<InflateOptions>; 2] {
         let limit = self.options.inflate.unwrap_or_default().message_bytes_max;
         let inflate = |no_takeover: bool, window_bits: u8| InflateOptions {
             takeover: !no_takeover,
             window_bits,
             message_bytes_max: limit,
         };
-        let agreed = handshake.agreed;
-        let inflate = [
+        [
             agreed.map(|a| inflate(a.client_no_context_takeover, a.client_window_bits())),
             agreed.map(|a| inflate(a.server_no_context_takeover, a.server_window_bits())),
-        ];
-        self.open(inflate, ends, false, each);
+        ]
     }
 
     fn close(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
         self.state = ConnectionState::Other;
         self.waiting = [Vec::new(), Vec::new()];
+        self.pieces = Vec::new();
         self.trial = None;
         self.decoders = None;
         each(ConnectionEvent::NotWebSocket);
@@ -502,6 +642,7 @@ impl Connection {
             decoder(Sender::Client, client),
             decoder(Sender::Server, server),
         ]);
+        self.pieces = Vec::new();
         let waiting = std::mem::take(&mut self.waiting);
         let directions = [Direction::ToServer, Direction::ToClient];
         for ((direction, waited), end) in directions.into_iter().zip(waiting).zip(ends) {
@@ -520,6 +661,16 @@ fn is_preliminary(response: &[u8]) -> bool {
 fn head_end(bytes: &[u8]) -> Option<usize> {
     let at = memchr::memmem::find(bytes, b"\r\n\r\n")?;
     Some(at + 4)
+}
+
+/// True of bytes that begin with the header of a frame that breaks no rule.
+fn begins_with_frame(bytes: &[u8], sender: Sender) -> bool {
+    let mut is_plausible = true;
+    let header = Header::parse(bytes);
+    header.is_some_and(|header| {
+        header.check(Some(sender), true, &mut |_| is_plausible = false);
+        is_plausible
+    })
 }
 
 fn handshake(request: &[u8], response: &[u8]) -> Option<Handshake> {
@@ -614,5 +765,98 @@ mod tests {
         let refused = b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 403 Forbidden\r\n\r\n";
         connection.feed(Direction::ToClient, refused, &mut |_| {});
         assert!(connection.is_other());
+    }
+
+    /// A step of a connection: bytes of a direction, or a gap in it.
+    type Step<'s> = (Direction, Option<&'s [u8]>);
+
+    fn up(bytes: &[u8]) -> Step<'_> {
+        (Direction::ToServer, Some(bytes))
+    }
+
+    fn down(bytes: &[u8]) -> Step<'_> {
+        (Direction::ToClient, Some(bytes))
+    }
+
+    /// The texts that steps give.
+    fn texts(steps: &[Step<'_>]) -> Vec<Vec<u8>> {
+        let mut connection = Connection::new(DecoderOptions::default());
+        let mut texts = Vec::new();
+        let mut each = |event: ConnectionEvent<'_>| {
+            if let ConnectionEvent::Wire(_, Event::Message(message)) = event {
+                texts.push(message.payload.to_vec());
+            }
+        };
+        for (direction, bytes) in steps {
+            match bytes {
+                Some(bytes) => connection.feed(*direction, bytes, &mut each),
+                None => connection.gap(*direction, 100, &mut each),
+            }
+        }
+        connection.finish(&mut each);
+        texts
+    }
+
+    /// Nothing of such a connection was read.
+    #[test]
+    fn one_head_is_enough_where_the_other_one_was_not_captured() {
+        let request: &[u8] = b"GET /chat HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\n\r\n";
+        let agreed: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
+        let (client, server): (&[u8], &[u8]) = (b"\x81\x82\0\0\0\0hi", b"\x81\x05Hello");
+        let up_gap: Step<'_> = (Direction::ToServer, None);
+        let down_gap: Step<'_> = (Direction::ToClient, None);
+        let (hi, hello): (&[u8], &[u8]) = (b"hi", b"Hello");
+        // Only one direction was captured.
+        assert_eq!(texts(&[down(agreed), down(server)]), [hello]);
+        assert_eq!(texts(&[up(request), up(client)]), [hi]);
+        // One packet is missing, which is known sooner or later.
+        for steps in [
+            [down(agreed), up_gap, up(client), down(server)],
+            [down(agreed), up(client), up_gap, down(server)],
+            [up(request), down_gap, up(client), down(server)],
+            [up(request), up(client), down_gap, down(server)],
+        ] {
+            assert_eq!(texts(&steps), [hi, hello], "{steps:?}");
+        }
+        let steps = [up(request), down_gap, down(server), up(client)];
+        assert_eq!(texts(&steps), [hello, hi]);
+        // The server did not agree, or it is not known whether it did.
+        for steps in [
+            [up(request), down_gap, up(request)],
+            [up(request), down_gap, down(b"<html>")],
+            [up(request), up_gap, down_gap],
+            [up(request), up(request), down_gap],
+        ] {
+            assert_eq!(texts(&steps), Vec::<Vec<u8>>::new(), "{steps:?}");
+        }
+    }
+
+    /// Who reads the events knows when each message came.
+    #[test]
+    fn bytes_that_waited_for_a_missing_head_are_read_in_their_pieces() {
+        let request = b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n\x81\x82\0\0";
+        let mut connection = Connection::new(DecoderOptions::default());
+        let mut pieces = Vec::new();
+        let mut piece = None;
+        let mut each = |event: ConnectionEvent<'_>| match event {
+            ConnectionEvent::Replay(number) => piece = Some(number),
+            ConnectionEvent::Wire(_, Event::Message(message)) => {
+                pieces.push((piece, message.payload.to_vec()));
+            }
+            _ => {}
+        };
+        for bytes in [
+            &request[..9],
+            &request[9..],
+            b"\0\0a",
+            b"b\x81\x81\0\0\0\0c",
+        ] {
+            connection.feed(Direction::ToServer, bytes, &mut each);
+        }
+        connection.finish(&mut each);
+        assert_eq!(
+            pieces,
+            [(Some(3), b"ab".to_vec()), (Some(3), b"c".to_vec())]
+        );
     }
 }

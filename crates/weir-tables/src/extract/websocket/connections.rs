@@ -180,7 +180,7 @@ impl Connections {
             refused,
             unanswered,
         } = self;
-        // The handshake may be in what is missing.
+        // Behind a gap, the handshake may be what is missing.
         let is_behind_gap = open.is_behind_gap(chunk.connection);
         let place = |offset| match is_behind_gap {
             true => (false, 0),
