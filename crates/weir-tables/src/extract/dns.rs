@@ -83,13 +83,20 @@ fn length(bytes: &[u8]) -> Length {
     }
 }
 
-/// The message of a segment without the length before it, which not all probes send on (RFC 1035, 4.2.2).
-fn without_length(bytes: &[u8]) -> &[u8] {
-    match length(bytes) {
-        Length::Message { skip, total } if total == bytes.len() => {
-            bytes.get(skip..).unwrap_or_default()
-        }
-        _ => bytes,
+/// The first message of a segment without the length before it, which not all probes send on (RFC 1035, 4.2.2), and the octets
+/// behind it.
+fn without_length(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let Length::Message { skip, total } = length(bytes) else {
+        return (bytes, &[]);
+    };
+    let Some((first, behind)) = bytes.split_at_checked(total) else {
+        return (bytes, &[]);
+    };
+    let message = first.get(skip..).unwrap_or_default();
+    // The first octets of a message without a length may be taken for one.
+    match behind.is_empty() || looks_like_dns(message) && !looks_like_dns(bytes) {
+        true => (message, behind),
+        false => (bytes, &[]),
     }
 }
 
@@ -139,7 +146,7 @@ impl<T: DnsTable> Protocol for T {
         is_datagram(bytes, ports)
     }
 
-    fn of_segment(bytes: &[u8]) -> &[u8] {
+    fn of_segment(bytes: &[u8]) -> (&[u8], &[u8]) {
         without_length(bytes)
     }
 

@@ -217,9 +217,9 @@ pub(super) trait Protocol: Default + Send + 'static {
     /// Whether binary messages of WebSocket connections are pieces of a stream of the protocol, too.
     const IS_OVER_WEBSOCKET: bool = false;
 
-    /// The message of a segment of TCP that a probe sent on by itself.
-    fn of_segment(bytes: &[u8]) -> &[u8] {
-        bytes
+    /// The first message of a segment of TCP that a probe sent on by itself, and the octets behind it.
+    fn of_segment(bytes: &[u8]) -> (&[u8], &[u8]) {
+        (bytes, &[])
     }
 
     /// Returns whether a stream between these ports with these first bytes has messages.
@@ -524,13 +524,22 @@ impl<P: Protocol> Extract for Messages<P> {
             }
             match payload.carried {
                 Carried::Datagram(bytes) | Carried::Message { bytes, .. } => {
-                    let bytes = match way.transport {
+                    let (bytes, mut rest) = match way.transport {
                         "tcp" => P::of_segment(bytes),
-                        _ => bytes,
+                        _ => (bytes, &[][..]),
                     };
                     let is_read = P::is_datagram(bytes, way.ports())
                         && take(protocol, early, (bytes, &way, row.file), &mut push);
                     cut.take::<P>(bytes, &way, is_read);
+                    while !rest.is_empty() {
+                        let (bytes, behind) = P::of_segment(rest);
+                        // Octets that are not all of a message are those of one that goes on in the next segment.
+                        let is_read = bytes.len() < rest.len()
+                            && P::is_datagram(bytes, way.ports())
+                            && take(protocol, early, (bytes, &way, row.file), &mut push);
+                        cut.take::<P>(bytes, &way, is_read);
+                        rest = behind;
+                    }
                     cut.take_carrier::<P>(&payload.carried);
                     Interest::Follow
                 }

@@ -195,6 +195,32 @@ fn segments_of_tcp_that_are_no_message_by_themselves_are_counted() {
     }
 }
 
+/// Behind the first message of SIP the others were left out without a word, and the length before the first message of DNS was taken for
+/// its beginning.
+#[test]
+fn all_messages_of_a_segment_that_a_probe_sent_on_are_read() {
+    let options = |id: &str| {
+        format!("OPTIONS sip:b@h SIP/2.0\r\nCall-ID: {id}\r\nContent-Length: 2\r\n\r\nhi")
+    };
+    let two = [options("one"), options("two")].join("\r\n");
+    let segment = datagram(&message(true, 5_060, TCP, two.as_bytes()));
+    let (found, notes) = rows("sip", &[segment], &["sip.call_id", "sip.msg_body"]);
+    assert_eq!(found, [["one", "hi"], ["two", "hi"]]);
+    assert_eq!(notes, Vec::<String>::new());
+    let question = |name: &[u8; 7]| {
+        let header = [0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+        let message = [&header[..], &[7], name, &[0, 0, 1, 0, 1]].concat();
+        [&[0, message.len() as u8], &message[..]].concat()
+    };
+    let [first, second, third] = [b"example", b"invalid", b"missing"].map(question);
+    let segment = [&first[..], &second, &third[..9]].concat();
+    let segment = datagram(&message(true, 53, TCP, &segment));
+    let (found, notes) = rows("dns", &[segment], &["dns.qry.name"]);
+    assert_eq!(found, [["example"], ["invalid"]]);
+    let note = "dns: 1 datagrams on the protocol's ports are left out because they are not messages that could be decoded";
+    assert_eq!(notes, [note]);
+}
+
 /// A message of Megaco without and with the header that TCP needs before it (RFC 3525, D.2).
 const MEGACO: &[u8] = b"MEGACO/1 [192.0.2.1]:2944\nTransaction=1{Context=1{Subtract=A/1}}";
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender};
 use weir_packet::Packet;
-use weir_sip::{Flow, Framer, FramerEvent, Limits, Message, looks_like_sip};
+use weir_sip::{Digest, Flow, Framer, FramerEvent, Limits, Message, looks_like_sip};
 use weir_ws::{ConnectionEvent, Direction, Event, Opcode};
 
 use crate::extract::came_in::CameIn;
@@ -231,11 +231,22 @@ impl SipFinder {
             let is_sip = is_begun || ports.contains(&SIP_PORT);
             self.cut = self.cut.saturating_add(is_sip.into());
         } else if is_begun {
-            each(&SipMessage {
-                bytes,
-                way: way(payload, transport),
-                others: payload.others,
-            });
+            let mut of_bytes = |bytes| {
+                each(&SipMessage {
+                    bytes,
+                    way: way(payload, transport),
+                    others: payload.others,
+                });
+            };
+            let mut rest = bytes;
+            // A segment that a probe forwarded may have several messages.
+            while transport == SipTransport::Tcp
+                && let Some((message, behind)) = split_first(rest)
+            {
+                of_bytes(message);
+                rest = behind;
+            }
+            of_bytes(rest);
         } else if ports.contains(&SIP_PORT) && !is_keep_alive(bytes) {
             self.other = self.other.saturating_add(1);
         }
@@ -291,6 +302,17 @@ impl SipFinder {
             SipCarrier::is_understood,
         )
     }
+}
+
+/// The first message of several, which ends as its Content-Length says, and the others.
+fn split_first(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let message = Message::parse(bytes, &Limits::default()).ok()?;
+    let length = Digest::of(&message).content_length?;
+    let length = usize::try_from(length).ok()?;
+    let end = message.headers_end().checked_add(length)?;
+    let (first, behind) = bytes.split_at_checked(end)?;
+    let behind = behind.trim_ascii_start();
+    looks_like_sip(behind).then_some((first, behind))
 }
 
 /// True of what keeps the binding of a NAT alive: line ends, a few octets, or STUN (RFC 5626, 3.5).
