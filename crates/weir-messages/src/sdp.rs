@@ -31,6 +31,18 @@ pub struct Media {
     /// Other sockets that the media may be sent to: candidates of ICE (RFC 8839, 5.1), and those of the first media of the bundle
     /// (RFC 9143, 7.2).
     pub others: Vec<SocketAddr>,
+    /// Whether the describing side gives keys of SRTP (RFC 4568, 9.1), or the fingerprint of the certificate with which they are
+    /// agreed on (RFC 5763, 5).
+    pub has_keys: bool,
+}
+
+/// The media of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// The media whose address is known, including those of T.38 over UDPTL.
+    pub media: Vec<Media>,
+    /// The number of media that are left out because their address is a host name.
+    pub named: u64,
 }
 
 impl Media {
@@ -87,6 +99,9 @@ const MID_EXTENSION: &str = "urn:ietf:params:rtp-hdrext:sdes:mid";
 #[derive(Default)]
 struct SdpReader {
     session: Option<IpAddr>,
+    /// The address of the session is a host name.
+    is_named: bool,
+    has_keys: bool,
     /// The names of the media in the bundle of the description.
     bundle: Vec<String>,
     mid_extension: Option<u8>,
@@ -94,6 +109,8 @@ struct SdpReader {
     all: Vec<Media>,
     /// The number of media before this description.
     before: usize,
+    /// The number of media whose address is a host name.
+    named: u64,
 }
 
 /// Media whose lines are being read.
@@ -101,6 +118,9 @@ struct Begun {
     kind: String,
     profile: String,
     address: Option<IpAddr>,
+    /// The address is a host name.
+    is_named: bool,
+    has_keys: bool,
     port: u16,
     control_port: Option<u16>,
     is_multiplexed: bool,
@@ -124,6 +144,12 @@ pub fn media(text: &[u8]) -> Vec<Media> {
 /// The media, including those of T.38 over UDPTL.
 #[must_use]
 pub fn media_and_faxes(text: &[u8]) -> Vec<Media> {
+    describe(text).media
+}
+
+/// The media of a text, and the number of those whose address is not known.
+#[must_use]
+pub fn describe(text: &[u8]) -> Description {
     let mut reader = SdpReader::default();
     for line in text.split(|byte| matches!(byte, b'\n' | b'\r')) {
         // A brace may follow a line in a text of Megaco.
@@ -136,7 +162,10 @@ pub fn media_and_faxes(text: &[u8]) -> Vec<Media> {
         }
     }
     reader.end();
-    reader.all
+    Description {
+        media: reader.all,
+        named: reader.named,
+    }
 }
 
 impl SdpReader {
@@ -145,6 +174,8 @@ impl SdpReader {
             b'v' => {
                 self.end();
                 self.session = None;
+                self.is_named = false;
+                self.has_keys = false;
                 self.mid_extension = None;
                 self.bundle.clear();
                 self.before = self.all.len();
@@ -152,8 +183,14 @@ impl SdpReader {
             b'c' => {
                 let address = connection(value);
                 match &mut self.begun {
-                    Some(begun) => begun.address = address.or(begun.address),
-                    None => self.session = address,
+                    Some(begun) => {
+                        begun.address = address.or(begun.address);
+                        begun.is_named = is_named(value);
+                    }
+                    None => {
+                        self.session = address;
+                        self.is_named = is_named(value);
+                    }
                 }
             }
             b'm' => {
@@ -164,6 +201,7 @@ impl SdpReader {
                 Some(begun) => begun.attribute(value),
                 None => {
                     self.mid_extension = mid_extension(value).or(self.mid_extension);
+                    self.has_keys |= gives_keys(value);
                     let group = value_of(value, "group");
                     if let Some(names) = group.and_then(|it| it.strip_prefix("BUNDLE ")) {
                         let names = names.split_ascii_whitespace().map(kept);
@@ -188,13 +226,16 @@ impl SdpReader {
             begun.control_port = Some(first.control_port);
             begun.address = Some(first.address);
         }
-        let Some(address) = begun.address.or(self.session) else {
-            return;
-        };
         // A port of 0 refuses the media (RFC 3264, 6).
         if begun.port == 0 || self.all.len() >= MEDIA_MAX {
             return;
         }
+        let session = self.session.filter(|_| !begun.is_named);
+        let Some(address) = begun.address.or(session) else {
+            let is_named = begun.is_named || self.is_named;
+            self.named = self.named.saturating_add(is_named.into());
+            return;
+        };
         let control_port = match begun.is_multiplexed {
             true => begun.port,
             false => begun.control_port.unwrap_or(begun.port.saturating_add(1)),
@@ -214,6 +255,7 @@ impl SdpReader {
             mid_extension: begun.mid_extension.or(self.mid_extension),
             sources: begun.sources,
             others: begun.others,
+            has_keys: begun.has_keys || self.has_keys,
         });
     }
 
@@ -247,6 +289,20 @@ fn connection(value: &str) -> Option<IpAddr> {
     address.split('/').next()?.parse().ok()
 }
 
+/// Whether the address in the value of `c=` is a host name: `IN IP4 gateway.example`.
+fn is_named(value: &str) -> bool {
+    let address = value.split_ascii_whitespace().nth(2);
+    let is_name = |it: &str| !it.contains(':') && it.contains(|c: char| c.is_ascii_alphabetic());
+    address.is_some_and(is_name)
+}
+
+/// Whether an attribute has keys of SRTP, or the fingerprint of a certificate.
+fn gives_keys(attribute: &str) -> bool {
+    ["crypto", "fingerprint"]
+        .iter()
+        .any(|name| value_of(attribute, name).is_some())
+}
+
 /// The value of `m=`: `audio 49170/2 RTP/AVP 0 8`.
 fn begin(value: &str) -> Option<Begun> {
     let mut words = value.split_ascii_whitespace();
@@ -263,6 +319,8 @@ fn begin(value: &str) -> Option<Begun> {
         kind: kept(kind),
         profile: kept(profile),
         address: None,
+        is_named: false,
+        has_keys: false,
         port,
         control_port: None,
         is_multiplexed: false,
@@ -307,6 +365,7 @@ impl Begun {
 
     fn attribute(&mut self, value: &str) {
         self.mid_extension = mid_extension(value).or(self.mid_extension);
+        self.has_keys |= gives_keys(value);
         let (name, value) = value.split_once(':').unwrap_or((value, ""));
         match name.to_ascii_lowercase().as_str() {
             "rtpmap" => {
@@ -487,6 +546,41 @@ mod tests {
         let all = read(&capitals);
         assert!(all[0].codec(101).unwrap().is_events());
         assert_eq!(all, read(attributes));
+    }
+
+    /// Media whose address is a host name were left out without a word, or had the address of the session.
+    #[test]
+    fn media_with_host_names_are_counted() {
+        let count = |session: &str, own: &str| {
+            let text =
+                format!("v=0\r\n{session}m=audio 30000 RTP/AVP 0\r\n{own}m=video 0 RTP/AVP 96\r\n");
+            let description = describe(text.as_bytes());
+            (description.media.len(), description.named)
+        };
+        let (name, address) = ("c=IN IP4 gateway.example\r\n", "c=IN IP6 2001:db8::a\r\n");
+        assert_eq!(count(name, ""), (0, 1));
+        assert_eq!(count(address, name), (0, 1));
+        assert_eq!(count(name, address), (1, 0));
+        // Neither is a name.
+        assert_eq!(count("c=IN IP4 $\r\n", ""), (0, 0));
+        assert_eq!(count("", ""), (0, 0));
+    }
+
+    #[test]
+    fn keys_are_those_of_the_session_or_of_media() {
+        let has_keys = |attributes: &str| {
+            let text = format!(
+                "v=0\nc=IN IP4 192.0.2.1\n{attributes}m=audio 2 RTP/AVP 0\nv=0\nc=IN IP4 192.0.2.2\nm=audio 4 RTP/AVP 0\n"
+            );
+            media(text.as_bytes())
+                .iter()
+                .map(|it| it.has_keys)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(has_keys(""), [false, false]);
+        assert_eq!(has_keys("a=fingerprint:sha-256 00:11\n"), [true, false]);
+        let crypto = "m=video 6 RTP/AVP 96\na=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:x\n";
+        assert_eq!(has_keys(crypto), [true, false, false]);
     }
 
     #[test]

@@ -60,3 +60,53 @@ fn media_with_ports_of_their_own_are_found_where_the_first_is_sent() {
     assert_eq!(found, ["audio opus", "video VP8"].repeat(3));
     assert!(calls.iter().all(|it| it == "fax"), "{calls:?}");
 }
+
+/// Media whose address is a host name were left out without a word.
+#[test]
+fn media_with_host_names_are_counted() {
+    let media =
+        |port: u16, host: &str| format!("m=audio {port} RTP/AVP 0\r\nc=IN IP4 {host}.example\r\n");
+    let offer = message("INVITE sip:b@x SIP/2.0", 1, SENDER, &media(4000, "phone"));
+    let answer = message("SIP/2.0 200 OK", 1, RECEIVER, &media(5000, "gateway"));
+    let mut packets = vec![
+        datagram(false, [5060, 5060], &offer),
+        datagram(true, [5060, 5060], &answer),
+    ];
+    packets.extend(stream(false, [4000, 5000], 0, 1));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("names.pcap");
+    wire::write(&packets, &path);
+    for (table, rows) in [("calls", 1), ("media", 1)] {
+        let (batch, notes) = sip::read_with_notes(table, &[&path], 100);
+        assert_eq!(batch.num_rows(), rows, "{table}");
+        let note = format!(
+            "{table}: 2 media in descriptions have a host name in place of an address: they are found by content only, \
+             and are of no call"
+        );
+        assert!(notes.contains(&note), "{notes:?}");
+    }
+}
+
+/// Media of `RTP/AVP` with keys that both sides gave (RFC 4568) were not told to be encrypted.
+#[test]
+fn media_are_encrypted_where_both_sides_gave_keys() {
+    let keys =
+        "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:d0RmdmcmVCspeEc3QGZiNWpVLFJhQX1cfHAwJSoj\r\n";
+    let media = |port: u16, more: &str| format!("m=audio {port} RTP/AVP 0\r\n{more}");
+    for (of_answer, expected) in [(keys, "true"), ("", "false")] {
+        let offer = message("INVITE sip:b@x SIP/2.0", 1, SENDER, &media(4000, keys));
+        let answer = message("SIP/2.0 200 OK", 1, RECEIVER, &media(5000, of_answer));
+        let mut packets = vec![
+            datagram(false, [5060, 5060], &offer),
+            datagram(true, [5060, 5060], &answer),
+        ];
+        packets.extend(stream(false, [4000, 5000], 0, 1));
+        packets.extend(stream(true, [5000, 4000], 0, 2));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys.pcap");
+        wire::write(&packets, &path);
+        let found = sip::read("media", &[&path], 10);
+        let secure = sip::column(&found, "media.secure");
+        assert_eq!(secure, [expected, expected]);
+    }
+}

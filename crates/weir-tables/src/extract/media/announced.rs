@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use weir_bytes::{u8_at, u32_be_at};
 use weir_flow::Endpoint;
@@ -28,8 +28,8 @@ pub(in crate::extract) struct Announcement {
     pub(in crate::extract) offer: Option<Arc<Offer>>,
     /// The position among the announcements and the ends of calls.
     pub(in crate::extract) order: u64,
-    /// The end of its call.
-    pub(in crate::extract) end: Arc<CallEnd>,
+    /// The course of its call.
+    pub(in crate::extract) course: Arc<CallCourse>,
 }
 
 /// An offer within a call: the request that made it, which its responses name.
@@ -44,20 +44,58 @@ pub(in crate::extract) struct Offer {
 /// The offers within a call without a final response, each with the sockets that it announced.
 type OpenOffers = Vec<(Arc<Offer>, Vec<Endpoint>)>;
 
-/// The end of a call: its position among the announcements and the ends of calls, 0 while the call is open.
+/// The course of a call, as far as it concerns what was announced.
 #[derive(Debug, Default)]
-pub(in crate::extract) struct CallEnd(AtomicU64);
+pub(in crate::extract) struct CallCourse {
+    /// The position of its end among the announcements and the ends of calls, 0 while the call is open.
+    end: AtomicU64,
+    /// Both sides have given keys.
+    has_keys: AtomicBool,
+}
+
+impl CallCourse {
+    fn is_over(&self) -> bool {
+        self.end.load(Ordering::Relaxed) != 0
+    }
+}
+
+/// A call that announced something.
+#[derive(Default)]
+struct Call {
+    course: Arc<CallCourse>,
+    /// The tag of the side that gave keys first.
+    keys_of: Option<Vec<u8>>,
+}
+
+impl Call {
+    /// Adds the keys that the side with this tag gives.
+    fn take_keys(&mut self, tag: &[u8]) {
+        let tag = tag.get(..TAG_OCTETS_MAX).unwrap_or(tag);
+        match &self.keys_of {
+            None => self.keys_of = Some(tag.to_vec()),
+            Some(known) if known.as_slice() == tag => {}
+            Some(_) => self.course.has_keys.store(true, Ordering::Relaxed),
+        }
+    }
+}
 
 impl Announcement {
     /// Returns whether another call announced the other media after this one's call had ended.
     pub(in crate::extract) fn gives_way_to(&self, other: &Self) -> bool {
-        let end = self.end.0.load(Ordering::Relaxed);
+        let end = self.course.end.load(Ordering::Relaxed);
         end != 0 && end < other.order && !self.is_of_call(other)
     }
 
     /// Returns whether the call has ended.
     fn is_over(&self) -> bool {
-        self.end.0.load(Ordering::Relaxed) != 0
+        self.course.is_over()
+    }
+
+    /// Returns whether the media are encrypted: by their profile, or because both sides of the call gave keys. An offer of
+    /// `RTP/AVP` may have keys that the answer does not take up.
+    pub(in crate::extract) fn is_secure(&self) -> bool {
+        let has_keys = self.media.has_keys && self.course.has_keys.load(Ordering::Relaxed);
+        self.media.is_secure() || has_keys
     }
 
     fn is_of_call(&self, other: &Self) -> bool {
@@ -79,8 +117,8 @@ pub(super) struct Announced {
     forgotten: u64,
     /// The number of announcements and ends of calls so far.
     events: u64,
-    /// The ends of the calls that announced something, by Call-ID.
-    calls: HashMap<String, Arc<CallEnd>>,
+    /// The calls that announced something, by Call-ID.
+    calls: HashMap<String, Call>,
     /// The offers within calls that no final response was seen to, by Call-ID, with the sockets that they announced.
     offers: HashMap<String, OpenOffers>,
     /// Whether one of them is for fax, which does not look like RTP.
@@ -113,6 +151,8 @@ const SOCKETS_MAX: usize = 1 << 17;
 const MEDIA_MAX: usize = 64;
 /// The number of streams of a socket whose announcements are known.
 const STREAMS_MAX: usize = 16;
+/// The number of octets of a tag that are stored.
+const TAG_OCTETS_MAX: usize = 256;
 /// The number of offers of a call without a final response that are known: one of each side, and those of which the
 /// response was not captured.
 const OFFERS_MAX: usize = 4;
@@ -139,36 +179,49 @@ impl Announced {
         socket.is_some_and(|socket| socket.media.iter().any(|it| it.media.is_over_tcp()))
     }
 
-    /// Returns the position of a description, and the end of its call. A call that describes media again has not ended.
-    pub(super) fn describe(&mut self, call_id: Option<&str>) -> (u64, Arc<CallEnd>) {
+    /// Returns the position of a description, and the course of its call. A call that describes media again has not ended. `keys_of`
+    /// is the tag of the describing side where it gives keys.
+    pub(super) fn describe(
+        &mut self,
+        call_id: Option<&str>,
+        keys_of: Option<&[u8]>,
+    ) -> (u64, Arc<CallCourse>) {
         self.events = self.events.saturating_add(1);
         let Some(call_id) = call_id else {
             return (self.events, Arc::default());
         };
-        if let Some(end) = self.calls.get(call_id)
-            && end.0.load(Ordering::Relaxed) == 0
+        if let Some(call) = self.calls.get_mut(call_id)
+            && !call.course.is_over()
         {
-            return (self.events, Arc::clone(end));
+            if let Some(tag) = keys_of {
+                call.take_keys(tag);
+            }
+            return (self.events, Arc::clone(&call.course));
         }
         if self.calls.len() >= SOCKETS_MAX {
             // Calls whose sockets were discarded have no effect any more.
-            self.calls.retain(|_, end| Arc::strong_count(end) > 1);
+            self.calls
+                .retain(|_, call| Arc::strong_count(&call.course) > 1);
         }
-        let end = Arc::<CallEnd>::default();
+        let mut call = Call::default();
+        if let Some(tag) = keys_of {
+            call.take_keys(tag);
+        }
+        let course = Arc::clone(&call.course);
         if self.calls.len() < SOCKETS_MAX {
-            self.calls.insert(call_id.to_owned(), Arc::clone(&end));
+            self.calls.insert(call_id.to_owned(), call);
         }
-        (self.events, end)
+        (self.events, course)
     }
 
     /// Processes the BYE of a call.
     pub(super) fn end_call(&mut self, call_id: &str) {
         self.events = self.events.saturating_add(1);
         self.offers.remove(call_id);
-        if let Some(end) = self.calls.get(call_id)
-            && end.0.load(Ordering::Relaxed) == 0
+        if let Some(call) = self.calls.get(call_id)
+            && !call.course.is_over()
         {
-            end.0.store(self.events, Ordering::Relaxed);
+            call.course.end.store(self.events, Ordering::Relaxed);
         }
     }
 
@@ -478,7 +531,7 @@ mod tests {
             format!("c=IN IP4 {}\n{text}", end.address).as_bytes(),
         );
         for (number, media) in media.into_iter().enumerate() {
-            let (order, call_end) = announced.describe(Some(call));
+            let (order, course) = announced.describe(Some(call), None);
             let announcement = Announcement {
                 by: "sip",
                 call_id: Some(call.to_owned()),
@@ -486,7 +539,7 @@ mod tests {
                 media,
                 offer: offer.cloned(),
                 order,
-                end: call_end,
+                course,
             };
             announced.insert(end, Arc::new(announcement), number > 0);
         }
@@ -639,6 +692,27 @@ mod tests {
             for way in [way(other, relay, 0), way(relay, other, 0)] {
                 assert_eq!(found(&mut announced, &way, &packet(0, 1, "")), expected);
             }
+        }
+    }
+
+    /// RFC 4568, 9.1 and 5.1.2: keys of an offer count where the answer has some, too.
+    #[test]
+    fn media_are_encrypted_where_both_sides_gave_keys() {
+        let here = end(1, 4_000);
+        for (tags, is_secure) in [
+            (&["x"][..], false),
+            (&["x", "x"], false),
+            (&["x", "y"], true),
+        ] {
+            let mut announced = Announced::default();
+            let keys = "m=audio {port} RTP/AVP 0\na=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:x\n";
+            announce(&mut announced, "a", here, keys);
+            for tag in tags {
+                announced.describe(Some("a"), Some(tag.as_bytes()));
+            }
+            let way = way(end(2, 5_000), here, 0);
+            let found = announced.of_packet(&way, &packet(0, 1, "")).unwrap();
+            assert_eq!(found.is_secure(), is_secure, "{tags:?}");
         }
     }
 

@@ -204,8 +204,20 @@ pub(in crate::extract) struct MediaFinder {
     rtcp_sealed: u64,
     /// The number of media over TLS in descriptions.
     over_tls: u64,
+    /// The number of media in descriptions whose address is a host name.
+    named: u64,
     /// The number of candidates that were dropped although packets of them continue each other.
     candidates_dropped: u64,
+}
+
+/// The message with a description.
+struct Described<'m> {
+    by: &'static str,
+    call_id: Option<String>,
+    offer: Option<Arc<Offer>>,
+    /// The tag of the describing side, in messages of SIP.
+    tag: Option<&'m [u8]>,
+    frame: u64,
 }
 
 /// Packets that may be the first of a stream.
@@ -249,7 +261,7 @@ const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 const MGCP_PORTS: [u16; 2] = [2_427, 2_727];
 
 impl MediaFinder {
-    fn counted(&self) -> [(u64, &'static str); 7] {
+    fn counted(&self) -> [(u64, &'static str); 8] {
         [
             (
                 self.announced.forgotten(),
@@ -274,6 +286,10 @@ impl MediaFinder {
             (
                 self.over_tls,
                 "media in descriptions are over TLS (RFC 8122), and are read only with its secrets",
+            ),
+            (
+                self.named,
+                "media in descriptions have a host name in place of an address: they are found by content only, and are of no call",
             ),
             (
                 self.candidates_dropped,
@@ -308,21 +324,29 @@ impl MediaFinder {
             let call_id = digest
                 .call_id
                 .map(|id| String::from_utf8_lossy(id).into_owned());
-            let offer = offer.filter(|_| digest.status.is_none()).map(Arc::new);
-            self.announce("sip", (call_id, offer), found.way.frame, digest.body);
+            let is_request = digest.status.is_none();
+            let described = Described {
+                by: "sip",
+                call_id,
+                offer: offer.filter(|_| is_request).map(Arc::new),
+                tag: match is_request {
+                    true => digest.from_tag(),
+                    false => digest.to_tag(),
+                },
+                frame: found.way.frame,
+            };
+            self.announce(&described, digest.body);
         }
     }
 
-    fn announce(
-        &mut self,
-        by: &'static str,
-        (call_id, offer): (Option<String>, Option<Arc<Offer>>),
-        frame: u64,
-        text: &[u8],
-    ) {
+    fn announce(&mut self, by: &Described<'_>, text: &[u8]) {
         let mut known = Vec::new();
-        let (order, call_end) = self.announced.describe(call_id.as_deref());
-        for media in sdp::media_and_faxes(text) {
+        let description = sdp::describe(text);
+        self.named = self.named.saturating_add(description.named);
+        let has_keys = description.media.iter().any(|media| media.has_keys);
+        let keys_of = by.tag.filter(|_| has_keys);
+        let (order, course) = self.announced.describe(by.call_id.as_deref(), keys_of);
+        for media in description.media {
             self.over_tls = self.over_tls.saturating_add(media.is_over_tls().into());
             let socket = |port| Endpoint {
                 address: media.address,
@@ -343,13 +367,13 @@ impl MediaFinder {
                 }
             }
             let announcement = Arc::new(Announcement {
-                by,
-                call_id: call_id.clone(),
-                frame,
+                by: by.by,
+                call_id: by.call_id.clone(),
+                frame: by.frame,
                 media,
-                offer: offer.clone(),
+                offer: by.offer.clone(),
                 order,
-                end: Arc::clone(&call_end),
+                course: Arc::clone(&course),
             });
             for end in &ends {
                 let is_same = known.contains(end);
@@ -379,7 +403,14 @@ impl MediaFinder {
         // Neither STUN, DTLS nor text begins so (RFC 7983).
         if bytes.first().is_none_or(|first| first >> 6 != 2) {
             if let Some(by) = gateway(bytes, payload) {
-                self.announce(by, (None, None), payload.frame, bytes);
+                let described = Described {
+                    by,
+                    call_id: None,
+                    offer: None,
+                    tag: None,
+                    frame: payload.frame,
+                };
+                self.announce(&described, bytes);
             } else if let Some((data, missing)) = relayed(bytes, payload.missing) {
                 let mut of_peer = *payload;
                 of_peer.missing = missing;

@@ -720,7 +720,7 @@ mod tests {
             media: media[0].clone(),
             offer: None,
             order: 1,
-            end: Arc::default(),
+            course: Arc::default(),
         });
         let mut streams = CallStreams::default();
         for port in 0..100 {
