@@ -350,8 +350,12 @@ impl Announced {
         let latest = || media.iter().rev();
         // Several calls may go on between the same sockets: one that announced the payload type of the packet is
         // preferred.
-        let call = latest().find(|it| is_of_both(it) && has_type(it) && !it.is_over());
+        let is_possible = |it: &&Arc<Announcement>| is_of_both(it) && has_type(it) && !it.is_over();
+        // Legs of one call may announce the same sockets: both directions are of the leg that has the first one.
+        let back = self.back(end, other, way.passed_ns);
+        let call = back.and_then(|back| latest().find(|it| is_possible(it) && it.is_of_call(back)));
         let call = call
+            .or_else(|| latest().find(is_possible))
             .or_else(|| latest().find(is_of_both))
             .or(media.last())?;
         let of_call = || latest().filter(|it| it.is_of_call(call));
@@ -359,6 +363,26 @@ impl Announced {
         named
             .or_else(|| of_call().find(has_type))
             .or_else(|| of_call().next())
+    }
+}
+
+impl Announced {
+    /// The announcement of a stream that goes the other way, from one of two sockets to the other, where its call has none that goes
+    /// this way: the latest one.
+    fn back(&self, from: Endpoint, to: Endpoint, now_ns: i64) -> Option<&Announcement> {
+        let goes_on = |it: &&AnnouncedStream| now_ns.saturating_sub(it.last_ns) <= CALL_PAUSE_NS;
+        let sent_to = |end: Endpoint, by: Endpoint| {
+            let streams = self.sockets.get(&end).map(|socket| socket.streams.iter());
+            let streams = streams.into_iter().flatten().filter(goes_on);
+            streams.filter(move |it| it.sender == by)
+        };
+        let has_none = |it: &&AnnouncedStream| {
+            let mut others = sent_to(from, to);
+            !others.any(|other| other.announcement.is_of_call(&it.announcement))
+        };
+        let back = sent_to(to, from).filter(has_none);
+        let latest = back.max_by_key(|it| it.announcement.order)?;
+        Some(&latest.announcement)
     }
 }
 
@@ -692,6 +716,33 @@ mod tests {
             for way in [way(other, relay, 0), way(relay, other, 0)] {
                 assert_eq!(found(&mut announced, &way, &packet(0, 1, "")), expected);
             }
+        }
+    }
+
+    /// A server of calls has a Call-ID for each side, and leaves the media to them: each leg had one direction.
+    #[test]
+    fn legs_with_the_same_sockets_have_both_directions_or_none() {
+        let mut announced = Announced::default();
+        let (caller, callee) = (end(1, 4_000), end(2, 5_000));
+        let audio = "m=audio {port} RTP/AVP 0\n";
+        for (call, socket) in [
+            ("in", caller),
+            ("out", caller),
+            ("out", callee),
+            ("in", callee),
+        ] {
+            announce(&mut announced, call, socket, audio);
+        }
+        for (way, ssrc) in [(way(caller, callee, 0), 1), (way(callee, caller, 0), 2)] {
+            let packet = packet(0, ssrc, "");
+            assert_eq!(found(&mut announced, &way, &packet), "in audio");
+        }
+        // Another call between the same sockets has streams of its own.
+        announce(&mut announced, "next", caller, audio);
+        announce(&mut announced, "next", callee, audio);
+        for (way, ssrc) in [(way(callee, caller, 20), 3), (way(caller, callee, 20), 4)] {
+            let packet = packet(0, ssrc, "");
+            assert_eq!(found(&mut announced, &way, &packet), "next audio");
         }
     }
 
