@@ -428,6 +428,7 @@ impl Socket {
         let source = ssrc(bytes);
         let now_ns = way.passed_ns;
         let media = &self.media;
+        let replaced = &self.replaced;
         let mut streams = self.streams.iter_mut();
         let known = streams.find(|it| Some(it.ssrc) == source && it.sender == way.src);
         if let Some(known) = known {
@@ -435,8 +436,14 @@ impl Socket {
             let is_beside_fax = media
                 .iter()
                 .any(|it| it.media.is_fax() && it.is_of_call(&known.announcement));
-            let is_there =
-                is_beside_fax || media.iter().any(|it| Arc::ptr_eq(it, &known.announcement));
+            let is_known = |it: &Arc<Announcement>| Arc::ptr_eq(it, &known.announcement);
+            // What an offer replaces counts until the answer.
+            let is_before_answer = || {
+                let packet = RtpPacket::cut(bytes, way.missing);
+                let codec = packet.and_then(|it| known.announcement.media.codec(it.payload_type()));
+                codec.is_some() && replaced.iter().any(is_known)
+            };
+            let is_there = is_beside_fax || media.iter().any(is_known) || is_before_answer();
             let is_going_on = (is_beside_fax
                 || now_ns.saturating_sub(known.last_ns) <= CALL_PAUSE_NS)
                 && !media.iter().any(|it| known.announcement.gives_way_to(it));
@@ -764,6 +771,29 @@ mod tests {
             let way = way(end(2, 5_000), here, 0);
             let found = announced.of_packet(&way, &packet(0, 1, "")).unwrap();
             assert_eq!(found.is_secure(), is_secure, "{tags:?}");
+        }
+    }
+
+    /// RFC 3264, 8: until an offer is answered, media are as they were; payload types had the codecs of the offer.
+    #[test]
+    fn an_offer_counts_behind_its_answer() {
+        let (here, there) = (end(1, 4_000), end(2, 5_000));
+        let audio = |codec: &str| format!("m=audio {{port}} RTP/AVP 96\na=rtpmap:96 {codec}\n");
+        for (is_refused, after) in [(true, "AMR"), (false, "opus")] {
+            let mut announced = Announced::default();
+            announce(&mut announced, "a", here, &audio("AMR/8000"));
+            announce(&mut announced, "a", there, &audio("AMR/8000"));
+            let codec = |announced: &mut Announced| {
+                let found = announced.of_packet(&way(there, here, 0), &packet(96, 1, ""));
+                found.unwrap().media.codec(96).unwrap().name.clone()
+            };
+            assert_eq!(codec(&mut announced), "AMR");
+            let own = offer_of("x", 2);
+            let changed = audio("opus/48000/2");
+            offer(&mut announced, "a", here, &changed, Some(&own));
+            assert_eq!(codec(&mut announced), "AMR");
+            announced.answer_offer("a", &own, is_refused);
+            assert_eq!(codec(&mut announced), after);
         }
     }
 
