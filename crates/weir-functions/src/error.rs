@@ -1,5 +1,7 @@
 //! Why a statement could not be answered, and what to try.
 
+mod values;
+
 use std::fmt;
 
 use arrow::error::ArrowError;
@@ -147,14 +149,15 @@ impl Error {
             | DataFusionError::Execution(message)
             | DataFusionError::Internal(message) => in_own_words(message, columns),
             DataFusionError::ExecutionJoin(error) => panicked(&error.to_string()),
-            DataFusionError::ArrowError(error, _) => (
-                match error.as_ref() {
+            DataFusionError::ArrowError(error, _) => {
+                let message = match error.as_ref() {
                     ArrowError::DivideByZero => "division by zero".to_owned(),
                     ArrowError::ArithmeticOverflow(message) => overflowed(message),
                     other => other.to_string(),
-                },
-                arithmetic_hint(error),
-            ),
+                };
+                let (message, hint) = in_own_words(&message, columns);
+                (message, hint.or_else(|| arithmetic_hint(error)))
+            }
             DataFusionError::NotImplemented(message) => not_supported(message),
             DataFusionError::ResourcesExhausted(message) => (
                 format!("out of memory: {message}"),
@@ -250,6 +253,12 @@ fn not_supported(message: &str) -> Wording {
         return (
             format!("not supported: the type {name}"),
             Some("JSON is text: '{\"a\": 1}' -> 'a'".to_owned()),
+        );
+    }
+    if message.contains("does not support logical expression WindowFunction") {
+        return (
+            "not supported: a function of windows in this place".to_owned(),
+            Some("it stands in the SELECT list, and QUALIFY is the condition on it: QUALIFY row_number() OVER (ORDER BY frame.number) <= 3".to_owned()),
         );
     }
     if let Some((_, expression)) = message.split_once("does not support logical expression ")
@@ -355,6 +364,7 @@ fn in_own_words(message: &str, columns: &[String]) -> Wording {
         .or_else(|| of_subqueries(message))
         .or_else(|| of_positions(message))
         .or_else(|| of_patterns(message))
+        .or_else(|| values::of_values(message))
         .unwrap_or_else(|| (message.to_owned(), None))
 }
 
