@@ -179,6 +179,13 @@ pub(crate) fn of_expression(value: &Parameter) -> usize {
     }
 }
 
+/// The memory of the expression that a value of so many bytes becomes in a statement, and of the value beside it.
+pub(crate) const fn of_bound(bytes: usize) -> usize {
+    bytes
+        .saturating_mul(2)
+        .saturating_add(WORD_BYTES + VALUE_BYTES)
+}
+
 /// The memory of the name of a statement or a portal, which stands in lists of names, and of `bytes` beside it.
 pub(crate) const fn of_name(name: &str, bytes: usize) -> usize {
     name.len()
@@ -223,6 +230,14 @@ mod tests {
         let many = of_statement("1,".repeat(1000), 0);
         let few = of_statement("x".repeat(2000), 0);
         assert_eq!(many - few, 1999 * WORD_BYTES);
+    }
+
+    /// Thousands of numbers counted as one, so that a hundred clients put theirs into statements at the same moment.
+    #[test]
+    fn each_value_that_is_bound_counts() {
+        assert_eq!(of_bound(8), 8 * 2 + WORD_BYTES + VALUE_BYTES);
+        assert!(of_bound(8) * 5000 > 1 << 20);
+        assert_eq!(of_bound(usize::MAX), usize::MAX);
     }
 
     #[test]

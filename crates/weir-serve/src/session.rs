@@ -25,7 +25,7 @@ use crate::activity::{ConnectionActivity, RunningStatement};
 use crate::catalog::{asks_catalog, is_relation};
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
-use crate::retained::{Retention, of_expression, of_statement};
+use crate::retained::{Retention, of_bound, of_expression, of_statement};
 use crate::session_log::{Log, SessionStatement};
 use crate::shared::{Counted, Metrics, Running, Shared};
 use crate::turn::{Counted as CountedRows, GiveBack, Holder, Turn, Unsent};
@@ -182,7 +182,7 @@ impl Session {
         Ok(load)
     }
 
-    /// Waits until the longest of these values may be put into a statement, as [`Self::load`] does for a text.
+    /// Waits until these values may be put into a statement, as [`Self::load`] does for a text.
     ///
     /// # Errors
     /// As those of [`Self::load`].
@@ -191,11 +191,16 @@ impl Session {
         values: &[Option<Bytes>],
     ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
         let _running_statement = self.running_statement();
-        let longest = values.iter().flatten().max_by_key(|value| value.len());
-        match longest {
-            Some(longest) => self.shared.room_for(longest).await,
-            None => Ok(None),
-        }
+        let values = values.iter().flatten();
+        let longest = values.clone().max_by_key(|value| value.len());
+        let Some(longest) = longest else {
+            return Ok(None);
+        };
+        // The longest may be an array, of each of whose words an expression is made, and each of the others is one.
+        let bytes = values.fold(of_statement(longest, 0), |bytes, value| {
+            bytes.saturating_add(of_bound(value.len()))
+        });
+        self.shared.room_of(bytes, longest.len()).await
     }
 
     /// The statements of a text, with files in the places of names that the catalog has.

@@ -477,8 +477,12 @@ impl PgConnection {
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         let load = self.session.load_values(&portal.parameters).await;
-        let _load = load.map_err(|failure| pg_error(&failure))?;
-        let statement = bound(statement, portal)?;
+        let load = load.map_err(|failure| pg_error(&failure))?;
+        let statement = match &load {
+            // The connections of this thread go on meanwhile.
+            Some(_) => tokio::task::block_in_place(|| bound(statement, portal))?,
+            None => bound(statement, portal)?,
+        };
         if !statement.gives_rows() {
             let tag = tag(&statement);
             self.run(statement).await?;
@@ -700,7 +704,9 @@ impl ExtendedQueryHandler for PgConnection {
             self.statements.remove("");
         }
         let parser = self.query_parser();
-        let stored = StoredStatement::parse(client, &message, parser).await?;
+        let (handle, limit) = (handle(client), self.limit(client));
+        let stored = StoredStatement::parse(client, &message, parser);
+        let stored = Self::until_cancelled(handle, limit, stored).await?;
         let shown = name.unwrap_or_default();
         if name.is_some() && self.statements.contains(shown) {
             let message = format!("prepared statement \"{shown}\" already exists");

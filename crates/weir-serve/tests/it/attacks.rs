@@ -835,6 +835,37 @@ fn planning_ends_when_its_time_is_over() {
     until("two processes", || served.has_counter("weir_processes 2"));
 }
 
+/// A cancel had no effect while a statement was prepared, and neither had the client's own limit.
+#[test]
+fn preparing_ends_when_it_is_cancelled_or_the_time_of_the_client_is_over() {
+    let served = Served::plain();
+    // These are planned for seconds.
+    let tables = (0..6).map(|number| format!("'office.pcapng' AS t{number}"));
+    let tables = tables.collect::<Vec<_>>().join(" CROSS JOIN ");
+    let joined = format!("SELECT * FROM (SELECT * FROM {tables}) WHERE false");
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        let cancel = client.cancel_token();
+        let preparing = client.prepare(&joined);
+        tokio::pin!(preparing);
+        // A cancel that comes before the statement ends nothing, so that there are several.
+        let error = loop {
+            tokio::select! {
+                prepared = &mut preparing => break prepared.unwrap_err(),
+                cancelled = cancel.cancel_query(NoTls) => drop(cancelled),
+            }
+        };
+        let error = error.as_db_error().unwrap().message().to_owned();
+        assert!(error.contains("due to user request"), "{error}");
+        let other = postgres(&served).await;
+        simple(&other, "SET statement_timeout = 20").await.unwrap();
+        let error = other.prepare(&joined).await.unwrap_err();
+        let error = error.as_db_error().unwrap().message().to_owned();
+        assert!(error.contains("statement timeout: 20 ms"), "{error}");
+    });
+    served.wait_for("weir_queries_running 0");
+}
+
 #[test]
 fn sessions_are_what_their_statements_made_of_them_in_every_process() {
     let served = Served::plain();
