@@ -141,7 +141,8 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     // The page asks for its token; what it consists of is no secret.
     let is_open = request.method() == Method::GET
         && (path == "/" || path == "/health" || path.starts_with("/assets/"));
-    if let Err(refusal) = known_host(&shared, headers).and_then(|()| known_origin(headers)) {
+    let named = request.uri().host();
+    if let Err(refusal) = known_host(&shared, headers, named).and_then(|()| known_origin(headers)) {
         return refusal.into_response();
     }
     if let Some(token) = &shared.options.token
@@ -188,22 +189,23 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     response
 }
 
-/// A page of another site that has its name lead to this machine says that name in `Host`.
-fn known_host(shared: &Shared, headers: &HeaderMap) -> Result<(), Refusal> {
+/// A page of another site that has its name lead to this machine says that name in `Host`. `named` is the host of a whole address in the
+/// first line of the request, which goes before `Host` (RFC 9112, 3.2.2).
+fn known_host(shared: &Shared, headers: &HeaderMap, named: Option<&str>) -> Result<(), Refusal> {
     let host = headers
         .get(HOST)
         .and_then(|host| host.to_str().ok())
         .unwrap_or_default();
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
-    let is_address = name.parse::<IpAddr>().is_ok();
     let names = &shared.options.host_names;
-    let is_known = names.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let is_known = |host: &str| {
+        let name = name_of_host(host);
+        name.parse::<IpAddr>().is_ok()
+            || name.eq_ignore_ascii_case("localhost")
+            || names.iter().any(|known| known.eq_ignore_ascii_case(name))
+    };
     // A request has one name of its server (RFC 9112, 3.2).
     let is_one = headers.get_all(HOST).iter().count() <= 1;
-    match is_one && (is_address || name.eq_ignore_ascii_case("localhost") || is_known) {
+    match is_one && is_known(host) && named.is_none_or(is_known) {
         true => Ok(()),
         false => Err(Refusal::new(
             StatusCode::FORBIDDEN,
@@ -211,6 +213,22 @@ fn known_host(shared: &Shared, headers: &HeaderMap) -> Result<(), Refusal> {
             "this server has another host name than the request",
         )
         .with_hint("name the server with --host-name")),
+    }
+}
+
+/// The name or address in a `Host`, without its port; empty where it is malformed.
+fn name_of_host(host: &str) -> &str {
+    let (name, behind) = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').unwrap_or_default(),
+        None => {
+            let end = host.rfind(':').unwrap_or(host.len());
+            host.split_at_checked(end).unwrap_or_default()
+        }
+    };
+    match behind.strip_prefix(':') {
+        Some(port) if port.is_empty() || port.parse::<u16>().is_ok() => name,
+        None if behind.is_empty() => name,
+        _ => "",
     }
 }
 
@@ -330,3 +348,29 @@ impl IntoResponse for Refusal {
 const BUFFER_MAX: usize = 64 << 10;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever stood behind the brackets of an address was taken for a port.
+    #[test]
+    fn a_host_is_a_name_or_an_address_with_a_port() {
+        for (host, expected) in [
+            ("localhost", "localhost"),
+            ("localhost:8080", "localhost"),
+            ("127.0.0.1:1", "127.0.0.1"),
+            ("[::1]", "::1"),
+            ("[::1]:80", "::1"),
+            ("[::1]evil.com", ""),
+            ("[::1", ""),
+            ("[::1]:80:90", ""),
+            ("localhost:99999", ""),
+            ("localhost:", "localhost"),
+            ("evil.com:localhost", ""),
+            ("", ""),
+        ] {
+            assert_eq!(name_of_host(host), expected, "{host}");
+        }
+    }
+}

@@ -356,6 +356,13 @@ fn passwords_are_asked_for() {
 fn strangers_are_not_answered_over_http() {
     let served = Served::with(|options| options.token = Some("sesame".to_owned()));
     let ask = |head: &str| served.request(&format!("GET /files HTTP/1.1\r\n{head}"), "");
+    // The host of a whole address goes before `Host`.
+    for (host, status) in [("localhost", "200"), ("evil.example", "403")] {
+        let head = "HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sesame";
+        let answer = served.request(&format!("GET http://{host}/files {head}"), "");
+        let expected = format!("HTTP/1.1 {status}");
+        assert!(answer.starts_with(&expected), "{host}: {answer}");
+    }
     for (head, status) in [
         ("Host: localhost\r\nAuthorization: Bearer sesame", "200"),
         ("Host: 127.0.0.1:1\r\nAuthorization: Bearer sesame", "200"),
@@ -380,6 +387,10 @@ fn strangers_are_not_answered_over_http() {
         ),
         (
             "Host: localhost\r\nHost: evil.example\r\nAuthorization: Bearer sesame",
+            "403",
+        ),
+        (
+            "Host: [::1]evil.example\r\nAuthorization: Bearer sesame",
             "403",
         ),
         // A picture of another site's page, a link there, and the page itself.
