@@ -838,7 +838,7 @@ fn refused(why: &str) -> DataFusionError {
 }
 
 /// The error text of Ballista for tasks that an executor does not take.
-const REJECTED: &str = "was rejected by executor";
+pub(crate) const REJECTED: &str = "was rejected by executor";
 
 /// Error texts of systems for a full disk, quota or file size limit.
 const FULL: [&str; 4] = [

@@ -4,7 +4,8 @@
 //! its stage: a statement with a long list had more than a message holds, and removed one executor after the other for as long as its
 //! client waited.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ballista_core::JobId;
 use ballista_core::error::BallistaError;
@@ -14,10 +15,55 @@ use ballista_scheduler::state::executor_manager::ExecutorManager;
 use ballista_scheduler::state::task_manager::TaskLauncher;
 use prost::Message as _;
 
+use crate::check::Refused;
 use crate::client::MESSAGE_BYTES_MAX;
 
+/// The reasons for which executors have rejected tasks lately, by their jobs. Ballista has no place for a reason: an executor writes it
+/// behind the name of the job ([`rejection`]).
+#[derive(Clone, Default)]
+pub(crate) struct Rejections(Arc<Mutex<VecDeque<(String, String)>>>);
+
+impl Rejections {
+    fn known(&self) -> MutexGuard<'_, VecDeque<(String, String)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the first reason for which tasks of a job are rejected.
+    fn note(&self, job: &str, why: &str) {
+        let mut known = self.known();
+        if why.is_empty() || known.iter().any(|(of, _)| of == job) {
+            return;
+        }
+        // An executor may send any text.
+        known.push_back((job.to_owned(), Refused::malformed(why).to_string()));
+        if known.len() > REJECTIONS_MAX {
+            known.pop_front();
+        }
+    }
+
+    /// The reason for which tasks of a job were rejected.
+    pub(crate) fn reason(&self, job: &str) -> Option<String> {
+        let known = self.known();
+        let of_job = known.iter().find(|(of, _)| of == job);
+        of_job.map(|(_, why)| why.clone())
+    }
+}
+
+/// A job whose tasks an executor rejects, with the reason.
+pub(crate) fn rejection(job: &str, why: &Refused) -> String {
+    format!("{job} {why}")
+}
+
 /// Sends the tasks for an executor in as many messages as it takes.
-pub(crate) struct BoundedLauncher;
+pub(crate) struct BoundedLauncher {
+    rejections: Rejections,
+}
+
+impl BoundedLauncher {
+    pub(crate) const fn new(rejections: Rejections) -> Self {
+        Self { rejections }
+    }
+}
 
 #[tonic::async_trait]
 impl TaskLauncher for BoundedLauncher {
@@ -29,11 +75,25 @@ impl TaskLauncher for BoundedLauncher {
         executor_manager: &ExecutorManager,
     ) -> Result<HashSet<JobId>, BallistaError> {
         let (messages, mut rejected) = messages(tasks);
+        for job in &rejected {
+            self.rejections.note(job.as_str(), TOO_LARGE);
+        }
         for tasks in messages {
+            let sent: HashSet<String> = tasks.iter().map(|task| task.job_id.clone()).collect();
             // An executor reports to the scheduler that it was started for.
             let scheduler = String::new();
             let failed = executor_manager.launch_multi_task(&executor.id, tasks, scheduler);
-            rejected.extend(failed.await?);
+            for entry in failed.await? {
+                let (job, why) = entry
+                    .as_str()
+                    .split_once(' ')
+                    .unwrap_or((entry.as_str(), ""));
+                // It rejects no other jobs than those of its tasks.
+                if sent.contains(job) {
+                    self.rejections.note(job, why);
+                    rejected.insert(JobId::from(job.to_owned()));
+                }
+            }
         }
         Ok(rejected)
     }
@@ -68,12 +128,31 @@ fn messages(tasks: Vec<MultiTaskDefinition>) -> (Vec<Vec<MultiTaskDefinition>>, 
 const TASKS_BYTES_MAX: usize = MESSAGE_BYTES_MAX - 1024;
 /// The size of the tag and the length of a field, at most.
 const FIELD_BYTES_MAX: usize = 16;
+/// The number of jobs whose reasons are kept. Their clients ask several times a second.
+const REJECTIONS_MAX: usize = 1_000;
+const TOO_LARGE: &str = "a task is larger than a message, which has 16 MiB at most";
 
 #[cfg(test)]
 mod tests {
     use ballista_core::serde::protobuf::LaunchMultiTaskParams;
 
     use super::*;
+
+    #[test]
+    fn reasons_of_rejections_are_bounded() {
+        let rejections = Rejections::default();
+        rejections.note("job", "");
+        assert_eq!(rejections.reason("job"), None);
+        rejections.note("job", &format!("deep\n{}", "x".repeat(10_000)));
+        rejections.note("job", "another");
+        let why = rejections.reason("job").unwrap();
+        assert!(why.starts_with("deep x") && why.len() < 1_000, "{why}");
+        for number in 0..REJECTIONS_MAX {
+            rejections.note(&number.to_string(), "deep");
+        }
+        assert_eq!(rejections.reason("job"), None);
+        assert_eq!(rejections.known().len(), REJECTIONS_MAX);
+    }
 
     /// Four tasks of a plan of five megabytes were a message of twenty.
     #[test]

@@ -32,7 +32,7 @@ use weir_engine::{Engine, PieceSettings};
 use crate::client::{MESSAGE_BYTES_MAX, error_message};
 use crate::codec::WeirCodec;
 use crate::error::Error;
-use crate::launch::BoundedLauncher;
+use crate::launch::{BoundedLauncher, Rejections};
 use crate::retry;
 use crate::services;
 use crate::trust::{Trust, chain, is_hung_up};
@@ -215,6 +215,7 @@ impl Scheduler {
         let jobs = cluster.job_state();
         let logical = Arc::new(BallistaLogicalExtensionCodec::default());
         let codec = BallistaCodec::new(logical, Arc::new(WeirCodec::default()));
+        let rejections = Rejections::default();
         let mut scheduler =
             SchedulerServer::<LogicalPlanNode, PhysicalPlanNode>::new_with_task_launcher(
                 config.scheduler_endpoint(),
@@ -222,10 +223,10 @@ impl Scheduler {
                 codec,
                 config,
                 default_metrics_collector().map_err(failed)?,
-                Arc::new(BoundedLauncher),
+                Arc::new(BoundedLauncher::new(rejections.clone())),
             );
         scheduler.init().await.map_err(failed)?;
-        services::schedule(self.listener, scheduler, jobs, &self.trust).await
+        services::schedule(self.listener, scheduler, jobs, rejections, &self.trust).await
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! An executor has one port, for tasks and rows.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,10 +51,11 @@ use weir_engine::Reports;
 
 use crate::answering::{Answers, bounded};
 use crate::check::{self, Checked, Refused, Sender, check_plan};
-use crate::client::MESSAGE_BYTES_MAX;
+use crate::client::{MESSAGE_BYTES_MAX, REJECTED};
 use crate::connections::{Connections, accept};
 use crate::error::Error;
 use crate::kept::KeptJobs;
+use crate::launch::{Rejections, rejection};
 use crate::plans::{ABANDONED_AFTER, Plans};
 use crate::rows::RowService;
 use crate::trust::{Trust, admitted};
@@ -103,11 +104,12 @@ fn connections<S>(mut accepted: mpsc::Receiver<S>) -> impl Stream<Item = std::io
     })
 }
 
-/// Serves the scheduler, whose jobs have this state.
+/// Serves the scheduler, whose jobs have this state, and whose executors give these reasons for rejections.
 pub(crate) async fn schedule(
     listener: TcpListener,
     scheduler: BallistaScheduler,
     jobs: Arc<dyn JobState>,
+    rejections: Rejections,
     trust: &Trust,
 ) -> Result<(), Error> {
     let ready = scheduler.clone();
@@ -130,6 +132,7 @@ pub(crate) async fn schedule(
         scheduler,
         plans,
         kept,
+        rejections,
         jobs: Mutex::default(),
         refused: AtomicU64::new(0),
     };
@@ -192,6 +195,7 @@ struct ValidatedScheduler {
     scheduler: BallistaScheduler,
     plans: Arc<Plans>,
     kept: Arc<KeptJobs>,
+    rejections: Rejections,
     jobs: Mutex<Jobs>,
     /// The number of refused reports of executors.
     refused: AtomicU64,
@@ -517,13 +521,17 @@ impl SchedulerGrpc for ValidatedScheduler {
         let mut response = SchedulerGrpc::get_job_status(&self.scheduler, request).await?;
         if let Some(status) = &mut response.get_mut().status {
             end_lost(status, now_ms());
-            if let Some(job_status::Status::Failed(failed)) = &mut status.status
-                && is_abandoned
-            {
-                failed.error = format!(
-                    "its client did not ask for its status for {} s, and it was cancelled",
-                    ABANDONED_AFTER.as_secs()
-                );
+            if let Some(job_status::Status::Failed(failed)) = &mut status.status {
+                if is_abandoned {
+                    failed.error = format!(
+                        "its client did not ask for its status for {} s, and it was cancelled",
+                        ABANDONED_AFTER.as_secs()
+                    );
+                } else if failed.error.contains(REJECTED)
+                    && let Some(why) = self.rejections.reason(&job)
+                {
+                    failed.error = format!("an executor rejects the tasks of the statement: {why}");
+                }
             }
         }
         self.add_progress(&job, response.metadata_mut());
@@ -635,21 +643,22 @@ impl ExecutorGrpc for ValidatedExecutor {
         Ok(Response::new(LaunchTaskResult { success: true }))
     }
 
-    /// Launches tasks. The response lists the jobs whose tasks are rejected, and the scheduler fails these jobs. After an error
+    /// Launches tasks. The response lists the jobs whose tasks are rejected, each with the reason, and the scheduler fails these jobs. After an error
     /// of the call, the scheduler would remove the executor, and send the same tasks to the next one.
     async fn launch_multi_task(
         &self,
         request: Request<LaunchMultiTaskParams>,
     ) -> ServiceResponse<LaunchMultiTaskResult> {
-        let mut failed_jobs = BTreeSet::new();
+        let mut failed_jobs = BTreeMap::new();
         for tasks in request.into_inner().multi_tasks {
             let job = tasks.job_id.clone();
-            if self.take(tasks).is_err() {
-                failed_jobs.insert(job);
+            if let Err(why) = self.take(tasks) {
+                failed_jobs.entry(job).or_insert(why);
             }
         }
+        let failed_jobs = failed_jobs.iter().map(|(job, why)| rejection(job, why));
         Ok(Response::new(LaunchMultiTaskResult {
-            failed_jobs: failed_jobs.into_iter().collect(),
+            failed_jobs: failed_jobs.collect(),
         }))
     }
 

@@ -28,9 +28,13 @@ use crate::samples::{Asks, enter};
 
 type Answer<T> = Result<Response<T>, Status>;
 
-/// An executor that takes tasks and runs none.
+/// An executor that takes tasks, or rejects them, and runs none.
 #[derive(Clone, Default)]
-struct Idle(Arc<Mutex<Vec<MultiTaskDefinition>>>);
+struct Idle {
+    tasks: Arc<Mutex<Vec<MultiTaskDefinition>>>,
+    /// The reason for which it rejects tasks.
+    rejects: Option<&'static str>,
+}
 
 #[tonic::async_trait]
 impl ExecutorGrpc for Idle {
@@ -42,11 +46,16 @@ impl ExecutorGrpc for Idle {
         &self,
         request: Request<LaunchMultiTaskParams>,
     ) -> Answer<LaunchMultiTaskResult> {
-        self.0
-            .lock()
-            .unwrap()
-            .extend(request.into_inner().multi_tasks);
-        Ok(Response::new(LaunchMultiTaskResult::default()))
+        let tasks = request.into_inner().multi_tasks;
+        let failed_jobs = match self.rejects {
+            Some(why) => tasks
+                .iter()
+                .flat_map(|task| [format!("{} {why}", task.job_id), "another job".to_owned()])
+                .collect(),
+            None => Vec::new(),
+        };
+        self.tasks.lock().unwrap().extend(tasks);
+        Ok(Response::new(LaunchMultiTaskResult { failed_jobs }))
     }
 
     async fn stop_executor(&self, _: Request<StopExecutorParams>) -> Answer<StopExecutorResult> {
@@ -248,8 +257,15 @@ fn is_refused(answered: Result<(), Status>, expected: &str) {
     assert!(status.message().len() < 200, "{status:?}");
 }
 
-#[test]
-fn statuses_with_absurd_numbers_are_refused_and_counted() {
+/// A scheduler with this executor, the connection to it, and its client.
+fn start(
+    idle: &Idle,
+) -> (
+    tokio::runtime::Runtime,
+    SchedulerGrpcClient<Channel>,
+    u32,
+    Asks,
+) {
     enter();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut options = SchedulerOptions::default();
@@ -258,7 +274,6 @@ fn statuses_with_absurd_numbers_are_refused_and_counted() {
     let scheduler = runtime.block_on(Scheduler::bind(&options)).unwrap();
     let address = scheduler.address().unwrap().to_string();
     runtime.spawn(scheduler.run());
-    let idle = Idle::default();
     let port = runtime.block_on(serve(idle.clone()));
     let endpoint = Trust::default().endpoint(&address).unwrap();
     let channel = {
@@ -269,13 +284,36 @@ fn statuses_with_absurd_numbers_are_refused_and_counted() {
     let metadata = Some(registration(port));
     let registered = to.register_executor(RegisterExecutorParams { metadata });
     runtime.block_on(registered).unwrap();
-
     let asks = Asks::by(Client::new(address, 2).unwrap());
+    (runtime, to, port, asks)
+}
+
+/// A statement whose tasks an executor rejects had an error that guessed at two reasons.
+#[test]
+fn the_reason_of_a_rejection_reaches_the_client() {
+    let idle = Idle {
+        rejects: Some("the plan is\tof Tuesday"),
+        ..Idle::default()
+    };
+    let (runtime, _, _, asks) = start(&idle);
+    let error = asks.ask("SELECT count(*) FROM 'day/0.pcap'").unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains("an executor rejects the tasks of the statement: the plan is of Tuesday"),
+        "{error}"
+    );
+    runtime.shutdown_timeout(Duration::from_millis(200));
+}
+
+#[test]
+fn statuses_with_absurd_numbers_are_refused_and_counted() {
+    let idle = Idle::default();
+    let (runtime, mut to, port, asks) = start(&idle);
     std::thread::scope(|threads| {
         let query = threads.spawn(|| asks.ask("SELECT count(*) FROM 'day/0.pcap'"));
         let mut task = None;
         until("a task", || {
-            task = idle.0.lock().unwrap().first().cloned();
+            task = idle.tasks.lock().unwrap().first().cloned();
             task.is_some()
         });
         let task = task.unwrap();
