@@ -645,7 +645,7 @@ impl Client {
     async fn reports(&self, job: &Job, channel: Channel) -> DfResult<Reports> {
         let scheduler = SchedulerGrpcClient::new(channel)
             .max_encoding_message_size(MESSAGE_BYTES_MAX)
-            .max_decoding_message_size(usize::MAX);
+            .max_decoding_message_size(MESSAGE_BYTES_MAX);
         let answered = retry::request(|| {
             let (mut scheduler, id) = (scheduler.clone(), job.id.clone());
             async move {

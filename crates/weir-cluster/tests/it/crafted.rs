@@ -26,12 +26,12 @@ use ballista_core::serde::protobuf::{
     ExecuteQueryResult, ExecuteQuerySuccessResult, ExecutorMetadata,
     ExecutorOperatingSystemSpecification, ExecutorRegistration, ExecutorSpecification,
     ExecutorStoppedParams, ExecutorStoppedResult, GetJobMetricsParams, GetJobMetricsResult,
-    GetJobStatusParams, GetJobStatusResult, HeartBeatParams, HeartBeatResult, JobStatus,
-    LaunchMultiTaskParams, MultiTaskDefinition, PartitionId, PartitionLocation, PartitionStats,
-    PollWorkParams, PollWorkResult, RegisterExecutorParams, RegisterExecutorResult,
-    RemoveSessionParams, RemoveSessionResult, ShuffleReaderExecNode, ShuffleReaderPartition,
-    ShuffleWriterExecNode, SuccessfulJob, TaskId, TaskStatus, UpdateTaskStatusParams,
-    UpdateTaskStatusResult, execute_query_result, job_status, task_status,
+    GetJobStatusParams, GetJobStatusResult, HeartBeatParams, HeartBeatResult, JobStageMetrics,
+    JobStatus, LaunchMultiTaskParams, MultiTaskDefinition, OperatorWithMetrics, PartitionId,
+    PartitionLocation, PartitionStats, PollWorkParams, PollWorkResult, RegisterExecutorParams,
+    RegisterExecutorResult, RemoveSessionParams, RemoveSessionResult, ShuffleReaderExecNode,
+    ShuffleReaderPartition, ShuffleWriterExecNode, SuccessfulJob, TaskId, TaskStatus,
+    UpdateTaskStatusParams, UpdateTaskStatusResult, execute_query_result, job_status, task_status,
 };
 use datafusion::prelude::SessionContext;
 use datafusion_proto::physical_plan::AsExecutionPlan;
@@ -61,6 +61,8 @@ struct State {
     executor: Option<ExecutorRegistration>,
     /// The ends of tasks, by their job.
     ended: HashMap<String, TaskStatus>,
+    /// The metrics of each job.
+    metrics: GetJobMetricsResult,
 }
 
 /// A scheduler and an executor at one port, which are not weir.
@@ -195,7 +197,7 @@ impl SchedulerGrpc for Impostor {
         &self,
         _: Request<GetJobMetricsParams>,
     ) -> Answer<GetJobMetricsResult> {
-        Ok(Response::new(Default::default()))
+        Ok(Response::new(self.state().metrics.clone()))
     }
 
     async fn cancel_job(&self, _: Request<CancelJobParams>) -> Answer<CancelJobResult> {
@@ -526,6 +528,17 @@ fn a_client_validates_the_rows_of_executors() {
     }
     impostor.state().rows = messages(batch, None);
     assert_eq!(asks.ask(sql).unwrap().rows.len(), ROWS as usize);
+    // A client took metrics of any size.
+    let operator = OperatorWithMetrics {
+        operator_type: "x".repeat(17 << 20),
+        ..OperatorWithMetrics::default()
+    };
+    impostor.state().metrics.stages = vec![JobStageMetrics {
+        operators: vec![operator],
+        ..JobStageMetrics::default()
+    }];
+    let error = asks.ask(sql).unwrap_err().to_string();
+    assert!(error.contains("the metrics of the job"), "{error}");
 }
 
 /// A stage that reads the rows of the impostor.
