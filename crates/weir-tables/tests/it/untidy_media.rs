@@ -60,6 +60,10 @@ fn packets_before_their_description_are_read() {
         let (media, _) = rows("media", &packets, &["media.packets", "media.first_frame"]);
         assert_eq!(media, [["8", "1"]], "{early}");
     }
+    // The next packet was sent before those that wait.
+    let packets = [rtp(7, 5, 5), rtp(7, 6, 6), invite(), rtp(7, 4, 4)];
+    let (found, _) = rows("rtp", &packets, &["rtp.seq"]);
+    assert_eq!(found, [["5"], ["6"], ["4"]]);
     // A source that began anew has rows as well.
     let packets = [rtp(7, 200, 9), invite(), rtp(7, 1, 10), rtp(7, 2, 11)];
     let (found, _) = rows("rtp", &packets, &["rtp.seq"]);
