@@ -27,6 +27,7 @@ mod messages;
 mod mgcp;
 mod mqtt;
 mod networks;
+mod note;
 mod ntp;
 mod opened;
 mod over_websocket;
@@ -60,6 +61,7 @@ use crate::scan::Rows;
 use crate::{Column, Origin, Row};
 
 pub use calls::{CallMedia, CallSight, CallSound, CallWatch};
+pub use note::Note;
 pub use settings::{Setting, Settings};
 pub use sip::{SipMessage, SipMessages, SipTransport, SipWay};
 pub use websocket::{WebSocketEnds, WebSocketSight, WebSockets};
@@ -192,7 +194,7 @@ pub(crate) trait Extract: Send {
     }
 
     /// The limits that were reached, and what was given up for them, for the closing report.
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         Vec::new()
     }
 }
@@ -247,14 +249,6 @@ pub(crate) fn columns<G>(packet: &[&str], own: &[ItemField<G>]) -> Vec<Column> {
         origin: Origin::Item(index),
     });
     known.chain(own).collect()
-}
-
-/// The counters that are not 0, as text.
-pub(crate) fn in_words<W: fmt::Display>(
-    counted: impl IntoIterator<Item = (u64, W)>,
-) -> impl Iterator<Item = String> {
-    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
-    counted.map(|(count, what)| format!("{count} {what}"))
 }
 
 /// Pushes a row that belongs to no packet in particular.

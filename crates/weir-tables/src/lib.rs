@@ -60,7 +60,7 @@ pub use counters::{Counters, Totals};
 pub use display::DisplayFilter;
 pub use expression::{Calculation, Expression};
 pub use extract::{
-    CallMedia, CallSight, CallSound, CallWatch, EXTRACTIONS, Extraction, Setting, Settings,
+    CallMedia, CallSight, CallSound, CallWatch, EXTRACTIONS, Extraction, Note, Setting, Settings,
     SipMessage, SipMessages, SipTransport, SipWay, WebSocketEnds, WebSocketSight, WebSockets, h248,
 };
 pub use header::Header;

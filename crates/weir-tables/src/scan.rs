@@ -275,7 +275,8 @@ impl Gathering {
     /// The limits that were reached, and what was given up for them.
     pub(crate) fn notes(&self) -> Vec<String> {
         let extract = self.extract.as_ref();
-        let mut notes = extract.map_or_else(Vec::new, |extract| extract.notes());
+        let notes = extract.map_or_else(Vec::new, |extract| extract.notes());
+        let mut notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
         if let Some(predicate) = &self.rows.predicate {
             predicate.visit_filters(&mut |filter| notes.extend(filter.notes()));
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use weir_capture::{Reader, Record};
 use weir_clf::{Flags, Passage, Retransmission, Time, Transport};
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
-use weir_tables::{Constant, Predicate, SipMessage, SipMessages, SipTransport, Table};
+use weir_tables::{Constant, Note, Predicate, SipMessage, SipMessages, SipTransport, Table};
 
 use super::write::Job;
 use crate::interface::Source;
@@ -149,7 +149,7 @@ impl Packets {
     }
 
     /// The notes about records that were not read.
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         self.messages.notes()
     }
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use weir_capture::Reader;
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
-use weir_tables::{WebSocketSight, WebSockets};
+use weir_tables::{Note, WebSocketSight, WebSockets};
 
 /// Reads a capture, or what crosses an interface, to its end, and hands on what is seen of WebSocket connections; gives notes about
 /// limits. `read` is called now and then with the bytes of the source and the records so far.
@@ -15,7 +15,7 @@ pub(super) fn read(
     source: impl Read,
     read: &mut dyn FnMut(u64, u64),
     each: &mut dyn FnMut(&WebSocketSight<'_>),
-) -> Result<Vec<String>, weir_capture::Error> {
+) -> Result<Vec<Note>, weir_capture::Error> {
     let mut sockets = WebSockets::new();
     let mut reader = Reader::new(source)?;
     let mut decoder = Decoder::new(Options::default(), [Needs::All]);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use weir_tables::WebSocketSight;
+use weir_tables::{Note, WebSocketSight};
 use weir_ws::{
     ConnectionEvent, Direction, Event, Format, InputMessage, InputOptions, InputReader,
     InputReport, Opcode, Prefix,
@@ -192,7 +192,7 @@ fn captured(
     counters: &InputCounters,
     totals: &mut Totals,
     each: &mut dyn FnMut(&InputMessage<'_>),
-) -> Result<Vec<String>, weir_capture::Error> {
+) -> Result<Vec<Note>, weir_capture::Error> {
     let before = counters.bytes.load(Ordering::Relaxed);
     let mut done = |bytes: u64, _: u64| {
         let bytes = before.saturating_add(bytes);

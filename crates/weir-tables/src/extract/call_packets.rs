@@ -8,7 +8,7 @@ use weir_sip::Digest;
 use super::media::{Finder, Sight};
 use super::sip::SipMessage;
 use super::value::number;
-use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
+use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -143,14 +143,16 @@ impl Extract for CallPackets {
         true
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let unnamed = (
             self.unnamed,
             "messages are left out because they have no valid Call-ID",
         );
-        in_words(self.finder.counted().into_iter().chain([unnamed]))
-            .map(|note| format!("call_packets: {note}"))
-            .collect()
+        Note::of(
+            "call_packets",
+            self.finder.counted().into_iter().chain([unnamed]),
+        )
+        .collect()
     }
 }
 

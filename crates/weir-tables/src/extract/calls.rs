@@ -12,7 +12,7 @@ pub use self::watch::{CallMedia, CallSight, CallSound, CallWatch};
 use super::media::{CallStreams, Finder, Heard};
 use super::sip::SipMessage;
 use super::value::{address, filled, number, seconds, text};
-use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
+use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -129,14 +129,14 @@ impl Extract for CallTable {
         had_some
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let Followed { calls, unnamed, .. } = &self.followed;
         notes(calls, &self.finder, &self.streams, *unnamed)
     }
 }
 
-/// The items that were given up for limits, as text.
-fn notes(calls: &Calls, finder: &Finder, streams: &CallStreams, unnamed: u64) -> Vec<String> {
+/// The items that were given up for limits, as notes.
+fn notes(calls: &Calls, finder: &Finder, streams: &CallStreams, unnamed: u64) -> Vec<Note> {
     let counters = calls.counters();
     let limits = CallLimits::default();
     let counted = [
@@ -170,10 +170,9 @@ fn notes(calls: &Calls, finder: &Finder, streams: &CallStreams, unnamed: u64) ->
                 .to_owned(),
         ),
     ];
-    in_words(counted)
-        .chain(in_words(streams.counted()))
-        .chain(in_words(finder.counted()))
-        .map(|note| format!("calls: {note}"))
+    Note::of("calls", counted)
+        .chain(Note::of("calls", streams.counted()))
+        .chain(Note::of("calls", finder.counted()))
         .collect()
 }
 

@@ -5,7 +5,7 @@ use weir_flow::{Analyzed, Conversations, Conversed, More};
 use weir_packet::{Kind, Needs, Value};
 
 use super::value::{number, seconds};
-use super::{Extract, Extraction, Item, ItemField, columns, in_words};
+use super::{Extract, Extraction, Item, ItemField, Note, columns};
 use crate::scan::Rows;
 use crate::{Column, Row};
 
@@ -150,15 +150,12 @@ impl Extract for OfFilter {
         });
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let counted = [self.0.unnumbered(), self.0.forgotten()];
         let words = [
             "TCP and UDP headers have no tcp.stream or udp.stream because there are more than 2,097,152 conversations",
             "idle TCP connections were dropped: their next segments are analysed as those of new connections",
         ];
-        let notes = in_words(counted.into_iter().zip(words));
-        notes
-            .map(|note| format!("display filter: {note}"))
-            .collect()
+        Note::of("display filter", counted.into_iter().zip(words)).collect()
     }
 }

@@ -8,7 +8,7 @@ use weir_packet::{Kind, Needs, Value};
 use super::call_packets::Files;
 use super::flow_packets::FRAGMENTS_LOST;
 use super::value::number;
-use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
+use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -89,10 +89,8 @@ impl Extract for FlowFragments {
         has_more
     }
 
-    fn notes(&self) -> Vec<String> {
-        in_words([(self.lost, FRAGMENTS_LOST)])
-            .map(|note| format!("flow_fragments: {note}"))
-            .collect()
+    fn notes(&self) -> Vec<Note> {
+        Note::of("flow_fragments", [(self.lost, FRAGMENTS_LOST)]).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use self::waiting::WaitingPackets;
 use super::call_packets::Files;
 use super::conversations::ANALYSIS;
 use super::value::{number, seconds};
-use super::{Extract, Extraction, Item, ItemField, columns, in_words};
+use super::{Extract, Extraction, Item, ItemField, Note, columns};
 use crate::scan::Rows;
 use crate::{Column, Row, Table};
 
@@ -358,7 +358,7 @@ impl Extract for FlowPackets {
         fragments.is_some_and(|fragments| fragments.finish(&mut self.tracker, rows))
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let analysis = self.tracker.analysis();
         let [forgotten, unnoted] = analysis.map_or([0, 0], |it| [it.forgotten(), it.unnoted()]);
         let fragments = self.fragments.as_ref();
@@ -378,9 +378,7 @@ impl Extract for FlowPackets {
                 "fragments are of no flow because more than 64 MiB of packets waited for the others of theirs",
             ),
         ];
-        in_words(counted)
-            .map(|note| format!("flow_packets: {note}"))
-            .collect()
+        Note::of("flow_packets", counted).collect()
     }
 }
 

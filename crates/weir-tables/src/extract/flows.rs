@@ -9,7 +9,7 @@ use weir_flow::{CommunityId, Endpoint, FlowRecord, Options, Totals, Tracker};
 use weir_packet::{Kind, Needs, Value, protocol_name};
 
 use super::value::{address, number, seconds};
-use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
+use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -144,7 +144,7 @@ impl Extract for Flows {
         !left.is_empty()
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let (flows, fragments) = self.tracker.counters();
         let options = self.tracker.table().options();
         let counted = [
@@ -188,9 +188,7 @@ impl Extract for Flows {
                 "packets dropped: their fragments contradict each other".to_owned(),
             ),
         ];
-        in_words(counted)
-            .map(|note| format!("flows: {note}"))
-            .collect()
+        Note::of("flows", counted).collect()
     }
 }
 

@@ -21,7 +21,7 @@ use self::command::{
     Carried, CommandPart, CommandPlace, CommandRow, ROW_BYTES, RowKind, reply_error, reply_name,
     rows_of_action,
 };
-use super::{Extract, Extraction, columns, push_item};
+use super::{Extract, Extraction, Note, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -412,23 +412,24 @@ impl Extract for H248 {
         true
     }
 
-    fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.messages.given_up > 0 {
-            notes.push(format!(
-                "h248: {} requests were written without their replies, because {} MiB of messages waited",
+    fn notes(&self) -> Vec<Note> {
+        let own = [
+            (
                 self.messages.given_up,
-                WAITING_BYTES_MAX >> 20
-            ));
-        }
-        let evicted = self.messages.tracker.counts().evicted;
-        if evicted > 0 {
-            notes.push(format!(
-                "h248: {evicted} requests were written without their replies, because too many were open"
-            ));
-        }
-        let lost = self.finder.notes();
-        notes.extend(lost.into_iter().map(|note| format!("h248: {note}")));
-        notes
+                format!(
+                    "requests were written without their replies, because {} MiB of messages waited",
+                    WAITING_BYTES_MAX >> 20
+                ),
+            ),
+            (
+                self.messages.tracker.counts().evicted,
+                "requests were written without their replies, because too many were open"
+                    .to_owned(),
+            ),
+        ];
+        let found = self.finder.notes().into_iter();
+        Note::of("h248", own)
+            .chain(found.map(|note| note.named("h248")))
+            .collect()
     }
 }

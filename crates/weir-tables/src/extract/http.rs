@@ -14,7 +14,7 @@ use super::list::{Cache, List, Say};
 use super::messages::{Way, WithWay, columns_with_way};
 use super::opened::OpenedPayloads;
 use super::value::{filled, frame, number, seconds, span_ns};
-use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
+use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -259,7 +259,7 @@ impl Extract for Http {
         true
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let own = [
             (
                 self.found.streams.given_up(),
@@ -279,9 +279,7 @@ impl Extract for Http {
             ),
         ];
         let counted = own.into_iter().chain(self.payloads.given_up());
-        in_words(counted)
-            .map(|note| format!("http: {note}"))
-            .collect()
+        Note::of("http", counted).collect()
     }
 }
 

@@ -11,7 +11,7 @@ use weir_packet::{Kind, Needs, Value};
 use super::followed::Followed;
 use super::opened::OpenedPayloads;
 use super::value::frame;
-use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
+use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -222,13 +222,15 @@ impl Extract for Frames {
         true
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let own = [(
             self.streams.given_up(),
             "TCP connections were dropped because incomplete messages took more than 256 MiB",
         )];
-        in_words(own.into_iter().chain(self.payloads.given_up()))
-            .map(|note| format!("display filter: {note}"))
-            .collect()
+        Note::of(
+            "display filter",
+            own.into_iter().chain(self.payloads.given_up()),
+        )
+        .collect()
     }
 }

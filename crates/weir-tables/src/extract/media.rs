@@ -16,7 +16,7 @@ pub(super) use self::finder::{Finder, RtpSight, Sight};
 pub(super) use self::streams::{CANONICAL_NAME, CallStreams, Heard, Stream, Streams, Trips};
 use super::list::Cache;
 use super::messages::{WithWay, columns_with_way};
-use super::{Extract, Extraction, Item, columns, in_words, push_item};
+use super::{Extract, Extraction, Item, Note, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -119,13 +119,11 @@ impl Extract for Media {
         had_some
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let own = [(
             self.streams.evicted(),
             "streams were written before their end because there were more than 65,536",
         )];
-        in_words(own.into_iter().chain(self.finder.counted()))
-            .map(|note| format!("media: {note}"))
-            .collect()
+        Note::of("media", own.into_iter().chain(self.finder.counted())).collect()
     }
 }

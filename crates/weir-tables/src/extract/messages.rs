@@ -17,7 +17,7 @@ use super::over_websocket::OverWebSocket;
 use super::settings::Settings;
 use super::tunnel;
 use super::value::{address, number};
-use super::{Extract, Item, ItemField, columns, in_words, push_item};
+use super::{Extract, Item, ItemField, Note, columns, push_item};
 use crate::scan::Rows;
 use crate::{Column, Origin, Row};
 
@@ -612,7 +612,7 @@ impl<P: Protocol> Extract for Messages<P> {
         true
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let own = [
             (
                 self.streams.given_up(),
@@ -649,9 +649,7 @@ impl<P: Protocol> Extract for Messages<P> {
             .chain(self.protocol.counted())
             .chain(over_websocket)
             .chain(self.payloads.given_up());
-        in_words(counted)
-            .map(|note| format!("{}: {note}", P::NAME))
-            .collect()
+        Note::of(P::NAME, counted).collect()
     }
 }
 

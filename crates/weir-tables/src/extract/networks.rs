@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use weir_flow::{SharedFlows, vlan};
 
-use super::Extract;
 use super::settings::Settings;
+use super::{Extract, Note};
 use crate::scan::Rows;
 use crate::{Column, Row};
 
@@ -17,7 +17,7 @@ pub(super) struct Networks {
     /// The extractors, by the outermost VLAN as [`vlan`] has it, and that of further networks.
     open: BTreeMap<u32, Box<dyn Extract>>,
     /// The notes of those that are finished.
-    notes: Vec<String>,
+    notes: Vec<Note>,
     /// The number of packets of networks beyond the limit.
     further: u64,
 }
@@ -73,80 +73,13 @@ impl Extract for Networks {
         false
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let open = self.open.values().flat_map(|extract| extract.notes());
-        let mut notes = added_up(self.notes.iter().cloned().chain(open));
-        if self.further > 0 {
-            notes.push(format!(
-                "{} packets are of VLANs that were not distinguished, because there were more than {NETWORKS_MAX}",
-                self.further
-            ));
-        }
-        notes
-    }
-}
-
-/// Notes of several networks, of which those that differ in their count only are one.
-fn added_up(notes: impl Iterator<Item = String>) -> Vec<String> {
-    let mut all: Vec<(String, u64, String)> = Vec::new();
-    for note in notes {
-        let (before, count, behind) = counted(&note);
-        let same = all
-            .iter_mut()
-            .find(|known| known.0 == before && known.2 == behind);
-        match same {
-            Some(known) => known.1 = known.1.saturating_add(count),
-            None => all.push((before.to_owned(), count, behind.to_owned())),
-        }
-    }
-    let lines = all.into_iter().map(|(before, count, behind)| {
-        let number = if behind.is_empty() {
-            String::new()
-        } else {
-            count.to_string()
-        };
-        format!("{before}{number}{behind}")
-    });
-    lines.collect()
-}
-
-/// A note's text before its count, the count, and the text behind it; all of the text before a note without a count.
-fn counted(note: &str) -> (&str, u64, &str) {
-    let mut at = 0_usize;
-    for word in note.split(' ') {
-        let end = at.saturating_add(word.len());
-        if let (Ok(count), Some(before), Some(behind)) =
-            (word.parse(), note.get(..at), note.get(end..))
-        {
-            return (before, count, behind);
-        }
-        at = end.saturating_add(1);
-    }
-    (note, 0, "")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn notes_of_several_networks_are_added_up() {
-        let notes = [
-            "h248: 3 messages of 16,384 were cut",
-            "2 rows are missing",
-            "nothing is counted",
-            "h248: 4 messages of 16,384 were cut",
-            "nothing is counted",
-            "h248: 4 messages were long",
-        ];
-        assert_eq!(
-            added_up(notes.iter().map(|note| (*note).to_owned())),
-            [
-                "h248: 7 messages of 16,384 were cut",
-                "2 rows are missing",
-                "nothing is counted",
-                "h248: 4 messages were long",
-            ]
+        let mut notes = Note::sum(self.notes.iter().cloned().chain(open));
+        let further = format!(
+            "packets are of VLANs that were not distinguished, because there were more than {NETWORKS_MAX}"
         );
+        notes.extend(Note::of("", [(self.further, further)]));
+        notes
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use weir_packet::{Decoder, Frame, Layer, Needs, Options, Packet};
 
-use super::Extract;
+use super::{Extract, Note};
 use crate::scan::Rows;
 use crate::{Column, Row, Table};
 
@@ -87,7 +87,7 @@ impl Extract for Quoted {
         self.finish_quoted(rows) || self.sent.finish(rows)
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         self.sent.notes()
     }
 }

@@ -9,7 +9,7 @@ use weir_packet::{Kind, Needs, Value};
 use super::media::{CANONICAL_NAME, Finder, Sight, Trips};
 use super::messages::{Way, WithWay, columns_with_way};
 use super::value::number;
-use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
+use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -85,10 +85,8 @@ impl Extract for Rtcp {
         true
     }
 
-    fn notes(&self) -> Vec<String> {
-        in_words(self.finder.counted())
-            .map(|note| format!("rtcp: {note}"))
-            .collect()
+    fn notes(&self) -> Vec<Note> {
+        Note::of("rtcp", self.finder.counted()).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use weir_packet::{Kind, Needs, Value};
 use super::media::{Announcement, Finder, RtpSight, Sight};
 use super::messages::{Way, WithWay, columns_with_way};
 use super::value::{frame, number};
-use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
+use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -99,10 +99,8 @@ impl Extract for Rtp {
         true
     }
 
-    fn notes(&self) -> Vec<String> {
-        in_words(self.finder.counted())
-            .map(|note| format!("rtp: {note}"))
-            .collect()
+    fn notes(&self) -> Vec<Note> {
+        Note::of("rtp", self.finder.counted()).collect()
     }
 }
 

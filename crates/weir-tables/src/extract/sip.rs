@@ -13,7 +13,7 @@ pub(crate) use self::messages::SipFinder;
 pub use self::messages::{SipMessage, SipMessages, SipTransport, SipWay};
 
 use super::value::{address, filled, number, text};
-use super::{Extract, Extraction, Item, ItemField, columns, push_item};
+use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -77,16 +77,16 @@ impl Extract for Sip {
         true
     }
 
-    fn notes(&self) -> Vec<String> {
-        let mut notes = self.messages.notes();
-        let count = self.rows.transactions.not_followed();
-        if count > 0 {
-            notes.push(format!(
-                "{count} messages were not remembered, so that sip.resend may miss those that repeat them"
-            ));
-        }
-        let named = notes.iter().map(|note| format!("sip: {note}"));
-        named.collect()
+    fn notes(&self) -> Vec<Note> {
+        let own = [(
+            self.rows.transactions.not_followed(),
+            "messages were not remembered, so that sip.resend may miss those that repeat them",
+        )];
+        let found = self.messages.notes().into_iter();
+        found
+            .map(|note| note.named("sip"))
+            .chain(Note::of("sip", own))
+            .collect()
     }
 }
 

@@ -9,7 +9,7 @@ use weir_packet::{Kind, Needs, Packet, Value};
 use super::messages::{Way, WithWay, columns_with_way};
 use super::opened::OpenedPayloads;
 use super::value::number;
-use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
+use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::scan::Rows;
 use crate::{Column, Row};
 
@@ -211,10 +211,8 @@ impl Extract for Pieces {
         true
     }
 
-    fn notes(&self) -> Vec<String> {
-        in_words(self.payloads.given_up())
-            .map(|note| format!("stream: {note}"))
-            .collect()
+    fn notes(&self) -> Vec<Note> {
+        Note::of("stream", self.payloads.given_up()).collect()
     }
 }
 

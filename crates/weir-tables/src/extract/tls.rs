@@ -17,7 +17,7 @@ use super::followed::Followed;
 use super::list::Cache;
 use super::messages::{Way, WithWay, columns_with_way};
 use super::opened::OpenedPayloads;
-use super::{Extract, Extraction, Item, columns, in_words, push_item};
+use super::{Extract, Extraction, Item, Note, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -350,7 +350,7 @@ impl Extract for Tls {
         true
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let found = &self.found;
         let own = [
             (
@@ -391,9 +391,7 @@ impl Extract for Tls {
             ),
         ];
         let counted = own.into_iter().chain(self.payloads.given_up());
-        in_words(counted)
-            .map(|note| format!("tls: {note}"))
-            .collect()
+        Note::of("tls", counted).collect()
     }
 }
 

@@ -13,7 +13,7 @@ use weir_packet::{Kind, Needs, Value};
 
 use super::followed::Followed;
 use super::value::number;
-use super::{Extract, Extraction, Item, ItemField, columns, in_words};
+use super::{Extract, Extraction, Item, ItemField, Note, columns};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -465,19 +465,15 @@ impl Extract for Records {
         });
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let counted = [self.streams.given_up(), self.given_up, self.unknown];
         let words = [
             "TCP connections were dropped in the search for TLS records because they took too much memory",
             "QUIC datagrams were not decoded because too many conversations began",
             "QUIC datagrams were in more conversations than are known: those behind them with short headers are not found",
         ];
-        let own = in_words(counted.into_iter().zip(words));
-        let below = in_words(self.payloads.given_up());
-        let notes = own.chain(below);
-        notes
-            .map(|note| format!("display filter: {note}"))
-            .collect()
+        let counted = counted.into_iter().zip(words);
+        Note::of("display filter", counted.chain(self.payloads.given_up())).collect()
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) use self::connections::{Connections, begins};
 pub use self::connections::{WebSocketEnds, WebSocketSight, WebSockets};
 
 use self::columns::{FIELDS, MessageRow};
-use super::{Extract, Extraction, columns, push_item};
+use super::{Extract, Extraction, Note, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
@@ -140,14 +140,13 @@ impl Extract for WebSocket {
         true
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let mut notes = self.sockets.notes();
-        if self.without_payload > 0 {
-            notes.push(format!(
-                "{} messages that were complete only at the end of the capture are without payload",
-                self.without_payload
-            ));
-        }
+        let own = [(
+            self.without_payload,
+            "messages that were complete only at the end of the capture are without payload",
+        )];
+        notes.extend(Note::of("", own));
         notes
     }
 }

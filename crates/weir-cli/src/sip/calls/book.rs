@@ -164,7 +164,8 @@ impl Book {
 
     /// The notes about what was dropped because of limits.
     pub(super) fn notes(&self) -> Vec<String> {
-        let mut notes = self.watch.notes();
+        let notes = self.watch.notes();
+        let mut notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
         if self.forgotten() > 0 {
             notes.push(format!(
                 "calls: {} were dropped from memory, because calls and messages took more than {} MiB",

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use weir_packet::Packet;
 use weir_sip::{Calls, Digest, Seen};
 
+use crate::extract::Note;
 use crate::extract::media::{CallStreams, Finder, Sight};
 use crate::extract::sip::SipMessage;
 
@@ -163,7 +164,7 @@ impl CallWatch {
 
     /// The items that were not read, or given up for limits, as text.
     #[must_use]
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<Note> {
         super::notes(&self.calls, &self.finder, &self.streams, 0)
     }
 }

@@ -6,9 +6,9 @@ use weir_flow::{Carried, Chunk, Content, Interest, Payload};
 use weir_h248::{Arena, DecodeOptions, Encoding, Endpoint, decode_as, detect};
 use weir_packet::Packet;
 
+use crate::extract::Note;
 use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::{Begin, Followed, Looks};
-use crate::extract::in_words;
 use crate::extract::messages::Way;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::settings::Settings;
@@ -115,7 +115,7 @@ impl MessageFinder {
 
     /// The items that were not read, or given up for limits, as text.
     #[must_use]
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<Note> {
         let counted = [
             (
                 self.streams.skipped,
@@ -130,7 +130,7 @@ impl MessageFinder {
                 "TCP connections were dropped because incomplete messages took more than 256 MiB",
             ),
         ];
-        in_words(counted.into_iter().chain(self.payloads.given_up())).collect()
+        Note::of("", counted.into_iter().chain(self.payloads.given_up())).collect()
     }
 }
 

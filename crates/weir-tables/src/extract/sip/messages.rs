@@ -7,10 +7,10 @@ use weir_packet::Packet;
 use weir_sip::{Digest, Flow, Framer, FramerEvent, Limits, Message, looks_like_sip};
 use weir_ws::{ConnectionEvent, Direction, Event, Opcode};
 
+use crate::extract::Note;
 use crate::extract::came_in::CameIn;
 use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::{Begin, Followed, Looks};
-use crate::extract::in_words;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::settings::Settings;
 use crate::extract::websocket::{self, Connections, WebSocketSight};
@@ -163,9 +163,9 @@ impl SipMessages {
 
     /// The items that were not read, or given up for limits, as text.
     #[must_use]
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<Note> {
         let counted = self.streams.counted();
-        in_words(counted.into_iter().chain(self.payloads.given_up())).collect()
+        Note::of("", counted.into_iter().chain(self.payloads.given_up())).collect()
     }
 }
 

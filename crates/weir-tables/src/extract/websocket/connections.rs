@@ -8,8 +8,8 @@ use weir_ws::{ConnectionEvent, Handshake, Header, Opcode, Sender};
 use super::frames::Arrival;
 use super::socket::OneSocket;
 use super::streams::Streams;
+use crate::extract::Note;
 use crate::extract::followed::{Begin, Followed, Looks};
-use crate::extract::in_words;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::settings::Settings;
 
@@ -127,7 +127,7 @@ impl WebSockets {
 
     /// The counters of what was given up because of limits, as text.
     #[must_use]
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<Note> {
         let counted = [
             (
                 self.followed.dropped,
@@ -143,7 +143,7 @@ impl WebSockets {
             ),
         ];
         let all = self.followed.counted().into_iter().chain(counted);
-        in_words(all.chain(self.payloads.given_up())).collect()
+        Note::of("", all.chain(self.payloads.given_up())).collect()
     }
 }
 
