@@ -23,7 +23,7 @@ use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSe
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
-    SendableRecordBatchStream,
+    SendableRecordBatchStream, replace_children_if_necessary,
 };
 use datafusion::prelude::SessionConfig;
 use futures::stream::BoxStream;
@@ -78,7 +78,7 @@ impl ExecutionEngine for ValidatingEngine {
         let inputs =
             inputs.map(|input| Arc::new(DeclaredExec::new(input)) as Arc<dyn ExecutionPlan>);
         let inputs = inputs.collect();
-        let plan = plan.with_new_children(inputs)?;
+        let plan = replace_children_if_necessary(plan, inputs)?;
         self.engine.create_query_stage_exec(
             job_id,
             stage_id,
