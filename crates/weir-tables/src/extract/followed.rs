@@ -81,6 +81,8 @@ const SEARCH_BEHIND_OCTETS_MAX: u64 = 1 << 20;
 /// The same limit where only the first octets are searched, unless they ask a proxy for a tunnel: requests and answers
 /// of the proxy, in both directions.
 const TUNNEL_OCTETS_MAX: u64 = 1 << 14;
+/// The number of octets of answers that wait for what they answer, at most.
+const ANSWERS_OCTETS_MAX: usize = 1 << 12;
 /// The number of octets of a direction that wait to be recognised, at most: the longest message of DNS.
 const BEGUN_OCTETS_MAX: usize = 2 + u16::MAX as usize;
 
@@ -115,6 +117,8 @@ struct Undecided {
     is_before: bool,
     /// Octets are missing, so that those behind them may be the rest of a message.
     is_behind_gap: bool,
+    /// The sender of the first octets, which answer octets of the other side that were captured later: these decide.
+    answers: Option<Sender>,
     /// The possible beginning of a message in each direction, and the pieces in which it came.
     begun: [Vec<u8>; 2],
     pieces: Vec<BeginningPiece>,
@@ -374,11 +378,19 @@ impl<C> Followed<C> {
             Begin::Unsure => return self.wait(looks, chunk),
             Begin::Within(_) => return self.wait_within(looks, chunk),
             Begin::Before => {
-                self.undecided
-                    .entry(chunk.connection)
-                    .or_default()
-                    .is_before = true;
+                let undecided = self.undecided.entry(chunk.connection).or_default();
+                undecided.is_before = true;
+                // What answers it is not of the protocol either.
+                if let Some(sender) = undecided.answers.take() {
+                    undecided.drop_begun(sender, 0);
+                }
                 return self.pass(looks, chunk, bytes);
+            }
+            Begin::Other if looks.octets_max == 0 && self.is_early_answer(chunk) => {
+                let undecided = self.undecided.entry(chunk.connection).or_default();
+                undecided.answers = Some(chunk.sender);
+                undecided.hold(payload, chunk, bytes);
+                return self.wait(looks, chunk);
             }
             Begin::Other => return self.pass(looks, chunk, bytes),
         };
@@ -424,6 +436,13 @@ impl<C> Followed<C> {
             }
             return answer;
         };
+        if undecided.answers == Some(chunk.sender) {
+            undecided.hold(payload, chunk, bytes);
+            return match undecided.begun(chunk.sender).len() <= ANSWERS_OCTETS_MAX {
+                true => Begin::Unsure,
+                false => Begin::Other,
+            };
+        }
         if !undecided.begun(chunk.sender).is_empty() {
             undecided.hold(payload, chunk, bytes);
             let begun = undecided.begun(chunk.sender);
@@ -466,6 +485,13 @@ impl<C> Followed<C> {
             undecided.keep_last(chunk.sender, octets);
         }
         answer
+    }
+
+    /// Whether octets are the first of a connection, although their sender has received others by then, which follow in the
+    /// capture.
+    fn is_early_answer(&mut self, chunk: &Chunk<'_>) -> bool {
+        let is_first = chunk.saw_start && chunk.offset == 0 && !chunk.is_last;
+        is_first && chunk.acknowledged > Some(0) && self.undecided(chunk).is_none()
     }
 
     /// The state of a connection that is not recognised yet.

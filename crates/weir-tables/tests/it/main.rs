@@ -31,6 +31,7 @@ mod filters;
 mod floods;
 mod flow_packets;
 mod guesses;
+mod late_requests;
 mod logs;
 mod networks;
 mod oracle;
