@@ -741,7 +741,7 @@ fn retimed(tidy: &JudgedCapture<'_>, account: &Account) -> BTreeSet<u64> {
 fn directions(rows: &[TableRow]) -> BTreeMap<String, Vec<Option<u8>>> {
     let mut directions: BTreeMap<String, Vec<Option<u8>>> = BTreeMap::new();
     for row in rows {
-        let Some(data) = row.get("stream.data").and_then(Value::as_str) else {
+        let Some(data) = row.get(STREAM_DATA).and_then(Value::as_str) else {
             continue;
         };
         let at = number(row, "stream.offset").unwrap_or(0) as usize;
@@ -769,12 +769,16 @@ fn is_less(table: &TableRule, row: &TableRow, than: &TableRow) -> bool {
     })
 }
 
-/// The same where a list may also be the beginning of that of `than`.
+/// The same where a list, or the octets of a stream within a tunnel, may also be the beginning of those of `than`.
 fn is_shorter(table: &TableRule, row: &TableRow, than: &TableRow) -> bool {
     row.iter().all(|(column, value)| {
         let other = than.get(column);
         let is_beginning = match (value, other) {
             (Value::Array(list), Some(Value::Array(whole))) => whole.starts_with(list),
+            // Another row has the octets that are missing.
+            (Value::String(octets), Some(Value::String(whole))) => {
+                column == STREAM_DATA && whole.starts_with(octets)
+            }
             _ => false,
         };
         table.kind(column) != Dependency::Content
@@ -865,6 +869,8 @@ pub(super) fn sockets(row: &TableRow) -> Option<((IpAddr, u16), (IpAddr, u16))> 
     Some((src, dst))
 }
 
+/// The column of octets in [`STREAM`].
+const STREAM_DATA: &str = "stream.data";
 /// Numbers of flows that no flow of the tidy capture has.
 const ADDED: u64 = 1 << 40;
 
