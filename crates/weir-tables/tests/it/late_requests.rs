@@ -23,3 +23,34 @@ fn a_connection_is_judged_by_its_first_octets_though_their_answer_was_captured_b
     let packets = capture(&[(false, 0, 16, &accepted[..]), other, ping]);
     assert_eq!(columns_of("mqtt", &packets, &columns), [[""; 2]; 0]);
 }
+
+/// The upgrade was taken for the request that was refused, and the connection had no rows.
+#[test]
+fn an_answer_to_another_request_behind_an_upgrade_does_not_refuse_it() {
+    let get = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+    let refused = b"HTTP/1.1 401 No\r\nContent-Length: 3\r\n\r\nabc";
+    let upgrade =
+        b"GET /chat HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+    let switch = b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+    let [first, asked] = [get.len(), get.len() + upgrade.len()].map(|octets| octets as u32);
+    let [answered, opened] =
+        [refused.len(), refused.len() + switch.len()].map(|octets| octets as u32);
+    let request = (true, 0, 0, &get[..]);
+    let answer = (false, 0, first, &refused[..]);
+    let second = (true, first, answered, &upgrade[..]);
+    let switched = (false, answered, asked, &switch[..]);
+    let one = (true, asked, opened, &b"\x81\x83\0\0\0\0one"[..]);
+    let four = (false, opened, asked + 9, &b"\x81\x04four"[..]);
+    for segments in [
+        &[request, answer, second, switched, one, four][..],
+        &[request, second, answer, switched, one, four],
+        &[request, second, switched, one, answer, four],
+    ] {
+        let found = columns_of(
+            "websocket",
+            &capture(segments),
+            &["websocket.payload_length"],
+        );
+        assert_eq!(found, [["3"], ["4"]]);
+    }
+}

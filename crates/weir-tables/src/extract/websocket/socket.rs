@@ -39,6 +39,9 @@ pub(super) struct Route {
 pub(super) struct OneSocket {
     route: Route,
     socket: Socket,
+    /// The number of octets of the server that the client had received before its request: they answer another one, and may be
+    /// captured behind it.
+    before: u64,
 }
 
 impl Route {
@@ -93,6 +96,10 @@ impl OneSocket {
         Self {
             socket: Socket::new(&route, None, Connection::new),
             route,
+            before: match from_client && chunk.saw_start {
+                true => chunk.acknowledged.unwrap_or(0),
+                false => 0,
+            },
         }
     }
 
@@ -108,7 +115,24 @@ impl OneSocket {
         each: &mut dyn FnMut(&WebSocketSight<'_>),
     ) -> bool {
         let direction = self.route.direction(chunk.sender);
-        self.socket.take(direction, chunk.content, now, each)
+        let before = match direction {
+            Direction::ToServer => 0,
+            Direction::ToClient => self.before.saturating_sub(chunk.offset),
+        };
+        let content = match chunk.content {
+            Content::Bytes(bytes) => {
+                let before = usize::try_from(before).unwrap_or(usize::MAX);
+                let rest = bytes.get(before..).unwrap_or_default();
+                if rest.is_empty() {
+                    return true;
+                }
+                Content::Bytes(rest)
+            }
+            Content::Gap(octets) if before >= octets => return true,
+            Content::Gap(octets) => Content::Gap(octets.saturating_sub(before)),
+            end @ Content::End(_) => end,
+        };
+        self.socket.take(direction, content, now, each)
     }
 }
 
