@@ -602,7 +602,14 @@ impl Connection {
             State::Body(_) => {}
         }
         match self.client == Some(side) {
-            true => self.pairs.request_lost(place.map(|_| offset)),
+            true => {
+                let is_between = this.begun.is_empty();
+                let octets = end
+                    .filter(|_| is_between)
+                    .map(|end| end.saturating_sub(offset));
+                let octets = octets.unwrap_or(u64::MAX);
+                self.pairs.request_lost(place.map(|_| offset), octets);
+            }
             false if self.client.is_some() => self.pairs.response_lost(offset, end),
             false => {
                 if let Some(lost) = self.lost_before.get_mut(side) {

@@ -31,6 +31,8 @@ pub(super) struct Pairs {
     stamp: Stamp,
     /// The octets before the next request were not captured.
     is_behind_loss: bool,
+    /// The next request, if the octets that were not captured are its first ones.
+    cut: Option<CutRequest>,
 }
 
 /// The losses that matter for the pairs.
@@ -79,6 +81,18 @@ pub(super) fn behind(place: Option<Place>, octets: usize) -> Option<Place> {
         ..place
     })
 }
+
+/// A request whose first octets were not captured, and whose exchange has begun.
+#[derive(Clone, Copy, Debug)]
+struct CutRequest {
+    /// Octets of the client before those that were captured.
+    end: u64,
+    /// The requests that were lost before it.
+    requests: Option<(u64, u64)>,
+}
+
+/// Octets of the shortest request: `GET / HTTP/1.1` and two line ends.
+const REQUEST_OCTETS_MIN: u64 = 16;
 
 /// An exchange, and how far its messages are.
 #[derive(Debug)]
@@ -176,6 +190,18 @@ impl Pairs {
             stamp,
             ..Request::default()
         });
+        if let Some(cut) = self.cut.take()
+            && let Some(last) = self.waiting.back_mut()
+            && last.exchange.request.is_none()
+            && last.response == Progress::Awaited
+            && place.is_some_and(|place| place.offset == cut.end)
+        {
+            last.exchange.request = request;
+            last.request = Progress::UnderWay;
+            last.places[0] = place;
+            self.losses.requests = cut.requests;
+            return;
+        }
         if let Some(early) = self.next_early() {
             early.exchange.request = request;
             early.exchange.fault = early.exchange.fault.or(fault);
@@ -592,7 +618,9 @@ impl Pairs {
     }
 
     /// Something of the client was not captured, behind so many octets of it: a part of the request under way, or whole ones.
-    pub(super) fn request_lost(&mut self, offset: Option<u64>) {
+    /// Fewer `octets` than a request has are the beginning of the one behind them, if there is one.
+    pub(super) fn request_lost(&mut self, offset: Option<u64>, octets: u64) {
+        let requests = self.losses.requests;
         self.requests_lost(offset);
         if !self.is_in_step {
             // The lost octets lie behind the requests of responses that came before all octets of the client.
@@ -611,6 +639,12 @@ impl Pairs {
                 ..Exchange::default()
             };
             self.begin(exchange, Progress::Over);
+            self.cut = offset
+                .filter(|_| octets < REQUEST_OCTETS_MIN)
+                .map(|offset| CutRequest {
+                    end: offset.saturating_add(octets),
+                    requests,
+                });
         }
         self.settle();
     }

@@ -127,6 +127,34 @@ fn responses_to_lost_requests_at_the_end_say_so() {
     assert_eq!(faults, [MISSING; 2]);
 }
 
+/// A request without its first octets had the response of the next one, and so had all behind it.
+#[test]
+fn the_response_to_a_request_without_its_first_octets_is_its_own() {
+    for cut in 1..=3 {
+        let mut all = one_by_one(4, [&[], &[]]);
+        let second = all.remove(2);
+        let (first, rest) = second.text.split_at(cut);
+        for (at, text) in [first, rest].into_iter().enumerate() {
+            let piece = SentMessage {
+                text: text.to_owned(),
+                is_lost: at == 0,
+                ..second
+            };
+            all.insert(2 + at, piece);
+        }
+        // What is left of a method may be another one.
+        let target = if cut < 3 { "/1" } else { "" };
+        let row = |target: &str, code, fault| (target.to_owned(), code, fault);
+        let expected = [
+            row("/0", 210, None),
+            row(target, 211, MISSING),
+            row("/2", 212, None),
+            row("/3", 213, None),
+        ];
+        assert_eq!(placed(&all), expected, "{cut}");
+    }
+}
+
 #[test]
 fn after_any_number_of_lost_messages_responses_are_those_of_their_requests() {
     // All that may be lost of six exchanges.
