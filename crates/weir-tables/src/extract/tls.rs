@@ -48,6 +48,9 @@ impl Item for TlsRow {
     }
 }
 
+/// The number of octets of the longest record of TLS 1.2, sealed (RFC 5246, 6.2.3).
+const RECORD_OCTETS_MAX: u16 = (1 << 14) + 2_048;
+
 /// The contents of a TCP connection, as far as they are known.
 enum TlsCarrier {
     /// No handshake so far. One may come: mail, databases and proxies begin in plain text.
@@ -56,6 +59,8 @@ enum TlsCarrier {
         seen: [usize; 2],
         /// The possible beginning of a hello.
         begun: [Vec<u8>; 2],
+        /// Records follow octets that are missing, among which the hellos may be.
+        has_records: bool,
     },
     Session {
         session: Box<Session>,
@@ -146,7 +151,11 @@ impl Sessions {
             }
         };
         match payload.carried {
-            Carried::Stream(chunk) => chunked(streams, chunk, &way, side, &mut counted),
+            Carried::Stream(chunk) => {
+                let (interest, lacks_hellos) = chunked(streams, chunk, &way, side, &mut counted);
+                *without_hello = without_hello.saturating_add(lacks_hellos.into());
+                interest
+            }
             Carried::Datagram(bytes) => {
                 datagrams.take(payload.key, bytes, &way, side, &mut counted);
                 Interest::Follow
@@ -182,40 +191,52 @@ fn directed(session: &Session, way: Way, side: usize) -> Way {
     }
 }
 
-/// Reads a chunk of a TCP stream.
+/// Reads a chunk of a TCP stream. Returns, too, whether it ends a connection that has records and no hellos, as octets before them
+/// are missing.
 fn chunked(
     streams: &mut Followed<TlsCarrier>,
     chunk: &Chunk<'_>,
     way: &Way,
     side: usize,
     each: &mut OnHandshake<'_>,
-) -> Interest {
+) -> (Interest, bool) {
     let stamp = Stamp {
         time_ns: way.time_ns,
         frame: way.frame,
     };
-    streams.chunk(
+    let mut lacks_hellos = false;
+    let interest = streams.chunk(
         chunk,
-        |_| {
-            Some(TlsCarrier::Searching {
-                seen: [0; 2],
-                begun: Default::default(),
-            })
-        },
+        |_| Some(TlsCarrier::nothing()),
         |stream| {
+            stream.note_records(chunk, side);
             let told = stream.take(chunk.content, side, stamp);
             let is_over = chunk.is_last || told != SessionState::More;
             if is_over {
                 let stream = std::mem::replace(stream, TlsCarrier::nothing());
-                if let TlsCarrier::Session { session, .. } = stream {
-                    let way = directed(&session, *way, side);
-                    each(session, way);
+                match stream {
+                    TlsCarrier::Session { session, .. } => {
+                        let way = directed(&session, *way, side);
+                        each(session, way);
+                    }
+                    TlsCarrier::Searching { has_records, .. } => lacks_hellos = has_records,
                 }
                 return None;
             }
             Some(stream.held())
         },
-    )
+    );
+    (interest, lacks_hellos)
+}
+
+/// True of octets that begin with the header of a record (RFC 8446, 5.1 and 5.2).
+fn begins_with_record(bytes: &[u8]) -> bool {
+    match bytes {
+        [20..=23, 3, 1..=4, high, low, ..] => {
+            (1..=RECORD_OCTETS_MAX).contains(&u16::from_be_bytes([*high, *low]))
+        }
+        _ => false,
+    }
 }
 
 impl TlsCarrier {
@@ -223,6 +244,23 @@ impl TlsCarrier {
         Self::Searching {
             seen: [0; 2],
             begun: Default::default(),
+            has_records: false,
+        }
+    }
+
+    /// Notes whether records follow octets that are missing.
+    fn note_records(&mut self, chunk: &Chunk<'_>, side: usize) {
+        let Self::Searching {
+            seen, has_records, ..
+        } = self
+        else {
+            return;
+        };
+        if let Content::Bytes(bytes) = chunk.content
+            && let Some(seen) = seen.get(side)
+        {
+            let is_behind_gap = chunk.saw_start && chunk.offset > *seen as u64;
+            *has_records |= is_behind_gap && begins_with_record(bytes);
         }
     }
 
@@ -254,7 +292,7 @@ impl TlsCarrier {
                 SessionState::More
             }
             (this @ Self::Searching { .. }, Content::Bytes(bytes)) => {
-                let Self::Searching { seen, begun } = &mut *this else {
+                let Self::Searching { seen, begun, .. } = &mut *this else {
                     return SessionState::NotTls;
                 };
                 let mut both = seen.iter().zip(begun.iter());

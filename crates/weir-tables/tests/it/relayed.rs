@@ -210,7 +210,7 @@ fn all_messages_of_a_segment_that_a_probe_sent_on_are_read() {
     let question = |name: &[u8; 7]| {
         let header = [0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
         let message = [&header[..], &[7], name, &[0, 0, 1, 0, 1]].concat();
-        [&[0, message.len() as u8], &message[..]].concat()
+        [&[0, message.len() as u8][..], &message].concat()
     };
     let [first, second, third] = [b"example", b"invalid", b"missing"].map(question);
     let segment = [&first[..], &second, &third[..9]].concat();

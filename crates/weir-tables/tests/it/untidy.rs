@@ -654,6 +654,22 @@ fn a_connection_whose_first_segment_was_lost_is_looked_at_again() {
     assert_eq!(found, 9);
 }
 
+/// Both hellos of such a connection are missing, of which there was no word.
+#[test]
+fn a_connection_of_tls_whose_hellos_were_lost_is_counted() {
+    let records = b"\x14\x03\x03\0\x01\x01\x17\x03\x03\0\x04data";
+    let note = "tls: 1 handshakes have no row because neither hello was captured completely";
+    let bytes = [&[0; 300][..], records].concat();
+    for port in [443, 6_000] {
+        let (found, notes) = rows("tls", &without_the_first(port, 300, &bytes, 100));
+        assert_eq!((found, notes), (0, vec![note.to_owned()]), "{port}");
+    }
+    // Other octets behind a gap are none of TLS.
+    let bytes = [&[0; 300][..], b"+OK nothing of TLS"].concat();
+    let (found, notes) = rows("tls", &without_the_first(110, 300, &bytes, 100));
+    assert_eq!((found, notes), (0, Vec::new()));
+}
+
 /// Text on the port of a broker has the flags of no packet.
 #[test]
 fn requests_on_the_port_of_a_broker_are_no_packets_of_mqtt() {
