@@ -444,9 +444,8 @@ impl Defragmenter {
     /// Gives up all incomplete packets at the end of the capture.
     pub(crate) fn finish(&mut self) {
         while let Some((key, serial)) = self.order.pop_front() {
-            if self.waits(&key, serial) {
+            if self.waits(&key, serial) && self.give_up(&key) {
                 self.counters.unfinished += 1;
-                self.give_up(&key);
             }
         }
     }
@@ -456,14 +455,16 @@ impl Defragmenter {
         waiting.is_some_and(|one| one.serial == serial)
     }
 
-    /// Forgets a packet whose fragments did not come, but for its first part, unless that was there before.
-    fn give_up(&mut self, key: &DatagramKey) {
+    /// Forgets a packet whose fragments did not come, but for its first part. False for copies of fragments that were there
+    /// before, of which nothing is missing.
+    fn give_up(&mut self, key: &DatagramKey) -> bool {
         let is_repeated = self.repeated.contains_key(key);
         match self.remove(key) {
             Some(waiting) if is_repeated => self.lose(waiting.frames),
             Some(waiting) => self.hand_on(waiting),
             None => {}
         }
+        !is_repeated
     }
 
     /// Notes whether the packet of a fragment has only fragments that were there before.
@@ -663,8 +664,9 @@ impl Defragmenter {
                 Some(one) if one.since_ns.saturating_add(timeout_ns) > now_ns => return,
                 Some(_) => {
                     let key = *key;
-                    self.counters.timed_out += 1;
-                    self.give_up(&key);
+                    if self.give_up(&key) {
+                        self.counters.timed_out += 1;
+                    }
                 }
                 None => {}
             }
@@ -676,8 +678,9 @@ impl Defragmenter {
     fn evict_oldest(&mut self) -> bool {
         while let Some((key, serial)) = self.order.pop_front() {
             if self.waits(&key, serial) {
-                self.counters.evicted += 1;
-                self.give_up(&key);
+                if self.give_up(&key) {
+                    self.counters.evicted += 1;
+                }
                 return true;
             }
         }

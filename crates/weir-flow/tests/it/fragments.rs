@@ -150,6 +150,18 @@ fn a_copy_of_a_fragment_is_no_packet() {
         packets_sent.push(parts[copy].clone());
         assert_eq!(packets(&packets_sent), 1, "{copy}");
     }
+    // Nothing of it is missing.
+    let unfinished = |parts: &[Vec<u8>]| {
+        let mut payloads = weir_flow::Payloads::new();
+        let mut each = |_: &weir_flow::Payload<'_>| weir_flow::Interest::Follow;
+        crate::capture::decode(&sent(parts.to_vec()), |packet| {
+            payloads.packet(packet, &mut each);
+        });
+        payloads.finish(&mut each);
+        payloads.counters().fragments.unfinished
+    };
+    let copied: Vec<Vec<u8>> = parts.iter().chain(&parts[2..]).cloned().collect();
+    assert_eq!((unfinished(&copied), unfinished(&parts[..2])), (0, 1));
     // Both copies of a packet are packets, and so is the first part of another one.
     assert_eq!(packets(&[parts.clone(), parts.clone()].concat()), 2);
     let other = header(10).fragments(&payload, 1_500)[0].clone();
