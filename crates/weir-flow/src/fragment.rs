@@ -455,8 +455,8 @@ impl Defragmenter {
         waiting.is_some_and(|one| one.serial == serial)
     }
 
-    /// Forgets a packet whose fragments did not come, but for its first part. False for copies of fragments that were there
-    /// before, of which nothing is missing.
+    /// Forgets a packet whose fragments did not come, but for its first part. False for copies of fragments that were
+    /// there before, of which nothing is missing.
     fn give_up(&mut self, key: &DatagramKey) -> bool {
         let is_repeated = self.repeated.contains_key(key);
         match self.remove(key) {

@@ -83,8 +83,8 @@ fn length(bytes: &[u8]) -> Length {
     }
 }
 
-/// The first message of a segment without the length before it, which not all probes send on (RFC 1035, 4.2.2), and the octets
-/// behind it.
+/// The first message of a segment without the length before it, which not all probes send on (RFC 1035, 4.2.2), and the
+/// octets behind it.
 fn without_length(bytes: &[u8]) -> (&[u8], &[u8]) {
     let Length::Message { skip, total } = length(bytes) else {
         return (bytes, &[]);

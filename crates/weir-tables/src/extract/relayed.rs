@@ -338,7 +338,8 @@ impl Relayed {
                 Content::Bytes(bytes) => tunnel::beginning(bytes) != tunnel::Beginning::Other,
                 Content::End(_) => false,
             };
-        // Of a connection that began before the capture, the first message may begin in one segment and go on in the next.
+        // Of a connection that began before the capture, the first message may begin in one segment and go on in the
+        // next.
         let begins = match chunk.content {
             _ if chunk.saw_start => begins_otherwise,
             Content::Bytes(bytes) => may_end_with_hep(bytes),

@@ -191,8 +191,8 @@ fn directed(session: &Session, way: Way, side: usize) -> Way {
     }
 }
 
-/// Reads a chunk of a TCP stream. Returns, too, whether it ends a connection that has records and no hellos, as octets before them
-/// are missing.
+/// Reads a chunk of a TCP stream. Returns, too, whether it ends a connection that has records and no hellos, as octets
+/// before them are missing.
 fn chunked(
     streams: &mut Followed<TlsCarrier>,
     chunk: &Chunk<'_>,

@@ -77,8 +77,8 @@ fn check(table: &str, port: u16, sent: &[Sent<'_>], columns: &[&str], expected: 
     }
 }
 
-/// A connection that began before the capture, in segments smaller than the header of a message: there were no rows, without a
-/// word, or rows of the connection's own ends.
+/// A connection that began before the capture, in segments smaller than the header of a message: there were no rows,
+/// without a word, or rows of the connection's own ends.
 #[test]
 fn messages_are_found_in_small_segments_of_a_connection_from_its_middle() {
     let options = |id: &str| {
@@ -195,8 +195,8 @@ fn segments_of_tcp_that_are_no_message_by_themselves_are_counted() {
     }
 }
 
-/// Behind the first message of SIP the others were left out without a word, and the length before the first message of DNS was taken for
-/// its beginning.
+/// Behind the first message of SIP the others were left out without a word, and the length before the first message of
+/// DNS was taken for its beginning.
 #[test]
 fn all_messages_of_a_segment_that_a_probe_sent_on_are_read() {
     let options = |id: &str| {

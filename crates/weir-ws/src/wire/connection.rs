@@ -100,9 +100,9 @@ pub enum ConnectionEvent<'a> {
     /// directions, broke no rule, so that frames are read as they come, and permessage-deflate is assumed as the
     /// options say.
     MidStream,
-    /// The next events are of the piece with this number, from 0, of those that were [fed](Connection::feed) before the bytes were
-    /// recognised as those of a [`MidStream`](Self::MidStream) connection, or of one without one of its heads; after the last of
-    /// them, of the piece that is being fed.
+    /// The next events are of the piece with this number, from 0, of those that were [fed](Connection::feed) before the
+    /// bytes were recognised as those of a [`MidStream`](Self::MidStream) connection, or of one without one of its
+    /// heads; after the last of them, of the piece that is being fed.
     Replay(usize),
     /// This is not a WebSocket connection, or one without a handshake that violated a rule; nothing follows.
     NotWebSocket,
@@ -255,8 +255,9 @@ impl Connection {
         }
     }
 
-    /// Skips bytes of one direction that were not captured: see [`Decoder::gap`]. During the handshake this ends the reading, unless
-    /// the head of the other direction, with frames behind it or a response that agrees, shows what the connection is.
+    /// Skips bytes of one direction that were not captured: see [`Decoder::gap`]. During the handshake this ends the
+    /// reading, unless the head of the other direction, with frames behind it or a response that agrees, shows what the
+    /// connection is.
     pub fn gap(
         &mut self,
         direction: Direction,
@@ -440,8 +441,8 @@ impl Connection {
         })
     }
 
-    /// The handshake of a request for a WebSocket, and the end of its head, when its response was not captured, and frames behind
-    /// the request, or those that come now, show that it agreed.
+    /// The handshake of a request for a WebSocket, and the end of its head, when its response was not captured, and
+    /// frames behind the request, or those that come now, show that it agreed.
     fn request_alone(&self, has_frames: bool) -> Option<(Handshake, usize)> {
         let [request, response] = &self.waiting;
         let end = head_end(request).filter(|_| response.is_empty())?;
@@ -464,8 +465,8 @@ impl Connection {
         })
     }
 
-    /// Begins to read with the head of one direction, where that of the other one was not captured. `has_frames` is whether the
-    /// bytes that come now begin with a frame. False where neither head shows a WebSocket.
+    /// Begins to read with the head of one direction, where that of the other one was not captured. `has_frames` is
+    /// whether the bytes that come now begin with a frame. False where neither head shows a WebSocket.
     fn open_alone(&mut self, has_frames: bool, each: &mut dyn FnMut(ConnectionEvent<'_>)) -> bool {
         let (handshake, ends, inflate, is_sure) =
             if let Some((handshake, end)) = self.agreement_alone() {
