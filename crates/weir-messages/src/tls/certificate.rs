@@ -7,7 +7,7 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 use x509_parser::asn1_rs::Tag;
 use x509_parser::certificate::X509Certificate;
-use x509_parser::extensions::GeneralName;
+use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::objects::{oid_registry, oid2abbrev, oid2sn};
 use x509_parser::parse_x509_certificate;
 use x509_parser::public_key::PublicKey;
@@ -99,15 +99,23 @@ impl Certificate {
             Err(_) => algorithm.to_id_string(),
         };
         self.is_authority = certificate.is_ca();
-        if let Ok(Some(names)) = certificate.subject_alternative_name() {
-            for name in names.value.general_names.iter().take(NAMES_MAX) {
-                match name {
-                    GeneralName::DNSName(name) => {
-                        self.dns_names.push(crate::printable(name.as_bytes()));
-                    }
-                    GeneralName::IPAddress(octets) => self.addresses.extend(address(octets)),
-                    _ => {}
+        // An extension may be there once (RFC 5280, 4.2); where it is there again, its names are kept, too.
+        let extensions = certificate.extensions().iter();
+        let names = extensions.filter_map(|extension| match extension.parsed_extension() {
+            ParsedExtension::SubjectAlternativeName(names) => Some(&names.general_names),
+            _ => None,
+        });
+        for name in names.flatten().take(NAMES_MAX) {
+            match name {
+                GeneralName::DNSName(name) => {
+                    self.dns_names.push(crate::printable(name.as_bytes()));
                 }
+                // The name has characters beyond those of an IA5String.
+                GeneralName::Invalid(Tag(2), name) => {
+                    self.dns_names.push(crate::printable(name));
+                }
+                GeneralName::IPAddress(octets) => self.addresses.extend(address(octets)),
+                _ => {}
             }
         }
     }
@@ -248,6 +256,11 @@ mod tests {
 
     /// A certificate that is valid from one of these times to the other, each with its tag.
     fn certificate(times: [(u8, &[u8]); 2]) -> Vec<u8> {
+        with_extensions(times, b"")
+    }
+
+    /// The same with these octets behind its key.
+    fn with_extensions(times: [(u8, &[u8]); 2], extensions: &[u8]) -> Vec<u8> {
         let [from, until] = times.map(|(tag, text)| der(tag, &[text]));
         // ecdsa-with-SHA256, and a key of no known algorithm.
         let algorithm = der(0x30, &[b"\x06\x08\x2a\x86\x48\xce\x3d\x04\x03\x02"]);
@@ -259,7 +272,8 @@ mod tests {
         let name = der(0x30, &[&der(0x31, &[&organisation])]);
         let validity = der(0x30, &[&from, &until]);
         let version = b"\xa0\x03\x02\x01\x02\x02\x01\x09";
-        let signed = der(0x30, &[version, &algorithm, &name, &validity, &name, &key]);
+        let before = [&version[..], &algorithm, &name, &validity, &name, &key].concat();
+        let signed = der(0x30, &[&before, extensions]);
         der(0x30, &[&signed, &algorithm, b"\x03\x02\0\x07"])
     }
 
@@ -316,6 +330,23 @@ mod tests {
         for end in 0..whole.len() {
             assert_eq!(Certificate::parse(&whole[..end]).subject, "", "{end}");
         }
+    }
+
+    /// Of two extensions with names none were there, and a name with other characters than those of an IA5String was left out.
+    #[test]
+    fn names_are_read_though_they_break_rules() {
+        let usual = (0x17, &b"210301120000Z"[..]);
+        let extension = |names: &[u8]| {
+            let names = der(0x30, &[names]);
+            der(0x30, &[b"\x06\x03\x55\x1d\x11", &der(0x04, &[&names])])
+        };
+        let first = extension(b"\x82\x01a");
+        let second = extension(b"\x82\x03b\xc3\xbc\x87\x04\x0a\0\0\x01");
+        let extensions = der(0xa3, &[&der(0x30, &[&first, &second])]);
+        let read = Certificate::parse(&with_extensions([usual, usual], &extensions));
+        assert_eq!(read.subject, "O=weir");
+        assert_eq!(read.dns_names, ["a", "bü"]);
+        assert_eq!(read.addresses, ["10.0.0.1"]);
     }
 
     #[test]
