@@ -332,7 +332,8 @@ mod tests {
         }
     }
 
-    /// Of two extensions with names none were there, and a name with other characters than those of an IA5String was left out.
+    /// Of two extensions with names none were there, and a name with other characters than those of an IA5String was
+    /// left out.
     #[test]
     fn names_are_read_though_they_break_rules() {
         let usual = (0x17, &b"210301120000Z"[..]);

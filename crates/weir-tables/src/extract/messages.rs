@@ -526,7 +526,7 @@ impl<P: Protocol> Extract for Messages<P> {
                 Carried::Datagram(bytes) | Carried::Message { bytes, .. } => {
                     let (bytes, mut rest) = match way.transport {
                         "tcp" => P::of_segment(bytes),
-                        _ => (bytes, &[][..]),
+                        _ => (bytes, Default::default()),
                     };
                     let is_read = P::is_datagram(bytes, way.ports())
                         && take(protocol, early, (bytes, &way, row.file), &mut push);
