@@ -25,6 +25,7 @@ use super::{Extract, Extraction, Note, columns, push_item};
 use crate::Row;
 use crate::scan::Rows;
 
+pub(super) use self::carrier::{CarrierStreams, is_on_ports};
 pub use self::carrier::{FoundMessage, MessageFinder};
 
 /// The extraction of this module.

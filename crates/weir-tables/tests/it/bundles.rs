@@ -1,6 +1,9 @@
 //! Media of a bundle (RFC 9143) are found at the sockets that they share.
 
+use weir_testkit::packet::{Chunk, Ipv4, protocol, sctp};
+
 use crate::faxes::{RECEIVER, SENDER, datagram, message};
+use crate::wire::Connection;
 use crate::{sip, wire};
 
 /// Packets of a stream of RTP between these ports.
@@ -108,5 +111,43 @@ fn media_are_encrypted_where_both_sides_gave_keys() {
         let found = sip::read("media", &[&path], 10);
         let secure = sip::column(&found, "media.secure");
         assert_eq!(secure, [expected, expected]);
+    }
+}
+
+/// Media that Megaco announced over SCTP, over TCP, and behind a header of authentication were found by content only.
+#[test]
+fn media_of_gateways_are_announced_over_all_transports() {
+    let text =
+        b"MEGACO/1 [10.0.0.1]:2944 Reply=1{Context=1{Add=A{Media{Local{\nv=0\nc=IN IP4 10.0.0.1\n\
+        m=audio 4000 RTP/AVP 8\n}}}}}";
+    let header = b"Authentication = 0x12345678:0x00000001:0x0123456789abcdef01234567\r\n";
+    let authenticated = [&header[..], text].concat();
+    let chunk = Chunk::Data {
+        tsn: 1,
+        stream: 1,
+        sequence: 0,
+        protocol: 7,
+        payload: text.to_vec(),
+    };
+    let over_sctp = sctp(2_944, 2_944, 1, &[chunk]);
+    let over_sctp = Ipv4::new(SENDER, RECEIVER, protocol::SCTP).packet(&over_sctp);
+    let mut over_tcp = Vec::new();
+    let mut connection = Connection::open((SENDER, 40_000), (RECEIVER, 2_944), &mut over_tcp);
+    let length = (text.len() as u16 + 4).to_be_bytes();
+    let framed = [&[3, 0, length[0], length[1]][..], text].concat();
+    connection.send_one(true, &framed, &mut over_tcp);
+    for mut packets in [
+        vec![over_sctp],
+        over_tcp,
+        vec![datagram(false, [2_944, 2_944], &authenticated)],
+    ] {
+        packets.extend(stream(true, [5000, 4000], 8, 1));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gateway.pcap");
+        wire::write(&packets, &path);
+        let found = sip::read("media", &[&path], 10);
+        let [found_by, kinds, codecs] = ["media.found_by", "media.type", "media.codec"]
+            .map(|name| sip::column(&found, name).join(" "));
+        assert_eq!([found_by, kinds, codecs], ["h248", "audio", "PCMA"]);
     }
 }

@@ -452,7 +452,7 @@ fn what_the_ports_of_a_protocol_carry_is_a_message_or_counted() {
         between(2_944, b"\r\n"),
         between(5_999, b"nothing"),
     ];
-    let note = "h248: 1 datagrams and SCTP messages of the protocol are left out because they begin as no message does";
+    let note = "h248: 1 datagrams and SCTP messages of Megaco are left out because they begin as no message does";
     assert_eq!(rows("h248", &packets), (0, vec![note.to_owned()]));
     let cookie = b"\0\x01\0\0\x21\x12\xa4\x42abcdefghijkl";
     let all: [&[u8]; 5] = [

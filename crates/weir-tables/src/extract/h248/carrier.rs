@@ -60,7 +60,7 @@ pub struct MessageFinder {
 
 /// The TCP connections that may carry messages.
 #[derive(Debug)]
-struct CarrierStreams {
+pub(in crate::extract) struct CarrierStreams {
     open: Followed<Conversation<TcpFramer>>,
     skipped: u64,
     /// The number of payloads of UDP and SCTP on the ports of the protocol, or with its identifier, in no known encoding.
@@ -113,25 +113,18 @@ impl MessageFinder {
             .finish(&mut |payload| streams.payload(payload, each));
     }
 
-    /// The items that were not read, or given up for limits, as text.
+    /// The items that were not read, or given up for limits.
     #[must_use]
     pub fn notes(&self) -> Vec<Note> {
-        let counted = [
-            (
-                self.streams.skipped,
-                "octets of TCP streams are not part of a complete message",
-            ),
-            (
-                self.streams.not_understood,
-                "datagrams and SCTP messages of the protocol are left out because they begin as no message does",
-            ),
-            (
-                self.streams.open.given_up(),
-                "TCP connections were dropped because incomplete messages took more than 256 MiB",
-            ),
-        ];
-        Note::of("", counted.into_iter().chain(self.payloads.given_up())).collect()
+        let counted = self.streams.counted().into_iter();
+        Note::of("", counted.chain(self.payloads.given_up())).collect()
     }
+}
+
+/// Whether a payload is between ports of the protocol.
+pub(in crate::extract) fn is_on_ports(payload: &Payload<'_>) -> bool {
+    let ports = [payload.key.low().port, payload.key.high().port];
+    ports.iter().any(|port| PORTS.contains(port))
 }
 
 /// The message with these octets, which a payload has.
@@ -159,13 +152,43 @@ fn found_message<'p>(
 }
 
 impl CarrierStreams {
+    /// The counters of what was not read, or given up for limits.
+    pub(in crate::extract) fn counted(&self) -> [(u64, &'static str); 3] {
+        [
+            (
+                self.skipped,
+                "octets of TCP streams are not part of a complete message of Megaco",
+            ),
+            (
+                self.not_understood,
+                "datagrams and SCTP messages of Megaco are left out because they begin as no message does",
+            ),
+            (
+                self.open.given_up(),
+                "TCP connections of Megaco were dropped because incomplete messages took more than 256 MiB",
+            ),
+        ]
+    }
+
+    /// Reads what is no datagram: connections on the ports of the protocol, and messages of SCTP.
+    pub(in crate::extract) fn payload_on_ports(
+        &mut self,
+        payload: &Payload<'_>,
+        each: &mut dyn FnMut(&FoundMessage<'_>),
+    ) -> Interest {
+        match payload.carried {
+            Carried::Message { .. } => self.payload(payload, each),
+            Carried::Stream(_) if is_on_ports(payload) => self.payload(payload, each),
+            _ => Interest::Ignore,
+        }
+    }
+
     fn payload(
         &mut self,
         payload: &Payload<'_>,
         each: &mut dyn FnMut(&FoundMessage<'_>),
     ) -> Interest {
-        let (low, high) = (payload.key.low().port, payload.key.high().port);
-        let known = PORTS.contains(&low) || PORTS.contains(&high);
+        let known = is_on_ports(payload);
         let transport = Way::of(payload).transport;
         let (octets, known) = match payload.carried {
             Carried::Datagram(octets) => (octets, known),

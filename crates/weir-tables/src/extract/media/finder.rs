@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use weir_flow::{Carried, Chunk, Endpoint, Interest, Payload};
+use weir_h248::{Encoding, detect};
 use weir_messages::rtp::{Codec, Packet as RtpPacket, is_in_use, rtcp};
 use weir_messages::sdp;
 use weir_packet::Packet;
@@ -12,6 +13,7 @@ use weir_sip::{Digest, Method};
 
 use super::announced::{Announced, Announcement, Offer};
 use super::relay::{MediaConnections, relayed};
+use crate::extract::h248::{CarrierStreams, FoundMessage, is_on_ports};
 use crate::extract::messages::Way;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::settings::Settings;
@@ -82,6 +84,7 @@ pub(in crate::extract) struct Finder {
 struct Readers {
     sip: SipFinder,
     connections: MediaConnections,
+    megaco: CarrierStreams,
     media: MediaFinder,
 }
 
@@ -138,10 +141,12 @@ impl Finder {
         let Readers {
             sip,
             connections,
+            megaco,
             media,
         } = &self.readers;
         let own = media.counted().into_iter();
         own.chain(connections.counted())
+            .chain(megaco.counted())
             .chain(sip.counted())
             .chain(self.payloads.given_up())
             .collect()
@@ -159,6 +164,7 @@ impl Readers {
         let Self {
             sip,
             connections,
+            megaco,
             media,
         } = self;
         if let Carried::Stream(chunk) = payload.carried {
@@ -179,7 +185,11 @@ impl Readers {
             media.datagram(bytes, payload, &mut |sight| each(sight, payload.others));
             return Interest::Ignore;
         }
-        interest
+        let of_megaco = megaco.payload_on_ports(payload, &mut |found| media.megaco(found));
+        match interest {
+            Interest::Ignore => of_megaco,
+            Interest::Follow => Interest::Follow,
+        }
     }
 }
 
@@ -218,6 +228,19 @@ struct Described<'m> {
     /// The tag of the describing side, in messages of SIP.
     tag: Option<&'m [u8]>,
     frame: u64,
+}
+
+impl Described<'_> {
+    /// A message of a protocol of gateways.
+    const fn of_gateway(by: &'static str, frame: u64) -> Self {
+        Self {
+            by,
+            call_id: None,
+            offer: None,
+            tag: None,
+            frame,
+        }
+    }
 }
 
 /// Packets that may be the first of a stream.
@@ -339,6 +362,13 @@ impl MediaFinder {
         }
     }
 
+    /// Reads a message of Megaco over TCP or SCTP, which may announce media.
+    fn megaco(&mut self, found: &FoundMessage<'_>) {
+        if is_text(found.encoding) {
+            self.announce(&Described::of_gateway("h248", found.frame), found.octets);
+        }
+    }
+
     fn announce(&mut self, by: &Described<'_>, text: &[u8]) {
         let mut known = Vec::new();
         let description = sdp::describe(text);
@@ -403,14 +433,7 @@ impl MediaFinder {
         // Neither STUN, DTLS nor text begins so (RFC 7983).
         if bytes.first().is_none_or(|first| first >> 6 != 2) {
             if let Some(by) = gateway(bytes, payload) {
-                let described = Described {
-                    by,
-                    call_id: None,
-                    offer: None,
-                    tag: None,
-                    frame: payload.frame,
-                };
-                self.announce(&described, bytes);
+                self.announce(&Described::of_gateway(by, payload.frame), bytes);
             } else if let Some((data, missing)) = relayed(bytes, payload.missing) {
                 let mut of_peer = *payload;
                 of_peer.missing = missing;
@@ -654,12 +677,18 @@ fn gateway(bytes: &[u8], payload: &Payload<'_>) -> Option<&'static str> {
         || text
             .get(..7)
             .is_some_and(|word| word.eq_ignore_ascii_case(b"MEGACO/"));
-    if is_megaco {
+    // A header of authentication may precede it (RFC 3525, B.2).
+    if is_megaco || is_on_ports(payload) && detect(bytes).is_some_and(is_text) {
         return Some("h248");
     }
     let ports = [payload.key.low().port, payload.key.high().port];
     let is_mgcp = ports.iter().any(|port| MGCP_PORTS.contains(port));
     (is_mgcp && text.first().is_some_and(u8::is_ascii_alphanumeric)).then_some("mgcp")
+}
+
+/// Whether a message of Megaco in this encoding is a text, with descriptions as they are.
+const fn is_text(encoding: Encoding) -> bool {
+    matches!(encoding, Encoding::Pretty | Encoding::Compact)
 }
 
 #[cfg(test)]
