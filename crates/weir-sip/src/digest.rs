@@ -169,10 +169,25 @@ impl<'a> Digest<'a> {
     /// Whether the body is a session description (`application/sdp`).
     #[must_use]
     pub fn has_sdp(&self) -> bool {
-        let media_type = self.content_type.unwrap_or_default();
-        let media_type = media_type.split(|byte| *byte == b';').next();
-        media_type.is_some_and(|found| trim(found).eq_ignore_ascii_case(b"application/sdp"))
-            && !self.body.is_empty()
+        let is_sdp = self.media_type().is_some_and(|(kind, subtype)| {
+            kind.eq_ignore_ascii_case(b"application") && subtype.eq_ignore_ascii_case(b"sdp")
+        });
+        is_sdp && !self.body.is_empty()
+    }
+
+    /// Whether the body has several parts, one of which may be a session description.
+    #[must_use]
+    pub fn has_parts(&self) -> bool {
+        let media_type = self.media_type();
+        media_type.is_some_and(|(kind, _)| kind.eq_ignore_ascii_case(b"multipart"))
+    }
+
+    /// The type and the subtype of the body, without the white space that may be around the slash (RFC 3261 §25.1).
+    fn media_type(&self) -> Option<(&'a [u8], &'a [u8])> {
+        let value = self.content_type?.split(|byte| *byte == b';').next()?;
+        let slash = value.iter().position(|byte| *byte == b'/')?;
+        let (kind, subtype) = value.split_at_checked(slash)?;
+        Some((trim(kind), trim(subtype.get(1..)?)))
     }
 }
 

@@ -151,3 +151,29 @@ fn media_of_gateways_are_announced_over_all_transports() {
         assert_eq!([found_by, kinds, codecs], ["h248", "audio", "PCMA"]);
     }
 }
+
+/// White space may be around the slash of a type of media (RFC 3261, 25.1); descriptions behind such a header were not read.
+#[test]
+fn descriptions_are_found_by_their_type_however_it_is_written() {
+    for content_type in [
+        "application / SDP",
+        "APPLICATION/SDP ;charset=utf-8",
+        "multipart / mixed;boundary=b",
+    ] {
+        let media = "m=audio 4000 RTP/AVP 8\r\n";
+        let offer = message("INVITE sip:b@x SIP/2.0", 1, SENDER, media);
+        let offer = String::from_utf8(offer).unwrap();
+        let offer = offer.replace("application/sdp", content_type);
+        let mut packets = vec![datagram(false, [5060, 5060], offer.as_bytes())];
+        packets.extend(stream(true, [5000, 4000], 8, 1));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("types.pcap");
+        wire::write(&packets, &path);
+        let found = sip::read("media", &[&path], 10);
+        assert_eq!(
+            sip::column(&found, "sip.call_id"),
+            ["fax"],
+            "{content_type}"
+        );
+    }
+}

@@ -332,10 +332,6 @@ impl MediaFinder {
         {
             self.announced.end_call(&String::from_utf8_lossy(call_id));
         }
-        let is_description = digest.content_type.is_some_and(|kind| {
-            let kind = kind.to_ascii_lowercase();
-            kind.starts_with(b"application/sdp") || kind.starts_with(b"multipart/")
-        });
         let offer = offer_of(&digest);
         if let (Some(offer), Some(status @ 200..), Some(call_id)) =
             (&offer, digest.status, digest.call_id)
@@ -343,7 +339,7 @@ impl MediaFinder {
             let call_id = String::from_utf8_lossy(call_id);
             self.announced.answer_offer(&call_id, offer, status >= 300);
         }
-        if is_description && !digest.body.is_empty() {
+        if digest.has_sdp() || digest.has_parts() && !digest.body.is_empty() {
             let call_id = digest
                 .call_id
                 .map(|id| String::from_utf8_lossy(id).into_owned());
