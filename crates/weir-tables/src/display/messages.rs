@@ -174,6 +174,8 @@ const OWN: &[&str] = &[
     "mtp3.opc",
     "mtp3.dpc",
     "mtp3.sls",
+    // Wireshark has SDP there, whatever protocol carried the description.
+    "rtp.setup_method",
     "sdp.connection_info.address",
     "sdp.media.port",
 ];
@@ -707,6 +709,7 @@ mod tests {
             "ip.src",
             "tcp.port",
             "lookup.query",
+            "rtp.setup_method",
         ] {
             assert_eq!(MessageField::named(name), None, "{name}");
         }
