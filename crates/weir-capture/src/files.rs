@@ -11,6 +11,7 @@ use std::{
 use crate::{
     Compression, Error, ErrorKind, Format, Options, Reader,
     buffer::Buffer,
+    confined::open_local,
     detect::detect,
     object::redacted,
     pattern::{Pattern, WILD},
@@ -44,7 +45,7 @@ pub fn open_with(path: &Path, options: &Options) -> Result<CaptureFile, Error> {
 }
 
 fn open_file(path: &Path) -> Result<File, Error> {
-    let file = File::open(path).map_err(Error::io)?;
+    let file = open_local(path).map_err(Error::io)?;
     // Opening a folder succeeds on Unix, and reading it says "Is a directory" without a hint.
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(Error::folder());
@@ -68,7 +69,7 @@ fn open_file(path: &Path) -> Result<File, Error> {
 /// When the file cannot be read, or is larger.
 pub fn read_small(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let mut start = File::open(path)?.take(bytes_max.saturating_add(1));
+    let mut start = open_local(path)?.take(bytes_max.saturating_add(1));
     start.read_to_end(&mut bytes)?;
     match u64::try_from(bytes.len()) {
         Ok(length) if length <= bytes_max => Ok(bytes),

@@ -26,6 +26,7 @@
 //! and nothing else: what lies elsewhere is an [`Object`] that someone else has found.
 
 mod buffer;
+mod confined;
 mod detect;
 mod erf;
 mod error;
@@ -49,6 +50,7 @@ mod stream;
 mod write;
 mod zip;
 
+pub use confined::{confine, open_local};
 pub use detect::{other_compression, sniff};
 pub use error::{Error, ErrorKind, Location, Reason};
 pub use files::{

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use weir_bytes::{Endian, Reader as Bytes, Short};
 
+use crate::confined::open_local;
 use crate::error::Error;
 use crate::input::{Member, Packed};
 use crate::pattern::{NamePattern, WILD};
@@ -52,7 +53,7 @@ impl Archive {
     /// # Errors
     /// When it cannot be opened or read, or its directory is damaged.
     pub fn open(path: &Path) -> Result<Option<Self>, Error> {
-        let mut file = File::open(path).map_err(Error::io)?;
+        let mut file = open_local(path).map_err(Error::io)?;
         let mut magic = [0; 4];
         let is_short = file.read_exact(&mut magic).is_err();
         if is_short || !matches!(&magic, b"PK\x03\x04" | b"PK\x05\x06") {
@@ -143,7 +144,7 @@ impl ArchiveMember {
             let reason = "the member is encrypted: unzip it first";
             return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
         }
-        let mut file = File::open(&self.path)?;
+        let mut file = open_local(&self.path)?;
         file.seek(SeekFrom::Start(self.entry.header_at))?;
         let mut head = [0; LOCAL_LEN];
         file.read_exact(&mut head)?;

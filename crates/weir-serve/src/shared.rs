@@ -194,6 +194,11 @@ impl Shared {
         })
     }
 
+    /// The folders that statements read, without links in their paths.
+    pub(crate) fn roots(&self) -> &[PathBuf] {
+        &self.roots
+    }
+
     /// The processes that statements run in; `None` where they run in this one.
     pub(crate) fn pool(&self) -> Option<&Arc<Pool>> {
         self.pool.get()

@@ -61,7 +61,7 @@ pub(crate) struct Follow {
 impl Follow {
     pub(crate) fn open(path: &Path, stop: Stop) -> io::Result<Self> {
         Ok(Self {
-            file: File::open(path)?,
+            file: weir_capture::open_local(path)?,
             stop,
             may_pause: Arc::default(),
             paused_at: Instant::now(),

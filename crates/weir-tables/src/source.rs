@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weir_capture::{Compression, Object, ReadObject, Reader, Reason};
+use weir_capture::{Compression, Object, ReadObject, Reader, Reason, open_local};
 use weir_layout::Layout;
 
 use crate::Predicate;
@@ -80,7 +80,7 @@ impl Location {
     pub fn open(&self) -> io::Result<Box<dyn Read + Send>> {
         match self {
             Self::Stdin => Ok(Box::new(io::stdin())),
-            Self::File(path) => Ok(Box::new(File::open(path)?)),
+            Self::File(path) => Ok(Box::new(open_local(path)?)),
             Self::Object(object) => Ok(Box::new(object.open(0..u64::MAX)?)),
         }
     }
@@ -98,7 +98,7 @@ impl Location {
         match self {
             Self::Stdin => Ok(None),
             Self::File(path) => {
-                let mut file = File::open(path)?;
+                let mut file = open_local(path)?;
                 file.seek(SeekFrom::Start(range.start))?;
                 Ok(Some(Ranged::File(file)))
             }

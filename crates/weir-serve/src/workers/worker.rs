@@ -38,6 +38,8 @@ pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
     // The process ends with its input.
     let (_end, ending) = watch::channel(false);
     let shared = Shared::of_worker(options, runtime.handle().clone(), ending)?;
+    // A path was looked at before it is opened, and may have become a link since.
+    weir_capture::confine(shared.roots().to_vec());
     let (sender, requests) = mpsc::channel(2);
     let (out, frames) = mpsc::channel(2);
     let started = |name: &str, work: Box<dyn FnOnce() + Send>| {
