@@ -1,5 +1,6 @@
 //! Validation of physical plans.
 
+use datafusion_proto::protobuf::partitioning::PartitionMethod;
 use datafusion_proto::protobuf::physical_plan_node::PhysicalPlanType;
 use datafusion_proto::protobuf::{
     AggregateExecNode, FilterExecNode, MemoryScanExecNode, PhysicalExtensionNode, PhysicalPlanNode,
@@ -181,6 +182,12 @@ impl Walk {
         let Some(partitioning) = &of.partitioning else {
             return Err(Refused::malformed("a repartition without a partitioning"));
         };
+        // DataFusion does not run it, and Ballista panics at it.
+        if let Some(PartitionMethod::Unknown(_)) = &partitioning.partition_method {
+            return Err(Refused::malformed(
+                "a repartition does not say which rows go where",
+            ));
+        }
         let partitions = exchange::partitions(partitioning)?;
         counted("partitions", partitions, PARTITIONS_MAX)?;
         self.exchanged_max = self.exchanged_max.max(partitions);
@@ -540,7 +547,6 @@ mod tests {
     #[test]
     fn repartitionings_above_each_other_count_together() {
         use datafusion_proto::protobuf::Partitioning;
-        use datafusion_proto::protobuf::partitioning::PartitionMethod;
         let of_levels = |levels: usize| {
             let mut kind = PhysicalPlanType::Empty(Default::default());
             for _ in 0..levels {

@@ -151,11 +151,15 @@ fn stage(job: &str, plan: PhysicalPlanNode) -> PhysicalPlanNode {
 }
 
 fn dealt_out(count: u64) -> PhysicalPlanNode {
+    dealt_out_by(PartitionMethod::RoundRobin(count))
+}
+
+fn dealt_out_by(method: PartitionMethod) -> PhysicalPlanNode {
     node(PhysicalPlanType::Repartition(Box::new(
         RepartitionExecNode {
             input: Some(Box::new(empty(1))),
             partitioning: Some(Partitioning {
-                partition_method: Some(PartitionMethod::RoundRobin(count)),
+                partition_method: Some(method),
             }),
             preserve_order: false,
         },
@@ -439,6 +443,12 @@ fn depths_counts_and_settings_are_bounded() {
                 "partitions",
             );
         }
+        // Ballista panics at it where the rows of a stage are written.
+        refused(
+            submit(&dealt_out_by(PartitionMethod::Unknown(3)), Vec::new()).await,
+            Code::InvalidArgument,
+            "which rows go where",
+        );
         for (key, value, code) in [
             (
                 "ballista.scheduler.max_partitions_per_task",
