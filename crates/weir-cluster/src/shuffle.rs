@@ -28,13 +28,14 @@ use datafusion::physical_plan::{
 use datafusion::prelude::SessionConfig;
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryStreamExt as _};
+use weir_engine::cooperative;
 
 use crate::fetch::{FetchError, Location, fetch};
 use crate::layout::{self, DeclaredExec};
 use crate::pool::ConnectionPool;
 
-/// Makes the stages of an executor, whose readers validate the rows of other executors, and whose writers are given the columns that
-/// their plan declares.
+/// Makes the stages of an executor, whose readers validate the rows of other executors, whose writers are given the columns that
+/// their plan declares, and whose tasks can be cancelled.
 pub(crate) struct ValidatingEngine {
     pool: ConnectionPool,
     engine: DefaultExecutionEngine,
@@ -75,9 +76,11 @@ impl ExecutionEngine for ValidatingEngine {
             .data;
         // The operator that writes the rows of the stage.
         let inputs = plan.children().into_iter().cloned();
-        let inputs =
-            inputs.map(|input| Arc::new(DeclaredExec::new(input)) as Arc<dyn ExecutionPlan>);
-        let inputs = inputs.collect();
+        let inputs = inputs.map(|input| {
+            let input = DeclaredExec::new(cooperative(input)?);
+            Ok(Arc::new(input) as Arc<dyn ExecutionPlan>)
+        });
+        let inputs = inputs.collect::<Result<_>>()?;
         let plan = replace_children_if_necessary(plan, inputs)?;
         self.engine.create_query_stage_exec(
             job_id,

@@ -25,6 +25,7 @@ use weir_sql::{Statement, bytea, follow, grammar, narrow, quantified, widths, zo
 use weir_tables::{Location, Stop};
 
 use crate::answer::{Answer, Snapshot};
+use crate::cooperative::cooperative;
 use crate::copies::CountCopies;
 use crate::copy::{self, Copy, CopyOptions};
 use crate::described;
@@ -490,6 +491,12 @@ impl Engine {
                 }
             });
         }
+        // The statement of another machine ends when that one cancels it, also in the middle of a join.
+        let plan = match self.options.files_only {
+            true => cooperative(plan)
+                .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?,
+            false => plan,
+        };
         let answer = Answer::start(schema, plan, &context)?;
         Ok(match copy {
             Some(copy) if !is_explain => Answer::copied(answer, copy),

@@ -715,24 +715,6 @@ mod tests {
     /// A statement that reads no captures went on without an end when its task was cancelled.
     #[test]
     fn a_statement_ends_when_its_rows_are_not_wanted_any_more() {
-        let sql = "SELECT 1 AS x UNION ALL SELECT count(*) FROM generate_series(1, 1000000000000)";
-        let schema = Schema::new(vec![Field::new("x", DataType::Int64, true)]);
-        let query = QueryDescription::new(
-            sql.to_owned(),
-            Vec::new(),
-            Arc::new(schema),
-            &Options::default(),
-        );
-        let query = Arc::new(query);
-        let held = Arc::downgrade(&query);
-        let piece = PieceExec::of_pieces(
-            PieceWork::Query(query),
-            vec![Piece::Whole(Vec::new())],
-            std::env::temp_dir(),
-            0,
-            String::new(),
-        )
-        .unwrap();
         // A runtime that is dropped would wait for its threads.
         let runtime: &'static _ = Box::leak(Box::new(
             tokio::runtime::Builder::new_multi_thread()
@@ -741,12 +723,31 @@ mod tests {
                 .build()
                 .unwrap(),
         ));
-        runtime.block_on(async {
-            let mut rows = piece.execute(0, Arc::new(TaskContext::default())).unwrap();
-            assert!(rows.next().await.unwrap().is_ok());
-        });
-        drop(piece);
-        weir_testkit::until("the end of the statement", || held.strong_count() == 0);
+        for endless in [
+            "generate_series(1, 1000000000000)",
+            "generate_series(1, 1000000) a, generate_series(1, 1000000) b",
+        ] {
+            let sql = format!("SELECT 1 AS x UNION ALL SELECT count(*) FROM {endless}");
+            let schema = Schema::new(vec![Field::new("x", DataType::Int64, true)]);
+            let options = Options::default();
+            let query = QueryDescription::new(sql, Vec::new(), Arc::new(schema), &options);
+            let query = Arc::new(query);
+            let held = Arc::downgrade(&query);
+            let piece = PieceExec::of_pieces(
+                PieceWork::Query(query),
+                vec![Piece::Whole(Vec::new())],
+                std::env::temp_dir(),
+                0,
+                String::new(),
+            )
+            .unwrap();
+            runtime.block_on(async {
+                let mut rows = piece.execute(0, Arc::new(TaskContext::default())).unwrap();
+                assert!(rows.next().await.unwrap().is_ok());
+            });
+            drop(piece);
+            weir_testkit::until(endless, || held.strong_count() == 0);
+        }
     }
 
     /// A pipe without a writer held a thread of an executor for good.
