@@ -1,10 +1,13 @@
 //! Validation of physical expressions.
 
+use datafusion_proto::protobuf::physical_aggregate_expr_node::AggregateFunction;
 use datafusion_proto::protobuf::physical_expr_node::ExprType;
+use datafusion_proto::protobuf::physical_window_expr_node::WindowFunction;
 use datafusion_proto::protobuf::{
     JoinFilter, JoinOn, PhysicalExprNode, PhysicalSortExprNode, PhysicalWindowExprNode,
     WindowFrame, window_frame,
 };
+use datafusion_proto_common::protobuf_common::scalar_value::Value;
 
 use super::plan::{KEYS_MAX, counted};
 use super::{Checked, Refused, shown, value};
@@ -77,6 +80,39 @@ pub(super) fn function(name: &str, definition: Option<&Vec<u8>>) -> Checked {
     }
 }
 
+/// Validates the argument that sizes what a function keeps, as the text of a statement is: it is allocated before a row is read.
+fn sized(name: &str, args: &[PhysicalExprNode]) -> Checked {
+    let Some((place, most)) = weir_engine::size_limit(name) else {
+        return Ok(());
+    };
+    let Some(argument) = args.get(place) else {
+        return Ok(());
+    };
+    let number = match &argument.expr_type {
+        Some(ExprType::Literal(literal)) => match &literal.value {
+            Some(
+                Value::Int8Value(number) | Value::Int16Value(number) | Value::Int32Value(number),
+            ) => u64::from(number.unsigned_abs()),
+            Some(Value::Int64Value(number)) => number.unsigned_abs(),
+            Some(
+                Value::Uint8Value(number) | Value::Uint16Value(number) | Value::Uint32Value(number),
+            ) => u64::from(*number),
+            Some(Value::Uint64Value(number)) => *number,
+            Some(Value::NullValue(_)) => 0,
+            _ => u64::MAX,
+        },
+        _ => u64::MAX,
+    };
+    match number <= most {
+        true => Ok(()),
+        false => Err(Refused::malformed(format!(
+            "argument {} of {} is not a number up to {most}",
+            place + 1,
+            shown(name)
+        ))),
+    }
+}
+
 /// Validates a binary operator. In weir's plans a function with bounded values stands in the place of `||`.
 pub(super) fn operator(name: &str) -> Checked {
     match name {
@@ -116,6 +152,13 @@ fn sort(node: &PhysicalSortExprNode, depth: usize) -> Checked {
 
 fn windowed(node: &PhysicalWindowExprNode, depth: usize) -> Checked {
     function(&node.name, node.fun_definition.as_ref())?;
+    if let Some(
+        WindowFunction::UserDefinedAggrFunction(name)
+        | WindowFunction::UserDefinedWindowFunction(name),
+    ) = &node.window_function
+    {
+        sized(name, &node.args)?;
+    }
     all(&node.args, depth)?;
     let keys = node.partition_by.len().saturating_add(node.order_by.len());
     counted("keys of a window", keys as u64, KEYS_MAX)?;
@@ -146,6 +189,11 @@ fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
         }
         ExprType::AggregateExpr(aggregate) => {
             function(&aggregate.human_display, aggregate.fun_definition.as_ref())?;
+            if let Some(AggregateFunction::UserDefinedAggrFunction(name)) =
+                &aggregate.aggregate_function
+            {
+                sized(name, &aggregate.expr)?;
+            }
             all(&aggregate.expr, depth)?;
             aggregate
                 .ordering_req
@@ -208,9 +256,60 @@ const DEPTH_MAX: usize = 1024;
 
 #[cfg(test)]
 mod tests {
-    use datafusion_proto::protobuf::{PhysicalBinaryExprNode, PhysicalColumn};
+    use datafusion_proto::protobuf::{
+        PhysicalAggregateExprNode, PhysicalBinaryExprNode, PhysicalColumn,
+    };
+    use datafusion_proto_common::protobuf_common::ScalarValue;
 
     use super::*;
+
+    /// A percentile of 2^40 centroids was allocated before a row was read, and ended one executor after the other.
+    #[test]
+    fn arguments_that_size_something_are_bounded() {
+        let node = |kind| PhysicalExprNode {
+            expr_id: None,
+            expr_type: Some(kind),
+        };
+        let literal = |number| {
+            node(ExprType::Literal(ScalarValue {
+                value: Some(Value::Int64Value(number)),
+            }))
+        };
+        let percentile = |args| {
+            let name = "approx_percentile_cont".to_owned();
+            let aggregate = PhysicalAggregateExprNode {
+                aggregate_function: Some(AggregateFunction::UserDefinedAggrFunction(name)),
+                expr: args,
+                ..PhysicalAggregateExprNode::default()
+            };
+            needed(Some(&node(ExprType::AggregateExpr(aggregate))))
+        };
+        percentile(vec![literal(1), literal(1)]).unwrap();
+        percentile(vec![literal(1), literal(1), literal(100)]).unwrap();
+        let column = node(ExprType::Column(PhysicalColumn::default()));
+        for centroids in [literal(1 << 40), literal(-(1 << 40)), column] {
+            let refused = percentile(vec![literal(1), literal(1), centroids]);
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains("argument 3 of approx"), "{refused}");
+        }
+        let of_window = |name: &str, args| {
+            let function = WindowFunction::UserDefinedWindowFunction(name.to_owned());
+            window(&PhysicalWindowExprNode {
+                window_function: Some(function),
+                args,
+                ..PhysicalWindowExprNode::default()
+            })
+        };
+        of_window("lag", vec![literal(1), literal(-1)]).unwrap();
+        for (name, args) in [
+            ("lag", vec![literal(1), literal(i64::MIN)]),
+            ("lead", vec![literal(1), literal(1 << 40)]),
+            ("nth_value", vec![literal(1), literal(1 << 40)]),
+            ("ntile", vec![literal(1 << 40)]),
+        ] {
+            assert!(of_window(name, args).is_err(), "{name}");
+        }
+    }
 
     /// Forty projections of `a || a` over each other would make a text of a tebibyte.
     #[test]

@@ -100,10 +100,10 @@ pub(super) fn look_at_arguments(function: &Function) -> Result<(), Error> {
     if let Some("arrow_cast" | "arrow_try_cast") = name.as_deref() {
         return look_at_arrow_type(&function.args);
     }
-    let known = SIZES
-        .iter()
-        .find(|(known, _, _)| Some(*known) == name.as_deref());
-    let Some((name, place, most)) = known else {
+    let Some((name, (place, most))) = name.and_then(|name| {
+        let limit = size_limit(&name)?;
+        Some((name, limit))
+    }) else {
         return Ok(());
     };
     // The value stands behind the arguments then.
@@ -120,13 +120,20 @@ pub(super) fn look_at_arguments(function: &Function) -> Result<(), Error> {
         return Ok(());
     };
     match number(argument) {
-        Size::Known(number) if number <= *most => Ok(()),
+        Size::Known(number) if number <= most => Ok(()),
         Size::Later => Ok(()),
         _ => Err(limit(format!(
             "argument {} of {name} must be a number up to {most}",
             place + 1
         ))),
     }
+}
+
+/// The argument that sizes what a function keeps, by its place, and the most that it may be.
+#[must_use]
+pub fn size_limit(function: &str) -> Option<(usize, u64)> {
+    let known = SIZES.iter().find(|(known, _, _)| *known == function);
+    known.map(|(_, place, most)| (*place, *most))
 }
 
 /// Checks the length of lists in a type, which each row has room for: `CAST(NULL AS INT[1000])`.
