@@ -404,8 +404,15 @@ fn decode_of(message: Option<&Decode>) -> Result<DecodeOptions> {
     };
     decode.erf_hdlc = *hdlc;
     decode.atm_vc_mux = *mux;
-    decode.aal5_connections_max = size(message.aal5_connections_max);
-    decode.aal5_bytes_max = size(message.aal5_bytes_max);
+    let connections_max = size(message.aal5_connections_max);
+    let bytes_max = size(message.aal5_bytes_max);
+    if connections_max > decode.aal5_connections_max || bytes_max > decode.aal5_bytes_max {
+        return exec_err!(
+            "the plan has higher limits for ATM connections than those of an executor"
+        );
+    }
+    decode.aal5_connections_max = connections_max;
+    decode.aal5_bytes_max = bytes_max;
     Ok(decode)
 }
 
@@ -512,6 +519,26 @@ mod tests {
         let plan = decoded(&bytes(&node)).unwrap();
         let found = plan.downcast_ref::<TemplateScan>().unwrap();
         assert_eq!(*found.description(), scan());
+    }
+
+    /// A plan could have an executor hold any number of bytes of ATM connections.
+    #[test]
+    fn a_plan_does_not_raise_limits() {
+        let raises: [fn(&mut DecodeOptions); 2] = [
+            |decode| decode.aal5_bytes_max = usize::MAX,
+            |decode| decode.aal5_connections_max = usize::MAX,
+        ];
+        for raise in raises {
+            let mut raised = scan();
+            raise(&mut raised.decode);
+            let node = Node {
+                format: FORMAT,
+                scan: Some(scan_message(&raised).unwrap()),
+                ..Node::default()
+            };
+            let refused = decoded(&bytes(&node)).unwrap_err().to_string();
+            assert!(refused.contains("higher limits"), "{refused}");
+        }
     }
 
     #[test]
