@@ -11,7 +11,7 @@ use weir_h248::{
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [encoding, direction, rounds] = &words[..] else {
-        panic!("usage: cost pretty|compact|ber|per|erl|erl_mc|erl_z|none decode|encode ROUNDS");
+        panic!("usage: cost pretty|compact|ber|per|erl|erl_mc|erl_z|erl_mcz decode|encode ROUNDS");
     };
     let mut options = EncodeOptions::default();
     options.text = TextStyle::erlang();
@@ -27,6 +27,10 @@ fn main() {
         }
         "erl_z" => {
             options.erl.compressed = true;
+            Encoding::Erl
+        }
+        "erl_mcz" => {
+            (options.erl.megaco_compressed, options.erl.compressed) = (true, true);
             Encoding::Erl
         }
         name => panic!("no encoding is called {name}"),

@@ -172,23 +172,23 @@ pub fn encode_erl(
     let start = out.len();
     out.push(ERL_VERSION);
     let record = MegacoMessage::from(*message);
-    let mut plain = Vec::new();
-    if erl.megaco_compressed {
-        plain.reserve(PLAIN_BYTES);
-    }
-    let target = if erl.megaco_compressed {
-        &mut plain
-    } else {
-        &mut *out
+    let write = |out: &mut Vec<u8>| {
+        let mut w = ErlWriter::new(out, options, erl.utf8_atoms);
+        w.cx.version = message.version;
+        MegacoMessage::erl_write(&record, &mut w);
+        w.error
     };
-    let mut w = ErlWriter::new(target, options, erl.utf8_atoms);
-    w.cx.version = message.version;
-    MegacoMessage::erl_write(&record, &mut w);
-    let mut error = w.error;
+    let mut error = None;
     if erl.megaco_compressed {
         let mut w = ErlWriter::new(out, options, erl.utf8_atoms);
-        compressed::compress(&plain, message.version, &mut w);
+        let write_plain = |plain: &mut Vec<u8>| {
+            plain.reserve(PLAIN_BYTES);
+            error = write(plain);
+        };
+        compressed::compress(write_plain, message.version, &mut w);
         error = error.or(w.error);
+    } else {
+        error = write(out);
     }
     written(error, out, start)?;
     if erl.compressed {

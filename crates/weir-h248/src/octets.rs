@@ -53,33 +53,39 @@ pub(crate) fn push_packed(out: &mut Vec<u8>, packed: u128, len: usize) {
     out.truncate(end);
 }
 
-/// Appends octets of which most are few.
+/// Appends octets of which most are few: the first and the last of them, which may overlap.
 #[inline]
 pub(crate) fn push(out: &mut Vec<u8>, octets: &[u8]) {
-    if octets.len() <= 32 {
-        push_each(out, octets, |eight| eight);
+    let end = out.len().wrapping_add(octets.len());
+    if let (Some(first), Some(last)) = (octets.first_chunk::<16>(), octets.last_chunk::<16>()) {
+        if octets.len() > 32 {
+            return out.extend_from_slice(octets);
+        }
+        out.extend_from_slice(first);
+        out.truncate(end.wrapping_sub(16));
+        out.extend_from_slice(last);
+    } else if let (Some(first), Some(last)) = (octets.first_chunk::<8>(), octets.last_chunk::<8>())
+    {
+        out.extend_from_slice(first);
+        out.truncate(end.wrapping_sub(8));
+        out.extend_from_slice(last);
     } else {
+        out.extend_from_slice(&pack8(octets).to_le_bytes());
+        out.truncate(end);
+    }
+}
+
+/// Appends the first octets of a text, of which most are few: so many, or all.
+#[inline]
+pub(crate) fn push_first(out: &mut Vec<u8>, text: &[u8], len: usize) {
+    if len <= 32
+        && let Some(octets) = text.first_chunk::<32>()
+    {
+        let end = out.len().wrapping_add(len);
         out.extend_from_slice(octets);
+        return out.truncate(end);
     }
-}
-
-/// Whether two texts of which most are short are the same.
-#[inline]
-pub(crate) fn are_equal(one: &[u8], other: &[u8]) -> bool {
-    if one.len() != other.len() {
-        return false;
-    }
-    let (Some(ends), Some(others)) = (ends8(one), ends8(other)) else {
-        return pack8(one) == pack8(other);
-    };
-    ends == others && (one.len() <= 16 || one == other)
-}
-
-/// The first and the last eight octets.
-#[inline]
-fn ends8(octets: &[u8]) -> Option<[u64; 2]> {
-    let (first, last) = (octets.first_chunk::<8>()?, octets.last_chunk::<8>()?);
-    Some([u64::from_le_bytes(*first), u64::from_le_bytes(*last)])
+    push(out, text.get(..len).unwrap_or(text));
 }
 
 /// Appends octets in lower case.
@@ -184,7 +190,10 @@ mod tests {
             let mut out = vec![1];
             push(&mut out, &octets);
             push_lower(&mut out, &octets);
-            let expected = [&[1][..], &octets, &octets.to_ascii_lowercase()].concat();
+            let text = octets.repeat(2);
+            push_first(&mut out, &text, octets.len());
+            let lower = octets.to_ascii_lowercase();
+            let expected = [&[1][..], &octets, &lower, &octets].concat();
             assert_eq!(out, expected);
         }
     }

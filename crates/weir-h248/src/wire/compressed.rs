@@ -1,524 +1,37 @@
 //! `megaco_compressed`: records as short tuples, by the rules of `megaco_compressed.txt`.
 //!
-//! Both directions go through a term's octets once and write the other form of them: no tree is built. A record is compared with
-//! a rule by the octets that all records of the rule share.
+//! Both directions go through a term's octets once and write the other form of them: no tree is built. A record is
+//! compared with a rule by the octets that all records of the rule share.
 
-use std::sync::LazyLock;
+#[cfg(test)]
+mod naive;
+mod rules;
+
+use std::cell::Cell;
 
 use super::erl::{
-    ATOM, ErlReader, ErlWriter, INTEGER, LARGE_TUPLE, LIST, NIL, NO_VALUE, SMALL_ATOM_UTF8,
-    SMALL_INTEGER, SMALL_TUPLE, STRING, first_number, split_term,
+    ATOM, ErlReader, ErlWriter, INTEGER, LARGE_TUPLE, LIST, NIL, SMALL_ATOM_UTF8, SMALL_INTEGER,
+    SMALL_TUPLE, STRING, first_number, split_term,
 };
 use crate::{
-    BinaryOptions,
     error::{ErrorKind, Stop},
     octets,
 };
+use rules::{Candidate, Head, How, NO_PLACES, Places, PlainPiece, Rule, Rules, Step};
 
-/// The pattern of a rule.
-#[derive(Debug)]
-enum Pattern {
-    Atom(&'static str),
-    Number(u32),
-    Text(&'static str),
-    List(Vec<Pattern>),
-    Tuple(Vec<Pattern>),
-    /// A variable, and the number that it must be.
-    Variable(usize, Option<u32>),
-}
-
-/// The encoding of a variable.
-#[derive(Clone, Copy, Debug)]
-enum How {
-    Raw,
-    Compressed,
-    List,
-    Lists,
-}
-
-#[derive(Debug)]
-struct Rule {
-    tag: u32,
-    versions: (u8, u8),
-    pattern: Pattern,
-    /// The comparisons of a record of the rule, after its name.
-    steps: Vec<RuleStep>,
-    /// The ends of lists behind the last step, which need not be compared: the number of elements was.
-    list_ends: usize,
-    /// The encoding of each component, and its variable.
-    components: Vec<(How, usize)>,
-    /// Variables that must be lists.
-    lists: Vec<usize>,
-    /// The encoded short tuple up to its first component.
-    head: Vec<u8>,
-    /// The encoded plain record.
-    plain: Vec<PlainPiece>,
-}
-
-/// A part of a record that is compared with a rule.
-#[derive(Debug)]
-enum RuleStep {
-    /// Octets that are the same in all records of a rule.
-    Octets(Vec<u8>),
-    /// Any term, which is the variable of this number.
-    Term(usize),
-    /// The beginning of a term that the next octets are, and the number of its variable.
-    Fixed(usize),
-    /// The end of a list.
-    ListEnd,
-}
-
-/// A part of a record that is written.
-#[derive(Debug)]
-enum PlainPiece {
-    /// Octets that are the same in all records of a rule.
-    Octets(Vec<u8>),
-    /// The component of this number.
-    Component(usize),
-}
-
-/// The rules for records of one name, or for an atom.
-#[derive(Clone, Debug)]
-struct RulesOfName {
-    name: &'static [u8],
-    /// The encoding of the atom of this name, if there is a rule for it in all versions.
-    atom: Option<Vec<u8>>,
-    /// The rules in their order.
-    rules: Vec<NamedRule>,
-}
-
-/// A rule for records of a name.
-#[derive(Clone, Copy, Debug)]
-struct NamedRule {
-    arity: u8,
-    /// The [`second`] of the term that the rule demands after the name; `None` where any term will do.
-    demanded: Option<u64>,
-    rule: usize,
-}
-
-/// The rules, with atoms of one of both forms.
-struct Rules {
-    all: Vec<Rule>,
-    /// Rules by the name of a record or an atom: those whose names hash alike.
-    by_name: Vec<Vec<RulesOfName>>,
-    /// Rules by their tags, which go up to some hundreds, in order.
-    by_tag: Vec<Vec<usize>>,
-}
-
-const NAME_SLOTS: usize = 1024;
-
-/// The ends and the length of a name distinguish nearly all of them.
-#[inline]
-fn name_slot(name: &[u8]) -> usize {
-    let first = name.first_chunk::<8>().map_or_else(
-        || octets::pack8(name.get(..name.len().min(7)).unwrap_or_default()),
-        |first| u64::from_le_bytes(*first),
-    );
-    let last = name
-        .last_chunk::<8>()
-        .map_or(0, |last| u64::from_le_bytes(*last));
-    let mixed =
-        (first ^ last.rotate_left(23) ^ name.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 54) as usize
-}
-
-/// Variables that a rule may have.
-const VARIABLES: usize = 16;
 /// The maximum depth of nested terms: a message has some thirty levels.
 const DEPTH_MAX: u8 = 96;
-
-static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::read(false));
-static RULES_UTF8: LazyLock<Rules> = LazyLock::new(|| Rules::read(true));
-
-impl Rules {
-    /// The rules with atoms in the form of OTP 26, or in the older one.
-    fn of(utf8_atoms: bool) -> &'static Self {
-        match utf8_atoms {
-            true => &RULES_UTF8,
-            false => &RULES,
-        }
-    }
-
-    fn read(utf8_atoms: bool) -> Self {
-        let mut rules = Self {
-            all: Vec::new(),
-            by_name: vec![Vec::new(); NAME_SLOTS],
-            by_tag: Vec::new(),
-        };
-        let text = include_str!("megaco_compressed.txt");
-        for line in text.lines().filter(|line| !line.starts_with('#')) {
-            let rule = Rule::parse(line, utf8_atoms).expect("every line of the table is a rule");
-            let at = rules.all.len();
-            let name = match &rule.pattern {
-                Pattern::Atom(name) => name,
-                Pattern::Tuple(items) => match items.first() {
-                    Some(Pattern::Atom(name)) => name,
-                    _ => "",
-                },
-                _ => "",
-            };
-            let name = name.as_bytes();
-            if let Some(slot) = rules.by_name.get_mut(name_slot(name)) {
-                rule.enter(slot, name, at);
-            }
-            let tag = rule.tag as usize;
-            if rules.by_tag.len() <= tag {
-                rules.by_tag.resize(tag + 1, Vec::new());
-            }
-            if let Some(slot) = rules.by_tag.get_mut(tag) {
-                slot.push(at);
-            }
-            rules.all.push(rule);
-        }
-        rules
-    }
-}
-
-impl Rule {
-    fn parse(line: &'static str, utf8_atoms: bool) -> Option<Self> {
-        let mut words = line.split(' ');
-        let tag = words.next()?.parse().ok()?;
-        let versions = words.next()?;
-        let versions = match versions.split_once('-') {
-            Some((low, "")) => (low.parse().ok()?, u8::MAX),
-            Some((low, high)) => (low.parse().ok()?, high.parse().ok()?),
-            None => (versions.parse().ok()?, versions.parse().ok()?),
-        };
-        let (pattern, rest) = Pattern::parse(words.next()?)?;
-        if !rest.is_empty() {
-            return None;
-        }
-        let mut rule = Self {
-            tag,
-            versions,
-            pattern,
-            steps: Vec::new(),
-            list_ends: 0,
-            components: Vec::new(),
-            lists: Vec::new(),
-            head: Vec::new(),
-            plain: Vec::new(),
-        };
-        let mut numbers = [None; VARIABLES];
-        for word in words {
-            if let Some(name) = word.strip_prefix("list:") {
-                rule.lists.push(variable(name)?);
-                continue;
-            }
-            let (how, name) = word.split_at_checked(1)?;
-            let how = match how {
-                "r" => How::Raw,
-                "e" => How::Compressed,
-                "l" => How::List,
-                "m" => How::Lists,
-                _ => return None,
-            };
-            *numbers.get_mut(variable(name)?)? = Some(rule.components.len());
-            rule.components.push((how, variable(name)?));
-        }
-        let mut w = ErlWriter::new(&mut rule.head, BinaryOptions::default(), false);
-        w.tuple(rule.components.len().checked_add(1)?);
-        w.unsigned(rule.tag);
-        rule.pattern.pieces(&numbers, utf8_atoms, &mut rule.plain);
-        if let Pattern::Tuple(items) = &rule.pattern {
-            let behind_name = items.get(1..).unwrap_or_default();
-            for item in behind_name {
-                item.steps(utf8_atoms, &mut rule.steps);
-            }
-        }
-        while let Some(RuleStep::ListEnd) = rule.steps.last() {
-            rule.steps.pop();
-            rule.list_ends += 1;
-        }
-        Some(rule)
-    }
-
-    /// Adds the rule with the number `at` to those of its name.
-    fn enter(&self, slot: &mut Vec<RulesOfName>, name: &'static [u8], at: usize) {
-        let known = slot.iter().position(|known| known.name == name);
-        let known = known.unwrap_or_else(|| {
-            slot.push(RulesOfName {
-                name,
-                atom: None,
-                rules: Vec::new(),
-            });
-            slot.len() - 1
-        });
-        let Some(known) = slot.get_mut(known) else {
-            return;
-        };
-        let all_versions = self.versions.0 <= 1 && self.versions.1 == u8::MAX;
-        if matches!(self.pattern, Pattern::Atom(_)) && all_versions && known.atom.is_none() {
-            known.atom = Some(self.head.clone());
-        }
-        let Pattern::Tuple(items) = &self.pattern else {
-            return;
-        };
-        known.rules.push(NamedRule {
-            arity: items.len() as u8,
-            demanded: items.get(1).and_then(Pattern::second),
-            rule: at,
-        });
-    }
-
-    fn applies(&self, version: u8) -> bool {
-        (self.versions.0..=self.versions.1).contains(&version)
-    }
-
-    /// Finds the variables in a record whose octets after its name are `rest`, and returns the octets after the last step; `None`
-    /// when the record does not match the rule. The last variable is not traversed.
-    #[inline]
-    fn find<'a>(
-        &self,
-        mut rest: &'a [u8],
-        found: &mut Variables,
-        ends: &mut Ends,
-    ) -> Option<&'a [u8]> {
-        let text = rest;
-        let mut steps = self.steps.iter();
-        while let Some(step) = steps.next() {
-            match step {
-                RuleStep::Octets(octets) => {
-                    let (begin, behind) = rest.split_at_checked(octets.len())?;
-                    rest = octets::are_equal(begin, octets).then_some(behind)?;
-                }
-                RuleStep::Fixed(variable) => *found.get_mut(*variable)? = rest.len(),
-                RuleStep::Term(variable) => {
-                    *found.get_mut(*variable)? = rest.len();
-                    if !steps.as_slice().is_empty() {
-                        rest = ends.behind(rest)?;
-                    }
-                }
-                RuleStep::ListEnd => rest = rest.strip_prefix(&[NIL])?,
-            }
-        }
-        let is_list = |variable: &usize| {
-            let first = last_octets(text, *found.get(*variable)?)?.first();
-            matches!(first, Some(&(NIL | STRING | LIST))).then_some(())
-        };
-        self.lists.iter().try_for_each(is_list).map(|()| rest)
-    }
-
-    /// The variable that is the last of a record.
-    fn last(&self) -> Option<usize> {
-        match self.steps.last() {
-            Some(RuleStep::Term(variable)) => Some(*variable),
-            _ => None,
-        }
-    }
-}
-
-fn variable(name: &str) -> Option<usize> {
-    match name.as_bytes() {
-        [letter @ b'A'..=b'P'] => Some(usize::from(letter - b'A')),
-        _ => None,
-    }
-}
-
-impl Pattern {
-    fn parse(text: &'static str) -> Option<(Self, &'static str)> {
-        match text.as_bytes().first()? {
-            b'{' => {
-                Self::items(text.get(1..)?, "}").map(|(items, rest)| (Self::Tuple(items), rest))
-            }
-            b'[' => Self::items(text.get(1..)?, "]").map(|(items, rest)| (Self::List(items), rest)),
-            b'"' => {
-                let (word, rest) = text.get(1..)?.split_once('"')?;
-                Some((Self::Text(word), rest))
-            }
-            _ => {
-                let end = text.find([',', '}', ']']).unwrap_or(text.len());
-                let (word, rest) = text.split_at_checked(end)?;
-                let (name, fixed) = match word.split_once('=') {
-                    Some((name, number)) => (name, Some(number.parse().ok()?)),
-                    None => (word, None),
-                };
-                let pattern = if let Some(at) = variable(name) {
-                    Self::Variable(at, fixed)
-                } else if let Ok(number) = word.parse() {
-                    Self::Number(number)
-                } else {
-                    Self::Atom(word)
-                };
-                Some((pattern, rest))
-            }
-        }
-    }
-
-    fn items(mut text: &'static str, end: &str) -> Option<(Vec<Self>, &'static str)> {
-        let mut items = Vec::new();
-        if let Some(rest) = text.strip_prefix(end) {
-            return Some((items, rest));
-        }
-        loop {
-            let (item, rest) = Self::parse(text)?;
-            items.push(item);
-            if let Some(rest) = rest.strip_prefix(end) {
-                return Some((items, rest));
-            }
-            text = rest.strip_prefix(',')?;
-        }
-    }
-
-    /// The [`second`] of the terms that match; `None` when others may.
-    fn second(&self) -> Option<u64> {
-        match self {
-            Self::Atom(name) => Some(second(ATOM_MARK, name.as_bytes())),
-            Self::Text(text) => Some(second(TEXT_MARK, text.as_bytes())),
-            _ => None,
-        }
-    }
-
-    /// Appends what terms of the pattern are compared with.
-    fn steps(&self, utf8_atoms: bool, steps: &mut Vec<RuleStep>) {
-        let fixed = |steps: &mut Vec<RuleStep>, write: &dyn Fn(&mut ErlWriter<'_>)| {
-            if !matches!(steps.last(), Some(RuleStep::Octets(_))) {
-                steps.push(RuleStep::Octets(Vec::new()));
-            }
-            if let Some(RuleStep::Octets(octets)) = steps.last_mut() {
-                write(&mut ErlWriter::new(
-                    octets,
-                    BinaryOptions::default(),
-                    utf8_atoms,
-                ));
-            }
-        };
-        match self {
-            Self::Atom(name) => fixed(steps, &|w| w.any_atom(name.as_bytes())),
-            Self::Number(number) => fixed(steps, &|w| w.unsigned(*number)),
-            Self::Text(text) => fixed(steps, &|w| w.string(text.as_bytes())),
-            Self::List(items) if items.is_empty() => fixed(steps, &|w| w.nil()),
-            Self::List(items) => {
-                fixed(steps, &|w| w.list(items.len()));
-                items.iter().for_each(|item| item.steps(utf8_atoms, steps));
-                steps.push(RuleStep::ListEnd);
-            }
-            Self::Tuple(items) => {
-                fixed(steps, &|w| w.tuple(items.len()));
-                items.iter().for_each(|item| item.steps(utf8_atoms, steps));
-            }
-            Self::Variable(variable, None) => steps.push(RuleStep::Term(*variable)),
-            Self::Variable(variable, Some(number)) => {
-                steps.push(RuleStep::Fixed(*variable));
-                fixed(steps, &|w| w.unsigned(*number));
-            }
-        }
-    }
-
-    /// Appends the pieces of a record of a rule; `numbers` are those of the variables' components.
-    fn pieces(
-        &self,
-        numbers: &[Option<usize>; VARIABLES],
-        utf8_atoms: bool,
-        pieces: &mut Vec<PlainPiece>,
-    ) {
-        let fixed = |pieces: &mut Vec<PlainPiece>, write: &dyn Fn(&mut ErlWriter<'_>)| {
-            if !matches!(pieces.last(), Some(PlainPiece::Octets(_))) {
-                pieces.push(PlainPiece::Octets(Vec::new()));
-            }
-            if let Some(PlainPiece::Octets(octets)) = pieces.last_mut() {
-                write(&mut ErlWriter::new(
-                    octets,
-                    BinaryOptions::default(),
-                    utf8_atoms,
-                ));
-            }
-        };
-        match self {
-            Self::Atom(name) => fixed(pieces, &|w| w.any_atom(name.as_bytes())),
-            Self::Number(number) | Self::Variable(_, Some(number)) => {
-                fixed(pieces, &|w| w.unsigned(*number));
-            }
-            Self::Text(text) => fixed(pieces, &|w| w.string(text.as_bytes())),
-            Self::List(parts) => {
-                fixed(pieces, &|w| w.list(parts.len()));
-                parts
-                    .iter()
-                    .for_each(|part| part.pieces(numbers, utf8_atoms, pieces));
-                fixed(pieces, &|w| {
-                    w.nil();
-                });
-            }
-            Self::Tuple(parts) => {
-                fixed(pieces, &|w| w.tuple(parts.len()));
-                parts
-                    .iter()
-                    .for_each(|part| part.pieces(numbers, utf8_atoms, pieces));
-            }
-            Self::Variable(at, None) => match numbers.get(*at) {
-                Some(Some(number)) => pieces.push(PlainPiece::Component(*number)),
-                _ => fixed(pieces, &|w| w.any_atom(NO_VALUE)),
-            },
-        }
-    }
-}
-
-/// Atoms and texts of the same octets differ.
-const ATOM_MARK: u64 = 0x100;
-const TEXT_MARK: u64 = 0x200;
-
-/// A number that distinguishes nearly all that rules require behind a record's name.
-#[inline]
-fn second(mark: u64, octets: &[u8]) -> u64 {
-    let first = octets.first_chunk::<4>().map_or_else(
-        || octets::pack8(octets.get(..octets.len().min(3)).unwrap_or_default()),
-        |first| u64::from(u32::from_le_bytes(*first)),
-    );
-    first << 16 | mark | (octets.len() as u64 & 0xff)
-}
-
-/// See [`second`]; 0 for terms that no rule demands.
-#[inline]
-fn second_of(term: &[u8]) -> u64 {
-    match term {
-        [ATOM, 0, len, rest @ ..] | [SMALL_ATOM_UTF8, len, rest @ ..] => {
-            second(ATOM_MARK, rest.get(..usize::from(*len)).unwrap_or_default())
-        }
-        [STRING, high, low, rest @ ..] => {
-            let len = usize::from(u16::from_be_bytes([*high, *low]));
-            second(TEXT_MARK, rest.get(..len).unwrap_or_default())
-        }
-        _ => 0,
-    }
-}
-
-/// The variables of a rule, each as the number of octets from its beginning to the end of the text.
-type Variables = [usize; VARIABLES];
-
-/// The last octets of a text, so many.
-#[inline]
-fn last_octets(text: &[u8], len: usize) -> Option<&[u8]> {
-    text.get(text.len().checked_sub(len)?..)
-}
 
 /// Writes terms in their short form.
 struct Compressor<'o> {
     rules: &'static Rules,
     version: u8,
-    ends: Ends,
     out: &'o mut Vec<u8>,
 }
 
-/// Ends of terms that were gone through lately: the rules of a name are often about what follows the same one.
-struct Ends([(usize, usize); ENDS]);
-
-const ENDS: usize = 16;
-
-impl Ends {
-    /// The octets after the first term of `at`, which is one of the ends of one text.
-    #[inline]
-    fn behind<'a>(&mut self, at: &'a [u8]) -> Option<&'a [u8]> {
-        let known = self.0.get_mut(at.len() % ENDS)?;
-        if known.0 != at.len() {
-            *known = (at.len(), split_term(at)?.1.len());
-        }
-        last_octets(at, known.1)
-    }
-}
-
 impl Compressor<'_> {
-    /// Appends the term at the beginning of `at` in its short form, and returns the octets after it; `None` when terms are nested
-    /// too deeply, or are not whole.
+    /// Appends the term at the beginning of `at` in its short form, and returns the octets after it; `None` when terms
+    /// are nested too deeply, or are not whole.
     fn term<'a>(&mut self, at: &'a [u8], depth: u8) -> Option<&'a [u8]> {
         let depth = depth.checked_sub(1)?;
         let (name, rest, arity) = match at {
@@ -528,63 +41,158 @@ impl Compressor<'_> {
                 (name, rest, *arity)
             }
             [ATOM, 0, len, rest @ ..] | [SMALL_ATOM_UTF8, len, rest @ ..] => {
-                let name = rest.get(..usize::from(*len))?;
-                return match self.named(name).and_then(|named| named.atom.as_ref()) {
+                let (name, rest) = rest.split_at_checked(usize::from(*len))?;
+                let short = self.rules.named(name).and_then(|named| named.atom.as_ref());
+                return match short {
                     Some(short) => {
-                        octets::push(self.out, short);
-                        rest.get(name.len()..)
+                        short.push(self.out);
+                        Some(rest)
                     }
                     None => self.raw(at),
                 };
             }
             _ => return self.raw(at),
         };
-        let Some(named) = self.named(name) else {
-            return self.raw(at);
-        };
-        let behind = second_of(rest);
-        let mut found: Variables = [0; VARIABLES];
-        for candidate in &named.rules {
-            let demands = |demanded| demanded == behind;
-            if candidate.arity == arity
-                && candidate.demanded.is_none_or(demands)
-                && let Some(rule) = self.rules.all.get(candidate.rule)
-                && rule.applies(self.version)
-                && let Some(end) = rule.find(rest, &mut found, &mut self.ends)
-            {
-                return self.record(rule, (rest, &found), end, depth);
+        let start = self.out.len();
+        if let Some(named) = self.rules.named(name) {
+            let candidates = named.candidates(self.version, rest);
+            if let Some(behind) = self.record(candidates, arity, rest, depth)? {
+                return Some(behind);
             }
+            self.out.truncate(start);
         }
         self.raw(at)
     }
 
-    fn named(&self, name: &[u8]) -> Option<&'static RulesOfName> {
-        let slot = self.rules.by_name.get(name_slot(name))?;
-        slot.iter()
-            .find(|named| octets::are_equal(named.name, name))
-    }
-
-    /// Appends the short tuple of a rule whose variables were found; `end` is what follows its last step.
+    /// Appends the short tuple of the first rule that a record matches, and returns what follows the record, or `None`
+    /// inside when there is no such rule; `text` is what stands behind its name. Components are written while the rules
+    /// are tried: one that rules have in common is written once, and where it ends is known only then.
     fn record<'a>(
         &mut self,
-        rule: &Rule,
-        (text, found): (&'a [u8], &Variables),
-        mut end: &'a [u8],
+        candidates: &[Candidate],
+        arity: u8,
+        text: &'a [u8],
         depth: u8,
-    ) -> Option<&'a [u8]> {
-        octets::push(self.out, &rule.head);
-        let mut last = rule.last();
-        for (how, variable) in &rule.components {
-            let at = last_octets(text, *found.get(*variable)?)?;
-            let behind = self.component(*how, at, depth)?;
-            if last == Some(*variable) {
-                (end, last) = (behind, None);
+    ) -> Option<Option<&'a [u8]>> {
+        let start = self.out.len();
+        let mut places = NO_PLACES;
+        // The number of steps that the candidate before has matched.
+        let mut matched = 0;
+        let mut head = None;
+        for candidate in candidates {
+            // A rule that shares the step that failed would fail there again.
+            if candidate.arity != arity || candidate.shared > matched {
+                continue;
+            }
+            let rule = self.rules.all.get(candidate.rule)?;
+            let head = match head {
+                Some(head) if candidate.shared > 0 => head,
+                _ => {
+                    self.out.truncate(start);
+                    rule.head.push(self.out);
+                    *places.first_mut()? = (0, self.out.len());
+                    *head.insert(&rule.head)
+                }
+            };
+            matched = self.follow(rule, text, candidate.shared, &mut places, depth)?;
+            if matched == rule.steps.len() {
+                let (end, _) = *places.get(matched)?;
+                match rule.out_of_order.is_empty() {
+                    true => self.replace_head(start, head, &rule.head),
+                    false => self.rewrite(start, rule, text, &places, depth)?,
+                }
+                return text.get(end..)?.get(rule.list_ends..).map(Some);
             }
         }
-        if last.is_some() {
-            (_, end) = split_term(end)?;
+        Some(None)
+    }
+
+    /// Goes through the octets behind a record's name with the steps of a rule from `first` on, whose place is known,
+    /// appends the components and returns the number of steps that match.
+    fn follow(
+        &mut self,
+        rule: &Rule,
+        text: &[u8],
+        first: usize,
+        places: &mut Places,
+        depth: u8,
+    ) -> Option<usize> {
+        let (mut at, written) = *places.get(first)?;
+        self.out.truncate(written);
+        let mut matched = first;
+        for step in rule.steps.get(first..)? {
+            let rest = text.get(at..)?;
+            match *step {
+                Step::Octets {
+                    len,
+                    octets,
+                    mask,
+                    written,
+                } => {
+                    let found = match rest.first_chunk() {
+                        Some(found) => u128::from_le_bytes(*found),
+                        None => octets::pack16(rest),
+                    };
+                    if (found ^ octets) & mask != 0 {
+                        return Some(matched);
+                    }
+                    if written {
+                        octets::push_packed(self.out, octets, len);
+                    }
+                    at += len;
+                }
+                Step::Term {
+                    how,
+                    is_list,
+                    times,
+                } => {
+                    if is_list && !matches!(rest.first(), Some(&(NIL | STRING | LIST))) {
+                        return Some(matched);
+                    }
+                    let begin = self.out.len();
+                    let behind = self.component(how, rest, depth)?;
+                    let end = self.out.len();
+                    for _ in 1..times {
+                        self.out.extend_from_within(begin..end);
+                    }
+                    at = text.len().checked_sub(behind.len())?;
+                }
+            }
+            matched += 1;
+            *places.get_mut(matched)? = (at, self.out.len());
         }
-        end.get(rule.list_ends..)
+        Some(matched)
+    }
+
+    /// Appends the short tuple anew from `start` on, for a rule whose components are in an order of their own: only the
+    /// outermost record has one.
+    #[cold]
+    fn rewrite(
+        &mut self,
+        start: usize,
+        rule: &Rule,
+        text: &[u8],
+        places: &Places,
+        depth: u8,
+    ) -> Option<()> {
+        self.out.truncate(start);
+        rule.head.push(self.out);
+        for (how, step) in &rule.out_of_order {
+            let (begin, _) = *places.get(*step)?;
+            self.component(*how, text.get(begin..)?, depth)?;
+        }
+        Some(())
+    }
+
+    /// Makes the head `is` of the short tuple that begins at `start` the head `must`.
+    #[inline]
+    fn replace_head(&mut self, start: usize, is: &Head, must: &Head) {
+        if std::ptr::eq(is, must) {
+            return;
+        }
+        let components = start.saturating_add(is.len);
+        self.out
+            .splice(start..components, must.octets().iter().copied());
     }
 
     /// Appends a component, and gives what follows it.
@@ -610,7 +218,7 @@ impl Compressor<'_> {
     /// Appends an unchanged term, and returns the octets after it.
     fn raw<'a>(&mut self, at: &'a [u8]) -> Option<&'a [u8]> {
         let (term, rest) = split_term(at)?;
-        octets::push(self.out, term);
+        octets::push_first(self.out, at, term.len());
         Some(rest)
     }
 }
@@ -637,37 +245,28 @@ impl Expander<'_> {
         };
         let short =
             tuple.and_then(|(arity, rest)| Some((arity.checked_sub(1)?, first_number(rest)?)));
-        let rule = short.and_then(|(components, (tag, _))| self.rule(tag, components));
+        let rule = short
+            .and_then(|(components, (tag, _))| self.rules.tagged(tag, components, self.version));
         let (Some(rule), Some((_, (_, rest)))) = (rule, short) else {
             return self.raw(r);
         };
         r.rest = rest;
-        let mut components = (0..).zip(&rule.components);
         for piece in &rule.plain {
-            let wanted = match piece {
-                PlainPiece::Octets(octets) => {
-                    octets::push(self.out, octets);
-                    continue;
+            match piece {
+                PlainPiece::Octets(octets, len) => {
+                    let end = self.out.len().saturating_add(*len);
+                    for piece in octets {
+                        self.out.extend_from_slice(piece);
+                    }
+                    self.out.truncate(end);
                 }
-                PlainPiece::Component(wanted) => *wanted,
-            };
-            // A component that the record has in two places is written once, and passed over once.
-            for (number, (how, _)) in components.by_ref() {
-                if number == wanted {
-                    self.component(*how, r, depth)?;
-                    break;
+                PlainPiece::Component(how) => self.component(*how, r, depth)?,
+                PlainPiece::Left => {
+                    r.term()?;
                 }
-                r.term()?;
             }
         }
-        components.try_for_each(|_| r.term().map(|_| ()))
-    }
-
-    fn rule(&self, tag: u32, components: usize) -> Option<&'static Rule> {
-        let rules = self.rules.by_tag.get(tag as usize)?.iter();
-        rules
-            .filter_map(|at| self.rules.all.get(*at))
-            .find(|rule| rule.components.len() == components && rule.applies(self.version))
+        Ok(())
     }
 
     /// Appends the component that comes next.
@@ -693,8 +292,9 @@ impl Expander<'_> {
 
     /// Appends the next term unchanged.
     fn raw(&mut self, r: &mut ErlReader<'_>) -> Result<(), Stop> {
+        let text = r.rest;
         let term = r.term()?;
-        octets::push(self.out, term);
+        octets::push_first(self.out, text, term.len());
         Ok(())
     }
 }
@@ -730,27 +330,52 @@ pub(crate) fn expand<'a>(r: &mut ErlReader<'a>) -> Result<&'a [u8], Stop> {
     let Some(version) = version_of(r.rest) else {
         return Err(r.fail(ErrorKind::Syntax, "a compressed message"));
     };
+    let mut plain = PLAIN.take();
     // Most messages become twice as long.
-    let mut plain = Vec::with_capacity(r.input_len().saturating_mul(4));
+    plain.reserve(r.input_len().saturating_mul(4));
     let mut expander = Expander {
         rules: Rules::of(false),
         version,
         out: &mut plain,
     };
-    expander.term(r, DEPTH_MAX)?;
+    let done = expander.term(r, DEPTH_MAX);
+    let term = arena.list(&plain);
+    put_back(plain);
+    done?;
     if !r.rest.is_empty() {
         return Err(r.fail(ErrorKind::Syntax, "the end of the message"));
     }
-    Ok(arena.list(&plain))
+    Ok(term)
+}
+
+thread_local! {
+    /// The room for a plain term that is written only to be read again.
+    static PLAIN: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// The octets of a plain term that is larger are not kept.
+const PLAIN_KEPT_MAX: usize = 64 * 1024;
+
+fn put_back(mut plain: Vec<u8>) {
+    if plain.capacity() <= PLAIN_KEPT_MAX {
+        plain.clear();
+        PLAIN.set(plain);
+    }
+}
+
+/// Has a plain term written, and appends the compressed form of it, whose atoms are those of `w`.
+pub(crate) fn compress(write_plain: impl FnOnce(&mut Vec<u8>), version: u8, w: &mut ErlWriter<'_>) {
+    let mut plain = PLAIN.take();
+    write_plain(&mut plain);
+    compress_term(&plain, version, w);
+    put_back(plain);
 }
 
 /// Appends the compressed form of a plain term, whose atoms are those of `w`.
-pub(crate) fn compress(plain: &[u8], version: u8, w: &mut ErlWriter<'_>) {
+fn compress_term(plain: &[u8], version: u8, w: &mut ErlWriter<'_>) {
     let mut compressor = Compressor {
         rules: Rules::of(w.utf8_atoms),
         version,
-        // No term has no octets.
-        ends: Ends([(0, 0); ENDS]),
         out: w.out,
     };
     if compressor.term(plain, DEPTH_MAX).is_none() {

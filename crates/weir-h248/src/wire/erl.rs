@@ -409,43 +409,106 @@ impl<'a> ErlReader<'a> {
     }
 }
 
-/// The octets of the first term, and those after it; `None` where there is no whole term. The time grows with the octets only,
-/// however deeply terms are nested.
+/// What follows the tag of a term.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// Octets with the tag, without those that the number behind it counts.
+    octets: u32,
+    /// The number behind the tag are the highest bits of the seven octets there, without so many.
+    shift: u8,
+    /// The terms inside that are not counted.
+    terms: u8,
+    /// The bits of the number that count octets, all or none.
+    octets_mask: u32,
+    /// The bits of the number that count terms, all or none.
+    terms_mask: u32,
+}
+
+impl Shape {
+    /// More octets than there can be stand for a tag that is not known.
+    const UNKNOWN: Self = Self::counts_octets(u32::MAX, 0);
+
+    /// The shape of a term of so many octets.
+    const fn fixed(octets: u32) -> Self {
+        Self {
+            octets,
+            shift: 0,
+            terms: 0,
+            octets_mask: 0,
+            terms_mask: 0,
+        }
+    }
+
+    /// The shape of a term of so many octets, and as many more as a number of `len` octets says.
+    const fn counts_octets(octets: u32, len: u8) -> Self {
+        Self {
+            shift: 56_u8.saturating_sub(len * 8),
+            octets_mask: u32::MAX,
+            ..Self::fixed(octets)
+        }
+    }
+
+    /// The shape of what holds so many terms, and as many more as a number of `len` octets says.
+    const fn counts_terms(terms: u8, len: u8) -> Self {
+        Self {
+            shift: 56_u8.saturating_sub(len * 8),
+            terms,
+            terms_mask: u32::MAX,
+            ..Self::fixed(1 + len as u32)
+        }
+    }
+}
+
+/// The shapes of terms by their tags: a table has no branches, which could not be foreseen.
+static SHAPES: [Shape; 256] = {
+    let mut shapes = [Shape::UNKNOWN; 256];
+    shapes[SMALL_INTEGER as usize] = Shape::fixed(2);
+    shapes[INTEGER as usize] = Shape::fixed(5);
+    shapes[NIL as usize] = Shape::fixed(1);
+    shapes[ATOM as usize] = Shape::counts_octets(3, 2);
+    shapes[ATOM_UTF8 as usize] = Shape::counts_octets(3, 2);
+    shapes[STRING as usize] = Shape::counts_octets(3, 2);
+    shapes[SMALL_ATOM as usize] = Shape::counts_octets(2, 1);
+    shapes[SMALL_ATOM_UTF8 as usize] = Shape::counts_octets(2, 1);
+    shapes[BINARY as usize] = Shape::counts_octets(5, 4);
+    // The octet of the sign is not counted.
+    shapes[SMALL_BIG as usize] = Shape::counts_octets(3, 1);
+    shapes[SMALL_TUPLE as usize] = Shape::counts_terms(0, 1);
+    shapes[LARGE_TUPLE as usize] = Shape::counts_terms(0, 4);
+    // The tail of a list is a term, too.
+    shapes[LIST as usize] = Shape::counts_terms(1, 4);
+    shapes
+};
+
+/// The octets of the first term, and those after it; `None` where there is no whole term. The time grows with the
+/// octets only, however deeply terms are nested.
 #[inline]
 pub(super) fn split_term(octets: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut rest = octets;
+    let mut at = 0_usize;
     let mut terms = 1_u64;
     while terms > 0 {
-        terms -= 1;
-        let (tag, behind) = rest.split_first()?;
-        let len = match *tag {
-            ATOM | ATOM_UTF8 | STRING => {
-                2 + usize::from(u16::from_be_bytes(*behind.first_chunk()?))
-            }
-            SMALL_TUPLE => {
-                terms += u64::from(*behind.first()?);
-                1
-            }
-            SMALL_INTEGER => 1,
-            NIL => 0,
-            INTEGER => 4,
-            LIST => {
-                // The tail of a list is a term, too.
-                terms += u64::from(u32::from_be_bytes(*behind.first_chunk()?)) + 1;
-                4
-            }
-            SMALL_ATOM | SMALL_ATOM_UTF8 => 1 + usize::from(*behind.first()?),
-            LARGE_TUPLE => {
-                terms += u64::from(u32::from_be_bytes(*behind.first_chunk()?));
-                4
-            }
-            BINARY => 4_usize.saturating_add(u32::from_be_bytes(*behind.first_chunk()?) as usize),
-            SMALL_BIG => 2 + usize::from(*behind.first()?),
-            _ => return None,
+        let rest = octets.get(at..)?;
+        let begin = match rest.first_chunk::<8>() {
+            Some(begin) => *begin,
+            None => begin_of(rest)?,
         };
-        rest = behind.get(len..)?;
+        let [tag, ..] = begin;
+        let shape = &SHAPES[usize::from(tag)];
+        let number = u64::from_be_bytes(begin) << 8 >> 8 >> shape.shift;
+        terms -= 1;
+        terms += u64::from(shape.terms) + (number & u64::from(shape.terms_mask));
+        let len = u64::from(shape.octets) + (number & u64::from(shape.octets_mask));
+        at = at.checked_add(usize::try_from(len).ok()?)?;
     }
-    octets.split_at_checked(octets.len() - rest.len())
+    octets.split_at_checked(at)
+}
+
+/// The first octets of the last terms, with zeros behind them.
+#[cold]
+fn begin_of(rest: &[u8]) -> Option<[u8; 8]> {
+    let mut begin = [0; 8];
+    begin.get_mut(..rest.len())?.copy_from_slice(rest);
+    Some(begin)
 }
 
 /// The number that the first term is, and what follows it.
