@@ -316,7 +316,11 @@ impl Session {
             RecordPart::Data => {
                 let sealed = &mut self.sealed[side & 1];
                 *sealed = sealed.saturating_add(self.changed[side & 1].into());
-                self.has_data[side & 1] |= self.server.is_some();
+                // Data of a client that sends none early answer a server whose hello is captured later.
+                let is_of_client = self.client_side == Some(side);
+                let client = self.client.as_ref().filter(|_| is_of_client);
+                let is_late = client.is_some_and(|client| !client.has_early_data);
+                self.has_data[side & 1] |= self.server.is_some() || is_late;
                 let is_new = self.version().is_some_and(is_private_hello);
                 self.is_established |= is_new && self.has_data == [true; 2];
             }

@@ -1,4 +1,4 @@
-//! TLS in connections that begin in clear (RFC 3207, RFC 4217), whose packets were captured in another order.
+//! TLS whose packets were captured in another order, also in connections that begin in clear (RFC 3207, RFC 4217).
 
 use crate::quic::hello;
 use crate::untidy::{capture, columns_of};
@@ -8,14 +8,36 @@ fn record(message: &[u8]) -> Vec<u8> {
     [&[22, 3, 3, 0, message.len() as u8][..], message].concat()
 }
 
+/// A server's hello that chooses TLS 1.3 (RFC 8446, 4.1.3).
+fn server_hello() -> Vec<u8> {
+    let mut hello = vec![2, 0, 0, 46, 3, 3];
+    hello.extend([7; 32]);
+    hello.extend([0, 0x13, 1, 0, 0, 6, 0, 43, 0, 2, 3, 4]);
+    hello
+}
+
+/// Data of the client before the hello that they answer did not count, and the handshake was not established.
+#[test]
+fn a_handshake_is_established_though_the_hello_of_the_server_was_captured_late() {
+    let sealed = b"\x14\x03\x03\0\x01\x01\x17\x03\x03\0\x03abc";
+    let first = record(&hello());
+    let answer = [&record(&server_hello())[..], sealed].concat();
+    let [asked, answered] = [first.len(), answer.len()].map(|octets| octets as u32);
+    let request = (true, 0, 0, &first[..]);
+    let response = (false, 0, asked, &answer[..]);
+    let goes_on = (true, asked, answered, &sealed[..]);
+    let columns = ["tls.cipher", "tls.established"];
+    for segments in [[request, response, goes_on], [request, goes_on, response]] {
+        let found = columns_of("tls", &capture(&segments), &columns);
+        assert_eq!(found, [["TLS_AES_128_GCM_SHA256", "true"]]);
+    }
+}
+
 /// The last words of the server in clear ended the handshake where they were captured behind the client's hello: the row had
 /// nothing of the server.
 #[test]
 fn words_in_clear_that_were_captured_behind_a_hello_are_none_of_the_handshake() {
-    let mut server = vec![2, 0, 0, 46, 3, 3];
-    server.extend([7; 32]);
-    server.extend([0, 0x13, 1, 0, 0, 6, 0, 43, 0, 2, 3, 4]);
-    let (client_hello, server_hello) = (record(&hello()), record(&server));
+    let (client_hello, server_hello) = (record(&hello()), record(&server_hello()));
     let (ready, ask, go) = (b"220 ready\r\n", b"AUTH TLS\r\n", b"234 go\r\n");
     let asked = ask.len() as u32;
     let [greeted, agreed] = [ready.len(), ready.len() + go.len()].map(|octets| octets as u32);
