@@ -576,6 +576,7 @@ mod tests {
         let scan = |columns: usize| PhysicalPlanNode {
             physical_plan_type: Some(PhysicalPlanType::MemoryScan(MemoryScanExecNode {
                 projection: vec![0; columns],
+                schema: Some(Default::default()),
                 ..MemoryScanExecNode::default()
             })),
         };
