@@ -300,8 +300,13 @@ impl TcpUpdate<'_> {
         let begins_with_0 = end.state == State::Inactive && segment.seq == 0;
         let again = match end.state {
             State::Inactive => {
+                // Acknowledgments without data may have shown the numbers.
+                let is_begun = end.last != end.start
+                    && (0..=LATE_MAX).contains(&beyond(segment.seq, end.last));
                 if segment.is(SYN) {
                     true
+                } else if is_begun {
+                    false
                 } else {
                     // The start is set as if a SYN had been seen, so that the first byte has the number 1.
                     end.start = segment.seq.wrapping_sub(1);
@@ -521,15 +526,18 @@ impl TcpUpdate<'_> {
         Some(before)
     }
 
-    /// Processes an acknowledgment of `peer`, of which no segment was seen: the first one is the start of its numbers, and data
-    /// that later ones acknowledge were not captured.
+    /// Processes an acknowledgment of `peer`, of which no segment with a number of its own was seen: the first one is the start of its
+    /// numbers, and data that later ones acknowledge were not captured.
     #[cold]
     fn acknowledge_unseen(&mut self, peer: usize, segment: &Segment) {
         let is_near = self.is_near(1 - peer, segment);
         let saw_syn = self.flow.has_syn(1 - peer);
         let end = &mut self.flow.sides[peer];
-        if end.is(Side::ACKNOWLEDGED) {
-            let first = end.start.wrapping_add(1);
+        if end.is(Side::ACKNOWLEDGED) || end.last != end.start {
+            let first = match end.last == end.start {
+                true => end.start.wrapping_add(1),
+                false => end.last,
+            };
             let known = match beyond(end.ack, first) > 0 {
                 true => end.ack,
                 false => first,

@@ -36,6 +36,11 @@ fn octets_are_missed_where_the_answer_to_the_syn_was_not_captured() {
         5 > A 4 5";
     assert_eq!(missed_of(lines), 2);
     assert_eq!(missed_of(&format!("{lines}\n 6 < A 1 4 ab")), 0);
+    // The numbers of the server are known by acknowledgments without data, and its answer is lost as well.
+    let begun = "0 > S 0 0\n 1 > A 1 1 GET\n 2 < A 1 4";
+    let end = "4 > FA 4 11\n 5 < FA 11 5\n 6 > A 5 12";
+    assert_eq!(missed_of(&format!("{begun}\n 3 > A 4 11\n {end}")), 10);
+    assert_eq!(missed_of(&format!("{begun}\n 3 < A 11 4\n {end}")), 10);
     // An acknowledgment without data shows what its sender had sent.
     let lines = "
         0 > S 0 0
