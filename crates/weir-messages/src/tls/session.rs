@@ -99,6 +99,8 @@ pub struct Session {
     gaps: [bool; 2],
     changed: [bool; 2],
     has_data: [bool; 2],
+    /// An encrypted record of each side was seen.
+    is_encrypted: [bool; 2],
     /// Records behind the change of cipher spec of each side.
     sealed: [u8; 2],
     directions: [Direction; 2],
@@ -129,6 +131,7 @@ impl Session {
             gaps: [false; 2],
             changed: [false; 2],
             has_data: [false; 2],
+            is_encrypted: [false; 2],
             sealed: [0; 2],
             directions: Default::default(),
             datagrams: Default::default(),
@@ -190,7 +193,9 @@ impl Session {
             return Some(true);
         }
         let is_seen_in_part = self.received != [true; 2] && self.changed != [false; 2];
-        let is_unknown = self.carrier == Carrier::Quic || self.gaps != [false; 2];
+        let is_without_hello = self.server.is_none() && self.is_encrypted == [true; 2];
+        let is_unknown =
+            self.carrier == Carrier::Quic || self.gaps != [false; 2] || is_without_hello;
         (!is_unknown && !is_seen_in_part).then_some(false)
     }
 
@@ -316,13 +321,21 @@ impl Session {
             RecordPart::Data => {
                 let sealed = &mut self.sealed[side & 1];
                 *sealed = sealed.saturating_add(self.changed[side & 1].into());
+                self.is_encrypted[side & 1] = true;
                 // Data of a client that sends none early answer a server whose hello is captured later.
                 let is_of_client = self.client_side == Some(side);
                 let client = self.client.as_ref().filter(|_| is_of_client);
                 let is_late = client.is_some_and(|client| !client.has_early_data);
                 self.has_data[side & 1] |= self.server.is_some() || is_late;
-                let is_new = self.version().is_some_and(is_private_hello);
-                self.is_established |= is_new && self.has_data == [true; 2];
+                self.is_established |= match self.version().map(is_private_hello) {
+                    Some(true) => self.has_data == [true; 2],
+                    // A change of cipher spec before it was not captured.
+                    Some(false) => {
+                        self.changed[side & 1] = true;
+                        self.changed == [true; 2]
+                    }
+                    None => false,
+                };
             }
             RecordPart::TooLong => self.too_long = self.too_long.saturating_add(1),
         }

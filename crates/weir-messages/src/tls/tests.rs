@@ -407,6 +407,15 @@ fn what_was_not_seen_of_a_handshake_is_not_known() {
     let goes_on = [client, (1, None), from_client, from_server];
     assert_eq!(known_of(&goes_on), (None, yes, None));
     assert_eq!(known_of(&goes_on[..3]), (None, None, None));
+    // A change of cipher spec is missing, and records behind it show that.
+    const DATA: &[u8] = &[23, 3, 3, 0, 2, 7, 7];
+    let [of_client, of_server] = [0, 1].map(|side| (side, Some(DATA)));
+    let without_change = [client, server, certificate, of_client, from_server];
+    assert_eq!(known_of(&without_change), (no, yes, no));
+    assert_eq!(
+        known_of(&[client, of_client, of_server]),
+        (None, None, None)
+    );
 }
 
 /// A handshake whose server's hello was lost was open until its connection ended.
