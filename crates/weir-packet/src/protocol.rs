@@ -273,6 +273,20 @@ impl Layer {
         }
     }
 
+    /// The protocols that are other forms of this one ([`Self::form_of`]).
+    #[must_use]
+    pub const fn other_forms(self) -> &'static [Self] {
+        match self {
+            Self::Sll => &[Self::Sll2],
+            Self::Atm => &[Self::SunAtm, Self::AtmPdu],
+            Self::Wlan => &[Self::WlanOfController],
+            Self::Udp => &[Self::UdpLite],
+            Self::Gtp => &[Self::GtpPrime],
+            Self::Capwap => &[Self::CapwapControl],
+            _ => &[],
+        }
+    }
+
     /// The forms in which its header is plain, the first that matches counting; none for a protocol
     /// whose headers only its `decode` function reads.
     #[must_use]

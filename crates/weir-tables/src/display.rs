@@ -111,6 +111,8 @@ enum ValueSource {
     Length(Box<ValueSource>),
     Count(Box<ValueSource>),
     Absolute(Box<ValueSource>),
+    /// The values of one source and then of the next.
+    Joined(Vec<ValueSource>),
     /// The least or the greatest of all values of these sources.
     Extreme(Ordering, Vec<ValueSource>),
     /// Numbers and addresses as text.
@@ -279,7 +281,11 @@ impl Test {
             Self::One(parts) => parts.iter().any(|part| part.holds(at)),
             Self::Not(inner) => !inner.holds(at),
             Self::Layer(layer) => match at {
-                At::Packet(row) => row.packet.has(*layer),
+                At::Packet(row) => {
+                    let mut forms = layer.other_forms().iter();
+                    row.packet.has(*layer)
+                        || forms.any(|form| is_called_so(*form, *layer) && row.packet.has(*form))
+                }
                 At::Message(_) => false,
             },
             Self::Message(question, messages) => match at {
@@ -368,7 +374,7 @@ impl ValueSource {
             | Self::Count(inner)
             | Self::Absolute(inner)
             | Self::Written(inner) => inner.is_of_record(),
-            Self::Extreme(_, of) => of.iter().all(Self::is_of_record),
+            Self::Extreme(_, of) | Self::Joined(of) => of.iter().all(Self::is_of_record),
             Self::Calculated(_, left, right) => left.is_of_record() && right.is_of_record(),
         }
     }
@@ -481,6 +487,7 @@ impl ValueSource {
                 FieldValue::Number(number) => f(FieldValue::Number(number.saturating_abs())),
                 FieldValue::Bytes(_) => true,
             }),
+            (Self::Joined(of), _) => of.iter().all(|source| source.each(at, f)),
             (Self::Extreme(side, of), _) => {
                 let extreme = extreme(*side, of, at);
                 extreme.is_none_or(f)
@@ -521,18 +528,19 @@ impl ValueSource {
             Self::Fields(fields, layer, number) => match (layer, number) {
                 (Some(layer), Some(number)) => {
                     let mut at = 0_u32;
-                    row.packet.each_of(*layer, &mut |packet| {
+                    each_header(row.packet, *layer, &mut |packet| {
                         at = at.saturating_add(1);
                         at != *number || read_all(fields, packet, f)
                     })
                 }
-                (Some(layer), None) => row
-                    .packet
-                    .each_of(*layer, &mut |packet| read_all(fields, packet, f)),
+                (Some(layer), None) => each_header(row.packet, *layer, &mut |packet| {
+                    read_all(fields, packet, f)
+                }),
                 (None, _) => read_all(fields, row.packet, f),
             },
             Self::Header(layer, number) => {
-                let headers = row.packet.headers().filter(|(found, _)| found == layer);
+                let headers = row.packet.headers();
+                let headers = headers.filter(|(found, _)| is_called_so(*found, *layer));
                 for (at, (_, bytes)) in (1_u32..).zip(headers) {
                     if number.is_none_or(|number| number == at)
                         && !f(FieldValue::Bytes(bytes.into()))
@@ -555,6 +563,25 @@ impl ValueSource {
     fn any(&self, at: &At<'_>, is: &mut dyn FnMut(FieldValue<'_>) -> bool) -> bool {
         !self.each(at, &mut |value| !is(value))
     }
+}
+
+/// Whether a header is one of this protocol, in whatever form, by the name of the protocol.
+fn is_called_so(form: Layer, layer: Layer) -> bool {
+    form == layer || form.form_of() == layer && form.protocol().name == layer.protocol().name
+}
+
+/// Passes a packet for each of its headers of a protocol, the outermost first: of those in other forms, whose fields are the same,
+/// where none is in the usual one. Returns false when `visit` has.
+fn each_header(
+    packet: &Packet<'_>,
+    layer: Layer,
+    visit: &mut dyn FnMut(&Packet<'_>) -> bool,
+) -> bool {
+    if packet.has(layer) {
+        return packet.each_of(layer, visit);
+    }
+    let mut forms = layer.other_forms().iter();
+    forms.all(|form| packet.each_of(*form, visit))
 }
 
 /// Converts seconds to nanoseconds, as which they are compared.

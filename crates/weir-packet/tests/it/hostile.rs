@@ -109,3 +109,13 @@ fn the_longest_lengths_that_fields_can_state_do_no_harm() {
         }
     }
 }
+
+#[test]
+fn a_protocol_and_its_other_forms_know_each_other() {
+    for layer in Layer::all() {
+        let home = layer.form_of();
+        let is_listed = home.other_forms().contains(&layer);
+        assert_eq!(is_listed, home != layer, "{layer:?}");
+        assert!(home == layer || layer.other_forms().is_empty(), "{layer:?}");
+    }
+}

@@ -554,7 +554,13 @@ impl<'t> FilterReader<'t> {
             ));
         }
         self.columns.extend(columns);
-        Ok((ValueSource::Fields(fields, layer, number), kind))
+        let source = ValueSource::Fields(fields, layer, number);
+        if lower == "ip.version" && number.is_none() {
+            // Headers of IPv6 have this field, too, as in Wireshark: ip.version == 6 selects them.
+            let (other, _) = self.word(operand, "ipv6.version", None)?;
+            return Ok((ValueSource::Joined(vec![source, other]), kind));
+        }
+        Ok((source, kind))
     }
 
     /// Builds a field that is a part of another one.
@@ -708,7 +714,14 @@ fn layer_named(name: &str) -> Option<Layer> {
     let index = PROTOCOLS
         .iter()
         .position(|protocol| protocol.name == name)?;
-    Layer::from_index(index)
+    let layer = Layer::from_index(index)?;
+    // The other forms of a header mostly have the name of the usual one.
+    let home = layer.form_of();
+    Some(if home.protocol().name == name {
+        home
+    } else {
+        layer
+    })
 }
 
 /// Returns true for a name that is a condition by itself.

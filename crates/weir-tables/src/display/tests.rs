@@ -23,9 +23,13 @@ fn tunnel() -> Vec<u8> {
 }
 
 fn passes(filter: &str) -> bool {
-    let data = tunnel();
+    passes_of(&tunnel(), filter)
+}
+
+/// Whether a frame of Ethernet passes.
+fn passes_of(data: &[u8], filter: &str) -> bool {
     let mut decoder = Decoder::default();
-    let mut frame = Frame::new(LinkType::ETHERNET, &data);
+    let mut frame = Frame::new(LinkType::ETHERNET, data);
     frame.time_ns = Some(1_500_000_000);
     let packet = decoder.decode(frame);
     let filter = DisplayFilter::new(filter).unwrap_or_else(|error| panic!("{filter}: {error:?}"));
@@ -133,6 +137,39 @@ fn filters_ask_all_headers_of_a_packet() {
     ] {
         assert!(!passes(filter), "{filter}");
     }
+}
+
+/// Headers in another form than the usual one of their protocol (UDP-Lite, Linux cooked captures of version 2, GTP', 802.11 as
+/// controllers have it) had no values and, where they have its name, were not the protocol's.
+#[test]
+fn headers_in_another_form_have_the_fields_of_their_protocol() {
+    let mut lite = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+    lite.extend([0x45, 0, 0, 32, 0, 1, 0, 0, 64, 136, 0, 0]);
+    lite.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    lite.extend([0x13, 0xc4, 0, 53, 0, 8, 0x12, 0x34, 1, 2, 3, 4]);
+    for filter in [
+        "udplite",
+        "udp.port == 53",
+        "udp.srcport#1 == 5060",
+        "count(udp.port) == 2",
+    ] {
+        assert!(passes_of(&lite, filter), "{filter}");
+    }
+    for filter in ["udp", "udp.port == 54", "udp.srcport#2"] {
+        assert!(!passes_of(&lite, filter), "{filter}");
+    }
+}
+
+/// As in Wireshark, `ip.version` is a field of IPv6, too.
+#[test]
+fn the_version_of_ip_is_that_of_both() {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x86, 0xdd];
+    frame.extend([0x60, 0, 0, 0, 0, 0, 59, 64]);
+    frame.extend([0x20; 32]);
+    assert!(passes_of(&frame, "ip.version == 6 and ip.version"));
+    assert!(!passes_of(&frame, "ip.version == 4 or ip"));
+    assert!(passes("ip.version == 4 and count(ip.version) == 2"));
+    assert!(!passes("ip.version == 6"));
 }
 
 /// The filters that are compared with tshark.
