@@ -157,6 +157,10 @@ impl Parser {
                             .get(at + 1)
                             .is_some_and(|next| match &next.kind {
                                 TokenKind::Sign("&" | "+" | "-" | "*" | "/" | "%") => true,
+                                TokenKind::Word(word) => {
+                                    word.eq_ignore_ascii_case("bitwise_and")
+                                        || is_relation(&next.kind)
+                                }
                                 _ => is_relation(&next.kind),
                             });
                     }
@@ -273,7 +277,7 @@ impl Parser {
     /// A value, where `&` binds less than `+` and `-`, and these less than `*`, `/` and `%`.
     fn operand(&mut self) -> Result<Operand, Error> {
         let mut left = self.sum()?;
-        while self.take(&["&"]).is_some() {
+        while self.take(&["&", "bitwise_and"]).is_some() {
             left = calculated(ArithmeticOperator::And, left, self.sum()?);
         }
         Ok(left)
@@ -539,7 +543,8 @@ fn is_relation(kind: &TokenKind) -> bool {
 
 fn is_reserved(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
-    relation(&word).is_some() || ["and", "or", "in", "not", "xor"].contains(&word.as_str())
+    relation(&word).is_some()
+        || ["and", "bitwise_and", "or", "in", "not", "xor"].contains(&word.as_str())
 }
 
 #[cfg(test)]
@@ -646,6 +651,7 @@ mod tests {
             ("frame[-2] == 1", "Any.Equal[frame[-2:1] 1]"),
             ("frame[0,2-3,5:] == 1", "Any.Equal[frame[0:1,2-3,5:] 1]"),
             ("tcp.flags & 0x12", "And(tcp.flags,0x12)"),
+            ("tcp.flags bitwise_and 0x12", "And(tcp.flags,0x12)"),
             (
                 "(tcp.flags & 0x12) == 0x12",
                 "Any.Equal[And(tcp.flags,0x12) 0x12]",
