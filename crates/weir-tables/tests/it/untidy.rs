@@ -654,6 +654,19 @@ fn a_connection_whose_first_segment_was_lost_is_looked_at_again() {
     assert_eq!(found, 9);
 }
 
+/// The first message behind octets of NUL in the same segment was left out on ports other than 5060, without a word.
+#[test]
+fn a_message_of_sip_behind_a_keep_alive_in_its_segment_is_read() {
+    let message = b"OPTIONS sip:b@h SIP/2.0\r\nCall-ID: one\r\nContent-Length: 0\r\n\r\n";
+    for before in [&b"\0\0\0\0"[..], b"\r\n\0", b"\0", b"\r\n\r\n", b""] {
+        let bytes = [before, message].concat();
+        for port in [5_060, 6_000] {
+            let (found, _) = rows("sip", &without_the_first(port, 0, &bytes, 1_000));
+            assert_eq!(found, 1, "{} on {port}", before.escape_ascii());
+        }
+    }
+}
+
 /// Both hellos of such a connection are missing, of which there was no word.
 #[test]
 fn a_connection_of_tls_whose_hellos_were_lost_is_counted() {

@@ -380,7 +380,7 @@ impl SipCarrier {
             Begin::With(Self::Sip(conversation, Default::default()))
         };
         let is_first = place.1 == 0;
-        if is_first && text.is_empty() || looks_like_sip(text) {
+        if is_first && text.is_empty() || looks_like_sip(behind_blanks(bytes)) {
             return sip(is_known);
         }
         // The capture may begin within a message that others follow in the same segment.
@@ -415,6 +415,13 @@ impl SipCarrier {
             false => Begin::Other,
         }
     }
+}
+
+/// The octets behind keep-alives of NUL and white space.
+fn behind_blanks(bytes: &[u8]) -> &[u8] {
+    let is_blank = |byte: &&u8| **byte == 0 || byte.is_ascii_whitespace();
+    let blanks = bytes.iter().take_while(is_blank).count();
+    bytes.get(blanks..).unwrap_or_default()
 }
 
 /// True of octets with a message behind the first line: a start line, and a header where more octets follow.
