@@ -131,7 +131,7 @@ impl TcpUpdate<'_> {
             let outlier = detail.sides[side].outlier;
             outlier.filter(|(_, to)| beyond(*to, flow.sides[side].last) > 0)
         });
-        let is_answer = of_peer.is_some_and(|(_, to)| is_ahead(segment.ack, to));
+        let is_answer = of_peer.is_some_and(|(from, _)| is_ahead(segment.ack, from));
         if of_side.is_some_and(goes_on) {
             self.place_outlier(side);
             return false;
@@ -143,12 +143,12 @@ impl TcpUpdate<'_> {
         !is_answer
     }
 
-    /// The peer of a side acknowledges a number: a segment of the side that was far ahead counts when it is among what was received.
+    /// The peer of a side acknowledges a number: a segment of the side that was far ahead counts when all before it was received.
     #[cold]
     pub(crate) fn confirm_outlier(&mut self, side: usize, ack: u32) {
         let detail = self.details.get(self.flow.detail);
         let outlier = detail.and_then(|detail| detail.sides[side].outlier);
-        if outlier.is_some_and(|(_, to)| (0..=LATE_MAX).contains(&beyond(ack, to))) {
+        if outlier.is_some_and(|(from, _)| (0..=LATE_MAX).contains(&beyond(ack, from))) {
             self.place_outlier(side);
         }
     }
