@@ -18,7 +18,8 @@ pub(super) struct ConnectionFate {
     pub(super) is_tcp: bool,
     /// Whether its packets are one flow or several is not known: see [`super::silence`].
     pub(super) is_undecided: bool,
-    /// Segments of it have other octets under the same numbers, of which the first ones count, and these may be others now.
+    /// Segments of it have other octets under the same numbers, of which the first ones count, and these may be others now, or in
+    /// other segments.
     pub(super) has_other_octets: bool,
     /// Its numbers leap, so that how many octets are missing is a guess.
     pub(super) has_leaps: bool,

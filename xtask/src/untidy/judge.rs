@@ -113,7 +113,7 @@ impl<'s> Judge<'s> {
             {
                 let ends = connections.named(ends);
                 state.has_other_octets = contradicted.contains(&ends)
-                    && state.has(|how| matches!(how, How::Moved | How::Lost));
+                    && state.has(|how| matches!(how, How::Moved | How::Lost | How::Split(_)));
                 state.has_leaps = leaping.contains(&ends);
             }
         }
