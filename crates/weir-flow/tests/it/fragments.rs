@@ -154,7 +154,7 @@ fn a_copy_of_a_fragment_is_no_packet() {
     let unfinished = |parts: &[Vec<u8>]| {
         let mut payloads = weir_flow::Payloads::new();
         let mut each = |_: &weir_flow::Payload<'_>| weir_flow::Interest::Follow;
-        crate::capture::decode(&sent(parts.to_vec()), |packet| {
+        decode(&sent(parts.to_vec()), |packet| {
             payloads.packet(packet, &mut each);
         });
         payloads.finish(&mut each);
