@@ -2,7 +2,7 @@
 
 use super::Wording;
 
-/// The error of a value that does not fit its type, or of a condition, a part or a row that is none.
+/// The error of a value that does not fit its type, of a condition that is not a truth value, of an unknown part of a time, or of a subquery with several rows.
 pub(super) fn of_values(message: &str) -> Option<Wording> {
     of_cast(message)
         .or_else(|| of_interval(message))
@@ -15,7 +15,7 @@ pub(super) fn of_values(message: &str) -> Option<Wording> {
 
 /// The error of a cast.
 fn of_cast(message: &str) -> Option<Wording> {
-    let hint = "TRY_CAST(… AS type) is NULL where a value is none of the type".to_owned();
+    let hint = "TRY_CAST(… AS type) is NULL where a value does not fit the type".to_owned();
     let behind = |beginning: &str| message.strip_prefix(beginning);
     if let Some(rest) = behind("Cannot cast string '").or_else(|| behind("Cannot cast value '")) {
         let (text, kind) = rest.rsplit_once("' to value of ")?;

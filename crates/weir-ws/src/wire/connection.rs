@@ -832,7 +832,7 @@ mod tests {
         }
     }
 
-    /// Who reads the events knows when each message came.
+    /// The events say in which piece each message came.
     #[test]
     fn bytes_that_waited_for_a_missing_head_are_read_in_their_pieces() {
         let request = b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n\x81\x82\0\0";
