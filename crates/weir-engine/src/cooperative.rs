@@ -31,6 +31,7 @@ pub fn cooperative(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan
 
 #[cfg(test)]
 mod tests {
+    use arrow::array::RecordBatch;
     use datafusion::physical_plan::{collect, displayable};
     use datafusion::prelude::SessionContext;
 
@@ -51,7 +52,7 @@ mod tests {
         let above = join.and_then(|join| lines.get(join.checked_sub(1)?));
         assert_eq!(above, Some(&"CooperativeExec"), "{shown}");
         let batches = collect(plan, context.task_ctx()).await.unwrap();
-        let rows: usize = batches.iter().map(|batch| batch.num_rows()).sum();
+        let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
         assert_eq!(rows, 1);
     }
 }
