@@ -66,6 +66,7 @@ pub(super) const MESSAGE_DIFFERENCES: &[Difference] = &[
             "tls.handshake.ciphersuite == 0x1301",
             "tls.handshake.extension.type == 16",
             "tls.handshake.ja3",
+            "tls.handshake.session_id_length == 0",
             "tls.handshake.version == 0x0303",
         ],
         right: Right::Weir,
