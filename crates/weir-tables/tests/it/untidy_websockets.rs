@@ -12,24 +12,30 @@ const RESPONSE: &[u8] =
 /// A masked message of a client, and one of a server.
 const MESSAGES: [&[u8]; 2] = [b"\x81\x82\0\0\0\0hi", b"\x81\x02yo"];
 
-/// A connection from its SYN on, with six messages in turn, without the packets of these numbers behind its handshake of TCP.
-fn without(lost: &[usize]) -> Vec<Vec<u8>> {
-    let mut packets = Vec::new();
-    Connection::open(CLIENT, SERVER, &mut packets);
+/// A connection from its SYN on, with six messages in turn: the packets of these numbers behind its handshake of TCP.
+fn of(packets_sent: &[usize]) -> Vec<Vec<u8>> {
     let mut numbers = [1, 1];
     let messages = MESSAGES.into_iter().cycle().take(6);
+    let mut all = Vec::new();
     for (at, bytes) in [REQUEST, RESPONSE].into_iter().chain(messages).enumerate() {
         let [client, server] = numbers;
         let (from, to, own) = match at % 2 {
             0 => (CLIENT, SERVER, [client, server]),
             _ => (SERVER, CLIENT, [server, client]),
         };
-        if !lost.contains(&at) {
-            packets.push(segment(from, to, own, tcp_flags::ACK, bytes));
-        }
+        all.push(segment(from, to, own, tcp_flags::ACK, bytes));
         numbers[at % 2] += bytes.len() as u32;
     }
+    let mut packets = Vec::new();
+    Connection::open(CLIENT, SERVER, &mut packets);
+    packets.extend(packets_sent.iter().map(|at| all[*at].clone()));
     packets
+}
+
+/// The same without these packets.
+fn without(lost: &[usize]) -> Vec<Vec<u8>> {
+    let sent: Vec<usize> = (0..8).filter(|at| !lost.contains(at)).collect();
+    of(&sent)
 }
 
 #[test]
@@ -40,15 +46,40 @@ fn messages_behind_a_lost_handshake_are_read() {
         found.sort();
         (found, notes)
     };
-    let expected = |count: [usize; 2], is_mid_stream: &str| {
+    let expected = |is_mid_stream: &str| {
         let [hi, yo] = ["hi", "yo"].map(|text| vec![text.to_owned(), is_mid_stream.to_owned()]);
-        [vec![hi; count[0]], vec![yo; count[1]]].concat()
+        [vec![hi; 3], vec![yo; 3]].concat()
     };
-    assert_eq!(read(&[]), (expected([3, 3], "false"), Vec::new()));
+    assert_eq!(read(&[]), (expected("false"), Vec::new()));
     // One head shows what the connection is.
     for lost in [0, 1] {
         let (found, notes) = read(&[lost]);
-        assert_eq!(found, expected([3, 3], "false"), "{lost} {notes:?}");
+        assert_eq!(found, expected("false"), "{notes:?}");
+    }
+    let (found, notes) = read(&[0, 1]);
+    assert_eq!(found, expected("true"), "{notes:?}");
+}
+
+/// A message that was captured before the response, or before it was known that the response is missing, had the number and the
+/// time of the packet that showed it.
+#[test]
+fn a_message_that_was_captured_before_the_response_has_its_own_packet() {
+    let columns = ["frame.number", "websocket.payload.text"];
+    for order in [
+        &[0, 2, 1, 3, 4, 5][..],
+        &[0, 2, 4, 1, 3, 5],
+        &[0, 2, 3, 4, 5],
+    ] {
+        let (mut found, notes) = rows("websocket", &of(order), &columns);
+        found.sort();
+        let messages = order.iter().zip(4..).filter(|(at, _)| **at > 1);
+        let expected: Vec<Vec<String>> = messages
+            .map(|(at, number)| {
+                let text = if at % 2 == 0 { "hi" } else { "yo" };
+                vec![number.to_string(), text.to_owned()]
+            })
+            .collect();
+        assert_eq!(found, expected, "{order:?} {notes:?}");
     }
     let (found, notes) = read(&[0, 1]);
     assert_eq!(found, expected([3, 3], "true"), "{notes:?}");

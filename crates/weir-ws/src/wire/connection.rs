@@ -100,10 +100,16 @@ pub enum ConnectionEvent<'a> {
     /// directions, broke no rule, so that frames are read as they come, and permessage-deflate is assumed as the
     /// options say.
     MidStream,
-    /// The next events are of the piece with this number, from 0, of those that were [fed](Connection::feed) before the
-    /// bytes were recognised as those of a [`MidStream`](Self::MidStream) connection, or of one without one of its
-    /// heads; after the last of them, of the piece that is being fed.
-    Replay(usize),
+    /// The next events are of a piece that was [fed](Connection::feed) before the heads of both directions were there, or before the
+    /// bytes were recognised as those of a connection without them; after the last of these pieces, of the piece that is
+    /// being fed.
+    Replay {
+        /// The number of the piece, from 0.
+        number: usize,
+        /// How many of the last bytes of the piece are read, as those before them are of a head; `usize::MAX` for the piece that
+        /// is being fed.
+        bytes: usize,
+    },
     /// This is not a WebSocket connection, or one without a handshake that violated a rule; nothing follows.
     NotWebSocket,
     /// A message or a violation.
@@ -212,6 +218,7 @@ impl Connection {
                     return self.close(each);
                 }
                 waiting.extend_from_slice(bytes);
+                self.pieces.push((direction, bytes.len()));
             }
             ConnectionState::Handshake if self.is_without_handshake(direction, bytes) => {
                 self.begin_trial(direction, bytes, each);
@@ -481,23 +488,17 @@ impl Connection {
                 return false;
             };
         each(ConnectionEvent::Handshake(&handshake));
-        let waiting = std::mem::take(&mut self.waiting);
-        let pieces = std::mem::take(&mut self.pieces);
-        self.open(inflate, [0; 2], !is_sure, each);
-        self.replay(&pieces, &waiting, ends, each);
+        self.open(inflate, !is_sure);
+        self.replay(ends, each);
         true
     }
 
     /// Decodes what waits behind the heads, in the pieces in which it came.
-    fn replay(
-        &mut self,
-        pieces: &[(Direction, usize)],
-        waiting: &[Vec<u8>; 2],
-        ends: [usize; 2],
-        each: &mut dyn FnMut(ConnectionEvent<'_>),
-    ) {
+    fn replay(&mut self, ends: [usize; 2], each: &mut dyn FnMut(ConnectionEvent<'_>)) {
+        let waiting = std::mem::take(&mut self.waiting);
+        let pieces = std::mem::take(&mut self.pieces);
         let mut all = [0_usize; 2];
-        for (direction, len) in pieces {
+        for (direction, len) in &pieces {
             let all = &mut all[direction.slot()];
             *all = all.saturating_add(*len);
         }
@@ -509,11 +510,15 @@ impl Connection {
             let start = at[slot].saturating_sub(dropped).max(ends[slot]);
             at[slot] = at[slot].saturating_add(*len);
             let end = at[slot].saturating_sub(dropped);
-            each(ConnectionEvent::Replay(number));
             let piece = waiting[slot].get(start..end).unwrap_or_default();
+            let bytes = piece.len();
+            each(ConnectionEvent::Replay { number, bytes });
             self.decode(*direction, piece, each);
         }
-        each(ConnectionEvent::Replay(pieces.len()));
+        each(ConnectionEvent::Replay {
+            number: pieces.len(),
+            bytes: usize::MAX,
+        });
     }
 
     /// Goes on with the trial, and begins to read when it is over.
@@ -532,10 +537,11 @@ impl Connection {
                 let Some(trial) = self.trial.take() else {
                     return;
                 };
-                self.open([self.options.inflate; 2], [0; 2], true, each);
+                self.open([self.options.inflate; 2], true);
                 each(ConnectionEvent::MidStream);
                 for (number, (direction, piece)) in trial.pieces().enumerate() {
-                    each(ConnectionEvent::Replay(number));
+                    let bytes = piece.len();
+                    each(ConnectionEvent::Replay { number, bytes });
                     self.decode(direction, piece, each);
                 }
                 for direction in [Direction::ToServer, Direction::ToClient] {
@@ -589,7 +595,8 @@ impl Connection {
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
         each(ConnectionEvent::Handshake(handshake));
-        self.open(self.inflate_of(handshake.agreed), ends, false, each);
+        self.open(self.inflate_of(handshake.agreed), false);
+        self.replay(ends, each);
     }
 
     /// The transformation of each direction by what was agreed on.
@@ -615,14 +622,8 @@ impl Connection {
         each(ConnectionEvent::NotWebSocket);
     }
 
-    /// Begins to decode, with the transformation of each direction, after the heads.
-    fn open(
-        &mut self,
-        inflate: [Option<InflateOptions>; 2],
-        ends: [usize; 2],
-        mid_stream: bool,
-        each: &mut dyn FnMut(ConnectionEvent<'_>),
-    ) {
+    /// Begins to decode, with the transformation of each direction.
+    fn open(&mut self, inflate: [Option<InflateOptions>; 2], mid_stream: bool) {
         self.state = match mid_stream {
             true => ConnectionState::MidStream,
             false => ConnectionState::Open,
@@ -643,12 +644,6 @@ impl Connection {
             decoder(Sender::Client, client),
             decoder(Sender::Server, server),
         ]);
-        self.pieces = Vec::new();
-        let waiting = std::mem::take(&mut self.waiting);
-        let directions = [Direction::ToServer, Direction::ToClient];
-        for ((direction, waited), end) in directions.into_iter().zip(waiting).zip(ends) {
-            self.decode(direction, waited.get(end..).unwrap_or_default(), each);
-        }
     }
 }
 
@@ -840,7 +835,7 @@ mod tests {
         let mut pieces = Vec::new();
         let mut piece = None;
         let mut each = |event: ConnectionEvent<'_>| match event {
-            ConnectionEvent::Replay(number) => piece = Some(number),
+            ConnectionEvent::Replay { number, bytes } => piece = Some((number, bytes)),
             ConnectionEvent::Wire(_, Event::Message(message)) => {
                 pieces.push((piece, message.payload.to_vec()));
             }
@@ -857,7 +852,50 @@ mod tests {
         connection.finish(&mut each);
         assert_eq!(
             pieces,
-            [(Some(3), b"ab".to_vec()), (Some(3), b"c".to_vec())]
+            [
+                (Some((3, 8)), b"ab".to_vec()),
+                (Some((3, 8)), b"c".to_vec())
+            ]
         );
+    }
+
+    /// Frames that were captured before the head of the other direction had the number and the time of that head.
+    #[test]
+    fn bytes_that_came_before_the_other_head_are_read_in_their_pieces() {
+        let request = b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n";
+        let agreed = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\x01d";
+        let client = [&request[..], b"\x81\x81\0\0\0\0a"].concat();
+        let later = b"\x81\x82\0\0\0\0bc";
+        // By HTTP/2, the heads are read elsewhere.
+        for is_of_stream in [false, true] {
+            let mut connection = match is_of_stream {
+                false => Connection::new(DecoderOptions::default()),
+                true => Connection::without_heads(DecoderOptions::default()),
+            };
+            let mut pieces = Vec::new();
+            let mut piece = None;
+            let mut each = |event: ConnectionEvent<'_>| match event {
+                ConnectionEvent::Replay { number, bytes } => piece = Some((number, bytes)),
+                ConnectionEvent::Wire(_, Event::Message(message)) => {
+                    pieces.push((piece, message.payload.to_vec()));
+                }
+                _ => {}
+            };
+            let start = if is_of_stream { request.len() } else { 0 };
+            connection.feed(Direction::ToServer, &client[start..], &mut each);
+            connection.feed(Direction::ToServer, later, &mut each);
+            let start = if is_of_stream { agreed.len() - 3 } else { 0 };
+            connection.feed(Direction::ToClient, &agreed[start..], &mut each);
+            if is_of_stream {
+                let handshake = Handshake::of_heads(("/", "h"), 200, ("", ""));
+                connection.agree(&handshake, &mut each);
+            }
+            let expected = [
+                (Some((0, 7)), b"a".to_vec()),
+                (Some((1, 8)), b"bc".to_vec()),
+                (Some((2, 3)), b"d".to_vec()),
+            ];
+            assert_eq!(pieces, expected, "{is_of_stream}");
+        }
     }
 }

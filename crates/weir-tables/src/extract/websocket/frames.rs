@@ -113,23 +113,17 @@ impl WaitingPieces {
         });
     }
 
-    /// The frames of all pieces of each direction.
-    pub(super) fn all(&self) -> [Vec<u64>; 2] {
-        [Direction::ToServer, Direction::ToClient].map(|direction| {
-            let pieces = self.pieces.iter().filter(|it| it.direction == direction);
-            pieces
-                .flat_map(|it| it.others.iter().copied().chain([it.occasion.frame]))
-                .collect()
-        })
-    }
-
-    /// The next messages are of the piece with this number: gives when it came.
-    pub(super) fn replay(&mut self, number: usize) -> Option<Occasion> {
+    /// The next messages are of the last octets of the piece with this number: gives when it came.
+    pub(super) fn replay(&mut self, number: usize, octets: usize) -> Option<Occasion> {
         let replayed = self.replayed.get_or_insert_default();
         let piece = self.pieces.get(number)?;
-        let (frames, octets) = replayed.get_mut(slot(piece.direction))?;
-        piece.add_to(frames);
-        *octets = octets.saturating_add(piece.octets as u64);
+        let (frames, all) = replayed.get_mut(slot(piece.direction))?;
+        let octets = octets.min(piece.octets);
+        // A head, of which nothing is read again, is no part of a message.
+        if octets > 0 {
+            piece.add_to(frames, octets);
+            *all = all.saturating_add(octets as u64);
+        }
         Some(piece.occasion)
     }
 
@@ -153,7 +147,7 @@ impl WaitingPieces {
         let mut all = MessageFrames::default();
         for piece in &self.pieces {
             if let Some(frames) = all.0.get_mut(slot(piece.direction)) {
-                piece.add_to(frames);
+                piece.add_to(frames, piece.octets);
             }
         }
         for direction in [Direction::ToServer, Direction::ToClient] {
@@ -174,8 +168,8 @@ impl WaitingPieces {
 }
 
 impl WaitingPiece {
-    fn add_to(&self, frames: &mut CameIn) {
-        frames.add(self.occasion.frame, &self.others, self.octets, usize::MAX);
+    fn add_to(&self, frames: &mut CameIn, octets: usize) {
+        frames.add(self.occasion.frame, &self.others, octets, usize::MAX);
     }
 }
 

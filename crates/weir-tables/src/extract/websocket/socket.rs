@@ -251,18 +251,16 @@ impl Socket {
                     ends.agreed = handshake.agreed.map(|agreed| agreed.to_string());
                     ends.handshake = Some(handshake.clone());
                     is_open = true;
-                    if let Some(waiting) = waiting {
-                        found = Some(waiting.all());
-                    }
+                    found = Some(Default::default());
                 }
                 ConnectionEvent::MidStream => {
                     ends.mid_stream = true;
                     is_open = true;
                     found = Some(Default::default());
                 }
-                ConnectionEvent::Replay(number) => {
+                ConnectionEvent::Replay { number, bytes } => {
                     if let Some(waiting) = waiting {
-                        occasion = waiting.replay(number).unwrap_or(now.occasion);
+                        occasion = waiting.replay(number, bytes).unwrap_or(now.occasion);
                     }
                     return;
                 }
