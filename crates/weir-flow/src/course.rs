@@ -121,9 +121,8 @@ fn of_one(flow: &Flow, sender: Sender, segment: &Segment) -> Turn {
     }
     let side = flow.side_of(sender);
     let end = &flow.sides[side];
-    // The SYN was captured behind its answer, which may have gone on to its own end.
-    let is_answered = !closed[side] && !flow.has_syn(side) && is_known(end);
-    if is_answered && segment.seq == end.start {
+    // The SYN was captured behind its answer, or behind all that its side sent, and the answer may have gone on to its own end.
+    if !flow.has_syn(side) && is_known(end) && segment.seq == end.start {
         return Turn::GoesOn;
     }
     if closed.contains(&true) {
@@ -266,8 +265,8 @@ pub(crate) fn accepts_reset(
     }
     // A peer that has a connection yet acknowledges what it has of it (RFC 5961, 4.2), and that one is reset.
     let answers = details.get(flow.detail).map(|detail| detail.answers);
-    let challenge = answers.and_then(|all| all.find(|_, ack| ack == segment.seq));
-    if challenge.is_some() && end.state == State::SynSent {
+    let is_challenged = answers.is_some_and(|all| all.acknowledge(segment.seq));
+    if is_challenged && end.state == State::SynSent {
         return true;
     }
     let window = i32::from(u16::MAX) << flow.shift(1 - side);

@@ -489,38 +489,67 @@ pub(crate) struct Detail {
     /// The highest time of a packet by a clock that is no longer the flow's.
     pub(crate) last_ns: i64,
     pub(crate) history: More,
-    /// Answers to a SYN that differ, until one is confirmed.
+    /// Answers to a SYN that differ, until one is confirmed, and acknowledgments before any.
     pub(crate) answers: Answers,
     /// The flow of the same key that this one hides, where it is an attempt.
     pub(crate) older: Option<u32>,
     link: u32,
 }
 
-/// The last answers to a SYN: number of the SYN ACK and what it acknowledges.
+/// The last answers to a SYN.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Answers {
-    at: [Option<(u32, u32)>; Self::MAX],
+    at: [Option<Answer>; Self::MAX],
+}
+
+/// The number of a SYN ACK and what it acknowledges, or those of an acknowledgment without a SYN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Answer {
+    seq: u32,
+    ack: u32,
+    has_syn: bool,
 }
 
 impl Answers {
     /// Most of them; the oldest goes when there are more.
     const MAX: usize = 4;
 
-    /// Adds an entry.
+    /// Adds a SYN ACK.
     pub(crate) fn add(&mut self, seq: u32, ack: u32) {
-        if !self.at.contains(&Some((seq, ack))) {
+        self.push(Answer {
+            seq,
+            ack,
+            has_syn: true,
+        });
+    }
+
+    /// Adds an acknowledgment without a SYN: a challenge (RFC 5961, 4.2), or one that was captured before the SYN ACK.
+    pub(crate) fn add_acknowledgment(&mut self, seq: u32, ack: u32) {
+        self.push(Answer {
+            seq,
+            ack,
+            has_syn: false,
+        });
+    }
+
+    fn push(&mut self, answer: Answer) {
+        if !self.at.contains(&Some(answer)) {
             self.at.rotate_right(1);
-            self.at[0] = Some((seq, ack));
+            self.at[0] = Some(answer);
         }
     }
 
-    /// The entry for which `is_it` is true.
-    pub(crate) fn find(&self, mut is_it: impl FnMut(u32, u32) -> bool) -> Option<(u32, u32)> {
-        self.at
-            .iter()
-            .flatten()
-            .copied()
-            .find(|(seq, ack)| is_it(*seq, *ack))
+    /// The SYN ACK for which `is_it` is true: its number and what it acknowledges.
+    pub(crate) fn find(&self, is_it: impl Fn(u32, u32) -> bool) -> Option<(u32, u32)> {
+        let answers = self.at.iter().flatten().filter(|answer| answer.has_syn);
+        let mut numbers = answers.map(|answer| (answer.seq, answer.ack));
+        numbers.find(|(seq, ack)| is_it(*seq, *ack))
+    }
+
+    /// Whether an answer acknowledges this number.
+    pub(crate) fn acknowledge(&self, number: u32) -> bool {
+        let mut answers = self.at.iter().flatten();
+        answers.any(|answer| answer.ack == number)
     }
 
     /// True without entries.

@@ -214,7 +214,8 @@ impl TcpUpdate<'_> {
             return true;
         }
         if let Some(detail) = details.of(flow) {
-            detail.answers.add(segment.seq, segment.ack);
+            let answers = &mut detail.answers;
+            answers.add_acknowledgment(segment.seq, segment.ack);
         }
         false
     }

@@ -22,6 +22,43 @@ fn an_answer_before_a_syn_with_the_number_0_is_of_its_connection() {
     assert_eq!(flow.sent.missed_bytes + flow.received.missed_bytes, 0);
 }
 
+/// The client had closed its side already, and the SYN began another flow.
+#[test]
+fn a_syn_behind_all_that_its_side_sent_is_of_its_connection() {
+    let flow = only(
+        "
+        0 < SA 0 1
+        1 > A 1 1 all
+        2 < A 1 4
+        3 > FA 4 1
+        4 > S 0 0
+        5 > A 1 1
+        6 < FA 1 5
+        7 > A 5 2",
+    );
+    assert_eq!((flow.sent.stream_bytes, flow.received.stream_bytes), (3, 0));
+    assert_eq!(flow.sent.missed_bytes + flow.received.missed_bytes, 0);
+}
+
+/// The acknowledgment of the client's FIN was captured before the SYN ACK, and was taken for the answer that the client confirms: the
+/// connection began with the FIN then, which was missed.
+#[test]
+fn an_acknowledgment_before_the_answer_is_none() {
+    let flow = only(
+        "
+        0 > S 0 0
+        1 > A 1 1
+        2 > A 1 1 abc
+        3 < A 1 5
+        4 < SA 0 1
+        5 < FA 1 5
+        6 > A 5 2
+        7 > FA 4 1",
+    );
+    assert_eq!((flow.sent.stream_bytes, flow.received.stream_bytes), (3, 0));
+    assert_eq!(flow.sent.missed_bytes + flow.received.missed_bytes, 0);
+}
+
 /// The server's numbers begin 9 before 2^32. Its flow had no octets, and those in front of the first captured ones were not missed.
 #[test]
 fn an_answer_behind_data_begins_before_the_wrap() {
