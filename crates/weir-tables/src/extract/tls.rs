@@ -75,12 +75,18 @@ struct LateText {
     side: usize,
     /// The number of octets that were passed over.
     passed: usize,
+    /// The hello of the other side is one of SSL 2, so that its answer may be one, too.
+    is_ssl2: bool,
 }
 
 impl LateText {
     /// Whether octets of the side are text that comes late. Records of TLS begin with their type, and hellos of SSL 2 with a bit.
     fn has(&mut self, bytes: &[u8]) -> bool {
-        let is_record = |first: &u8| matches!(first, 20..=26 | 0x80..);
+        let is_record = |first: &u8| match first {
+            20..=26 => true,
+            0x80.. => self.is_ssl2,
+            _ => false,
+        };
         self.passed = self.passed.saturating_add(bytes.len());
         !bytes.first().is_some_and(is_record) && self.passed <= SEARCH_BYTES_MAX
     }
@@ -317,14 +323,23 @@ impl TlsCarrier {
                 let starts = [all, bytes];
                 let mut hellos = starts.iter().copied();
                 if let Some(hello) = hellos.find(|octets| begins_with_hello(octets)) {
+                    let is_ssl2 = hello.first().is_some_and(|first| *first >= 0x80);
                     let mut session = Box::new(Session::new(Carrier::Tls));
                     let mut told = session.stream(side, hello, stamp);
                     let side = 1 - (side & 1);
-                    // The beginning of the other hello was captured before this one.
-                    if told == SessionState::More && other.first() == Some(&HANDSHAKE) {
-                        told = session.stream(side, other, stamp);
+                    // The beginning of the other hello was captured before this one, behind octets that may begin a hello, too.
+                    let first = other.iter().position(|octet| *octet == HANDSHAKE);
+                    let begun = first.and_then(|first| other.get(first..));
+                    let begun = begun.filter(|octets| may_begin_with_hello(octets));
+                    if let Some(octets) = begun.filter(|_| told == SessionState::More) {
+                        told = session.stream(side, octets, stamp);
                     }
-                    let late = is_behind_text.then_some(LateText { side, passed: 0 });
+                    let late = LateText {
+                        side,
+                        passed: 0,
+                        is_ssl2,
+                    };
+                    let late = Some(late).filter(|_| is_behind_text && begun.is_none());
                     *this = Self::Session { session, late };
                     return told;
                 }

@@ -60,3 +60,34 @@ fn words_in_clear_that_were_captured_behind_a_hello_are_none_of_the_handshake() 
         assert_eq!(found, [["weir.test", "TLS_AES_128_GCM_SHA256"]]);
     }
 }
+
+/// The rest of a server's hello that had begun before the client's hello was taken for words in clear, and an octet of the answer
+/// of a proxy (RFC 1928, 6) for a record: the rows had nothing of the server.
+#[test]
+fn a_hello_that_begins_in_front_of_the_other_one_is_no_word_in_clear() {
+    let (client_hello, server_hello) = (record(&hello()), record(&server_hello()));
+    let (ask, port) = (b"\x05\x01\0\x01\x0a\0\0\x01\x01\xbb", b"\xbb");
+    let go = b"\x05\0\0\x01\x0a\0\0\x01\x01";
+    let asked = ask.len() as u32;
+    let [gone, agreed] = [go.len(), go.len() + port.len()].map(|octets| octets as u32);
+    let question = (true, 0, 0, &ask[..]);
+    let answer = (false, 0, asked, &go[..]);
+    let last = (false, gone, asked, &port[..]);
+    let of_client = (true, asked, agreed, &client_hello[..]);
+    let behind = asked + client_hello.len() as u32;
+    let columns = ["tls.handshake.extensions_server_name", "tls.cipher"];
+    for octets in [0, 1, 3, 9] {
+        let (begin, rest) = server_hello.split_at(octets);
+        let begin = (false, agreed, behind, begin);
+        let rest = (false, agreed + octets as u32, behind, rest);
+        for segments in [
+            [question, answer, last, begin, of_client, rest],
+            [question, of_client, answer, last, begin, rest],
+        ] {
+            let sent = segments.into_iter().filter(|segment| !segment.3.is_empty());
+            let sent: Vec<_> = sent.collect();
+            let found = columns_of("tls", &capture(&sent), &columns);
+            assert_eq!(found, [["weir.test", "TLS_AES_128_GCM_SHA256"]], "{octets}");
+        }
+    }
+}
