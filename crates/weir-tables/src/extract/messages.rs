@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::LazyLock;
 
-use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload};
+use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload, Sender};
 use weir_packet::{Kind, Value};
 
 use super::conversation::{Conversation, Cut, Piece};
@@ -429,12 +429,17 @@ impl<P: Protocol> Messages<P> {
         each: &mut dyn FnMut(&[u8], &Way) -> bool,
     ) -> Interest {
         let ports = [chunk.source().port, chunk.destination().port];
-        // Earlier octets may be missing.
+        // Earlier octets may be missing, and those of the other direction before these show what the connection carries.
         let is_within = |offset: u64| !chunk.saw_start || offset > 0;
+        let other = match chunk.sender {
+            Sender::Low => Sender::High,
+            Sender::High => Sender::Low,
+        };
+        let lost = Some(other).filter(|_| streams.is_behind_gap(chunk.connection));
         streams.chunk_again(
             Looks::at_beginning(chunk, P::is_expected(ports)),
             (payload, chunk),
-            |bytes, offset| Self::begin(bytes, is_within(offset), ports),
+            |bytes, offset| Self::begin(bytes, is_within(offset), ports, lost),
             |conversation, payload, chunk| {
                 let way = Way::of(payload);
                 conversation.chunk(chunk, lost_bytes, &mut |bytes, _| each(bytes, &way))
@@ -443,8 +448,21 @@ impl<P: Protocol> Messages<P> {
         )
     }
 
-    /// Classifies octets of a connection that is not followed; those within it may be the rest of a message.
-    fn begin(bytes: &[u8], is_within: bool, ports: [u16; 2]) -> Begin<Conversation<Framer<P>>> {
+    /// Classifies octets of a connection that is not followed; those within it, and those of the direction that is not whole (`lost`), may
+    /// be the rest of a message.
+    fn begin(
+        bytes: &[u8],
+        is_within: bool,
+        ports: [u16; 2],
+        lost: Option<Sender>,
+    ) -> Begin<Conversation<Framer<P>>> {
+        let from_beginning = || {
+            let framers = [Sender::Low, Sender::High].map(|side| match lost == Some(side) {
+                true => Framer::within(),
+                false => Framer::default(),
+            });
+            Begin::With(Conversation::new(framers, true))
+        };
         let within = || {
             let framers = [Framer::within(), Framer::within()];
             Begin::With(Conversation::new(framers, true))
@@ -453,7 +471,7 @@ impl<P: Protocol> Messages<P> {
         match P::begins(bytes, ports) {
             // The port alone may be the reason, and the octets the rest of a message.
             true if is_within && P::FIND_OCTETS > 0 => within(),
-            true => Begin::With(Conversation::new(Default::default(), true)),
+            true => from_beginning(),
             // The capture may begin within a message that others follow in the same segment.
             false if is_searched && P::find(bytes).is_some() => within(),
             false if P::may_begin(bytes) => Begin::Unsure,

@@ -654,6 +654,35 @@ fn a_connection_whose_first_segment_was_lost_is_looked_at_again() {
     assert_eq!(found, 9);
 }
 
+/// Octets of the client that were read before the server's first message showed what the connection carries were taken for the beginning
+/// of a message, though those before them are missing, and all behind them were its rest.
+#[test]
+fn a_direction_without_its_first_octets_is_searched_where_the_other_one_shows_the_protocol() {
+    let message = |name: u8, is_answer: bool| {
+        let flags: &[u8] = if is_answer { &[0x81, 0x80] } else { &[1, 0] };
+        let question = [b'\x01', name, 4, b't', b'e', b's', b't', 0, 0, 1, 0, 1];
+        let message = [&[0, name][..], flags, &[0, 1, 0, 0, 0, 0, 0, 0], &question].concat();
+        [&[0, message.len() as u8][..], &message].concat()
+    };
+    let octets = message(b'a', false).len() as u32;
+    let [first, answer, second, last] = [(b'a', false), (b'a', true), (b'b', false), (b'b', true)]
+        .map(|(name, is_answer)| message(name, is_answer));
+    let segments = [
+        (true, 8, 0, &first[8..23]),
+        (true, 23, 0, &first[23..]),
+        (false, 0, octets, &answer[..]),
+        (true, octets, octets, &second[..]),
+        (false, octets, 2 * octets, &last[..]),
+    ];
+    let found = columns_of(
+        "dns",
+        &capture(&segments),
+        &["dns.qry.name", "dns.flags.response"],
+    );
+    let expected = [["a.test", "true"], ["b.test", "false"], ["b.test", "true"]];
+    assert_eq!(found, expected);
+}
+
 /// The first message behind octets of NUL in the same segment was left out on ports other than 5060, without a word.
 #[test]
 fn a_message_of_sip_behind_a_keep_alive_in_its_segment_is_read() {
