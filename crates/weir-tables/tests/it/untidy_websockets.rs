@@ -2,6 +2,7 @@
 
 use weir_testkit::packet::tcp_flags;
 
+use crate::untidy::{capture, columns_of};
 use crate::untidy_connections::{CLIENT, SERVER, rows, segment};
 use crate::wire::Connection;
 
@@ -83,4 +84,29 @@ fn a_message_that_was_captured_before_the_response_has_its_own_packet() {
     }
     let (found, notes) = read(&[0, 1]);
     assert_eq!(found, expected([3, 3], "true"), "{notes:?}");
+}
+
+/// Where a segment within the response was lost, the rest of it was taken for another protocol, and nothing behind it was read.
+#[test]
+fn messages_behind_a_response_of_which_a_part_was_lost_are_read() {
+    let [asked, agreed] = [REQUEST.len(), RESPONSE.len()].map(|octets| octets as u32);
+    let [hi, yo] = MESSAGES;
+    let told = agreed + yo.len() as u32;
+    let is_read = |begin: usize, end: usize| {
+        let mut segments = vec![(true, 0, 0, REQUEST)];
+        if begin > 0 {
+            segments.push((false, 0, asked, &RESPONSE[..begin]));
+        }
+        segments.push((false, end as u32, asked, &RESPONSE[end..]));
+        segments.push((false, agreed, asked, yo));
+        segments.push((true, asked, told, hi));
+        columns_of(
+            "websocket",
+            &capture(&segments),
+            &["websocket.payload.text"],
+        )
+    };
+    for (begin, end) in [(20, 40), (4, 13), (0, 30), (60, 75)] {
+        assert_eq!(is_read(begin, end), [["yo"], ["hi"]], "{begin} to {end}");
+    }
 }

@@ -145,6 +145,8 @@ pub struct Connection {
     pieces: Vec<(Direction, usize)>,
     /// Whether bytes of the head of a direction were not captured.
     lost: [bool; 2],
+    /// How many bytes behind those were the rest of the head.
+    passed: usize,
     /// The trial of bytes without a handshake, until they are recognised.
     trial: Option<Box<Trial>>,
     decoders: Option<[Decoder; 2]>,
@@ -178,6 +180,7 @@ impl Connection {
             waiting: [Vec::new(), Vec::new()],
             pieces: Vec::new(),
             lost: [false; 2],
+            passed: 0,
             trial: None,
             decoders: None,
         }
@@ -220,10 +223,50 @@ impl Connection {
                 waiting.extend_from_slice(bytes);
                 self.pieces.push((direction, bytes.len()));
             }
-            ConnectionState::Handshake if self.is_without_handshake(direction, bytes) => {
-                self.begin_trial(direction, bytes, each);
+            ConnectionState::Handshake => {
+                let rest = self.rest_of_head(direction, bytes);
+                let behind = bytes.get(rest..).unwrap_or_default();
+                if rest > 0 && behind.is_empty() {
+                    self.pass(direction, rest, each);
+                } else if self.is_without_handshake(direction, behind) {
+                    self.begin_trial(direction, behind, each);
+                } else {
+                    self.feed_head(direction, behind, each);
+                }
             }
-            ConnectionState::Handshake => self.feed_head(direction, bytes, each),
+        }
+    }
+
+    /// How many of these bytes are the rest of the head of a response, of which a part was not captured.
+    fn rest_of_head(&self, direction: Direction, bytes: &[u8]) -> usize {
+        let [request, response] = &self.waiting;
+        let is_behind_gap = self.lost[direction.slot()] && response.is_empty();
+        let is_of_response = direction == Direction::ToClient && head_end(request).is_some();
+        if !is_behind_gap || !is_of_response || bytes.starts_with(b"HTTP/") {
+            return 0;
+        }
+        let end = head_end(bytes).unwrap_or(bytes.len());
+        let is_text = |byte: &&u8| matches!(**byte, b'\t' | b'\r' | b'\n' | b' '..=b'~');
+        let text = bytes.iter().take(end).take_while(is_text);
+        let (count, last) = text.fold((0, None), |(count, _), byte| (count + 1, Some(*byte)));
+        // The line end before the empty line may have come in an earlier piece.
+        match count == end || last == Some(b'\n') {
+            true => count,
+            false => 0,
+        }
+    }
+
+    /// Passes over bytes of a head.
+    fn pass(
+        &mut self,
+        direction: Direction,
+        bytes: usize,
+        each: &mut dyn FnMut(ConnectionEvent<'_>),
+    ) {
+        self.pieces.push((direction, bytes));
+        self.passed = self.passed.saturating_add(bytes);
+        if self.passed > HEAD_BYTES_MAX {
+            self.close(each);
         }
     }
 
@@ -280,6 +323,9 @@ impl Connection {
             ConnectionState::Handshake => {
                 let slot = direction.slot();
                 if head_end(&self.waiting[slot]).is_none() {
+                    if is_refusal(&self.waiting[slot]) {
+                        return self.close(each);
+                    }
                     self.waiting[slot].clear();
                     self.lost[slot] = true;
                 }
@@ -653,6 +699,12 @@ fn is_preliminary(response: &[u8]) -> bool {
     matches!(status, [b'0' | b'1', b' ', b'1', tens, ones, ..] if (tens, ones) != (&b'0', &b'1'))
 }
 
+/// True for a response by which the server does not agree, as far as it is there.
+fn is_refusal(response: &[u8]) -> bool {
+    let status = response.strip_prefix(b"HTTP/1.").unwrap_or_default();
+    matches!(status, [b'0' | b'1', b' ', class, ..] if *class != b'1')
+}
+
 /// The offset after the empty line.
 fn head_end(bytes: &[u8]) -> Option<usize> {
     let at = memchr::memmem::find(bytes, b"\r\n\r\n")?;
@@ -824,6 +876,35 @@ mod tests {
             [up(request), up(request), down_gap],
         ] {
             assert_eq!(texts(&steps), Vec::<Vec<u8>>::new(), "{steps:?}");
+        }
+    }
+
+    /// Nothing of such a connection was read.
+    #[test]
+    fn the_rest_of_a_response_behind_a_gap_in_it_is_passed_over() {
+        let request: &[u8] = b"GET /chat HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\n\r\n";
+        let down_gap: Step<'_> = (Direction::ToClient, None);
+        let rests: [&[&[u8]]; 5] = [
+            &[b"ocket-Accept: x\r\n\r\n", b"\x81\x05Hello"],
+            &[b"ocket-Accept: x\r\n\r\n\x81\x05Hello"],
+            &[b"ocket-Accept", b": x\r\n", b"\r\n", b"\x81\x05Hello"],
+            &[b"ocket-Accept: x\r", b"\n\r\n\x81\x05Hello"],
+            &[b"\x81\x05Hello"],
+        ];
+        for rest in rests {
+            for begin in [&b"HTTP/1.1 101 Switching"[..], b"HTTP", b""] {
+                let mut steps = vec![up(request)];
+                steps.extend((!begin.is_empty()).then(|| down(begin)));
+                steps.push(down_gap);
+                steps.extend(rest.iter().map(|piece| down(piece)));
+                steps.push(up(b"\x81\x82\0\0\0\0hi"));
+                assert_eq!(texts(&steps), [&b"Hello"[..], b"hi"], "{steps:?}");
+                // A server that refuses agrees on nothing.
+                let refusal = [up(request), down(b"HTTP/1.1 403 Forb"), down_gap];
+                let behind = rest.iter().map(|piece| down(piece));
+                let refused: Vec<Step<'_>> = refusal.into_iter().chain(behind).collect();
+                assert_eq!(texts(&refused), Vec::<Vec<u8>>::new(), "{refused:?}");
+            }
         }
     }
 
