@@ -302,10 +302,11 @@ impl TcpUpdate<'_> {
         let again = match end.state {
             State::Inactive => {
                 // Acknowledgments without data may have shown the numbers.
-                let is_begun = end.last != end.start
-                    && (0..=LATE_MAX).contains(&beyond(segment.seq, end.last));
+                let has_numbers = end.last != end.start;
+                let is_begun =
+                    has_numbers && (0..=LATE_MAX).contains(&beyond(segment.seq, end.last));
                 if segment.is(SYN) {
-                    true
+                    !has_numbers || segment.seq != end.start
                 } else if is_begun {
                     false
                 } else {

@@ -59,6 +59,23 @@ fn an_acknowledgment_before_the_answer_is_none() {
     assert_eq!(flow.sent.missed_bytes + flow.received.missed_bytes, 0);
 }
 
+/// Octets that were acknowledged before the SYN ACK and came behind it were missed, as the SYN ACK began their numbers anew.
+#[test]
+fn data_behind_an_answer_are_not_missed_though_they_were_acknowledged_before_it() {
+    let flow = only(
+        "
+        0 > S 0 0
+        1 > A 1 1
+        2 < A 1 1
+        3 > A 1 6
+        4 < SA 0 1
+        5 < A 1 1 hello
+        6 > A 1 6",
+    );
+    assert_eq!((flow.sent.stream_bytes, flow.received.stream_bytes), (0, 5));
+    assert_eq!(flow.sent.missed_bytes + flow.received.missed_bytes, 0);
+}
+
 /// The server's numbers begin 9 before 2^32. Its flow had no octets, and those in front of the first captured ones were not missed.
 #[test]
 fn an_answer_behind_data_begins_before_the_wrap() {
