@@ -115,15 +115,16 @@ fn of_one(flow: &Flow, sender: Sender, segment: &Segment) -> Turn {
             _ => Turn::GoesOn,
         };
     }
+    let side = flow.side_of(sender);
+    let end = &flow.sides[side];
+    // The SYN was captured behind its answer, or behind all that was sent.
+    let is_reset = flow.sides.iter().any(|side| side.state == State::Reset);
+    if !is_reset && !flow.has_syn(side) && is_known(end) && segment.seq == end.start {
+        return Turn::GoesOn;
+    }
     // A connection that was refused is tried again with the same number.
     if is_over(flow) {
         return Turn::Begins;
-    }
-    let side = flow.side_of(sender);
-    let end = &flow.sides[side];
-    // The SYN was captured behind its answer, or behind all that its side sent, and the answer may have gone on to its own end.
-    if !flow.has_syn(side) && is_known(end) && segment.seq == end.start {
-        return Turn::GoesOn;
     }
     if closed.contains(&true) {
         return Turn::Attempts;

@@ -22,22 +22,19 @@ fn an_answer_before_a_syn_with_the_number_0_is_of_its_connection() {
     assert_eq!(flow.sent.missed_bytes + flow.received.missed_bytes, 0);
 }
 
-/// The client had closed its side already, and the SYN began another flow.
+/// The client, or both, had closed already, and the SYN began another flow.
 #[test]
 fn a_syn_behind_all_that_its_side_sent_is_of_its_connection() {
-    let flow = only(
-        "
-        0 < SA 0 1
-        1 > A 1 1 all
-        2 < A 1 4
-        3 > FA 4 1
-        4 > S 0 0
-        5 > A 1 1
-        6 < FA 1 5
-        7 > A 5 2",
-    );
-    assert_eq!((flow.sent.stream_bytes, flow.received.stream_bytes), (3, 0));
-    assert_eq!(flow.sent.missed_bytes + flow.received.missed_bytes, 0);
+    let begin = "0 < SA 0 1\n 1 > A 1 1 all\n 2 < A 1 4";
+    let ends = [
+        "3 > FA 4 1\n 4 > S 0 0\n 5 < FA 1 5\n 6 > A 5 2",
+        "3 < FA 1 4\n 4 > FA 4 2\n 5 > S 0 0\n 6 < A 2 5",
+    ];
+    for end in ends {
+        let flow = only(&format!("{begin}\n {end}"));
+        assert_eq!((flow.sent.stream_bytes, flow.received.stream_bytes), (3, 0));
+        assert_eq!(flow.sent.missed_bytes + flow.received.missed_bytes, 0);
+    }
 }
 
 /// The acknowledgment of the client's FIN was captured before the SYN ACK, and was taken for the answer that the client confirms: the
