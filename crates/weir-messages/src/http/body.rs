@@ -125,8 +125,16 @@ impl Body {
     pub(super) fn pass(&mut self, octets: u64) -> bool {
         match self {
             Self::Connection => true,
-            Self::Length(left) | Self::Chunk(left) if *left >= octets => {
+            Self::Length(left) | Self::Chunk(left) if *left > octets => {
                 *left -= octets;
+                true
+            }
+            Self::Length(left) if *left == octets => {
+                *left = 0;
+                true
+            }
+            Self::Chunk(left) if *left == octets => {
+                *self = Self::ChunkEnd;
                 true
             }
             _ => false,

@@ -155,6 +155,39 @@ fn the_response_to_a_request_without_its_first_octets_is_its_own() {
     }
 }
 
+/// A gap up to the end of a chunk left the line end behind it unread until the next response came, which had its place then: that
+/// response had no request, and all behind it had those of the responses before.
+#[test]
+fn a_gap_up_to_the_end_of_a_chunk_shifts_no_response() {
+    let request = |n: u16| format!("GET /{n} HTTP/1.1\r\n\r\n");
+    let head = "HTTP/1.1 210 A\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n";
+    let [last, end] = [
+        "HTTP/1.1 211 A\r\nContent-Length: 0\r\n\r\n",
+        "\r\n0\r\n\r\n",
+    ];
+    let asked = request(0).len() as u64;
+    let answered = (head.len() + 5 + end.len()) as u64;
+    for (from, to) in [(0, 5), (2, 5), (2, 4)] {
+        let data = "hello";
+        let message = |side, text: String, received, is_lost| SentMessage {
+            side,
+            text,
+            received,
+            is_lost,
+        };
+        let all = [
+            message(0, request(0), 0, false),
+            message(1, format!("{head}{}", &data[..from]), asked, false),
+            message(1, data[from..to].to_owned(), asked, true),
+            message(1, format!("{}{end}", &data[to..]), asked, false),
+            message(0, request(1), answered, false),
+            message(1, last.to_owned(), 2 * asked, false),
+        ];
+        let row = |target: &str, code| (target.to_owned(), code, None);
+        assert_eq!(placed(&all), [row("/0", 210), row("/1", 211)], "{from}");
+    }
+}
+
 #[test]
 fn after_any_number_of_lost_messages_responses_are_those_of_their_requests() {
     // All that may be lost of six exchanges.
