@@ -64,6 +64,14 @@ impl Mqtt {
         Some((version, known.is_some() || was_greeted))
     }
 
+    /// Whether the version of a connection is known when its CONNACK comes: by its CONNECT, or by the CONNACK itself.
+    fn knows_version(&self, connack: &[u8], conversation: u64) -> bool {
+        let octets = length(connack).and_then(Result::ok);
+        self.versions.contains_key(&conversation)
+            || self.greeted.contains(&conversation)
+            || octets.is_some_and(|(_, octets)| octets > CONNACK_OCTETS)
+    }
+
     fn remember(&mut self, conversation: u64, version: u8) {
         self.greeted.remove(&conversation);
         if version == USUAL {
@@ -163,6 +171,13 @@ impl Protocol for Mqtt {
 
     fn is_likely(bytes: &[u8]) -> bool {
         is_understood(bytes)
+    }
+
+    fn message_or_wait(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> Option<bool> {
+        let first = bytes.first().map(|first| first >> 4);
+        // The CONNECT may be captured behind its answer.
+        let waits = first == Some(kind::CONNACK) && !self.knows_version(bytes, way.conversation());
+        (!waits).then(|| self.message(bytes, way, push))
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

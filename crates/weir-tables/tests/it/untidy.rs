@@ -754,6 +754,21 @@ fn a_connack_says_the_version_where_the_connect_is_missing() {
     }
 }
 
+/// The version was not known when the CONNACK was read, so that its flag was NULL.
+#[test]
+fn a_connack_before_its_connect_is_read_by_the_version_of_that() {
+    let connect = b"\x10\x10\0\x04MQTT\x04\x02\0\x3c\0\x04gate";
+    let octets = connect.len() as u32;
+    let ping = (true, octets, 4, &b"\xc0\0"[..]);
+    let connect = (true, 0, 0, &connect[..]);
+    let connack = (false, 0, octets, &b"\x20\x02\0\0"[..]);
+    let columns = ["mqtt.msgtype", "mqtt.session_present"];
+    for segments in [[connect, connack, ping], [connack, connect, ping]] {
+        let found = columns_of("mqtt", &capture(&segments), &columns);
+        assert_eq!(found, [["1", ""], ["2", "false"], ["12", ""]]);
+    }
+}
+
 /// Returns octets in segments of `size` octets, of a connection that began before the capture.
 fn in_segments(port: u16, bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
     let pieces: Vec<&[u8]> = bytes.chunks(size).collect();
