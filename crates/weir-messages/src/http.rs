@@ -586,12 +586,15 @@ impl Connection {
         let place = this.next.map(|place| place.offset);
         let mut offset = place.unwrap_or(0);
         let end = this.next.map(|place| place.offset.saturating_add(octets));
+        let mut begun = None;
         match this.state {
             State::Lost if this.has_begun => return,
             State::Lost => {}
             State::Head if self.is_of_upgrade(side, &this.begun) => return,
             State::Head => {
-                self.cut(side, this);
+                let is_message = self.cut(side, this);
+                // Octets of a head that are no message by themselves are lost with what is behind them.
+                begun = this.first.filter(|_| !is_message && !this.begun.is_empty());
             }
             // The gap is longer than the rest of this body, so that a part of the next message is missing, too.
             State::Body(Body::Length(left)) if left < octets => {
@@ -603,7 +606,8 @@ impl Connection {
         }
         match self.client == Some(side) {
             true => {
-                let is_between = this.begun.is_empty();
+                let is_between = this.begun.is_empty() || begun.is_some();
+                let offset = begun.map_or(offset, |begun| begun.offset);
                 let octets = end
                     .filter(|_| is_between)
                     .map(|end| end.saturating_sub(offset));
