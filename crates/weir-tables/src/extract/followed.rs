@@ -153,6 +153,11 @@ impl Undecided {
         }
     }
 
+    /// Whether nothing was passed over or is missing, and no answer waits.
+    const fn is_whole(&self) -> bool {
+        self.passed == 0 && !self.is_before && !self.is_behind_gap && self.answers.is_none()
+    }
+
     fn begun(&mut self, sender: Sender) -> &mut Vec<u8> {
         let [low, high] = &mut self.begun;
         match sender {
@@ -487,11 +492,22 @@ impl<C> Followed<C> {
         answer
     }
 
-    /// Whether octets are the first of a connection, although their sender has received others by then, which follow in the
-    /// capture.
+    /// Whether octets are the first of their direction, although their sender has received more by then than was seen, which
+    /// follows in the capture.
     fn is_early_answer(&mut self, chunk: &Chunk<'_>) -> bool {
         let is_first = chunk.saw_start && chunk.offset == 0 && !chunk.is_last;
-        is_first && chunk.acknowledged > Some(0) && self.undecided(chunk).is_none()
+        if !is_first {
+            return false;
+        }
+        let seen = match self.undecided(chunk) {
+            None => 0,
+            // The beginning of what is answered may be there.
+            Some(undecided) if undecided.is_whole() => {
+                undecided.begun.iter().map(Vec::len).sum::<usize>() as u64
+            }
+            Some(_) => return false,
+        };
+        chunk.acknowledged > Some(seen)
     }
 
     /// The state of a connection that is not recognised yet.
