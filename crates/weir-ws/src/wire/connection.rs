@@ -242,7 +242,11 @@ impl Connection {
         let [request, response] = &self.waiting;
         let is_behind_gap = self.lost[direction.slot()] && response.is_empty();
         let is_of_response = direction == Direction::ToClient && head_end(request).is_some();
-        if !is_behind_gap || !is_of_response || bytes.starts_with(b"HTTP/") {
+        let begins_anew = bytes
+            .iter()
+            .zip(b"HTTP/")
+            .all(|(byte, begin)| byte == begin);
+        if !is_behind_gap || !is_of_response || begins_anew {
             return 0;
         }
         let end = head_end(bytes).unwrap_or(bytes.len());
