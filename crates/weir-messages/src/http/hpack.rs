@@ -62,6 +62,11 @@ impl Decoder {
         }
     }
 
+    /// Whether earlier blocks are unknown.
+    pub(super) const fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+
     /// Octets that are kept.
     pub(super) const fn held(&self) -> usize {
         self.octets

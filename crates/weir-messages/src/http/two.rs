@@ -136,8 +136,8 @@ pub(super) struct Http2Connection {
     lacks_requests: bool,
     /// Frames are read again behind a loss, without their fields.
     resumes: bool,
-    /// Frames are read again behind a loss, with the fields that do not refer to earlier ones.
-    resumes_partly: bool,
+    /// The last stream whose response may be among what is lost of the server.
+    unanswered: Option<u32>,
     /// The number of blocks of fields that begin no row, as it is not known what they are.
     unknown: u64,
     /// A frame of each side was seen.
@@ -176,7 +176,7 @@ impl Http2Connection {
             lost: [None; 2],
             lacks_requests: false,
             resumes: false,
-            resumes_partly: false,
+            unanswered: None,
             unknown: 0,
             has_begun: [false; 2],
             settings: [None, None],
@@ -206,7 +206,6 @@ impl Http2Connection {
     /// The same; the fields that do not refer to those of earlier frames are read.
     pub(super) fn partly(client: usize) -> Self {
         let mut this = Self::new(client, 0);
-        this.resumes_partly = true;
         this.sides = [Http2Side::partial(), Http2Side::partial()];
         this
     }
@@ -304,11 +303,10 @@ impl Http2Connection {
                     this.state = DirectionState::Frame;
                 }
                 DirectionState::Lost
-                    if self.resumes_partly
-                        && rest.len() == bytes.len()
-                        && begin_with_frame(rest) =>
+                    if !self.resumes && rest.len() == bytes.len() && begin_with_frame(rest) =>
                 {
                     this.state = DirectionState::Frame;
+                    self.goes_on(side);
                 }
                 DirectionState::Lost => break,
                 DirectionState::Preface => {
@@ -429,7 +427,7 @@ impl Http2Connection {
     /// The connection has ended: the waiting messages are reported.
     pub(super) fn finish(&mut self, each: &mut dyn FnMut(Event<'_>)) {
         for exchange in std::mem::take(&mut self.streams) {
-            each(Event::Over(self.without_request(exchange)));
+            each(Event::Over(self.without_half(exchange)));
         }
     }
 
@@ -450,7 +448,11 @@ impl Http2Connection {
         for exchange in &mut self.streams {
             let waits = match self.client == side {
                 true => exchange.request.as_ref().is_none_or(|it| !it.is_whole),
-                false => exchange.response.as_ref().is_none_or(|it| !it.is_whole),
+                false => match &exchange.response {
+                    Some(response) => !response.is_whole,
+                    // Its head may come behind what is missing.
+                    None => self.resumes || fault != Fault::Missing,
+                },
             };
             if waits {
                 exchange.fault.get_or_insert(fault);
@@ -459,30 +461,28 @@ impl Http2Connection {
         if side == self.client {
             self.lacks_requests = true;
             self.pass_early(0, each);
-        }
-        self.resume_partly(side, this);
-    }
-
-    /// Reads on behind a loss where nothing more of the connection would be read: both directions are lost, or were before.
-    fn resume_partly(&mut self, side: usize, this: &mut Http2Side) {
-        let is_all_lost = !self.resumes && self.lost.iter().all(Option::is_some);
-        if is_all_lost {
-            self.resumes_partly = true;
-            self.sides = [Http2Side::partial(), Http2Side::partial()];
-            self.lost = [None; 2];
-        } else if self.resumes_partly
-            && let Some(lost) = self.lost.get_mut(side)
-        {
-            *lost = None;
         } else {
-            return;
+            self.unanswered = Some(u32::MAX);
         }
-        *this = Http2Side::partial();
+        if !self.resumes {
+            *this = Http2Side::partial();
+        }
     }
 
-    /// An exchange that is over. Behind a loss of the client, one without a request lacks it.
-    fn without_request(&self, mut exchange: Exchange) -> Exchange {
-        if self.lacks_requests && exchange.request.is_none() {
+    /// The frames of a side are read again behind a loss. The responses to later streams are not among what was lost.
+    fn goes_on(&mut self, side: usize) {
+        if let Some(lost) = self.lost.get_mut(side) {
+            *lost = None;
+        }
+        if side != self.client && self.unanswered.is_some() {
+            self.unanswered = self.streams.iter().filter_map(|it| it.stream).max();
+        }
+    }
+
+    /// An exchange that is over, and lacks its request, or its response, where that may be lost.
+    fn without_half(&self, mut exchange: Exchange) -> Exchange {
+        let lacks_request = self.lacks_requests && exchange.request.is_none();
+        if lacks_request || exchange.response.is_none() && exchange.stream <= self.unanswered {
             exchange.fault.get_or_insert(Fault::Missing);
         }
         exchange
@@ -495,7 +495,7 @@ impl Http2Connection {
         for _ in most..waiting {
             let place = self.streams.iter().position(is_early);
             if let Some(early) = place.and_then(|place| self.streams.remove(place)) {
-                each(Event::Over(self.without_request(early)));
+                each(Event::Over(self.without_half(early)));
             }
         }
     }
@@ -642,7 +642,7 @@ impl Http2Connection {
             return Some(());
         }
         let mut read = Fields::default();
-        let is_partly = self.resumes_partly;
+        let is_partly = this.fields.is_partial();
         let mut add = |field: Field| match is_partly && field.0.is_empty() {
             true => read.is_unknown = true,
             false => read.add(field),
@@ -656,7 +656,13 @@ impl Http2Connection {
         let is_request = self.client == side || first.kind == PROMISE;
         match is_request {
             true => self.request(stream, read, stamp, each),
-            false => self.response(stream, read, stamp, each),
+            false => {
+                // These are the last fields of a response whose head is lost.
+                read.is_unknown |= is_partly
+                    && !read.has(&[":status"])
+                    && (self.stream(stream)).is_some_and(|it| it.response.is_none());
+                self.response(stream, read, stamp, each);
+            }
         }
         if first.kind == HEADERS {
             self.ended(side, FrameHeader { stream, ..first }, each);
@@ -679,15 +685,22 @@ impl Http2Connection {
             && let Some(oldest) = self.streams.pop_front()
         {
             self.dropped = self.dropped.saturating_add(1);
-            each(Event::Over(oldest));
+            each(Event::Over(self.without_half(oldest)));
         }
         self.depth += 1;
+        // The response may come behind what is lost of a server.
+        let sides = if self.resumes {
+            0..2
+        } else {
+            self.client..self.client.saturating_add(1)
+        };
+        let mut lost = self.lost.get(sides).into_iter().flatten().flatten();
+        let fault = lost.next().copied();
         self.streams.push_back(Exchange {
             depth: self.depth,
             stream: Some(stream),
             priority: self.ahead.take(stream).map(Box::new),
-            // The other half cannot be read.
-            fault: self.lost.iter().flatten().next().copied(),
+            fault,
             ..Exchange::default()
         });
     }
