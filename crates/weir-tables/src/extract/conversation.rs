@@ -16,7 +16,7 @@ pub(crate) trait Cut {
 pub(crate) enum Piece<'p> {
     /// A candidate of a message.
     Message(&'p [u8]),
-    /// A number of bytes that belong to no whole message.
+    /// A number of captured bytes that belong to no whole message.
     Lost(u64),
 }
 
@@ -26,11 +26,17 @@ pub(crate) struct Conversation<F> {
     framers: [F; 2],
     /// Whether a message was found, or the port is that of the protocol.
     is_sure: bool,
+    /// The number of bytes that were not captured, as long as no message was found.
+    missing: u64,
 }
 
 impl<F: Cut> Conversation<F> {
     pub(crate) const fn new(framers: [F; 2], is_sure: bool) -> Self {
-        Self { framers, is_sure }
+        Self {
+            framers,
+            is_sure,
+            missing: 0,
+        }
     }
 
     /// Returns whether a message was found, or the port is that of the protocol.
@@ -74,8 +80,15 @@ impl<F: Cut> Conversation<F> {
                 goes_on = false;
             }
         });
+        // What was not captured may have been whole messages.
+        if let Content::Gap(octets) = chunk.content {
+            self.missing = self.missing.saturating_add(octets);
+        }
         if self.is_sure {
-            *lost_bytes = lost_bytes.saturating_add(lost_before);
+            let missing = std::mem::take(&mut self.missing);
+            *lost_bytes = lost_bytes
+                .saturating_add(lost_before)
+                .saturating_add(missing);
         }
         let held = self.framers.iter().map(Cut::held_bytes).sum();
         (goes_on && !chunk.is_last).then_some(held)

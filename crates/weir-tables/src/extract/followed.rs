@@ -14,6 +14,8 @@ pub(crate) struct Followed<C> {
     /// The connections in which no message was recognised yet.
     undecided: HashMap<u64, Undecided>,
     not_understood: u64,
+    /// The number of octets that were not captured before a connection was recognised.
+    missed: u64,
 }
 
 /// The number of bytes that connections buffer, and its limit.
@@ -117,6 +119,8 @@ struct Undecided {
     is_before: bool,
     /// Octets are missing, so that those behind them may be the rest of a message.
     is_behind_gap: bool,
+    /// The number of octets that are missing.
+    missing: u64,
     /// The sender of the first octets, which answer octets of the other side that were captured later: these decide.
     answers: Option<Sender>,
     /// The possible beginning of a message in each direction, and the pieces in which it came.
@@ -271,6 +275,7 @@ impl<C> Followed<C> {
             },
             undecided: HashMap::new(),
             not_understood: 0,
+            missed: 0,
         }
     }
 
@@ -296,6 +301,11 @@ impl<C> Followed<C> {
     /// The number of connections with ports of the protocol in which no message was recognised.
     pub(crate) const fn not_understood(&self) -> u64 {
         self.not_understood
+    }
+
+    /// The number of octets that were not captured in connections before these were recognised, since the last call.
+    pub(crate) fn take_missed(&mut self) -> u64 {
+        std::mem::take(&mut self.missed)
     }
 
     /// Reads a chunk of a connection. `begin` gets the first bytes of a new connection, and returns `None` to ignore
@@ -529,6 +539,7 @@ impl<C> Followed<C> {
         if held.passed == 0 {
             self.undecided.remove(&chunk.connection);
         }
+        self.missed = self.missed.saturating_add(released.missing);
         self.budget.free(released.counted);
         Some(released).filter(|it| !it.pieces.is_empty())
     }
@@ -579,9 +590,10 @@ impl<C> Followed<C> {
 
     /// Ends what has begun in a connection that is not open, because octets are missing or a direction is over.
     fn interrupt(&mut self, looks: Looks, chunk: &Chunk<'_>) -> Interest {
-        if matches!(chunk.content, Content::Gap(_)) && !chunk.is_last {
+        if let Content::Gap(octets) = chunk.content {
             let undecided = self.undecided.entry(chunk.connection).or_default();
             undecided.is_behind_gap = true;
+            undecided.missing = undecided.missing.saturating_add(octets);
         }
         let Some(undecided) = self.undecided(chunk) else {
             return Interest::Follow;

@@ -436,7 +436,7 @@ impl<P: Protocol> Messages<P> {
             Sender::High => Sender::Low,
         };
         let lost = Some(other).filter(|_| streams.is_behind_gap(chunk.connection));
-        streams.chunk_again(
+        let interest = streams.chunk_again(
             Looks::at_beginning(chunk, P::is_expected(ports)),
             (payload, chunk),
             |bytes, offset| Self::begin(bytes, is_within(offset), ports, lost),
@@ -445,7 +445,9 @@ impl<P: Protocol> Messages<P> {
                 conversation.chunk(chunk, lost_bytes, &mut |bytes, _| each(bytes, &way))
             },
             Conversation::is_sure,
-        )
+        );
+        *lost_bytes = lost_bytes.saturating_add(streams.take_missed());
+        interest
     }
 
     /// Classifies octets of a connection that is not followed; those within it, and those of the direction that is not whole (`lost`), may

@@ -43,6 +43,8 @@ struct RelayedSide {
 struct Later {
     /// The number of octets in which no message was found.
     octets: u64,
+    /// The number of octets that were not captured.
+    missing: u64,
     /// The last octets of each side, with which a message may begin.
     sides: [RelayedSide; 2],
     /// Nothing else of the connection is wanted.
@@ -225,7 +227,9 @@ impl Relayed {
         let side = usize::from(chunk.sender == Sender::High);
         if !self.streams.contains_key(&chunk.connection) {
             let begun = self.beginning(payload, chunk)?;
-            self.later.remove(&chunk.connection);
+            if let Some(later) = self.later.remove(&chunk.connection) {
+                self.lost_octets = self.lost_octets.saturating_add(later.missing);
+            }
             if self.streams.len() >= CONNECTIONS_MAX {
                 self.given_up = self.given_up.saturating_add(1);
                 return Some(Interest::Ignore);
@@ -262,6 +266,9 @@ impl Relayed {
                 return before.begins_later(payload, bytes);
             }
             *before = RelayedSide::default();
+            if let Content::Gap(octets) = chunk.content {
+                later.missing = later.missing.saturating_add(octets);
+            }
         }
         let Content::Bytes(bytes) = chunk.content else {
             return None;
@@ -288,9 +295,12 @@ impl Relayed {
         let mut under_way = std::mem::take(&mut known.begun);
         match chunk.content {
             Content::Bytes(bytes) => under_way.extend_from_slice(bytes),
-            _ => {
+            missing => {
                 self.lose(under_way.len());
                 under_way = Vec::new();
+                if let Content::Gap(octets) = missing {
+                    self.lost_octets = self.lost_octets.saturating_add(octets);
+                }
             }
         }
         let mut rest = under_way.as_slice();

@@ -221,21 +221,27 @@ impl CarrierStreams {
         let Self { open, skipped, .. } = self;
         // Earlier octets may be missing.
         let is_within = |offset: u64| !chunk.saw_start || offset > 0;
-        open.chunk_again(
+        let mut is_sure = false;
+        let interest = open.chunk_again(
             Looks::at_beginning(chunk, false),
             (payload, chunk),
             |bytes, offset| begin(bytes, is_within(offset), known),
             |stream, payload, chunk| {
-                stream.chunk(chunk, skipped, &mut |octets, is_sure| {
+                let held = stream.chunk(chunk, skipped, &mut |octets, is_sure| {
                     let encoding = found(octets, is_sure);
                     if let Some(encoding) = encoding {
                         each(&found_message(payload, "tcp", octets, encoding));
                     }
                     encoding.is_some()
-                })
+                });
+                is_sure = stream.is_sure();
+                held
             },
             Conversation::is_sure,
-        )
+        );
+        let missed = open.take_missed();
+        *skipped = skipped.saturating_add(if is_sure { missed } else { 0 });
+        interest
     }
 }
 

@@ -266,8 +266,9 @@ impl SipFinder {
             ..
         } = self;
         let ports = [chunk.source().port, chunk.destination().port];
+        let mut is_sip = false;
         // A WebSocket may come after another request.
-        open.chunk_again(
+        let interest = open.chunk_again(
             Looks::MANY,
             (payload, chunk),
             |bytes, offset| {
@@ -285,7 +286,9 @@ impl SipFinder {
                         // The octets that follow began in this piece.
                         others = payload.others;
                         true
-                    })?;
+                    });
+                    is_sip = conversation.is_sure();
+                    let held = held?;
                     frames.take(payload, chunk.content, conversation.held_of(chunk.sender));
                     let frames = came_in.iter().map(CameIn::held_bytes);
                     Some(held.saturating_add(frames.sum()))
@@ -300,7 +303,10 @@ impl SipFinder {
                 }
             },
             SipCarrier::is_understood,
-        )
+        );
+        let missed = open.take_missed();
+        *lost_bytes = lost_bytes.saturating_add(if is_sip { missed } else { 0 });
+        interest
     }
 }
 
@@ -481,9 +487,14 @@ const BEGINNINGS: [&[u8]; 15] = [
 
 impl Cut for Framer {
     fn cut(&mut self, content: Content<'_>, each: &mut dyn FnMut(Piece<'_>)) {
+        // The conversation counts these.
+        let missing = match content {
+            Content::Gap(octets) => octets,
+            _ => 0,
+        };
         let mut event = |event: FramerEvent<'_>| match event {
             FramerEvent::Message { bytes, .. } => each(Piece::Message(bytes)),
-            FramerEvent::Lost { bytes, .. } => each(Piece::Lost(bytes)),
+            FramerEvent::Lost { bytes, .. } => each(Piece::Lost(bytes.saturating_sub(missing))),
             _ => {}
         };
         match content {
