@@ -128,6 +128,48 @@ pub fn find(bytes: &[u8]) -> Option<usize> {
     })
 }
 
+/// The number of whole packets in octets within a connection, with the first of which a packet begins: of packets without a text one
+/// is counted. `None` where the octets are not adjacent packets that one side sends, the last of which may be incomplete.
+#[must_use]
+pub fn proof(bytes: &[u8]) -> Option<usize> {
+    let mut rest = bytes;
+    let mut packets = 0_usize;
+    let (mut is_of_client, mut is_of_server, mut is_any_text) = (false, false, false);
+    while !rest.is_empty() && packets < PROOF_PACKETS_MAX {
+        let packet = match length(rest) {
+            None if packets > 0 || has_flags_of_type(rest) => break,
+            Some(Ok((header, length))) => rest.get(..header.saturating_add(length)),
+            None | Some(Err(())) => return None,
+        };
+        let Some(packet) = packet else {
+            match is_begun(rest, packets > 0) || may_be_short(rest) {
+                true => break,
+                false => return None,
+            }
+        };
+        let kind = u8_at(packet, 0).unwrap_or_default() >> 4;
+        is_of_client |= matches!(
+            kind,
+            kind::CONNECT | kind::SUBSCRIBE | kind::UNSUBSCRIBE | 12
+        );
+        is_of_server |= matches!(kind, kind::CONNACK | kind::SUBACK | kind::UNSUBACK | 13);
+        if !is_understood(packet) || is_of_client && is_of_server {
+            return None;
+        }
+        packets += 1;
+        is_any_text |= has_text(packet);
+        rest = rest.get(packet.len()..).unwrap_or_default();
+    }
+    let counted = if is_any_text { packets } else { packets.min(1) };
+    Some(counted)
+}
+
+/// Whether a packet of few octets may begin here.
+fn may_be_short(bytes: &[u8]) -> bool {
+    let is_short = |(_, octets): (usize, usize)| octets <= SHORT_OCTETS_MAX;
+    may_begin(bytes) && length(bytes).and_then(Result::ok).is_some_and(is_short)
+}
+
 /// Octets that [`find`] has to see of a packet that is not whole: its header, and a topic as most are.
 pub const BEGINNING_OCTETS: usize = 5 + 2 + 128;
 
@@ -232,6 +274,10 @@ fn is_begun(bytes: &[u8], is_sure: bool) -> bool {
 
 /// Octets of packets without a text by which these are known: two acknowledgments.
 const SURE_OCTETS: usize = 8;
+/// The number of octets behind the header of a packet for whose end [`proof`] waits although nothing but the header is known.
+const SHORT_OCTETS_MAX: usize = 1 << 10;
+/// The number of packets that [`proof`] reads, at most.
+const PROOF_PACKETS_MAX: usize = 8;
 /// The maximum number of offsets from which packets are read.
 const CHAINS_MAX: usize = 64;
 /// The first octet of a client.
@@ -578,6 +624,28 @@ mod tests {
             (subscribe.topics.len(), subscribe.qualities),
             (2, vec![1, 0])
         );
+    }
+
+    #[test]
+    fn whole_packets_of_one_side_are_a_proof() {
+        let all = [SUBSCRIBE, PUBLISH, b"\xc0\0", PUBLISH].concat();
+        assert_eq!(proof(&all), Some(4));
+        assert_eq!(proof(&all.repeat(3)), Some(PROOF_PACKETS_MAX));
+        // The last packet may be incomplete.
+        assert_eq!(proof(&all[..SUBSCRIBE.len() + 1]), Some(1));
+        assert_eq!(proof(&all[..all.len() - 3]), Some(3));
+        for end in 0..all.len() {
+            assert!(proof(&all[..end]).is_none_or(|packets| packets < 4));
+        }
+        assert_eq!(proof(b"\xd0\0\xd0\0\x40\x02\0\x07"), Some(1));
+        assert_eq!(proof(&[SUBSCRIBE, b"\xd0\0"].concat()), None);
+        for other in [
+            &b"\x30\x0c\x02\x01\x01\x60\x07\x02\x01\x03\x04\0\x80\0"[..],
+            b"GET / HTTP",
+            b"\x16\x03\x01\0\x05",
+        ] {
+            assert_eq!(proof(other), None);
+        }
     }
 
     /// The properties of MQTT 5.0, 2.2.2.2, of each type of value.

@@ -51,6 +51,9 @@ impl Budget {
 pub(crate) enum Begin<C> {
     /// The octets begin a connection that is followed.
     With(C),
+    /// The octets begin a connection that is followed if those of the other side do, too, and if there are enough whole messages in
+    /// both; these have so many.
+    Likely(C, usize),
     /// More octets are needed.
     Unsure,
     /// The octets are something else, but for this number of last ones, with which the protocol may begin.
@@ -85,6 +88,8 @@ const SEARCH_BEHIND_OCTETS_MAX: u64 = 1 << 20;
 const TUNNEL_OCTETS_MAX: u64 = 1 << 14;
 /// The number of octets of answers that wait for what they answer, at most.
 const ANSWERS_OCTETS_MAX: usize = 1 << 12;
+/// The number of whole messages of both sides, at least one of each, that prove a protocol between any ports.
+const PROOF_MESSAGES: usize = 4;
 /// The number of octets of a direction that wait to be recognised, at most: the longest message of DNS.
 const BEGUN_OCTETS_MAX: usize = 2 + u16::MAX as usize;
 
@@ -167,6 +172,30 @@ impl Undecided {
         match sender {
             Sender::Low => low,
             Sender::High => high,
+        }
+    }
+
+    /// Begins a connection whose octets of this sender are likely to be of the protocol, once those of the other side are.
+    fn proven<C>(
+        &self,
+        sender: Sender,
+        (known, messages): (C, usize),
+        begin: impl Fn(&[u8], u64) -> Begin<C>,
+    ) -> Begin<C> {
+        let [low, high] = &self.begun;
+        let others = match sender {
+            Sender::Low => high,
+            Sender::High => low,
+        };
+        // The octets of the other side are not the first ones of the connection either.
+        let answers = match begin(others, 1) {
+            Begin::Likely(_, answers) => answers,
+            _ => 0,
+        };
+        let are_enough = messages.saturating_add(answers) >= PROOF_MESSAGES;
+        match messages > 0 && answers > 0 && are_enough {
+            true => Begin::With(known),
+            false => Begin::Unsure,
         }
     }
 
@@ -390,7 +419,7 @@ impl<C> Followed<C> {
         };
         let mut known = match self.judge(looks, (payload, chunk, bytes), begin) {
             Begin::With(known) => known,
-            Begin::Unsure => return self.wait(looks, chunk),
+            Begin::Likely(..) | Begin::Unsure => return self.wait(looks, chunk),
             Begin::Within(_) => return self.wait_within(looks, chunk),
             Begin::Before => {
                 let undecided = self.undecided.entry(chunk.connection).or_default();
@@ -442,7 +471,7 @@ impl<C> Followed<C> {
     ) -> Begin<C> {
         let Some(undecided) = self.undecided(chunk) else {
             let answer = begin(bytes, chunk.offset);
-            if let Begin::Unsure | Begin::Within(_) = answer {
+            if let Begin::Likely(..) | Begin::Unsure | Begin::Within(_) = answer {
                 let undecided = self.undecided.entry(chunk.connection).or_default();
                 undecided.hold(payload, chunk, bytes);
                 if let Begin::Within(octets) = answer {
@@ -468,6 +497,9 @@ impl<C> Followed<C> {
                     Begin::Before => undecided.is_before = true,
                     Begin::Other => {}
                     Begin::With(_) | Begin::Unsure => return answer,
+                    Begin::Likely(known, messages) => {
+                        return undecided.proven(chunk.sender, (known, messages), begin);
+                    }
                     Begin::Within(octets) => {
                         let octets = match begin(bytes, chunk.offset) {
                             Begin::With(_) => 0,
@@ -490,7 +522,7 @@ impl<C> Followed<C> {
         let answer = begin(bytes, chunk.offset);
         let is_held = match answer {
             Begin::With(_) => !undecided.pieces.is_empty(),
-            Begin::Unsure | Begin::Within(_) => true,
+            Begin::Likely(..) | Begin::Unsure | Begin::Within(_) => true,
             Begin::Before | Begin::Other => false,
         };
         if is_held {
@@ -499,7 +531,12 @@ impl<C> Followed<C> {
         if let Begin::Within(octets) = answer {
             undecided.keep_last(chunk.sender, octets);
         }
-        answer
+        match answer {
+            Begin::Likely(known, messages) => {
+                undecided.proven(chunk.sender, (known, messages), begin)
+            }
+            answer => answer,
+        }
     }
 
     /// Whether octets are the first of their direction, although their sender has received more by then than was seen, which

@@ -277,6 +277,12 @@ pub(super) trait Protocol: Default + Send + 'static {
         bytes.len().min(Self::FIND_OCTETS.saturating_sub(1))
     }
 
+    /// The number of whole messages in octets within a connection, with the first of which a message begins, where these are a part
+    /// of the proof that it carries the protocol.
+    fn proof(_bytes: &[u8]) -> Option<usize> {
+        None
+    }
+
     /// Returns true for a possible whole message of a stream in octets that may be the rest of another one.
     fn is_likely(_bytes: &[u8]) -> bool {
         true
@@ -368,6 +374,8 @@ impl CutDatagrams {
     }
 }
 
+/// The number of octets of a direction by which a protocol is proved.
+const PROOF_OCTETS_MAX: usize = 1 << 12;
 /// The number of bytes of messages under way, of all streams.
 const HELD_BYTES_MAX: usize = 256 << 20;
 
@@ -482,7 +490,12 @@ impl<P: Protocol> Messages<P> {
                 0 => Begin::Other,
                 octets => Begin::Within(octets),
             },
-            false if is_within => Begin::Other,
+            false if is_within => match P::proof(bytes.get(..PROOF_OCTETS_MAX).unwrap_or(bytes)) {
+                Some(messages) => {
+                    Begin::Likely(Conversation::new(Default::default(), true), messages)
+                }
+                None => Begin::Other,
+            },
             // A proxy may lead to a server of the protocol.
             false => match tunnel::beginning(bytes) {
                 tunnel::Beginning::Request => Begin::Before,

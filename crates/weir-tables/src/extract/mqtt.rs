@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use weir_messages::mqtt::{
     BEGINNING_OCTETS, PORT, Packet, PropertyValue, begins_with_connect, find, has_flags_of_type,
-    is_understood, kind, kind_word, length, may_begin_with_connect, property,
+    is_understood, kind, kind_word, length, may_begin_with_connect, proof, property,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -16,7 +16,7 @@ use super::{Extraction, Item, ItemField, columns};
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "mqtt",
-    doc: "one row per MQTT packet, on any port where a connection begins with CONNECT",
+    doc: "one row per MQTT packet, on any port where a connection begins with CONNECT, or has whole packets of both sides",
     columns: || columns_with_way(concat_columns(columns(&[], FIELDS), columns(&[], LISTS))),
     needs: &[Needs::All],
     start: Messages::<Mqtt>::start,
@@ -167,6 +167,10 @@ impl Protocol for Mqtt {
 
     fn find(bytes: &[u8]) -> Option<usize> {
         find(bytes)
+    }
+
+    fn proof(bytes: &[u8]) -> Option<usize> {
+        proof(bytes)
     }
 
     fn is_likely(bytes: &[u8]) -> bool {

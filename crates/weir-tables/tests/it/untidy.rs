@@ -769,6 +769,53 @@ fn a_connack_before_its_connect_is_read_by_the_version_of_that() {
     }
 }
 
+/// Between ports of no protocol a connection whose CONNECT was not captured had no rows, without a word.
+#[test]
+fn mqtt_without_its_connect_is_found_by_whole_packets_of_both_sides() {
+    let sent: [(bool, &[u8]); 8] = [
+        (true, b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0"),
+        (false, b"\x20\x02\0\0"),
+        (true, b"\x82\x08\0\x01\0\x03a/b\0"),
+        (false, b"\x90\x03\0\x01\0"),
+        (true, b"\x30\x07\0\x03a/bhi"),
+        (false, b"\x30\x07\0\x03a/bhi"),
+        (true, b"\xc0\0"),
+        (false, b"\xd0\0"),
+    ];
+    for size in [1, 3, 1_000] {
+        let mut packets = Vec::new();
+        let ends = [(CLIENT, 40_000), (SERVER, 5_999)];
+        let mut connection = Connection::open(ends[0], ends[1], &mut packets);
+        let handshake = packets.len();
+        let mut first = 0;
+        for (from_client, packet) in sent {
+            for piece in packet.chunks(size) {
+                connection.send_one(from_client, piece, &mut packets);
+            }
+            first = if first == 0 { packets.len() } else { first };
+        }
+        for lost in [handshake..first, 0..first] {
+            let mut packets = packets.clone();
+            packets.drain(lost.clone());
+            let mut columns = columns_of("mqtt", &packets, &["mqtt.msgtype"]);
+            columns.sort();
+            let expected = ["12", "13", "2", "3", "3", "8", "9"].map(|it| [it]);
+            assert_eq!(columns, expected, "{lost:?} by {size}");
+        }
+    }
+    // One side alone proves nothing, and neither do packets without a text.
+    let client: Vec<&[u8]> = sent[2..].iter().filter(|it| it.0).map(|it| it.1).collect();
+    assert_eq!(rows("mqtt", &from_the_middle(5_999, &client)).0, 0);
+    let mut packets = Vec::new();
+    let ends = [(CLIENT, 40_000), (SERVER, 5_999)];
+    let mut connection = Connection::open(ends[0], ends[1], &mut packets);
+    for _ in 0..20 {
+        connection.send_one(true, b"\xc0\0", &mut packets);
+        connection.send_one(false, b"\xd0\0", &mut packets);
+    }
+    assert_eq!(rows("mqtt", &packets[3..]).0, 0);
+}
+
 /// Returns octets in segments of `size` octets, of a connection that began before the capture.
 fn in_segments(port: u16, bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
     let pieces: Vec<&[u8]> = bytes.chunks(size).collect();

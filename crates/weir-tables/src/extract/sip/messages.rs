@@ -396,7 +396,7 @@ impl SipCarrier {
         }
         let is_before = match websocket::begins(bytes, place) {
             Begin::With(_) => return Begin::With(Self::WebSocket),
-            Begin::Unsure => return Begin::Unsure,
+            Begin::Likely(..) | Begin::Unsure => return Begin::Unsure,
             Begin::Within(octets) => return Begin::Within(octets),
             Begin::Before => true,
             Begin::Other => false,

@@ -191,7 +191,7 @@ impl Connections {
             (payload, chunk),
             |bytes, offset| match begins(bytes, place(offset)) {
                 Begin::With(opening) => Begin::With(KnownConnection::new(chunk, opening)),
-                Begin::Unsure => Begin::Unsure,
+                Begin::Likely(..) | Begin::Unsure => Begin::Unsure,
                 Begin::Within(octets) => Begin::Within(octets),
                 Begin::Before => Begin::Before,
                 Begin::Other => Begin::Other,
@@ -290,7 +290,7 @@ pub(crate) fn begins(bytes: &[u8], (saw_start, offset): (bool, u64)) -> Begin<Op
     match first_bytes(bytes, is_start) {
         Begin::With(true) => Begin::With(Opening::Client),
         Begin::With(false) => Begin::With(Opening::Server),
-        Begin::Unsure => Begin::Unsure,
+        Begin::Likely(..) | Begin::Unsure => Begin::Unsure,
         Begin::Within(octets) => Begin::Within(octets),
         // Another request, or an answer to one, precedes the handshake at times.
         Begin::Before | Begin::Other if http::looks_like_http(bytes) => Begin::Before,
