@@ -10,7 +10,7 @@ use weir_packet::Packet;
 
 use super::came_in::CameIn;
 use super::prefaces::Prefaces;
-use super::relayed::Relayed;
+use super::relayed::{Relayed, Segments};
 use super::settings::Settings;
 
 /// [`Payloads`] in which streams of TLS are replaced by their decrypted contents.
@@ -159,7 +159,13 @@ impl OpenedPayloads {
 
     /// Reads the segments of TCP that probes forward by HEP as streams, and not each by itself.
     pub(crate) fn with_segments_of_hep(mut self) -> Self {
-        self.relayed.read_segments();
+        self.relayed.read_segments(Segments::of_all());
+        self
+    }
+
+    /// Reads as streams those of connections that begin with a request that may make them WebSocket connections.
+    pub(crate) fn with_upgrades_of_hep(mut self) -> Self {
+        self.relayed.read_segments(Segments::of_upgrades());
         self
     }
 

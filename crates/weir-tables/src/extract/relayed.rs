@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use weir_flow::{Chunk, Content, Endpoint, FlowKey, Interest, Payload, Sender, StreamEnd, is_sip};
+use weir_flow::{
+    Carried, Chunk, Content, Endpoint, FlowKey, Interest, Payload, Sender, StreamEnd, is_sip,
+};
 use weir_messages::hep::{Hep, is_compressed, is_incomplete};
 
 use super::came_in::CameIn;
@@ -94,8 +96,8 @@ impl RelayedSide {
 
 impl Relayed {
     /// Reads the segments of TCP that probes forward as streams.
-    pub(super) fn read_segments(&mut self) {
-        self.segments = Some(Segments::default());
+    pub(super) fn read_segments(&mut self, segments: Segments) {
+        self.segments = Some(segments);
     }
 
     /// The counters of what was not read.
@@ -209,7 +211,7 @@ impl Relayed {
         let (key, sender) = FlowKey::new(source, destination, hep.protocol, 0);
         let of_message = payload.with_datagram(&key, sender, hep.payload);
         match &mut self.segments {
-            Some(segments) if hep.protocol == TCP => {
+            Some(segments) if hep.protocol == TCP && segments.are_of_stream(&of_message) => {
                 segments.take(&of_message, hep.payload, each);
                 Interest::Follow
             }
@@ -419,7 +421,9 @@ fn may_end_with_hep(bytes: &[u8]) -> bool {
 
 /// The TCP connections whose segments were forwarded, by the flow of the probe and their ends.
 #[derive(Debug, Default)]
-struct Segments {
+pub(super) struct Segments {
+    /// Only connections that begin with a request of HTTP are streams.
+    of_upgrades: bool,
     open: HashMap<(u64, FlowKey), SegmentsOf>,
     /// The connections in the order in which they began.
     order: VecDeque<(u64, FlowKey)>,
@@ -445,6 +449,30 @@ struct SegmentsOf {
 const FIRST_NUMBER: u64 = 1 << 63;
 
 impl Segments {
+    /// The segments of all connections are read as streams.
+    pub(super) fn of_all() -> Self {
+        Self::default()
+    }
+
+    /// Those of connections that begin with a request to become a WebSocket connection are.
+    pub(super) fn of_upgrades() -> Self {
+        Self {
+            of_upgrades: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a segment is read as a piece of a stream.
+    fn are_of_stream(&self, payload: &Payload<'_>) -> bool {
+        let is_request = || {
+            let Carried::Datagram(bytes) = payload.carried else {
+                return false;
+            };
+            bytes.starts_with(b"GET ")
+        };
+        !self.of_upgrades || self.open.contains_key(&(payload.flow, *payload.key)) || is_request()
+    }
+
     /// Reads a segment, and reports it as a piece of its stream.
     fn take(&mut self, payload: &Payload<'_>, bytes: &[u8], each: &mut OnOpened<'_>) {
         let id = (payload.flow, *payload.key);

@@ -1,6 +1,7 @@
 //! `sip`: one row a SIP message.
 
 mod messages;
+mod segments;
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;

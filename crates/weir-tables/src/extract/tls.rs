@@ -28,7 +28,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     needs: &[Needs::All],
     start: |settings| {
         Box::new(Tls {
-            payloads: OpenedPayloads::with_settings(settings),
+            payloads: OpenedPayloads::with_settings(settings).with_segments_of_hep(),
             ..Tls::default()
         })
     },

@@ -7,6 +7,7 @@ use weir_testkit::packet::{Ipv4, protocol, udp};
 
 use crate::sip::{column, read_with_notes};
 use crate::untidy::watchdog;
+use crate::untidy_handshakes::hellos;
 use crate::wire::{self, Connection};
 
 const PROBE: Ipv4Addr = Ipv4Addr::new(10, 9, 9, 9);
@@ -182,6 +183,94 @@ fn segments_of_tcp_that_a_probe_sent_on_are_read_as_streams() {
     let (first, second) = stun.split_at(5);
     let stun: [Sent<'_>; 2] = [(true, first), (true, second)];
     check("stun", 3_478, &stun, &["proto", "stun.type"], &expected);
+}
+
+/// A request to become a WebSocket connection, and its answer.
+const UPGRADE: [Sent<'static>; 2] = [
+    (
+        true,
+        b"GET /x HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+    ),
+    (
+        false,
+        b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+    ),
+];
+
+/// There were no rows of handshakes, of WebSocket connections, and of SIP in these, without a word.
+#[test]
+fn handshakes_and_websockets_in_segments_that_a_probe_sent_on_are_read() {
+    let [client, server] = hellos();
+    let (first, second) = client.split_at(20);
+    let columns = [
+        "tls.handshake.extensions_server_name",
+        "tls.cipher_number",
+        "port.dst",
+    ];
+    let expected: [&[&str]; 1] = [&["weir.test", "49199", "8443"]];
+    let sent: [Sent<'_>; 3] = [(true, first), (true, second), (false, &server)];
+    check("tls", 8_443, &sent, &columns, &expected);
+
+    let sent: [Sent<'_>; 4] = [
+        UPGRADE[0],
+        UPGRADE[1],
+        (true, b"\x81\x82\0\0"),
+        (true, b"\0\0hi"),
+    ];
+    let expected: [&[&str]; 1] = [&["hi"]];
+    check(
+        "websocket",
+        8_083,
+        &sent,
+        &["websocket.payload.text"],
+        &expected,
+    );
+
+    let options = b"OPTIONS sip:b@h SIP/2.0\r\nCall-ID: w\r\n\r\n";
+    let frame = [&[0x81, 0x80 | options.len() as u8, 0, 0, 0, 0][..], options].concat();
+    let sent: [Sent<'_>; 3] = [UPGRADE[0], UPGRADE[1], (true, &frame)];
+    let expected: [&[&str]; 1] = [&["ws", "w"]];
+    let columns = ["sip.transport", "sip.call_id"];
+    check("sip", 8_083, &sent, &columns, &expected);
+}
+
+/// Of a message in several segments there was a row with its beginning, and the rest was left out.
+#[test]
+fn sip_in_several_segments_that_a_probe_sent_on_is_one_message() {
+    let message = |id: &str| {
+        format!("MESSAGE sip:b@h SIP/2.0\r\nCall-ID: {id}\r\nContent-Length: 5\r\n\r\nhello")
+    };
+    let columns = ["sip.call_id", "sip.msg_body"];
+    let both = [message("one"), message("two")].concat();
+    let (one, two) = both.as_bytes().split_at(both.len() / 2);
+    let whole: [&[&str]; 2] = [&["one", "hello"], &["two", "hello"]];
+    for cut in [4, 9, 20, 26, 30, 50, one.len() - 1] {
+        let (first, rest) = both.as_bytes().split_at(cut);
+        for cut in [1, 10, rest.len() - two.len(), rest.len() - 2] {
+            let (second, third) = rest.split_at(cut);
+            let sent: [Sent<'_>; 3] = [(true, first), (true, second), (true, third)];
+            check("sip", 5_060, &sent, &columns, &whole);
+            check("sip", 7_000, &sent, &columns, &whole);
+        }
+    }
+    // A message does not go on behind the next one, nor behind an answer.
+    let cut = &one[..one.len() - 3];
+    let in_part: [&[&str]; 2] = [&["one", "he"], &["two", "hello"]];
+    check(
+        "sip",
+        5_060,
+        &[(true, cut), (true, two)],
+        &columns,
+        &in_part,
+    );
+    check(
+        "sip",
+        5_060,
+        &[(true, cut), (false, two)],
+        &columns,
+        &in_part,
+    );
+    check("sip", 5_060, &[(true, cut)], &columns, &in_part[..1]);
 }
 
 /// A segment with a part of a message was left out without a word where a table reads each segment by itself.

@@ -29,7 +29,7 @@ fn record(kind: u8, body: &[u8]) -> Vec<u8> {
 }
 
 /// The hellos of both sides (RFC 5246, 7.4.1), the client's with the name of a server.
-fn hellos() -> [Vec<u8>; 2] {
+pub(crate) fn hellos() -> [Vec<u8>; 2] {
     let begun = [&[3, 3][..], &[7; 32], &[0]].concat();
     let name = b"\0\x12\0\0\0\x0e\0\x0c\0\0\x09weir.test";
     let client = [&begun[..], b"\0\x02\xc0\x2f\x01\0", name].concat();

@@ -103,7 +103,7 @@ impl Finder {
 
     /// Sets the secrets of the settings, by which TLS is decrypted.
     pub(in crate::extract) fn with_settings(mut self, settings: &Settings) -> Self {
-        self.payloads = OpenedPayloads::with_settings(settings);
+        self.payloads = OpenedPayloads::with_settings(settings).with_upgrades_of_hep();
         self
     }
 
@@ -134,6 +134,11 @@ impl Finder {
     ) {
         let Self { payloads, readers } = self;
         payloads.finish(&mut |payload| readers.payload(payload, each_message, each));
+        let Readers { sip, media, .. } = readers;
+        sip.finish(&mut |message| {
+            media.sip(message);
+            each_message(message);
+        });
     }
 
     /// The counters of what was given up because of limits.

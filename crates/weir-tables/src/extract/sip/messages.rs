@@ -7,6 +7,7 @@ use weir_packet::Packet;
 use weir_sip::{Digest, Flow, Framer, FramerEvent, Limits, Message, looks_like_sip};
 use weir_ws::{ConnectionEvent, Direction, Event, Opcode};
 
+use super::segments::CutMessages;
 use crate::extract::Note;
 use crate::extract::came_in::CameIn;
 use crate::extract::conversation::{Conversation, Cut, Piece};
@@ -95,6 +96,7 @@ impl SipTransport {
 pub(crate) struct SipFinder {
     open: Followed<SipCarrier>,
     web_sockets: Connections,
+    cut_messages: CutMessages,
     lost_bytes: u64,
     /// The number of datagrams of which less than the first line was captured.
     cut: u64,
@@ -107,6 +109,7 @@ impl Default for SipFinder {
         Self {
             open: Followed::new(HELD_BYTES_MAX),
             web_sockets: Connections::default(),
+            cut_messages: CutMessages::default(),
             lost_bytes: 0,
             cut: 0,
             other: 0,
@@ -130,6 +133,8 @@ const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 const KEEP_ALIVE_OCTETS: usize = 4;
 /// The number of octets of the longest first line of a possible message.
 const LINE_BYTES_MAX: usize = 8_192;
+/// The number of octets with which a segment begins that has no more than a part of a first line.
+const LINE_BYTES_MIN: usize = 4;
 
 impl SipMessages {
     /// The state before the first packet.
@@ -141,7 +146,7 @@ impl SipMessages {
     /// Creates the same state with the secrets of the settings, by which TLS is decrypted.
     pub(crate) fn with_settings(settings: &Settings) -> Self {
         Self {
-            payloads: OpenedPayloads::with_settings(settings),
+            payloads: OpenedPayloads::with_settings(settings).with_upgrades_of_hep(),
             ..Self::default()
         }
     }
@@ -159,6 +164,7 @@ impl SipMessages {
         let streams = &mut self.streams;
         self.payloads
             .finish(&mut |payload| streams.payload(payload, each));
+        streams.finish(each);
     }
 
     /// The items that were not read, or given up for limits, as text.
@@ -198,7 +204,7 @@ impl SipFinder {
                 "bytes of TCP streams are not part of a complete message",
             ),
             (
-                self.cut,
+                self.cut.saturating_add(self.cut_messages.in_first_line()),
                 "datagrams are left out because they were cut within their first line",
             ),
             (
@@ -225,32 +231,44 @@ impl SipFinder {
             Carried::Stream(chunk) => return self.chunk(payload, chunk, each),
             _ => return Interest::Ignore,
         };
-        let is_begun = looks_like_sip(bytes);
+        let way = way(payload, transport);
+        let joined = match transport {
+            // A segment that a probe forwarded may go on with the message of the last one.
+            SipTransport::Tcp => self.cut_messages.join((payload, bytes), &way, each),
+            _ => None,
+        };
+        let (bytes, others) = match &joined {
+            Some((bytes, others)) => (bytes.as_slice(), others.as_slice()),
+            None => (bytes, payload.others),
+        };
+        let is_segment = transport == SipTransport::Tcp;
+        let is_line = is_segment && bytes.len() >= LINE_BYTES_MIN && may_begin(bytes);
+        let is_begun = is_line || looks_like_sip(bytes);
         let ports = [payload.key.low().port, payload.key.high().port];
         if payload.missing > 0 && !bytes.contains(&b'\n') {
             let is_sip = is_begun || ports.contains(&SIP_PORT);
             self.cut = self.cut.saturating_add(is_sip.into());
         } else if is_begun {
-            let mut of_bytes = |bytes| {
-                each(&SipMessage {
-                    bytes,
-                    way: way(payload, transport),
-                    others: payload.others,
-                });
-            };
             let mut rest = bytes;
-            // A segment that a probe forwarded may have several messages.
-            while transport == SipTransport::Tcp
-                && let Some((message, behind)) = split_first(rest)
-            {
-                of_bytes(message);
+            // It may have several messages, too.
+            while is_segment && let Some((bytes, behind)) = split_first(rest) {
+                each(&SipMessage { bytes, way, others });
                 rest = behind;
             }
-            of_bytes(rest);
+            let may_go_on = is_segment && payload.missing == 0;
+            if !may_go_on || !self.cut_messages.keep(rest, (&way, others), each) {
+                let bytes = rest;
+                each(&SipMessage { bytes, way, others });
+            }
         } else if ports.contains(&SIP_PORT) && !is_keep_alive(bytes) {
             self.other = self.other.saturating_add(1);
         }
         Interest::Follow
+    }
+
+    /// Ends the capture: reports messages whose end did not come.
+    pub(crate) fn finish(&mut self, each: &mut dyn FnMut(&SipMessage<'_>)) {
+        self.cut_messages.finish(each);
     }
 
     fn chunk(
@@ -318,7 +336,8 @@ fn split_first(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = message.headers_end().checked_add(length)?;
     let (first, behind) = bytes.split_at_checked(end)?;
     let behind = behind.trim_ascii_start();
-    looks_like_sip(behind).then_some((first, behind))
+    let is_next = looks_like_sip(behind) || may_begin(behind);
+    is_next.then_some((first, behind))
 }
 
 /// True of what keeps the binding of a NAT alive: line ends, a few octets, or STUN (RFC 5626, 3.5).
@@ -456,7 +475,7 @@ fn is_header(line: &[u8]) -> bool {
 }
 
 /// True of octets that more may make the first line of a message with a usual method, or of a response.
-fn may_begin(text: &[u8]) -> bool {
+pub(super) fn may_begin(text: &[u8]) -> bool {
     let is_line = !text.is_empty()
         && text.len() < LINE_BYTES_MAX
         && text.iter().all(|byte| matches!(byte, b' '..=b'~'));
@@ -464,6 +483,11 @@ fn may_begin(text: &[u8]) -> bool {
         && BEGINNINGS
             .iter()
             .any(|begins| begins.starts_with(text) || text.starts_with(begins))
+}
+
+/// True of octets that begin with a usual method, or as a response does.
+pub(super) fn begins_with_method(text: &[u8]) -> bool {
+    BEGINNINGS.iter().any(|begins| text.starts_with(begins))
 }
 
 /// The beginnings of messages that [`may_begin`] looks for.

@@ -101,7 +101,7 @@ impl WebSockets {
     /// Creates the same state with the secrets of the settings, by which TLS is decrypted.
     pub(crate) fn with_settings(settings: &Settings) -> Self {
         Self {
-            payloads: OpenedPayloads::with_settings(settings),
+            payloads: OpenedPayloads::with_settings(settings).with_segments_of_hep(),
             ..Self::default()
         }
     }
