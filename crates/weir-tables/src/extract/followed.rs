@@ -322,6 +322,16 @@ impl<C> Followed<C> {
                 .is_some_and(|undecided| undecided.is_behind_gap)
     }
 
+    /// Whether a connection that is not recognised yet has something that mostly precedes the protocol, such as a request for a tunnel:
+    /// its ports say nothing.
+    pub(crate) fn is_before(&self, connection: u64) -> bool {
+        !self.undecided.is_empty()
+            && self
+                .undecided
+                .get(&connection)
+                .is_some_and(|undecided| undecided.is_before)
+    }
+
     /// The number of connections that were given up because of the limit.
     pub(crate) const fn given_up(&self) -> u64 {
         self.budget.given_up

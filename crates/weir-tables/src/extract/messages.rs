@@ -437,6 +437,11 @@ impl<P: Protocol> Messages<P> {
         each: &mut dyn FnMut(&[u8], &Way) -> bool,
     ) -> Interest {
         let ports = [chunk.source().port, chunk.destination().port];
+        let looks = Looks::at_beginning(chunk, P::is_expected(ports));
+        let ports = match streams.is_before(chunk.connection) {
+            true => [0; 2],
+            false => ports,
+        };
         // Earlier octets may be missing, and those of the other direction before these show what the connection carries.
         let is_within = |offset: u64| !chunk.saw_start || offset > 0;
         let other = match chunk.sender {
@@ -445,7 +450,7 @@ impl<P: Protocol> Messages<P> {
         };
         let lost = Some(other).filter(|_| streams.is_behind_gap(chunk.connection));
         let interest = streams.chunk_again(
-            Looks::at_beginning(chunk, P::is_expected(ports)),
+            looks,
             (payload, chunk),
             |bytes, offset| Self::begin(bytes, is_within(offset), ports, lost),
             |conversation, payload, chunk| {
@@ -477,6 +482,18 @@ impl<P: Protocol> Messages<P> {
             let framers = [Framer::within(), Framer::within()];
             Begin::With(Conversation::new(framers, true))
         };
+        let is_message = || {
+            let length = P::length(bytes);
+            matches!(length, Length::Message { skip, total } if bytes.get(skip..total).is_some_and(P::is_likely))
+        };
+        // A proxy may lead to a server of the protocol, also on its port.
+        if !is_within && !P::begins(bytes, [0; 2]) && !is_message() {
+            match tunnel::beginning(bytes) {
+                tunnel::Beginning::Request => return Begin::Before,
+                tunnel::Beginning::Unsure => return Begin::Unsure,
+                tunnel::Beginning::Other => {}
+            }
+        }
         let is_searched = is_within && (P::FINDS_ANYWHERE || P::is_expected(ports));
         match P::begins(bytes, ports) {
             // The port alone may be the reason, and the octets the rest of a message.
@@ -496,12 +513,7 @@ impl<P: Protocol> Messages<P> {
                 }
                 None => Begin::Other,
             },
-            // A proxy may lead to a server of the protocol.
-            false => match tunnel::beginning(bytes) {
-                tunnel::Beginning::Request => Begin::Before,
-                tunnel::Beginning::Unsure => Begin::Unsure,
-                tunnel::Beginning::Other => Begin::Other,
-            },
+            false => Begin::Other,
         }
     }
 }

@@ -940,6 +940,9 @@ fn messages_of_stun_are_found_from_the_middle() {
     assert_eq!(rows("stun", &packets).0, 3);
 }
 
+/// What a client (true) and a server send.
+type Sent<'m> = (bool, &'m [u8]);
+
 /// Messages of the protocols that TCP carries one behind the other, each with its port.
 fn streams() -> [(&'static str, u16, Vec<Vec<u8>>); 5] {
     let number = |n: u8| [b'0' + n / 10, b'0' + n % 10];
@@ -1073,6 +1076,54 @@ fn messages_that_are_lost_as_a_whole_are_counted() {
             let octets = messages[lost].len();
             let expected = (5, vec![format!("{table}: {octets} {note}")]);
             assert_eq!(rows(table, &packets), expected, "{port} without {lost}");
+        }
+    }
+}
+
+/// Between ports of the protocol a request for a tunnel was taken for its first octets: there was nothing of what follows.
+#[test]
+fn a_proxy_on_the_port_of_the_protocol_leads_to_its_server() {
+    let options = b"OPTIONS sip:b@x SIP/2.0\r\nVia: SIP/2.0/TCP x;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=a\r\n\
+        To: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n";
+    let megaco = b"\x03\0\0\x44MEGACO/1 [192.0.2.1]:2944\nTransaction=1{Context=1{Subtract=A/1}}";
+    let [dns, _, _, radius, stun] = streams();
+    let connect: &[u8] = b"CONNECT h:53 HTTP/1.1\r\nHost: h:53\r\n\r\n";
+    let socks_5: [Sent<'_>; 4] = [
+        (true, b"\x05\x01\0"),
+        (false, b"\x05\0"),
+        (true, b"\x05\x01\0\x01\xc0\0\x02\x02\x0b\x80"),
+        (false, b"\x05\0\0\x01\xc0\0\x02\x02\x0b\x80"),
+    ];
+    let socks_4: [Sent<'_>; 2] = [
+        (true, b"\x04\x01\0\x35\xc0\0\x02\x02user\0"),
+        (false, b"\0\x5a\0\x35\xc0\0\x02\x02"),
+    ];
+    let tunnels: [&[Sent<'_>]; 3] = [
+        &[(true, connect), (false, b"HTTP/1.1 200 OK\r\n\r\n")],
+        &socks_5,
+        &socks_4,
+    ];
+    let watchdog = watchdog();
+    let messages: [(&str, u16, &[u8]); 6] = [
+        ("dns", 53, &dns.2[0]),
+        ("radius", 2_083, &radius.2[0]),
+        ("stun", 3_478, &stun.2[0]),
+        ("diameter", 3_868, &watchdog),
+        ("h248", 2_944, megaco),
+        ("sip", 5_060, options),
+    ];
+    for (table, port, message) in messages {
+        for (number, tunnel) in tunnels.iter().enumerate() {
+            let mut packets = Vec::new();
+            let ends = [(CLIENT, 40_000), (SERVER, port)];
+            let mut connection = Connection::open(ends[0], ends[1], &mut packets);
+            for (from_client, bytes) in *tunnel {
+                connection.send_one(*from_client, bytes, &mut packets);
+            }
+            connection.send_one(true, message, &mut packets);
+            let last = packets.len().to_string();
+            let found = columns_of(table, &packets, &["frame.number"]);
+            assert_eq!(found, [[last.as_str()]], "{table} {number}");
         }
     }
 }

@@ -219,6 +219,7 @@ impl CarrierStreams {
         each: &mut dyn FnMut(&FoundMessage<'_>),
     ) -> Interest {
         let Self { open, skipped, .. } = self;
+        let known = known && !open.is_before(chunk.connection);
         // Earlier octets may be missing.
         let is_within = |offset: u64| !chunk.saw_start || offset > 0;
         let mut is_sure = false;
@@ -257,12 +258,13 @@ fn begin(bytes: &[u8], is_within: bool, known: bool) -> Begin<Conversation<TcpFr
         [3, 0, ..] => with(false),
         [3] => Begin::Unsure,
         _ if found(bytes, false).is_some() => with(true),
-        _ if known => with(false),
+        _ if is_within && known => with(false),
         _ if is_within => Begin::Other,
-        // A proxy may lead to a gateway or its controller.
+        // A proxy may lead to a gateway or its controller, also on their ports.
         _ => match tunnel::beginning(bytes) {
             tunnel::Beginning::Request => Begin::Before,
             tunnel::Beginning::Unsure => Begin::Unsure,
+            tunnel::Beginning::Other if known => with(false),
             tunnel::Beginning::Other => Begin::Other,
         },
     }

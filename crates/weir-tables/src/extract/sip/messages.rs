@@ -14,6 +14,7 @@ use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::{Begin, Followed, Looks};
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::settings::Settings;
+use crate::extract::tunnel;
 use crate::extract::websocket::{self, Connections, WebSocketSight};
 
 /// Finds the SIP messages of a capture, on any port: in datagrams of UDP (RFC 3261, 18), in TCP streams,
@@ -284,6 +285,8 @@ impl SipFinder {
             ..
         } = self;
         let ports = [chunk.source().port, chunk.destination().port];
+        // A proxy may be on the port.
+        let is_known = ports.contains(&SIP_PORT) && !open.is_before(chunk.connection);
         let mut is_sip = false;
         // A WebSocket may come after another request.
         let interest = open.chunk_again(
@@ -291,7 +294,7 @@ impl SipFinder {
             (payload, chunk),
             |bytes, offset| {
                 let place = (chunk.saw_start, offset);
-                SipCarrier::begins(bytes, place, ports.contains(&SIP_PORT))
+                SipCarrier::begins(bytes, place, is_known)
             },
             |stream, payload, chunk| match stream {
                 SipCarrier::Sip(conversation, came_in) => {
@@ -405,6 +408,13 @@ impl SipCarrier {
             Begin::With(Self::Sip(conversation, Default::default()))
         };
         let is_first = place.1 == 0;
+        if is_first && is_known && place.0 {
+            match tunnel::beginning(bytes) {
+                tunnel::Beginning::Request => return Begin::Before,
+                tunnel::Beginning::Unsure => return Begin::Unsure,
+                tunnel::Beginning::Other => {}
+            }
+        }
         if is_first && text.is_empty() || looks_like_sip(behind_blanks(bytes)) {
             return sip(is_known);
         }
