@@ -44,6 +44,8 @@ struct Losses {
     of_server: bool,
     /// Something of the server since its last response, behind so many octets of it.
     since_response: Option<u64>,
+    /// Some of that was not captured.
+    is_gap: bool,
     /// More responses may be missing than was assumed.
     is_uncertain: bool,
     /// Requests were lost after this number of octets of the client, and the last of them after that number, and their number is
@@ -55,6 +57,17 @@ struct Losses {
     answered: u64,
     /// The client sends requests before it has the responses to those before.
     is_pipelined: bool,
+}
+
+impl Losses {
+    /// Whether the response of a request that waits for it may have been lost: several may be, and one is assumed.
+    fn may_have_response_of(self, waiting: &PendingExchange) -> bool {
+        // What the client had when it asked is not the answer.
+        let may_be_behind = |lost| waiting.places[0].is_none_or(|it| it.received <= lost);
+        let is_lost = self.is_gap && self.since_response.is_some_and(may_be_behind);
+        let awaits = waiting.response == Progress::Awaited && waiting.exchange.request.is_some();
+        awaits && (self.is_uncertain || is_lost)
+    }
 }
 
 /// The place of the beginning of a message.
@@ -166,8 +179,10 @@ impl Pairs {
 
     /// The connection has ended.
     pub(super) fn finish(&mut self, each: &mut dyn FnMut(Exchange)) {
+        let losses = self.losses;
         for waiting in &mut self.waiting {
-            if self.losses.of_client && waiting.request == Progress::Awaited {
+            let lacks_request = losses.of_client && waiting.request == Progress::Awaited;
+            if lacks_request || losses.may_have_response_of(waiting) {
                 waiting.exchange.fault.get_or_insert(Fault::Missing);
             }
             waiting.request = Progress::Over;
@@ -265,6 +280,7 @@ impl Pairs {
             passed.response = Progress::Over;
         }
         self.losses.since_response = None;
+        self.losses.is_gap = false;
         let is_proven = place.is_none_or(|place| self.is_proven(at, place));
         let is_uncertain = self.losses.is_uncertain || !is_proven;
         self.losses.answered = place.map_or(self.losses.answered, |it| it.received);
@@ -481,8 +497,11 @@ impl Pairs {
 
     fn begin(&mut self, exchange: Exchange, request: Progress) {
         if self.waiting.len() >= PIPELINE_MAX
-            && let Some(first) = self.waiting.pop_front()
+            && let Some(mut first) = self.waiting.pop_front()
         {
+            if self.losses.may_have_response_of(&first) {
+                first.exchange.fault.get_or_insert(Fault::Missing);
+            }
             self.dropped = self.dropped.saturating_add(1);
             self.forget_early(&first);
             self.over.push_back(first.exchange);
@@ -657,6 +676,7 @@ impl Pairs {
             return;
         }
         self.losses.since_response.get_or_insert(offset);
+        self.losses.is_gap = true;
         if let Some(answer) = self.answer() {
             answer.exchange.fault.get_or_insert(Fault::Missing);
             return self.response_over(false);

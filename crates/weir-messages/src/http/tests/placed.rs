@@ -101,6 +101,32 @@ fn what_the_client_had_before_it_asked_is_not_what_it_asked_for() {
     assert_eq!(pairs, expected, "{found:?}");
 }
 
+/// The last responses are lost, which shows at the end of the connection: the first request without one said so, the others did not.
+#[test]
+fn requests_whose_responses_are_lost_at_the_end_say_so() {
+    let request = |n: u16| format!("GET /{n} HTTP/1.1\r\n\r\n");
+    let octets = request(0).len() as u64;
+    let response = "HTTP/1.1 210 A\r\nContent-Length: 0\r\n\r\n";
+    let end = response.len() as u64;
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    let mut each = |it| found.push(it);
+    for n in 0..3 {
+        connection.at(0, octets * u64::from(n), Some(0));
+        connection.take(0, request(n).as_bytes(), Stamp::default(), &mut each);
+    }
+    connection.at(1, 0, Some(3 * octets));
+    connection.take(1, response.as_bytes(), Stamp::default(), &mut each);
+    connection.at(1, end, Some(3 * octets));
+    connection.gap(1, 2 * end, &mut each);
+    // This one was sent by a client that had all of that.
+    connection.at(0, 3 * octets, Some(3 * end));
+    connection.take(0, request(3).as_bytes(), Stamp::default(), &mut each);
+    connection.finish(&mut each);
+    let faults: Vec<_> = found.iter().map(|it: &Exchange| it.fault).collect();
+    assert_eq!(faults, [None, MISSING, MISSING, None]);
+}
+
 /// The last requests are lost, which shows at the end of the connection: each of their responses says so.
 #[test]
 fn responses_to_lost_requests_at_the_end_say_so() {
@@ -641,7 +667,7 @@ fn a_response_that_may_be_that_of_another_request_says_so() {
             ("/0", 0, MISSING),
             ("/1", 202, uncertain),
             ("/2", 203, uncertain),
-            ("/3", 0, None)
+            ("/3", 0, MISSING)
         ]
     );
     // The response to a client that waited for nothing else is probably that of the next request.
