@@ -44,17 +44,25 @@ fn checked(file: File, folders: &[PathBuf]) -> io::Result<File> {
     }
 }
 
-/// Whether an open file lies below one of these folders.
+/// Whether an open file lies below one of these folders, which have no links in their paths. Where the system does not tell which file
+/// was opened, as elsewhere than on Linux, it is taken to.
+///
+/// # Errors
+/// When the system does not say what its path is.
 #[cfg(target_os = "linux")]
-fn lies_below(file: &File, folders: &[PathBuf]) -> io::Result<bool> {
+pub fn lies_below(file: &File, folders: &[PathBuf]) -> io::Result<bool> {
     use std::os::fd::AsRawFd as _;
     // The system's own name of the file, without links.
     let path = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
     Ok(folders.iter().any(|folder| path.starts_with(folder)))
 }
 
+/// Whether an open file lies below one of these folders; only Linux tells.
+///
+/// # Errors
+/// None.
 #[cfg(not(target_os = "linux"))]
-fn lies_below(_: &File, _: &[PathBuf]) -> io::Result<bool> {
+pub fn lies_below(_: &File, _: &[PathBuf]) -> io::Result<bool> {
     Ok(true)
 }
 

@@ -19,6 +19,15 @@ pub struct Segment {
     len: u64,
     modified_ns: i64,
     frames: Option<Frames>,
+    opener: FileOpener,
+}
+
+/// What opens the files of a log.
+pub(crate) type FileOpener = fn(&Path) -> io::Result<File>;
+
+/// Opens a file as the system does.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    File::open(path)
 }
 
 impl Segment {
@@ -28,7 +37,12 @@ impl Segment {
     /// When it cannot be opened or read, or is a zstd file without a seek table
     /// ([`io::ErrorKind::InvalidData`]).
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        Self::open_by(path, open_file)
+    }
+
+    /// Opens a file, and later its sidecar, by this function.
+    pub(crate) fn open_by(path: &Path, opener: FileOpener) -> io::Result<Self> {
+        let file = opener(path)?;
         let metadata = file.metadata()?;
         if metadata.is_dir() {
             return Err(io::Error::new(
@@ -49,7 +63,13 @@ impl Segment {
             modified_ns: modified_ns(&metadata),
             file,
             frames,
+            opener,
         })
+    }
+
+    /// Opens a file that belongs to this one.
+    pub(crate) fn open_beside(&self, path: &Path) -> io::Result<File> {
+        (self.opener)(path)
     }
 
     /// The path.

@@ -31,6 +31,7 @@ use crate::copy::{self, Copy, CopyOptions};
 use crate::described;
 use crate::live;
 use crate::live_session::Live;
+use crate::local_store;
 use crate::options::Options;
 use crate::passes;
 use crate::piece::PlannedStatement;
@@ -143,6 +144,11 @@ impl Engine {
             let registered = catalog.register(&context);
             registered.map_err(|error| Error::from_datafusion(ErrorKind::Run, error, &[]))?;
         }
+        let folders = options.root.iter().chain(&options.roots);
+        let root = Root::of(folders.map(PathBuf::as_path))?;
+        if let Some(root) = &root {
+            local_store::register(&context, root.folders());
+        }
         Ok(Self {
             planned,
             remote,
@@ -150,13 +156,7 @@ impl Engine {
             scan_report,
             live,
             prepared: Mutex::default(),
-            root: Root::of(
-                options
-                    .root
-                    .iter()
-                    .chain(&options.roots)
-                    .map(PathBuf::as_path),
-            )?,
+            root,
             options: options.clone(),
         })
     }

@@ -41,6 +41,7 @@ mod json_array;
 mod ladder;
 mod live;
 mod live_session;
+mod local_store;
 mod lower;
 mod memory_table;
 mod offered;

@@ -25,6 +25,11 @@ impl Root {
         Ok((!folders.is_empty()).then_some(Self { folders }))
     }
 
+    /// The folders, without links.
+    pub(crate) fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
     /// The path or pattern that a statement means by this one: in the first folder that has such a file.
     ///
     /// # Errors

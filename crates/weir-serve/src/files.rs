@@ -28,7 +28,7 @@ impl FileKind {
         }
     }
 
-    fn of(path: &Path) -> Self {
+    fn of(path: &Path, roots: &[PathBuf]) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.to_ascii_lowercase();
         let bare = name
@@ -36,7 +36,7 @@ impl FileKind {
             .or_else(|| name.strip_suffix(".zst"))
             .unwrap_or(&name);
         let ends = |ends: &[&str]| ends.iter().any(|end| bare.ends_with(end));
-        if ends(&[".pcap", ".pcapng", ".cap", ".erf", ".ntar"]) || is_capture(path) {
+        if ends(&[".pcap", ".pcapng", ".cap", ".erf", ".ntar"]) || is_capture(path, roots) {
             Self::Capture
         } else if ends(&[".clf", ".log"]) {
             Self::Log
@@ -51,9 +51,9 @@ impl FileKind {
 }
 
 /// Whether the first bytes are those of pcap or pcapng.
-fn is_capture(path: &Path) -> bool {
+fn is_capture(path: &Path, roots: &[PathBuf]) -> bool {
     let mut start = [0; 4];
-    let read = opened(path).and_then(|mut file| file.read_exact(&mut start));
+    let read = opened(path, roots).and_then(|mut file| file.read_exact(&mut start));
     read.is_ok()
         && matches!(
             start,
@@ -65,14 +65,33 @@ fn is_capture(path: &Path) -> bool {
         )
 }
 
-/// Opens a file to read. A pipe or a device that has taken the place of a file since it was looked at is refused, and not waited for.
-fn opened(path: &Path) -> io::Result<File> {
+/// Opens a file to read. A pipe or a device that has taken the place of a file since it was looked at is refused, and not waited for; so
+/// is a link that leads out of the roots.
+fn opened(path: &Path, roots: &[PathBuf]) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    match file.metadata()?.is_file() {
+    match file.metadata()?.is_file() && weir_capture::lies_below(&file, roots)? {
         true => Ok(file),
         false => Err(io::ErrorKind::InvalidInput.into()),
     }
+}
+
+/// What is at a path, if it lies below a root: a link there, or in place of a folder on the way, may lead out of it.
+#[cfg(target_os = "linux")]
+fn metadata_below(path: &Path, roots: &[PathBuf]) -> Option<Metadata> {
+    // This opens pipes and devices without a wait, and what may not be read, too.
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let lies_below = weir_capture::lies_below(&file, roots).ok()?;
+    lies_below.then(|| file.metadata().ok()).flatten()
+}
+
+/// What is at a path, if it lies below a root.
+#[cfg(not(target_os = "linux"))]
+fn metadata_below(path: &Path, roots: &[PathBuf]) -> Option<Metadata> {
+    let real = path.canonicalize().ok()?;
+    let lies_below = roots.iter().any(|root| real.starts_with(root));
+    lies_below.then(|| fs::metadata(&real).ok()).flatten()
 }
 
 /// A file below a root.
@@ -155,21 +174,16 @@ impl Files {
                     }
                     let path = entry.path();
                     let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-                    // A link may lead out of the root.
-                    let lies_within = |path: &Path| {
-                        let real = path.canonicalize();
-                        real.is_ok_and(|real| self.roots.iter().any(|root| real.starts_with(root)))
-                    };
-                    let Ok(metadata) = fs::metadata(&path) else {
-                        continue;
-                    };
-                    if is_hidden || (is_link(&path) && !lies_within(&path)) {
+                    if is_hidden {
                         continue;
                     }
+                    let Some(metadata) = metadata_below(&path, &self.roots) else {
+                        continue;
+                    };
                     if metadata.is_dir() && depth < DEPTH_MAX && !is_link(&path) {
                         folders.push((path, depth + 1));
                     } else if metadata.is_file() {
-                        found.extend(listed(root, &path, &metadata));
+                        found.extend(self.listed(root, &path, &metadata));
                     }
                 }
             }
@@ -186,20 +200,20 @@ impl Files {
         found.sort_by(|one, other| one.name.cmp(&other.name));
         found
     }
+
+    fn listed(&self, root: &Path, path: &Path, metadata: &Metadata) -> Option<Listed> {
+        Some(Listed {
+            name: path.strip_prefix(root).ok()?.to_str()?.to_owned(),
+            path: path.to_str()?.to_owned(),
+            size: metadata.len(),
+            modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+            kind: FileKind::of(path, &self.roots),
+        })
+    }
 }
 
 fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
-}
-
-fn listed(root: &Path, path: &Path, metadata: &Metadata) -> Option<Listed> {
-    Some(Listed {
-        name: path.strip_prefix(root).ok()?.to_str()?.to_owned(),
-        path: path.to_str()?.to_owned(),
-        size: metadata.len(),
-        modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-        kind: FileKind::of(path),
-    })
 }
 
 /// The database and the schema that files are tables of.
@@ -219,13 +233,49 @@ mod tests {
     #[test]
     fn pipes_in_the_place_of_files_are_not_waited_for() {
         let folder = tempfile::tempdir().unwrap();
+        let roots = [folder.path().canonicalize().unwrap()];
         let pipe = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
-        assert_eq!(FileKind::of(&pipe), FileKind::Other);
+        assert_eq!(FileKind::of(&pipe, &roots), FileKind::Other);
         let capture = folder.path().join("capture");
         fs::write(&capture, [0xd4, 0xc3, 0xb2, 0xa1]).unwrap();
-        assert_eq!(FileKind::of(&capture), FileKind::Capture);
+        assert_eq!(FileKind::of(&capture, &roots), FileKind::Capture);
+    }
+
+    /// The size of a file outside, and whether it is a capture, were listed where a link took the place of a file or a folder while it
+    /// was looked at.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_links_lead_to_is_listed_where_it_lies_below_a_root() {
+        use std::os::unix::fs::symlink;
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let roots = [home.join("inside")];
+        fs::create_dir_all(home.join("inside/day")).unwrap();
+        for path in ["outside", "inside/day/capture"] {
+            fs::write(home.join(path), [0xd4, 0xc3, 0xb2, 0xa1]).unwrap();
+        }
+        for (to, name) in [("../outside", "out"), ("..", "up"), ("day/capture", "in")] {
+            symlink(to, home.join("inside").join(name)).unwrap();
+        }
+        for (name, is_below) in [
+            ("day/capture", true),
+            ("in", true),
+            ("up/inside/day/capture", true),
+            ("out", false),
+            ("up/outside", false),
+            ("up", false),
+        ] {
+            let path = home.join("inside").join(name);
+            assert_eq!(metadata_below(&path, &roots).is_some(), is_below, "{name}");
+            let kind = FileKind::of(&path, &roots);
+            assert_eq!(kind == FileKind::Capture, is_below, "{name}");
+        }
+        let files = Files::new(roots.to_vec());
+        let all = files.all();
+        let names = all.iter().map(|file| file.name.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["day/capture", "in"]);
     }
 
     /// Each name of a statement was looked for from the first file on.

@@ -91,7 +91,7 @@ impl Sidecar {
     /// log, each of its form and with its checksum, and with the edges of the log. A wrong seal makes all of it
     /// invalid. Returns `None` when nothing is valid.
     pub(crate) fn open(segment: &Segment, form: Form) -> io::Result<Option<Self>> {
-        let file = match File::open(sidecar_path(segment.path())) {
+        let file = match segment.open_beside(&sidecar_path(segment.path())) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),

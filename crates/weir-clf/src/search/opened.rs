@@ -24,7 +24,7 @@ const PIECE_BYTES: u64 = 256 << 10;
 
 impl Opened {
     pub(crate) fn new(path: &Path, options: &SearchOptions) -> io::Result<Self> {
-        let segment = Segment::open(path)?;
+        let segment = Segment::open_by(path, options.opener)?;
         // A segment that is damaged at its beginning is searched all the same.
         let form = segment.form()?.unwrap_or_default();
         // A log without a sidecar is searched in full.

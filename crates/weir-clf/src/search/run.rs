@@ -1,6 +1,7 @@
 //! Runs a search: reads the planned parts, several threads at a time, and returns records in order.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -14,6 +15,7 @@ use crate::search::opened::Opened;
 use crate::search::piece::{Batch, Job, PieceWork, SegmentPiece};
 use crate::search::plan::{Plan, plan};
 use crate::search::query::Query;
+use crate::segment::open_file;
 
 /// The options of a search.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct SearchOptions {
     pub index: bool,
     /// Whether sidecars are loaded into memory, for many searches. Costs some 2.3 % of the log.
     pub resident: bool,
+    /// What opens segments and sidecars: a program may refuse some files once they are open. The system's own open by default.
+    pub opener: fn(&Path) -> io::Result<File>,
 }
 
 impl Default for SearchOptions {
@@ -33,6 +37,7 @@ impl Default for SearchOptions {
             threads: 0,
             index: true,
             resident: false,
+            opener: open_file,
         }
     }
 }

@@ -556,3 +556,27 @@ fn what_has_passed_is_what_was_read_and_found() {
         assert!(passed.bytes() >= passed.planned_bytes());
     }
 }
+
+/// A server looked at the path of a log, and read what a link led to that took its place before it was opened.
+#[test]
+fn segments_and_sidecars_are_opened_by_the_caller() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    log(&path, &calls(1, 5000));
+    let mut options = SearchOptions::default();
+    options.opener = |path| match path.extension() {
+        Some(extension) if extension == "clf" => fs::File::open(path),
+        _ => Err(std::io::ErrorKind::PermissionDenied.into()),
+    };
+    // Without its sidecar a log is read whole.
+    let whole = |options: &SearchOptions| {
+        let searcher = Searcher::open(&[&path], options.clone()).unwrap();
+        let plan = searcher.plan(&call_id("nothing")).unwrap();
+        let (bytes, read) = plan.bytes();
+        read == bytes
+    };
+    assert!(whole(&options) && !whole(&SearchOptions::default()));
+    options.opener = |_| Err(std::io::ErrorKind::PermissionDenied.into());
+    let refused = Searcher::open(&[&path], options).unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::PermissionDenied);
+}
