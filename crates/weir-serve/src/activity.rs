@@ -30,6 +30,8 @@ struct ActivityState {
     since: Instant,
     /// Whether the last statement that has ended was soon over.
     last_was_short: bool,
+    /// When a statement of it had its turn last.
+    served: Option<Instant>,
 }
 
 /// Why a connection is closed.
@@ -50,6 +52,7 @@ impl ConnectionActivity {
                 running: 0,
                 since: Instant::now(),
                 last_was_short: false,
+                served: None,
             }),
             close_reason: watch::Sender::new(CloseReason::None),
             place_in_line: Semaphore::new(1),
@@ -81,6 +84,16 @@ impl ConnectionActivity {
     /// Whether the last statement that has ended was soon over: the next one is expected to be.
     pub(crate) fn last_was_short(&self) -> bool {
         self.state().last_was_short
+    }
+
+    /// A statement of the connection has its turn.
+    pub(crate) fn has_turn(&self) {
+        self.state().served = Some(Instant::now());
+    }
+
+    /// When a statement of the connection had its turn last.
+    pub(crate) fn served(&self) -> Option<Instant> {
+        self.state().served
     }
 
     /// The time for which the client has been waited for; `None` while a statement runs, or while the connection is being closed.

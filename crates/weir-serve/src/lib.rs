@@ -33,6 +33,7 @@ mod folder;
 mod guard;
 mod hangup;
 mod http;
+mod known;
 mod line;
 mod listener;
 mod load;

@@ -28,7 +28,7 @@ use crate::error::{Failure, FailureKind};
 use crate::retained::{Retention, of_bound, of_expression, of_statement};
 use crate::session_log::{Log, SessionStatement};
 use crate::shared::{Counted, Metrics, Running, Shared};
-use crate::turn::{Counted as CountedRows, GiveBack, Holder, Turn, Unsent};
+use crate::turn::{Counted as CountedRows, GiveBack, Holder, StatementKind, Turn, Unsent};
 use crate::workers::{Order, Pool, Priority, Remote, StatementReports};
 
 /// The statements of one connection.
@@ -258,16 +258,15 @@ impl Session {
                 let engine = Arc::clone(engine);
                 let described = async move { engine.describe(statement).await };
                 let described = async { computing(described) };
-                Ok(self.on_workers(described, None, false).await??)
+                Ok(self.on_workers(described, None).await??)
             }
             Runs::InProcesses(remote) => {
                 let order = remote.describe(&self.log(), &statement)?;
                 // While it waits for its turn its text is held, and not its tree.
                 drop(statement);
-                let (priority, is_constant) = (Arc::clone(&order.priority), order.is_constant);
+                let priority = Arc::clone(&order.priority);
                 let described = order.described();
-                self.on_workers(described, Some(priority), is_constant)
-                    .await?
+                self.on_workers(described, Some(priority)).await?
             }
         }
     }
@@ -277,19 +276,23 @@ impl Session {
         &self,
         work: impl Future<Output = T> + Send + 'static,
         priority: Option<Arc<Priority>>,
-        is_constant: bool,
     ) -> Result<T, Failure> {
         let _running_statement = self.running_statement();
         let deadline = Deadline::new(&self.shared.options.limits, None);
         let connection = self.connection.as_deref();
-        let turn = self.shared.turn(deadline, is_constant, connection).await?;
+        let kind = kind_of(priority.as_ref());
+        let turn = self.shared.turn(deadline, kind, connection).await?;
         if let Some(priority) = &priority {
             priority.set_holder(turn.holder());
         }
         let _give_back = turn.give_back();
+        let turns = Arc::clone(&self.shared.turns);
         let work = async move {
             let work = deadline.within(work);
             let done = stepping_aside(&turn, priority.as_deref(), work).await;
+            if let (Ok(_), Some(priority)) = (&done, &priority) {
+                turns.known.took(priority.name, turn.held_for());
+            }
             drop(turn);
             done
         };
@@ -373,10 +376,10 @@ impl Session {
     ) -> Result<Answer, Failure> {
         let entry = self.entry(&statement)?;
         let next_id = entry.as_ref().map(|_| Log::next_id());
-        let (work, priority, is_constant) = match &self.runs {
+        let (work, priority) = match &self.runs {
             Runs::Here(engine) => {
                 let work = begin(Arc::clone(engine), statement).boxed();
-                (work, None, false)
+                (work, None)
             }
             Runs::InProcesses(remote) => {
                 let order = remote.run(&self.log(), &statement, next_id)?;
@@ -385,7 +388,7 @@ impl Session {
                 in_process(order)
             }
         };
-        let answer = self.begin(work, priority, is_constant, name).await?;
+        let answer = self.begin(work, priority, name).await?;
         // A statement that failed is not added to the log.
         if let (Some(entry), Some(id)) = (entry, next_id) {
             self.log().push(id, entry);
@@ -398,7 +401,6 @@ impl Session {
         &self,
         work: BoxFuture<'static, Result<Begun, Failure>>,
         priority: Option<Arc<Priority>>,
-        is_constant: bool,
         name: Option<String>,
     ) -> Result<Answer, Failure> {
         let shared = &self.shared;
@@ -419,7 +421,8 @@ impl Session {
         // The limit applies while no rows are fetched, too.
         let deadline = Deadline::new(&shared.options.limits, None);
         let connection = self.connection.as_deref();
-        let turn = shared.turn(deadline, is_constant, connection).await?;
+        let kind = kind_of(priority.as_ref());
+        let turn = shared.turn(deadline, kind, connection).await?;
         let give_back = turn.give_back();
         let holder = Arc::clone(turn.holder());
         if let Some(priority) = &priority {
@@ -498,7 +501,14 @@ impl StatementWork {
         let done = stepping_aside(&self.turn, self.priority.as_deref(), done);
         let done = AssertUnwindSafe(done);
         let failure = match done.catch_unwind().await {
-            Ok(Ok(Ok(()) | Err(Unsent::Gone))) => return,
+            Ok(Ok(Ok(()))) => {
+                if let Some(priority) = &self.priority {
+                    let known = &self.shared.turns.known;
+                    known.took(priority.name, self.turn.held_for());
+                }
+                return;
+            }
+            Ok(Ok(Err(Unsent::Gone))) => return,
             Ok(Ok(Err(Unsent::Displaced))) => displaced(),
             Ok(Err(failure)) => failure,
             Err(_) => panicked(&self.shared),
@@ -579,16 +589,20 @@ async fn stepping_aside<T>(
     }
 }
 
-/// The work of an order, the priority of its process, and whether it is one of values alone.
+/// The work of an order, and the priority of its process.
 fn in_process(
     order: Order,
 ) -> (
     BoxFuture<'static, Result<Begun, Failure>>,
     Option<Arc<Priority>>,
-    bool,
 ) {
-    let (priority, is_constant) = (Arc::clone(&order.priority), order.is_constant);
-    (order.begin().boxed(), Some(priority), is_constant)
+    let priority = Arc::clone(&order.priority);
+    (order.begin().boxed(), Some(priority))
+}
+
+/// What is known of a statement whose process has this priority.
+fn kind_of(priority: Option<&Arc<Priority>>) -> StatementKind {
+    priority.map_or(StatementKind::Other, |priority| priority.kind)
 }
 
 /// Does what computes for a while without waiting, as planning does: the statements of others go on meanwhile.

@@ -21,10 +21,11 @@ use crate::error::{Error, Failure, FailureKind};
 use crate::files::Files;
 use crate::folder::Folder;
 use crate::http::FunctionLists;
+use crate::line::Rank;
 use crate::load::Load;
 use crate::options::Options;
 use crate::retained::{Retention, of_statement};
-use crate::turn::{Turn, Turns};
+use crate::turn::{StatementKind, Turn, Turns};
 use crate::workers::Pool;
 
 /// The state that all connections share.
@@ -252,24 +253,29 @@ impl Shared {
     pub(crate) async fn turn(
         &self,
         deadline: Deadline,
-        is_constant: bool,
+        kind: StatementKind,
         connection: Option<&ConnectionActivity>,
     ) -> Result<Turn, Failure> {
         let taken = async {
+            let is_constant = kind == StatementKind::Constant;
             let _place = match connection {
                 Some(connection) => connection.place_in_line(is_constant).await,
                 None => None,
             };
-            match is_constant {
-                true => self.turns.take_for_constant().await,
-                false => {
-                    let after_short_one =
-                        connection.is_some_and(ConnectionActivity::last_was_short);
-                    self.turns.take(after_short_one).await
-                }
-            }
+            let last_was_short = connection.is_some_and(ConnectionActivity::last_was_short);
+            let rank = match kind {
+                StatementKind::Constant => return self.turns.take_for_constant().await,
+                StatementKind::Short => Rank::Short,
+                StatementKind::Other if last_was_short => Rank::AfterShortOne,
+                StatementKind::Other => Rank::Begins,
+            };
+            let served = connection.and_then(ConnectionActivity::served);
+            self.turns.take(rank, served).await
         };
         let taken = deadline.within(self.unless_ending(taken)).await??;
+        if let Some(connection) = connection {
+            connection.has_turn();
+        }
         // The semaphore is never closed, so this error does not occur.
         taken.map_err(|_| Failure::new(FailureKind::Ending, Failure::ENDING))
     }
@@ -494,10 +500,13 @@ mod tests {
         let never = Deadline::new(&shared.options.limits, None);
         let begun = (
             shared.room_for(long.as_bytes()).await.unwrap(),
-            shared.turn(never, false, None).await.unwrap(),
+            shared
+                .turn(never, StatementKind::Other, None)
+                .await
+                .unwrap(),
         );
         let mut text = Box::pin(shared.room_for(long.as_bytes()));
-        let mut turn = Box::pin(shared.turn(never, false, None));
+        let mut turn = Box::pin(shared.turn(never, StatementKind::Other, None));
         assert!(text.as_mut().now_or_never().is_none());
         assert!(turn.as_mut().now_or_never().is_none());
         end.send(true).unwrap();
@@ -519,10 +528,13 @@ mod tests {
         let shared = Shared::of_worker(options, Handle::current(), ending).unwrap();
         let never = Deadline::new(&shared.options.limits, None);
         let (many, other) = (ConnectionActivity::new(), ConnectionActivity::new());
-        let begun = shared.turn(never, false, None).await.unwrap();
-        let mut first = Box::pin(shared.turn(never, false, Some(&many)));
-        let mut second = Box::pin(shared.turn(never, false, Some(&many)));
-        let mut third = Box::pin(shared.turn(never, false, Some(&other)));
+        let begun = shared
+            .turn(never, StatementKind::Other, None)
+            .await
+            .unwrap();
+        let mut first = Box::pin(shared.turn(never, StatementKind::Other, Some(&many)));
+        let mut second = Box::pin(shared.turn(never, StatementKind::Other, Some(&many)));
+        let mut third = Box::pin(shared.turn(never, StatementKind::Other, Some(&other)));
         assert!(first.as_mut().now_or_never().is_none());
         assert!(second.as_mut().now_or_never().is_none());
         assert!(third.as_mut().now_or_never().is_none());

@@ -26,6 +26,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 
 use crate::activity::{CloseReason, ConnectionActivity, RunningStatement};
+use crate::known::KnownStatements;
 use crate::line::{Line, Permit, Rank};
 
 /// The turns of a server.
@@ -34,6 +35,8 @@ pub(crate) struct Turns {
     free: Arc<Line>,
     /// The permits of statements of values alone.
     of_constants: Arc<Line>,
+    /// Statements that were soon over.
+    pub(crate) known: KnownStatements,
     /// Statements that wait for a turn.
     in_line: AtomicUsize,
     /// Places of statements that have stepped aside.
@@ -178,6 +181,16 @@ impl Holder {
     }
 }
 
+/// What is known of a statement before it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StatementKind {
+    /// It has values alone.
+    Constant,
+    /// It was soon over when it ran before.
+    Short,
+    Other,
+}
+
 /// Why rows were not handed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsent {
@@ -202,13 +215,14 @@ impl Turns {
     ) -> Arc<Self> {
         let at_once = at_once.clamp(1, 1 << 20);
         // Statements that have a process each start it when they begin.
-        let begin_at_once = match waiting_max {
-            Some(_) => cores().saturating_add(MORE_BEGIN),
-            None => usize::MAX,
+        let (begin_at_once, reserved) = match waiting_max {
+            Some(_) => (cores().saturating_add(MORE_BEGIN), RESERVED),
+            None => (usize::MAX, 0),
         };
         Arc::new(Self {
-            free: Line::new(at_once, begin_at_once),
-            of_constants: Line::new(CONSTANTS_AT_ONCE, usize::MAX),
+            free: Line::new(at_once, begin_at_once, reserved),
+            of_constants: Line::new(CONSTANTS_AT_ONCE, usize::MAX, 0),
+            known: KnownStatements::default(),
             in_line: AtomicUsize::new(0),
             aside: Arc::new(Semaphore::new(ASIDE_MAX)),
             queue: Mutex::default(),
@@ -221,22 +235,27 @@ impl Turns {
         })
     }
 
-    /// Waits for a turn of a statement that begins; `after_short_one` says that the last of its client was soon over.
-    pub(crate) async fn take(self: &Arc<Self>, after_short_one: bool) -> Result<Turn, RecvError> {
-        let rank = match after_short_one {
-            true => Rank::AfterShortOne,
-            false => Rank::Begins,
-        };
-        let permit = self.permit(rank).await?;
+    /// Waits for a turn of a statement that begins, of a client that had its last turn at this time.
+    pub(crate) async fn take(
+        self: &Arc<Self>,
+        rank: Rank,
+        served: Option<Instant>,
+    ) -> Result<Turn, RecvError> {
+        let permit = self.permit(rank, served).await?;
         Ok(self.turn(permit))
+    }
+
+    /// Whether statements wait for a turn.
+    pub(crate) fn has_line(&self) -> bool {
+        self.in_line.load(Ordering::Relaxed) > 0
     }
 
     /// Waits for a turn of a statement of values alone.
     pub(crate) async fn take_for_constant(self: &Arc<Self>) -> Result<Turn, RecvError> {
         let permit = tokio::select! {
             biased;
-            permit = self.free.take(Rank::InOrder) => permit?,
-            permit = self.of_constants.take(Rank::InOrder) => permit?,
+            permit = self.free.take(Rank::InOrder, None) => permit?,
+            permit = self.of_constants.take(Rank::InOrder, None) => permit?,
         };
         Ok(self.turn(permit))
     }
@@ -253,9 +272,9 @@ impl Turns {
         }
     }
 
-    async fn permit(&self, rank: Rank) -> Result<Permit, RecvError> {
+    async fn permit(&self, rank: Rank, served: Option<Instant>) -> Result<Permit, RecvError> {
         let _in_line = InLine::new(&self.in_line);
-        self.free.take(rank).await
+        self.free.take(rank, served).await
     }
 
     /// Waits until no statement has a turn.
@@ -480,6 +499,11 @@ impl Turn {
         self.set_running_statement(self.holder.running_statement());
     }
 
+    /// The time for which the statement has the turn, or has gone on without it.
+    pub(crate) fn held_for(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
     /// The statement has a process and a plan: another one may begin.
     pub(crate) fn has_begun(&self) {
         let mut permit = self.permit.lock().unwrap_or_else(PoisonError::into_inner);
@@ -541,7 +565,7 @@ impl Turn {
         if self.is_aside.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let permit = self.turns.permit(Rank::InOrder).await;
+        let permit = self.turns.permit(Rank::InOrder, None).await;
         let permit = permit.map_err(|_| Unsent::Gone)?;
         let mut place = self.permit.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(permit);
@@ -559,7 +583,7 @@ impl Turn {
             let wants_room = self.holder.wants_room.load(Ordering::Relaxed);
             let is_over = computed_for().is_some_and(|time| time >= SLICE);
             let is_due = wants_room || is_over || self.begun.elapsed() >= STARTS_WITHIN;
-            if !is_due || self.turns.in_line.load(Ordering::Relaxed) == 0 {
+            if !is_due || !self.turns.has_line() {
                 continue;
             }
             // The turn stays when too many computing statements have stepped aside.
@@ -601,8 +625,10 @@ impl Drop for InLine<'_> {
 const SLICE: Duration = Duration::from_millis(500);
 /// The time in which a statement has a process, or gives its turn to others nevertheless.
 const STARTS_WITHIN: Duration = Duration::from_secs(3);
-/// Statements that begin at the same time, beside one for each core.
-const MORE_BEGIN: usize = 2;
+/// Statements that begin at the same time, beside one for each core and one that is known to be soon over.
+const MORE_BEGIN: usize = 1;
+/// Statements that are known to be soon over, beside those that compute at the same time.
+const RESERVED: usize = 1;
 /// Statements that have stepped aside.
 const ASIDE_MAX: usize = 64;
 /// Statements of values alone that have turns of their own.
@@ -631,7 +657,7 @@ mod tests {
     async fn who_waits_for_a_client_has_no_turn() {
         let turns = Turns::new(1, 1000, None);
         let (sender, mut receiver) = mpsc::channel(1);
-        let turn = turns.take(false).await.unwrap();
+        let turn = turns.take(Rank::Begins, None).await.unwrap();
         turn.hand_on(&sender, 10, |counted| (1, counted))
             .await
             .unwrap();
@@ -643,7 +669,7 @@ mod tests {
             (turn, sender)
         });
         // Another has its turn meanwhile.
-        let other = turns.take(false).await.unwrap();
+        let other = turns.take(Rank::Begins, None).await.unwrap();
         assert_eq!(turns.queue().bytes, 20);
         assert_eq!(receiver.recv().await.unwrap().0, 1);
         // The second comes without a turn: it is there.
@@ -667,7 +693,7 @@ mod tests {
         for _ in 0..2 {
             let (sender, receiver) = mpsc::channel(1);
             receivers.push(receiver);
-            let turn = turns.take(false).await.unwrap();
+            let turn = turns.take(Rank::Begins, None).await.unwrap();
             turn.hand_on(&sender, 20, |counted| counted).await.unwrap();
             let before = turns.queue().next;
             tasks.push(tokio::spawn(async move {
@@ -679,7 +705,7 @@ mod tests {
         }
         assert_eq!((free(&turns), turns.queue().bytes), (2, 80));
         let (sender, _receiver) = mpsc::channel(1);
-        let turn = turns.take(false).await.unwrap();
+        let turn = turns.take(Rank::Begins, None).await.unwrap();
         turn.hand_on(&sender, 50, |counted| counted).await.unwrap();
         assert_eq!(tasks.remove(0).await.unwrap(), Err(Unsent::Displaced));
         let second = tokio::time::timeout(Duration::from_millis(10), &mut tasks[0]).await;
@@ -701,13 +727,13 @@ mod tests {
     #[tokio::test]
     async fn one_that_takes_long_steps_aside_for_those_that_wait() {
         let turns = Turns::new(1, 1000, None);
-        let long = Arc::new(turns.take(false).await.unwrap());
+        let long = Arc::new(turns.take(Rank::Begins, None).await.unwrap());
         let aside = tokio::spawn({
             let long = Arc::clone(&long);
             async move { long.step_aside(|| Some(SLICE)).await }
         });
         // There is one turn: this waits until the other has stepped aside.
-        let other = turns.take(false).await.unwrap();
+        let other = turns.take(Rank::Begins, None).await.unwrap();
         aside.await.unwrap();
         // The statement continues without a turn, and passes its rows on.
         let (sender, mut receiver) = mpsc::channel(1);
@@ -734,7 +760,7 @@ mod tests {
     async fn one_that_has_no_room_for_its_rows_steps_aside_at_once() {
         let turns = Turns::keeping(1, 100, None, Duration::from_secs(3600));
         let kept = turns.reserve(100, &Arc::default()).await;
-        let first = Arc::new(turns.take(false).await.unwrap());
+        let first = Arc::new(turns.take(Rank::Begins, None).await.unwrap());
         let wants = tokio::spawn({
             let (turns, first) = (Arc::clone(&turns), Arc::clone(&first));
             async move { turns.reserve(50, first.holder()).await }
@@ -749,7 +775,7 @@ mod tests {
             let first = Arc::clone(&first);
             async move { first.step_aside(|| None).await }
         });
-        let second = turns.take(false).await.unwrap();
+        let second = turns.take(Rank::Begins, None).await.unwrap();
         aside.await.unwrap();
         drop(kept);
         drop(wants.await.unwrap());
@@ -769,7 +795,7 @@ mod tests {
         let first = turns.take_for_constant().await.unwrap();
         assert_eq!(free(&turns), 0, "a turn that is free is taken first");
         let mut line = (0..3)
-            .map(|_| Box::pin(turns.take(false)))
+            .map(|_| Box::pin(turns.take(Rank::Begins, None)))
             .collect::<Vec<_>>();
         assert!(
             line.iter_mut()

@@ -247,7 +247,9 @@ pub(super) async fn call(
 ) -> Result<Response, Refusal> {
     let path = quote_literal(&call.path);
     let query = weir_engine::packets_of_call(&path, &quote_literal(&call.call_id));
+    let place = place(&shared, &shared.views).await?;
     let Captured { folder, file } = captured(&shared, &query).await?;
+    drop(place);
     let headers = [
         (CONTENT_TYPE, "application/vnd.tcpdump.pcap"),
         (CONTENT_DISPOSITION, "attachment; filename=\"call.pcap\""),
@@ -384,6 +386,7 @@ pub(super) async fn packet(
     State(shared): State<Arc<Shared>>,
     Query(which): Query<Which>,
 ) -> Result<Json<Value>, Refusal> {
+    let _place = place(&shared, &shared.views).await?;
     let path = quote_literal(&which.path);
     let sql = format!(
         "SELECT * FROM packets({path}) WHERE frame.number = {} LIMIT 1",

@@ -16,7 +16,7 @@ use super::wire::{self, HEAD_BYTES, Reply, Request, Task};
 use crate::error::{Failure, FailureKind};
 use crate::folder::Folder;
 use crate::options::WorkerProgram;
-use crate::turn::{Counted, Holder, Turns};
+use crate::turn::{Counted, Holder, StatementKind, Turns};
 
 /// A process that runs statements. It ends with this.
 #[derive(Debug)]
@@ -34,8 +34,12 @@ pub(super) struct Link {
 }
 
 /// The priority of the process of a statement, once it has one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Priority {
+    /// What is known of the statement.
+    pub(crate) kind: StatementKind,
+    /// What the statement is known by ([`KnownStatements`](crate::known::KnownStatements)).
+    pub(crate) name: u64,
     state: Mutex<PriorityState>,
     /// The statement among those whose rows take room.
     holder: OnceLock<Arc<Holder>>,
@@ -50,6 +54,16 @@ struct PriorityState {
 }
 
 impl Priority {
+    /// The priority of the process of a statement of this kind, which is known by this name.
+    pub(super) fn new(kind: StatementKind, name: u64) -> Self {
+        Self {
+            kind,
+            name,
+            state: Mutex::default(),
+            holder: OnceLock::new(),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, PriorityState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

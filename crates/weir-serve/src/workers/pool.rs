@@ -24,7 +24,7 @@ use crate::folder::Folder;
 use crate::options::WorkerProgram;
 use crate::session::Begun;
 use crate::session_log::Log;
-use crate::turn::{Counted, Turns};
+use crate::turn::{Counted, StatementKind, Turns};
 
 /// The processes of a server.
 #[derive(Debug)]
@@ -145,13 +145,13 @@ impl Pool {
         self: &Arc<Self>,
         session_id: u64,
         priority: &Arc<Priority>,
-        is_constant: bool,
     ) -> Result<BusyProcess, Failure> {
-        let _starting = match is_constant {
-            true => Starting::new(self, None),
-            false => self.room().await,
+        let is_constant = priority.kind == StatementKind::Constant;
+        let _starting = match priority.kind {
+            StatementKind::Constant => Starting::new(self, None),
+            kind => self.room(kind).await,
         };
-        let waiting = match (self.idle_for(session_id), is_constant) {
+        let waiting = match (self.idle_for(session_id, priority.kind), is_constant) {
             (None, true) => self.spare().await,
             (waiting, _) => waiting,
         };
@@ -178,10 +178,14 @@ impl Pool {
         })
     }
 
-    /// A process that waits for a statement, preferably the last one in this state of a session.
-    fn idle_for(self: &Arc<Self>, session_id: u64) -> Option<Link> {
+    /// A process that waits for a statement, preferably the last one in this state of a session. Where statements wait for a turn, the
+    /// last is for those that are known to be soon over: the others start one.
+    fn idle_for(self: &Arc<Self>, session_id: u64, kind: StatementKind) -> Option<Link> {
         let (link, is_last) = {
             let mut idle = lock(&self.idle);
+            if idle.len() == 1 && kind == StatementKind::Other && self.turns.has_line() {
+                return None;
+            }
             let same = idle.iter().rposition(|link| {
                 let session = link.session;
                 session.is_some_and(|(id, _)| id == session_id)
@@ -234,17 +238,23 @@ impl Pool {
     }
 
     /// Waits until there is memory for another process, for a moment only: then a few statements start at the same time, and
-    /// those that hold too much are ended. The statement counts as starting until the result is dropped.
-    async fn room(self: &Arc<Self>) -> Starting {
+    /// those that hold too much are ended. The statement counts as starting until the result is dropped. One that is known to be soon
+    /// over needs little memory, and not for long.
+    async fn room(self: &Arc<Self>, kind: StatementKind) -> Starting {
         let Some(limit) = self.memory_limit_bytes else {
             return Starting::new(self, None);
         };
-        for _ in 0..ROOM_LOOKS {
+        let is_short = kind == StatementKind::Short;
+        let looks = if is_short { SHORT_LOOKS } else { ROOM_LOOKS };
+        for _ in 0..looks {
             if let Some(starting) = self.starting_within(self.left(limit as u64)) {
                 return starting;
             }
             self.turns.end_longest_waiting();
             tokio::time::sleep(POLL_INTERVAL).await;
+        }
+        if is_short {
+            return Starting::new(self, None);
         }
         // Some of the running statements are ended for it, when the sum exceeds the limit. The semaphore is never closed.
         let beyond = Arc::clone(&self.beyond).acquire_owned().await.ok();
@@ -587,17 +597,21 @@ pub(crate) struct Order {
     /// The folders that the statement may write into.
     written: Vec<PathBuf>,
     work: Work,
-    /// True for a trivial statement.
-    pub(crate) is_constant: bool,
-    /// The priority of its process.
+    /// What is known of the statement, and the priority of its process.
     pub(crate) priority: Arc<Priority>,
 }
 
 impl Remote {
     fn order(&self, log: &Log, statement: &Statement, work: Work) -> Order {
+        let known = &self.pool.turns.known;
+        let name = known.name_of(&work);
+        let kind = match log.is_of_settings() && is_constant(statement) {
+            true => StatementKind::Constant,
+            false if known.is_short(name) => StatementKind::Short,
+            false => StatementKind::Other,
+        };
         Order {
-            is_constant: log.is_of_settings() && is_constant(statement),
-            priority: Arc::default(),
+            priority: Arc::new(Priority::new(kind, name)),
             pool: Arc::clone(&self.pool),
             reports: Arc::clone(&self.reports),
             session_id: log.id,
@@ -641,7 +655,7 @@ impl Remote {
 impl Order {
     /// Hands it to a process.
     async fn give(self) -> Result<(BusyProcess, Arc<StatementReports>), Failure> {
-        let taken = (self.pool).take(self.session_id, &self.priority, self.is_constant);
+        let taken = self.pool.take(self.session_id, &self.priority);
         let mut held = taken.await?;
         if self.writes {
             held.grace = WRITERS_GRACE;
@@ -799,6 +813,8 @@ const BASE_BYTES: u64 = 16 << 20;
 const BEYOND_MAX: usize = 2;
 /// The number of checks for memory before another process starts.
 const ROOM_LOOKS: u32 = 15;
+/// The same for a statement that is known to be soon over.
+const SHORT_LOOKS: u32 = 2;
 /// The interval in which the memory of running processes is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The same where they hold more than half of what they may.

@@ -37,7 +37,7 @@ pub(super) struct SessionState {
 }
 
 /// The work itself.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Hash, Serialize, Deserialize)]
 pub(super) enum Work {
     /// The description of a statement's answer is requested.
     Describe(Written),
@@ -46,7 +46,7 @@ pub(super) enum Work {
 }
 
 /// A statement, as the text that it was parsed from and what was put into it.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Hash, Serialize, Deserialize)]
 pub(super) struct Written {
     text: String,
     index: usize,
@@ -56,7 +56,7 @@ pub(super) struct Written {
 }
 
 /// A value of a parameter.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Hash, Serialize, Deserialize)]
 enum ParameterValue {
     Null,
     Boolean(bool),
