@@ -88,7 +88,7 @@ pub fn register(
     session.register_udf(lists::unknown_in_list());
     session.register_udaf(number::sum());
     session.register_udaf(number::percentile_cont());
-    for function in number::sliding() {
+    for function in number::sliding().into_iter().chain(number::digests()) {
         session.register_udaf(function);
     }
     session.register_udaf(top_k::approx_top_k());

@@ -6,6 +6,7 @@
 //! integers; both fail when the divisor is zero. `docs/decisions/0007-division.md` has the reasons.
 
 mod arithmetic;
+mod digest;
 mod percentile;
 mod sliding;
 mod sum;
@@ -21,6 +22,8 @@ use crate::pass::{Inputs, Pass};
 
 pub use arithmetic::{DIV, NEGATIVE, Operation, operation, operations};
 pub(crate) use arithmetic::{div, negative};
+pub use digest::CENTROIDS_MAX;
+pub(crate) use digest::digests;
 pub(crate) use percentile::percentile_cont;
 pub(crate) use sliding::sliding;
 pub(crate) use sum::sum;

@@ -9,6 +9,7 @@ use datafusion::sql::sqlparser::ast::{
     NamedWindowDefinition, NamedWindowExpr, OrderByKind, PipeOperator, Query, Select,
     UnaryOperator, Value, WindowFrameBound, WindowSpec, WindowType,
 };
+use weir_functions::number::CENTROIDS_MAX;
 use weir_functions::{Error, ErrorKind};
 
 /// Checks the grouping sets of a SELECT, and its named window frames.
@@ -418,5 +419,4 @@ const SIZES: &[(&str, usize, u64)] = &[
     ("nth_value", 1, ROWS_MAX),
     ("ntile", 0, ROWS_MAX),
 ];
-const CENTROIDS_MAX: u64 = 10_000;
 const ROWS_MAX: u64 = 1_000_000;
