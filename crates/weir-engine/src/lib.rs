@@ -90,7 +90,7 @@ pub use weir_functions::list::FunctionEntry;
 pub use weir_functions::similar::nearest;
 pub use weir_functions::{Error, ErrorKind};
 pub use weir_sql::bytea::bytes_of_text;
-pub use weir_sql::grammar::size_limit;
+pub use weir_sql::grammar::{FRAME_ROWS_MAX, size_limit};
 pub use weir_sql::{
     Made, Parameter, Recipe, Statement, Token, TokenKind, quote_ident, quote_literal, sql_type,
     statements, tokens, walk, walk_mut,

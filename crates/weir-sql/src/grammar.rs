@@ -22,7 +22,7 @@ use weir_functions::{Error, ErrorKind};
 
 use crate::statement::Statement;
 use crate::table_sample::Sample;
-pub use size::size_limit;
+pub use size::{FRAME_ROWS_MAX, size_limit};
 use verdict::Verdict;
 
 /// Checks every part of a statement. `is_scalar` returns whether a name is that of a scalar function.

@@ -5,9 +5,10 @@ use datafusion_proto::protobuf::physical_expr_node::ExprType;
 use datafusion_proto::protobuf::physical_window_expr_node::WindowFunction;
 use datafusion_proto::protobuf::{
     JoinFilter, JoinOn, PhysicalExprNode, PhysicalSortExprNode, PhysicalWindowExprNode,
-    WindowFrame, window_frame,
+    WindowFrame, WindowFrameBound, WindowFrameBoundType, WindowFrameUnits, window_frame,
 };
 use datafusion_proto_common::protobuf_common::scalar_value::Value;
+use weir_engine::FRAME_ROWS_MAX;
 
 use super::plan::{KEYS_MAX, counted};
 use super::{Checked, Refused, shown, value};
@@ -50,7 +51,8 @@ pub(super) fn window(node: &PhysicalWindowExprNode) -> Checked {
     windowed(node, 0)
 }
 
-/// Validates the bounds of a window frame.
+/// Validates the bounds of a window frame. A frame of rows or groups ends no earlier than it begins, and no further away than in the text of
+/// a statement: DataFusion adds the numbers to those of rows, and subtracts its beginning from its end.
 pub(super) fn frame(frame: Option<&WindowFrame>) -> Checked {
     let Some(frame) = frame else {
         return Ok(());
@@ -59,13 +61,44 @@ pub(super) fn frame(frame: Option<&WindowFrame>) -> Checked {
         .end_bound
         .as_ref()
         .map(|window_frame::EndBound::Bound(end)| end);
-    let bounds = frame.start_bound.iter().chain(end);
-    for bound in bounds {
+    let start = frame.start_bound.as_ref();
+    for bound in start.into_iter().chain(end) {
         if bound.bound_value.is_some() {
             value::scalar(bound.bound_value.as_ref())?;
         }
     }
-    Ok(())
+    if frame.window_frame_units() == WindowFrameUnits::Range {
+        return Ok(());
+    }
+    match place(start)? <= place(end)? {
+        true => Ok(()),
+        false => Err(Refused::malformed("a window frame ends before it begins")),
+    }
+}
+
+/// The place of a bound of rows or groups, counted from the current one. A bound that is missing is the current row.
+fn place(bound: Option<&WindowFrameBound>) -> Result<i64, Refused> {
+    let Some(bound) = bound else {
+        return Ok(0);
+    };
+    let value = bound.bound_value.as_ref().and_then(|of| of.value.as_ref());
+    let rows = match value {
+        None | Some(Value::NullValue(_)) => i64::MAX,
+        Some(Value::Uint64Value(rows)) => {
+            counted("rows to the end of a window frame", *rows, FRAME_ROWS_MAX)?;
+            i64::try_from(*rows).unwrap_or(i64::MAX)
+        }
+        Some(_) => {
+            return Err(Refused::malformed(
+                "the bound of a window frame is not a number of rows",
+            ));
+        }
+    };
+    Ok(match bound.window_frame_bound_type() {
+        WindowFrameBoundType::CurrentRow => 0,
+        WindowFrameBoundType::Preceding => -rows,
+        WindowFrameBoundType::Following => rows,
+    })
 }
 
 /// Validates the reference to a function. The functions of weir are looked up by name, and have no serialized definition.
@@ -309,6 +342,58 @@ mod tests {
         ] {
             assert!(of_window(name, args).is_err(), "{name}");
         }
+    }
+
+    /// A frame up to 2^64 rows behind its row, and one that ends before it begins, overflowed when they were computed.
+    #[test]
+    fn frames_end_behind_their_start_and_not_too_far_away() {
+        use WindowFrameBoundType::{CurrentRow, Following, Preceding};
+        let bound = |kind: WindowFrameBoundType, rows: Option<u64>| WindowFrameBound {
+            window_frame_bound_type: kind.into(),
+            bound_value: rows.map(|rows| ScalarValue {
+                value: Some(Value::Uint64Value(rows)),
+            }),
+        };
+        let checked = |units: WindowFrameUnits, start, end| {
+            frame(Some(&WindowFrame {
+                window_frame_units: units.into(),
+                start_bound: Some(start),
+                end_bound: Some(window_frame::EndBound::Bound(end)),
+            }))
+        };
+        let far = Some(FRAME_ROWS_MAX);
+        let farther = Some(FRAME_ROWS_MAX + 1);
+        for units in [WindowFrameUnits::Rows, WindowFrameUnits::Groups] {
+            for (start, end) in [
+                (bound(Preceding, None), bound(Following, None)),
+                (bound(Preceding, None), bound(CurrentRow, None)),
+                (bound(Preceding, far), bound(Following, far)),
+                (bound(Following, Some(1)), bound(Following, Some(1))),
+                (bound(Preceding, Some(2)), bound(Preceding, Some(1))),
+            ] {
+                checked(units, start, end).unwrap();
+            }
+            for (start, end) in [
+                (bound(Preceding, farther), bound(CurrentRow, None)),
+                (bound(CurrentRow, None), bound(Following, Some(u64::MAX))),
+                (bound(Following, Some(5)), bound(Preceding, Some(5))),
+                (bound(Preceding, Some(1)), bound(Preceding, Some(2))),
+                (bound(CurrentRow, None), bound(Preceding, None)),
+            ] {
+                assert!(checked(units, start, end).is_err(), "{units:?}");
+            }
+            let text = WindowFrameBound {
+                window_frame_bound_type: Preceding.into(),
+                bound_value: Some(ScalarValue {
+                    value: Some(Value::Utf8Value("2".to_owned())),
+                }),
+            };
+            assert!(checked(units, text, bound(CurrentRow, None)).is_err());
+        }
+        // Values of RANGE are those of a column.
+        let (start, end) = (bound(Preceding, farther), bound(Following, farther));
+        checked(WindowFrameUnits::Range, start, end).unwrap();
+        frame(Some(&WindowFrame::default())).unwrap();
     }
 
     /// Forty projections of `a || a` over each other would make a text of a tebibyte.

@@ -350,10 +350,10 @@ fn look_at_frame(spec: &WindowSpec) -> Result<(), Error> {
         };
         // Times and texts of times are bounds of RANGE, which allocate nothing.
         if let Size::Known(rows) = number(rows)
-            && rows > FRAME_MAX
+            && rows > FRAME_ROWS_MAX
         {
             return Err(limit(format!(
-                "a window frame begins or ends at most {FRAME_MAX} rows away"
+                "a window frame begins or ends at most {FRAME_ROWS_MAX} rows away"
             ))
             .with_hint("UNBOUNDED PRECEDING and UNBOUNDED FOLLOWING have no number"));
         }
@@ -409,7 +409,7 @@ const SETS_COLUMNS_MAX: usize = 1 << 16;
 /// A batch of 8,192 rows has 256 MiB of them.
 const ELEMENTS_MAX: u64 = 4096;
 /// Rows between a row and an end of its frame.
-const FRAME_MAX: u64 = 1 << 31;
+pub const FRAME_ROWS_MAX: u64 = 1 << 31;
 /// Functions, the argument that sizes what they keep, and the most that it may be.
 const SIZES: &[(&str, usize, u64)] = &[
     ("approx_percentile_cont", 2, CENTROIDS_MAX),
