@@ -19,7 +19,7 @@ use crate::args::Databases;
 use crate::message::Messages;
 use crate::quantity::{parse_duration, parse_size};
 use crate::refusal::Refusal;
-use crate::secret::secret;
+use crate::secret::{look_at_mode, secret};
 use crate::session::Failure;
 use crate::signals;
 
@@ -174,7 +174,7 @@ pub(crate) struct KnownBy {
 
 impl KnownBy {
     /// The credentials of a node. Without any, the nodes of one machine use the token of their user.
-    fn trust(&self, is_here: bool) -> Result<Trust, Failure> {
+    fn trust(&self, is_here: bool, messages: Messages) -> Result<Trust, Failure> {
         let files = match (&self.tls_cert, &self.tls_key, &self.tls_ca) {
             (Some(certificate), Some(key), Some(authorities)) => Some(TlsFiles {
                 certificate: certificate.clone(),
@@ -185,8 +185,11 @@ impl KnownBy {
         };
         let token = match self.no_token {
             true => None,
-            false => secret(self.token_file.as_deref(), "WEIR_CLUSTER_TOKEN")?,
+            false => secret(self.token_file.as_deref(), "WEIR_CLUSTER_TOKEN", messages)?,
         };
+        if let Some(files) = &files {
+            look_at_mode(&files.key, messages);
+        }
         let is_of_user = is_here && files.is_none() && token.is_none() && !self.no_token;
         let trust = match is_of_user {
             true => Trust::of_user(),
@@ -229,7 +232,7 @@ pub(crate) fn run(cluster: &Cluster, messages: Messages) -> Result<ExitCode, Fai
             outcome?;
         }
         ClusterCommand::ClientToken(known) => {
-            let token = known.trust(true)?.client_token();
+            let token = known.trust(true, messages)?.client_token();
             let token = token.ok_or_else(|| {
                 Refusal::usage("there is no token", "--token-file names a file with one")
             })?;
@@ -261,7 +264,7 @@ async fn schedule(
     options.trusted_network = scheduler.network.trusted_network;
     let network = &scheduler.network;
     let is_here = scheduler.listen.ip().is_loopback() && !network.trusted_network;
-    options.trust = network.known.trust(is_here)?;
+    options.trust = network.known.trust(is_here, messages)?;
     let scheduler = Scheduler::bind(&options).await.map_err(failed)?;
     let address = scheduler.address().map_err(failed)?;
     // Programs that start it read this line.
@@ -321,9 +324,8 @@ async fn execute(
     options.trusted_network = executor.network.trusted_network;
     let network = &executor.network;
     let is_here = executor.listen.is_loopback() && !network.trusted_network;
-    options.trust = network
-        .known
-        .trust(is_here && is_of_this_machine(&executor.scheduler))?;
+    let is_here = is_here && is_of_this_machine(&executor.scheduler);
+    options.trust = network.known.trust(is_here, messages)?;
     messages.note(&format!(
         "an executor of {}; Ctrl-C ends it",
         executor.scheduler
@@ -345,6 +347,7 @@ impl ClusterHandle {
         known: &KnownBy,
         threads: Option<usize>,
         memory_limit: Option<usize>,
+        messages: Messages,
     ) -> Result<Self, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let executors = threads.unwrap_or(cores).max(2);
@@ -365,7 +368,7 @@ impl ClusterHandle {
         }
         host_and_port(name).map_err(failed)?;
         let partitions = threads.unwrap_or(PARTITIONS);
-        let trust = known.trust(is_of_this_machine(name))?;
+        let trust = known.trust(is_of_this_machine(name), messages)?;
         let client = Client::trusted(name, partitions, trust).map_err(failed)?;
         Ok(Self {
             client,

@@ -30,7 +30,7 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
     let cluster = match &query.cluster {
         Some(name) => {
             let (threads, memory) = (options.threads, options.memory_limit_bytes);
-            let cluster = ClusterHandle::at(name, &query.known, threads, memory)?;
+            let cluster = ClusterHandle::at(name, &query.known, threads, memory, messages)?;
             options.cluster = Some(cluster.client());
             Some(cluster)
         }

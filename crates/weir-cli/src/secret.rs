@@ -1,5 +1,6 @@
 //! The sources of passwords and tokens.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::mpsc;
@@ -8,15 +9,53 @@ use std::time::Duration;
 
 use weir_capture::read_small;
 
+use crate::message::Messages;
 use crate::session::Failure;
 
 /// A secret out of a file, or out of the environment.
-pub(crate) fn secret(file: Option<&Path>, variable: &str) -> Result<Option<String>, Failure> {
+pub(crate) fn secret(
+    file: Option<&Path>,
+    variable: &str,
+    messages: Messages,
+) -> Result<Option<String>, Failure> {
     let Some(file) = file else {
         return Ok(std::env::var(variable).ok());
     };
     let text = read(file, PIPE_WITHIN).map_err(|error| Failure::file(file, &error))?;
+    look_at_mode(file, messages);
     Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+/// Says so where other users of this machine can read or replace the content of a file with a secret. It is used nevertheless: a file that
+/// an administrator hands out may be for a group of users.
+pub(crate) fn look_at_mode(file: &Path, messages: Messages) {
+    if let Some(warning) = warning(file) {
+        messages.warning(&warning);
+    }
+}
+
+fn warning(file: &Path) -> Option<String> {
+    // A pipe of a shell is that of its user, whatever its mode.
+    let found = fs::metadata(file).ok().filter(fs::Metadata::is_file)?;
+    let what = match mode(&found) & OTHERS {
+        0 => return None,
+        bits if bits & WRITE != 0 => "change",
+        _ => "read",
+    };
+    let file = file.display();
+    Some(format!(
+        "other users of this machine can {what} {file}, which has a secret: 'chmod 600 {file}' leaves it to its owner"
+    ))
+}
+
+#[cfg(unix)]
+fn mode(of: &fs::Metadata) -> u32 {
+    std::os::unix::fs::MetadataExt::mode(of)
+}
+
+#[cfg(not(unix))]
+const fn mode(_of: &fs::Metadata) -> u32 {
+    0
 }
 
 /// The text of a file, which may be a pipe (`<(…)` of a shell). One that nothing writes blocks whoever opens it, so that this is done by a
@@ -42,6 +81,9 @@ fn read(file: &Path, within: Duration) -> io::Result<String> {
 const BYTES_MAX: u64 = 64 << 10;
 /// The time within which the content of a pipe has to come: programs that write one may ask their user first.
 const PIPE_WITHIN: Duration = Duration::from_secs(120);
+/// The bits of a mode by which the group of a file and all others may read or write it.
+const OTHERS: u32 = 0o066;
+const WRITE: u32 = 0o022;
 
 #[cfg(test)]
 mod tests {
@@ -57,7 +99,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("token");
         std::fs::write(&file, "0123456789abcdef\r\n").unwrap();
-        let token = secret(Some(&file), "WEIR_NO_SUCH_VARIABLE").ok().flatten();
+        let token = secret(Some(&file), "WEIR_NO_SUCH_VARIABLE", Messages::silent());
+        let token = token.ok().flatten();
         assert_eq!(token.as_deref(), Some("0123456789abcdef"));
         let message = refused(Path::new("/dev/zero"), PIPE_WITHIN);
         assert!(message.contains("the limit of 65536 bytes"), "{message}");
@@ -70,6 +113,38 @@ mod tests {
         std::fs::write(&file, b"\xff").unwrap();
         assert!(refused(&file, PIPE_WITHIN).contains("UTF-8"));
         assert!(read(folder.path(), PIPE_WITHIN).is_err());
+    }
+
+    /// A token that each user of the machine can read was taken without a word.
+    #[cfg(unix)]
+    #[test]
+    fn files_that_others_can_read_are_said_to_be() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("token");
+        fs::write(&file, "0123456789abcdef").unwrap();
+        for (mode, what) in [
+            (0o600, None),
+            (0o400, None),
+            (0o711, None),
+            (0o640, Some("can read")),
+            (0o604, Some("can read")),
+            (0o644, Some("can read")),
+            (0o620, Some("can change")),
+            (0o666, Some("can change")),
+        ] {
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+            let found = warning(&file);
+            assert_eq!(found.is_some(), what.is_some(), "{mode:o}");
+            let said = found.zip(what);
+            assert!(
+                said.is_none_or(|(found, what)| found.contains(what)),
+                "{mode:o}"
+            );
+        }
+        assert_eq!(warning(folder.path()), None);
+        assert_eq!(warning(Path::new("/dev/null")), None);
     }
 
     #[test]

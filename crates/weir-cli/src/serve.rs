@@ -21,7 +21,7 @@ use crate::encoder::FileEncoder;
 use crate::interface;
 use crate::message::Messages;
 use crate::quantity::{parse_duration, parse_size};
-use crate::secret::secret;
+use crate::secret::{look_at_mode, secret};
 use crate::session::Failure;
 use crate::signals;
 
@@ -144,8 +144,11 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
         return Ok(ExitCode::SUCCESS);
     }
     allocator::start_with_settings();
-    options.password = secret(serve.password_file.as_deref(), PASSWORD)?;
-    options.token = secret(serve.token_file.as_deref(), TOKEN)?;
+    options.password = secret(serve.password_file.as_deref(), PASSWORD, messages)?;
+    options.token = secret(serve.token_file.as_deref(), TOKEN, messages)?;
+    if let Some(key) = &serve.tls_key {
+        look_at_mode(key, messages);
+    }
     options.workers = Some(this_program()?);
     let server = Server::start(options).map_err(failed)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -852,6 +852,16 @@ fn users_of_one_machine_cannot_reach_each_other() {
     let line = sql.replace("weir query", "weir query --token-file ask-only");
     let asked = cluster.ask(&line);
     assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    // The file has the mode of the shell.
+    let copy = folder.join("ask-only");
+    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let asked = cluster.ask(&line);
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    assert!(
+        asked.stderr.contains("can read ask-only"),
+        "{}",
+        asked.stderr
+    );
     let executed = executor("--token-file ask-only", "");
     assert!(
         executed.stderr.contains("that of a client"),
