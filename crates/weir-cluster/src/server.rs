@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use ballista_core::config::BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK;
 use ballista_core::error::BallistaError;
 use ballista_core::extension::SessionConfigExt;
+use ballista_core::ids::new_instance_id;
 use ballista_core::registry::BallistaFunctionRegistry;
 use ballista_core::serde::protobuf::GetJobStatusParams;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
@@ -18,7 +19,7 @@ use ballista_core::serde::{BallistaCodec, BallistaLogicalExtensionCodec};
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::{SchedulerConfig, TaskDistributionPolicy};
 use ballista_scheduler::metrics::default_metrics_collector;
-use ballista_scheduler::scheduler_server::SchedulerServer;
+use ballista_scheduler::scheduler_server::{JobIdGenerator, SchedulerServer};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
@@ -177,6 +178,7 @@ impl Scheduler {
             // The rows of a job are removed when its client does not read them any more (`kept.rs`).
             finished_job_data_clean_up_interval_seconds: 0,
             finished_job_state_clean_up_interval_seconds: 600,
+            job_id_generator: Some(Arc::new(RandomJobIds)),
             override_config_producer: Some(Arc::new(config)),
             override_session_builder: Some(Arc::new(move |config| {
                 Ok(SessionStateBuilder::new_from_existing(of_session.clone())
@@ -278,6 +280,17 @@ async fn wanted(ended: &mut watch::Receiver<bool>) {
     if ended.wait_for(|ended| *ended).await.is_err() {
         // The sender is gone without a request to end.
         std::future::pending::<()>().await;
+    }
+}
+
+/// Makes names of jobs that are not guessed: whoever knows one can read the rows of the job. Those of Ballista are the time in milliseconds.
+struct RandomJobIds;
+
+#[tonic::async_trait]
+impl JobIdGenerator for RandomJobIds {
+    async fn next_id(&self) -> String {
+        // A UUID, without the hyphens, which a job ID does not have.
+        new_instance_id().replace('-', "")
     }
 }
 
@@ -544,6 +557,24 @@ mod tests {
     use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs};
 
     use super::*;
+    use crate::check;
+
+    /// Names of jobs were times, by which a client could find the rows of others.
+    #[tokio::test]
+    async fn names_of_jobs_are_random() {
+        let options = SchedulerOptions {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            ..SchedulerOptions::default()
+        };
+        let scheduler = Scheduler::bind(&options).await.unwrap();
+        let names = scheduler.config.job_id_generator.unwrap();
+        let (one, other) = (names.next_id().await, names.next_id().await);
+        for name in [&one, &other] {
+            assert!(check::job_id(name).is_ok(), "{name}");
+            assert_eq!(name.len(), 32);
+        }
+        assert!(!other.starts_with(&one[..8]), "{one} {other}");
+    }
 
     /// `repeat` made 2 GiB of each batch of rows at an executor with a limit of 300 MiB.
     #[test]
