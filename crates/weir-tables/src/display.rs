@@ -11,6 +11,7 @@
 mod literal;
 mod messages;
 mod reader;
+mod value_names;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -113,6 +114,8 @@ enum ValueSource {
     Absolute(Box<ValueSource>),
     /// The values of one source and then of the next.
     Joined(Vec<ValueSource>),
+    /// The last value only: that of the innermost header.
+    Last(Box<ValueSource>),
     /// The least or the greatest of all values of these sources.
     Extreme(Ordering, Vec<ValueSource>),
     /// Numbers and addresses as text.
@@ -373,6 +376,7 @@ impl ValueSource {
             | Self::Length(inner)
             | Self::Count(inner)
             | Self::Absolute(inner)
+            | Self::Last(inner)
             | Self::Written(inner) => inner.is_of_record(),
             Self::Extreme(_, of) | Self::Joined(of) => of.iter().all(Self::is_of_record),
             Self::Calculated(_, left, right) => left.is_of_record() && right.is_of_record(),
@@ -488,6 +492,14 @@ impl ValueSource {
                 FieldValue::Bytes(_) => true,
             }),
             (Self::Joined(of), _) => of.iter().all(|source| source.each(at, f)),
+            (Self::Last(of), _) => {
+                let mut last = None;
+                of.each(at, &mut |value| {
+                    last = Some(owned(value));
+                    true
+                });
+                last.is_none_or(f)
+            }
             (Self::Extreme(side, of), _) => {
                 let extreme = extreme(*side, of, at);
                 extreme.is_none_or(f)
@@ -596,6 +608,13 @@ fn changed(value: FieldValue<'_>, change: fn(&[u8]) -> Vec<u8>) -> FieldValue<'s
     }
 }
 
+fn owned(value: FieldValue<'_>) -> FieldValue<'static> {
+    match value {
+        FieldValue::Number(number) => FieldValue::Number(number),
+        FieldValue::Bytes(bytes) => FieldValue::Bytes(bytes.into_owned().into()),
+    }
+}
+
 /// The least or the greatest of all values.
 fn extreme(side: Ordering, of: &[ValueSource], at: &At<'_>) -> Option<FieldValue<'static>> {
     let mut extreme: Option<FieldValue<'static>> = None;
@@ -612,10 +631,7 @@ fn extreme(side: Ordering, of: &[ValueSource], at: &At<'_>) -> Option<FieldValue
                 _ => false,
             };
             if is_further {
-                extreme = Some(match value {
-                    FieldValue::Number(number) => FieldValue::Number(number),
-                    FieldValue::Bytes(bytes) => FieldValue::Bytes(bytes.into_owned().into()),
-                });
+                extreme = Some(owned(value));
             }
             true
         });

@@ -6,7 +6,7 @@ use chrono::{NaiveDate, NaiveTime};
 use weir_filter::{Error, Operand, OperandKind};
 use weir_packet::Address;
 
-use super::{Literal, Type, calculated};
+use super::{Literal, Type, calculated, value_names};
 use crate::predicate::Network;
 
 /// Parses a literal as a value of this type.
@@ -48,6 +48,25 @@ pub(super) fn literal(operand: &Operand, kind: Type) -> Result<Literal, Error> {
         _ => return wrong("a value", ""),
     };
     word_literal(operand, word, kind)
+}
+
+/// Parses a literal beside this field: the name of one of its values is a value, too.
+pub(super) fn literal_of(operand: &Operand, field: &Operand, kind: Type) -> Result<Literal, Error> {
+    let (OperandKind::Word(field) | OperandKind::Layer(field, _)) = &field.kind else {
+        return literal(operand, kind);
+    };
+    let name = match (&operand.kind, kind) {
+        (OperandKind::Text(name), Type::Number | Type::Flag) => std::str::from_utf8(name).ok(),
+        _ => None,
+    };
+    let Some(name) = name else {
+        return literal(operand, kind);
+    };
+    match (value_names::number(field, name), value_names::hint(field)) {
+        (Some(number), _) => Ok(Literal::Number(number)),
+        (None, Some(hint)) => Err(expected(operand, "the name of a value", &hint)),
+        (None, None) => literal(operand, kind),
+    }
 }
 
 /// The error of a literal that has another type than the one that is expected.

@@ -34,6 +34,8 @@ pub(super) struct MessageField {
     is_http2: Option<bool>,
     /// The column that must be true for a message to have the field.
     only: Option<&'static str>,
+    /// The name of the header in lists of header lines whose values are those of the field.
+    header: Option<&'static str>,
 }
 
 impl MessageField {
@@ -54,6 +56,16 @@ impl MessageField {
             let places = places.iter();
             let places = places.map(|(column, frame)| ((*column).to_owned(), *frame));
             return Self::at(Extraction::named(table)?, places.collect());
+        }
+        if let Some(header) = header_of(&name) {
+            let places = [
+                ("http.request.line", REQUEST),
+                ("http.response.line", RESPONSE),
+            ];
+            let places = places.map(|(column, frame)| (column.to_owned(), frame));
+            let (mut field, kind) = Self::at(Extraction::named("http")?, places.into())?;
+            field.header = Some(header);
+            return Some((field, kind));
         }
         if conversations::has(&name) {
             return Self::at(&conversations::EXTRACTION, vec![(name, FRAME)]);
@@ -96,6 +108,7 @@ impl MessageField {
             is_address: false,
             is_http2: None,
             only: None,
+            header: None,
         })
     }
 
@@ -122,6 +135,7 @@ impl MessageField {
             is_address,
             is_http2: None,
             only: None,
+            header: None,
         };
         Some((field, kind))
     }
@@ -279,6 +293,40 @@ const PLACED: &[Placed] = &[
     ("tls.handshake.ja3s_full", "tls", &[("tls.handshake.ja3s_full", SERVER)]),
     ("tls.handshake.ja4", "tls", &[("tls.handshake.ja4", CLIENT)]),
 ];
+
+/// Fields of HTTP that are headers of requests and of responses, and have no column for both.
+#[rustfmt::skip]
+const HEADERS: &[(&str, &str)] = &[
+    ("http.cache_control", "cache-control"),
+    ("http.connection", "connection"),
+    ("http.content_encoding", "content-encoding"),
+    ("http.date", "date"),
+    ("http.proxy_authenticate", "proxy-authenticate"),
+    ("http.proxy_authorization", "proxy-authorization"),
+    ("http.sec_websocket_accept", "sec-websocket-accept"),
+    ("http.sec_websocket_extensions", "sec-websocket-extensions"),
+    ("http.sec_websocket_key", "sec-websocket-key"),
+    ("http.sec_websocket_protocol", "sec-websocket-protocol"),
+    ("http.sec_websocket_version", "sec-websocket-version"),
+    ("http.transfer_encoding", "transfer-encoding"),
+    ("http.upgrade", "upgrade"),
+    ("http2.headers.accept_ranges", "accept-ranges"),
+    ("http2.headers.age", "age"),
+    ("http2.headers.cache_control", "cache-control"),
+    ("http2.headers.content_encoding", "content-encoding"),
+    ("http2.headers.etag", "etag"),
+    ("http2.headers.expires", "expires"),
+    ("http2.headers.range", "range"),
+    ("http2.headers.scheme", ":scheme"),
+    ("http2.headers.vary", "vary"),
+    ("http2.headers.via", "via"),
+];
+
+/// The name of the header that a field is.
+fn header_of(name: &str) -> Option<&'static str> {
+    let known = HEADERS.iter().find(|(known, _)| *known == name);
+    known.map(|(_, header)| *header)
+}
 
 /// The versions of a request and of its response, which differ where a request of HTTP/1.1 is an upgrade to HTTP/2.
 const VERSIONS: [(&str, &str); 3] = [
@@ -596,7 +644,11 @@ fn decide(
             values,
             row,
             is_address: relation.field.is_address,
+            header: relation.field.header,
         };
+        if cell.lacks_header() {
+            continue;
+        }
         match relation.test.holds(&At::Message(&cell)) {
             true => passed.insert(number),
             false => failed.insert(number),
@@ -609,20 +661,45 @@ pub(super) struct Cell<'a> {
     values: &'a ArrayRef,
     row: usize,
     is_address: bool,
+    /// The values are those of this header in a list of lines.
+    header: Option<&'static str>,
 }
 
 impl Cell<'_> {
+    /// Whether it is a list of lines without the header.
+    fn lacks_header(&self) -> bool {
+        self.header.is_some() && self.each(&mut |_| false)
+    }
+
     /// Passes each value to `f` until that returns false. Returns false when it was stopped.
     pub(super) fn each(&self, f: &mut dyn FnMut(FieldValue<'_>) -> bool) -> bool {
         let row = self.row;
         match self.values.data_type() {
             DataType::List(_) => {
                 let list = self.values.as_list::<i32>().value(row);
-                (0..list.len()).all(|at| one(&list, at, self.is_address, f))
+                let mut each = |value: FieldValue<'_>| {
+                    let Some(header) = self.header else {
+                        return f(value);
+                    };
+                    match &value {
+                        FieldValue::Bytes(line) => value_of_header(line, header)
+                            .is_none_or(|found| f(FieldValue::Bytes(found.into()))),
+                        FieldValue::Number(_) => true,
+                    }
+                };
+                (0..list.len()).all(|at| one(&list, at, self.is_address, &mut each))
             }
             _ => one(self.values, row, self.is_address, f),
         }
     }
+}
+
+/// The value of a line, where it is one of this header: `Host: example.com`.
+fn value_of_header<'l>(line: &'l [u8], header: &str) -> Option<&'l [u8]> {
+    let (name, value) = line.split_at_checked(header.len())?;
+    let value = value.strip_prefix(b": ")?;
+    name.eq_ignore_ascii_case(header.as_bytes())
+        .then_some(value)
 }
 
 fn one(

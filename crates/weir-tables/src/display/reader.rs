@@ -1,5 +1,7 @@
 //! Resolves the fields, protocols and values of a filter.
 
+mod octets;
+
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -10,7 +12,7 @@ use weir_filter::{
 };
 use weir_packet::{Kind, Layer, Needs, PROTOCOLS};
 
-use super::literal::{is_bytes, literal};
+use super::literal::{is_bytes, literal, literal_of};
 use super::messages::{FieldTest, MessageField, Messages};
 use super::{Literal, Sign, Test, Type, ValueSource};
 use crate::names::{Meaning, Name, advice};
@@ -25,6 +27,10 @@ pub(super) struct FilterReader<'t> {
     relations: Vec<FieldTest>,
     /// The field of messages of the current comparison.
     field: Option<MessageField>,
+    /// Whether a protocol of messages stands for the octets that a packet has of it.
+    takes_octets: bool,
+    /// The test for packets of the protocol whose octets the current comparison reads.
+    protocol: Option<Test>,
 }
 
 impl<'t> FilterReader<'t> {
@@ -35,6 +41,8 @@ impl<'t> FilterReader<'t> {
             messages: Arc::default(),
             relations: Vec::new(),
             field: None,
+            takes_octets: false,
+            protocol: None,
         }
     }
 
@@ -55,8 +63,10 @@ impl<'t> FilterReader<'t> {
             Filter::Not(inner) => Test::Not(Box::new(self.test(inner)?)),
             Filter::Exists(operand) => {
                 let columns = self.columns.len();
+                self.takes_octets = true;
                 let test = self.exists(operand)?;
-                self.of_messages(test, columns, operand, operand)?
+                let test = self.of_messages(test, columns, operand, operand)?;
+                self.of_protocol(test)
             }
             Filter::Compare {
                 quantifier,
@@ -65,8 +75,14 @@ impl<'t> FilterReader<'t> {
                 right,
             } => {
                 let columns = self.columns.len();
+                self.takes_octets = true;
                 let test = self.compare(*quantifier, left, *relation, right)?;
-                self.of_messages(test, columns, left, right)?
+                let test = self.of_messages(test, columns, left, right)?;
+                let test = self.of_protocol(test);
+                match octets::is_word(left, "sip") && *quantifier == Quantifier::Any {
+                    true => self.or_parts_of_sip(test, left, *relation, right)?,
+                    false => test,
+                }
             }
             Filter::In {
                 quantifier,
@@ -74,17 +90,19 @@ impl<'t> FilterReader<'t> {
                 set,
             } => {
                 let columns = self.columns.len();
+                self.takes_octets = true;
                 let (source, kind) = self.source(operand)?;
                 let mut literals = Vec::with_capacity(set.len());
                 for (first, last) in set {
                     let last = match last {
-                        Some(last) => Some(literal(last, kind)?),
+                        Some(last) => Some(literal_of(last, operand, kind)?),
                         None => None,
                     };
-                    literals.push((literal(first, kind)?, last));
+                    literals.push((literal_of(first, operand, kind)?, last));
                 }
                 let test = Test::In(*quantifier, source, literals);
-                self.of_messages(test, columns, operand, operand)?
+                let test = self.of_messages(test, columns, operand, operand)?;
+                self.of_protocol(test)
             }
         })
     }
@@ -237,11 +255,11 @@ impl<'t> FilterReader<'t> {
                             .with_hint("compare it with ==, or look at its bits: tcp.flags & 2"),
                     );
                 }
-                (source, ValueSource::Literal(literal(right, kind)?))
+                (source, ValueSource::Literal(literal_of(right, left, kind)?))
             }
             (true, false) => {
                 let (source, kind) = self.source(right)?;
-                (ValueSource::Literal(literal(left, kind)?), source)
+                (ValueSource::Literal(literal_of(left, right, kind)?), source)
             }
             (true, true) => {
                 let word = match &left.kind {
@@ -302,6 +320,7 @@ impl<'t> FilterReader<'t> {
                 Type::Open,
             ),
             OperandKind::Slice(of, ranges) => {
+                octets::have_offsets(of)?;
                 let (source, kind) = self.source(of)?;
                 match kind {
                     // A slice of text is bytes, too: http.request.method[0] == 47.
@@ -399,6 +418,7 @@ impl<'t> FilterReader<'t> {
         let [argument] = arguments else {
             return Err(wrong(format!("{lower} takes one field")));
         };
+        octets::have_offsets(argument)?;
         let (source, kind) = self.source(argument)?;
         if lower == "count" {
             self.not_of_messages(operand, "count() does not work on message fields")?;
@@ -490,6 +510,12 @@ impl<'t> FilterReader<'t> {
         number: Option<u32>,
     ) -> Result<(ValueSource, Type), Error> {
         let lower = word.to_ascii_lowercase();
+        if std::mem::take(&mut self.takes_octets)
+            && number.is_none()
+            && let Some(octets) = self.octets(operand, &lower)?
+        {
+            return Ok(octets);
+        }
         if lower == "frame" && number.is_none() {
             return Ok((ValueSource::Frame, Type::Bytes));
         }
@@ -639,6 +665,9 @@ impl<'t> FilterReader<'t> {
     fn not_there(&self, operand: &Operand, word: &str) -> Error {
         let has = |name: &str| self.table.position(name).is_some();
         let error = unknown(operand, word);
+        if let Some(hint) = octets::hint(word) {
+            return error.with_hint(hint);
+        }
         match advice(word, &has) {
             Some(advice) => error.with_hint(advice),
             None => error.with_hint("weir fields lists the fields; write text in double quotes"),

@@ -223,8 +223,8 @@ fn fields_that_packets_do_not_have_are_refused_with_their_place() {
             "flow_packets('trace.pcap')",
         ),
         (
-            "ip && tls.handshake.random == 1",
-            "packets have no field tls.handshake.random",
+            "ip && tls.handshake.early_data == 1",
+            "packets have no field tls.handshake.early_data",
             6,
             "tls('trace.pcap')",
         ),
@@ -257,6 +257,24 @@ fn fields_that_packets_do_not_have_are_refused_with_their_place() {
             "without quotes",
         ),
         ("tcp.port contains 80", "contains is not for numbers", 0, ""),
+        (
+            "len(http) > 1",
+            "a message of http may begin in another packet, and has no offsets here",
+            4,
+            "tcp.payload",
+        ),
+        (
+            "tls contains \"x\"",
+            "packets have no field tls",
+            0,
+            "tcp.payload contains",
+        ),
+        (
+            "tcp.flags.syn == \"True\"",
+            "expected the name of a value",
+            17,
+            "\"Set\", \"Not set\"",
+        ),
         (
             "frame matches \"(\"",
             "invalid pattern: unclosed group",

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 use weir_flow::{Carried, Content, FlowKey, Interest, Payload, Payloads, Sender};
 use weir_messages::tls::{
-    Carrier, ServerHello, Session, SessionState, Stamp, begins_with_hello, has_quic_long_header,
-    is_of_datagram_records, is_quic_initial, may_begin_with_hello,
+    Carrier, ClientHello, ServerHello, Session, SessionState, Stamp, begins_with_hello,
+    has_quic_long_header, is_of_datagram_records, is_quic_initial, may_begin_with_hello,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -50,7 +50,7 @@ pub(crate) fn has(name: &str) -> bool {
 }
 
 /// A record, or a message in one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct RecordRow {
     kind: Option<u8>,
     /// Whether the type hides an encrypted one, as in TLS 1.3.
@@ -60,6 +60,8 @@ struct RecordRow {
     message: Option<u8>,
     /// The number of octets of a hello's session ID.
     session_id_length: Option<u8>,
+    /// The rest of a hello.
+    hello: Option<Hello>,
     /// The level and the description.
     alert: Option<[u8; 2]>,
     /// The protocol of a datagram, which is no record.
@@ -86,7 +88,47 @@ impl RecordRow {
     }
 }
 
-type RecordGetter = fn(&RecordRow) -> Option<Value<'static>>;
+/// The parts of a hello that are fields of both sides.
+#[derive(Clone, Debug, Default)]
+struct Hello {
+    session_id: Vec<u8>,
+    random: [u8; 32],
+    /// The versions that the client supports, or the one that the server chose, by extension.
+    versions: Vec<u32>,
+}
+
+impl Hello {
+    /// Reads the body of a message of this type.
+    fn read(kind: u8, body: &[u8]) -> Option<Self> {
+        match kind {
+            CLIENT_HELLO => Some(Self::from(&ClientHello::parse(body, false).ok()?)),
+            SERVER_HELLO => Some(Self::from(&ServerHello::parse(body).ok()?)),
+            _ => None,
+        }
+    }
+}
+
+impl From<&ClientHello> for Hello {
+    fn from(hello: &ClientHello) -> Self {
+        Self {
+            session_id: hello.session_id.clone(),
+            random: hello.random,
+            versions: hello.versions.iter().copied().map(u32::from).collect(),
+        }
+    }
+}
+
+impl From<&ServerHello> for Hello {
+    fn from(hello: &ServerHello) -> Self {
+        Self {
+            session_id: hello.session_id.clone(),
+            random: hello.random,
+            versions: hello.chosen_version.into_iter().map(u32::from).collect(),
+        }
+    }
+}
+
+type RecordGetter = for<'r> fn(&'r RecordRow) -> Option<Value<'r>>;
 
 #[rustfmt::skip]
 const OWN: &[ItemField<RecordGetter>] = &[
@@ -103,6 +145,14 @@ const OWN: &[ItemField<RecordGetter>] = &[
     ItemField::new("tls.handshake.type", Kind::U8, |r| number(r.message?), "Type of the handshake message", RFC),
     ItemField::new("tls.handshake.session_id_length", Kind::U8, |r| number(r.session_id_length?),
         "Octets of the session ID in a hello", "RFC 5246, 7.4.1"),
+    ItemField::new("tls.handshake.session_id", Kind::Bytes,
+        |r| r.hello.as_ref().map(|it| it.session_id.as_slice()).filter(|id| !id.is_empty()).map(Value::Bytes),
+        "Session ID in a hello", "RFC 5246, 7.4.1"),
+    ItemField::new("tls.handshake.random", Kind::Bytes, |r| r.hello.as_ref().map(|it| Value::Bytes(&it.random)),
+        "Random of a hello", "RFC 8446, 4.1.2"),
+    ItemField::new("tls.handshake.extensions.supported_version", Kind::Numbers,
+        |r| r.hello.as_ref().map(|it| it.versions.as_slice()).filter(|them| !them.is_empty()).map(Value::Numbers),
+        "Versions that the client supports, or the one that the server chose", "RFC 8446, 4.2.1"),
     ItemField::new("tls.change_cipher_spec", Kind::Bool, |r| r.flag(CHANGE), "ChangeCipherSpec message: what follows is encrypted", RFC),
     ItemField::new("tls.app_data", Kind::Bool, |r| r.flag(DATA), "Encrypted application data", RFC),
     ItemField::new("tls.alert_message", Kind::Bool, |r| r.flag(ALERT), "Alert message", RFC),
@@ -119,8 +169,8 @@ const DATA: u8 = 23;
 const RECORD_OCTETS_MAX: usize = (1 << 14) + 2_048;
 const HEADER_OCTETS: usize = 5;
 const MESSAGE_HEADER_OCTETS: usize = 4;
-/// Octets of a server's hello that are kept, at most, with its header.
-const SERVER_HELLO_OCTETS_MAX: usize = 1 << 16;
+/// Octets of a hello that are kept, at most, with its header.
+const HELLO_OCTETS_MAX: usize = 1 << 16;
 /// The number of octets of a connection in which a hello is searched for.
 const SEARCH_BYTES_MAX: usize = 1 << 16;
 /// The number of octets under way, of all connections.
@@ -157,7 +207,7 @@ struct RecordSide {
     /// A record whose end did not come yet.
     begun: Vec<u8>,
     is_sealed: bool,
-    /// The header of a message that goes on in the next record, and what came of a server's hello.
+    /// The header of a message that goes on in the next record, and what came of a hello.
     message: Vec<u8>,
     /// The number of octets of a message that continue in the next record.
     passing: usize,
@@ -290,8 +340,7 @@ impl RecordSide {
             rest = behind;
             self.passing -= there.len();
             let most = match self.message.first() {
-                Some(&SERVER_HELLO) => SERVER_HELLO_OCTETS_MAX,
-                Some(&CLIENT_HELLO) => SESSION_ID_AT + 1,
+                Some(&(CLIENT_HELLO | SERVER_HELLO)) => HELLO_OCTETS_MAX,
                 _ => 0,
             };
             let room = most.saturating_sub(self.message.len());
@@ -301,19 +350,18 @@ impl RecordSide {
                 return;
             }
             let message = std::mem::take(&mut self.message);
-            if let Some((&[SERVER_HELLO, ..], hello)) =
-                message.split_first_chunk::<MESSAGE_HEADER_OCTETS>()
-                && let Ok(hello) = ServerHello::parse(hello)
-            {
-                *is_private |= hello
-                    .chosen_version
-                    .is_some_and(|version| version >= 0x0304);
-            }
+            let parts = message.split_first_chunk::<MESSAGE_HEADER_OCTETS>();
+            let hello = parts.and_then(|(header, body)| Hello::read(header[0], body));
+            *is_private |= message.first() == Some(&SERVER_HELLO)
+                && hello
+                    .as_ref()
+                    .is_some_and(|hello| hello.versions.iter().any(|version| *version >= 0x0304));
             let is_hello = matches!(message.first(), Some(&(CLIENT_HELLO | SERVER_HELLO)));
             each(RecordRow {
                 kind: Some(HANDSHAKE),
                 message: message.first().copied(),
                 session_id_length: message.get(SESSION_ID_AT).filter(|_| is_hello).copied(),
+                hello,
                 ..RecordRow::default()
             });
         }
@@ -389,17 +437,18 @@ fn datagram(
     };
     let side = usize::from(payload.sender == Sender::High);
     let is_over = session.datagram(side, bytes, stamp) != SessionState::More;
-    let client = session.client.as_ref().map(|hello| hello.session_id.len());
-    let server = session.server.as_ref().map(|hello| hello.session_id.len());
+    let client = session.client.as_ref().map(Hello::from);
+    let server = session.server.as_ref().map(Hello::from);
     let hellos = [(CLIENT_HELLO, client), (SERVER_HELLO, server)];
-    for ((message, id), told) in hellos.into_iter().zip(told.iter_mut()) {
-        if let Some(octets) = id
+    for ((message, hello), told) in hellos.into_iter().zip(told.iter_mut()) {
+        if let Some(hello) = hello
             && !std::mem::replace(told, true)
         {
             each(RecordRow {
                 kind: Some(HANDSHAKE),
                 message: Some(message),
-                session_id_length: u8::try_from(octets).ok(),
+                session_id_length: u8::try_from(hello.session_id.len()).ok(),
+                hello: Some(hello),
                 ..RecordRow::default()
             });
         }
@@ -517,6 +566,27 @@ mod tests {
             });
             assert_eq!(found, [(SERVER_HELLO, false), (DATA, true)], "{octets}");
         }
+    }
+
+    /// Until 2026-11 the table of handshakes alone had these, and display filters refused them.
+    #[test]
+    fn hellos_have_a_session_a_random_and_versions() {
+        let mut client = vec![1, 0, 0, 52, 3, 3];
+        client.extend([5; 32]);
+        client.extend([2, 8, 9, 0, 2, 0x13, 1, 1, 0]);
+        client.extend([0, 9, 0, 43, 0, 5, 4, 3, 4, 3, 3]);
+        let mut stream = RecordConnection::default();
+        let mut found = Vec::new();
+        for piece in client.chunks(30) {
+            let record = [&[22, 3, 1, 0, piece.len() as u8][..], piece].concat();
+            stream.take(0, &record, &mut |record| found.extend(record.hello));
+        }
+        let [hello] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        assert_eq!(hello.session_id, [8, 9]);
+        assert_eq!(hello.random, [5; 32]);
+        assert_eq!(hello.versions, [0x0304, 0x0303]);
     }
 
     #[test]

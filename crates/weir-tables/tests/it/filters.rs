@@ -5,6 +5,7 @@
 mod conversation_differences;
 mod differences;
 mod message_differences;
+mod octets;
 mod preliminary;
 mod protocol;
 mod quoted;

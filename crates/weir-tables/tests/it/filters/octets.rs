@@ -1,0 +1,125 @@
+//! Filters over the octets of protocols, headers of HTTP, parts of hellos of TLS, and names of values.
+
+use weir_testkit::packet::{Ipv4, protocol, udp};
+
+use super::{are_selected, by_weir};
+use crate::wire::Connection;
+
+const SIP: &[u8] = b"INVITE sip:bob@example.net SIP/2.0\r\nVia: SIP/2.0/UDP 10.0.0.1;branch=z9hG4bK1\r\nFrom: <sip:alice@example.org>;tag=1\r\nTo: <sip:bob@example.net>\r\nCall-ID: one@10.0.0.1\r\nCSeq: 1 INVITE\r\nMax-Forwards: 70\r\nContent-Length: 0\r\n\r\n";
+const QUESTION: &[u8] = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x07example\x03com\0\0\x01\0\x01";
+const REQUEST: &[u8] =
+    b"GET /x HTTP/1.1\r\nHost: example.com\r\nCache-Control: no-cache\r\nConnection: close\r\n\r\n";
+const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+
+/// Returns a record of TLS with a handshake message of this type, which ends with this extension.
+fn hello(kind: u8, random: u8, suites: &[u8], extension: &[u8]) -> Vec<u8> {
+    let mut body = vec![3, 3];
+    body.extend([random; 32]);
+    body.extend(b"\x04abcd");
+    body.extend(suites);
+    body.extend([0, extension.len() as u8]);
+    body.extend(extension);
+    let mut record = vec![22, 3, 1, 0, body.len() as u8 + 4];
+    record.extend([kind, 0, 0, body.len() as u8]);
+    record.extend(body);
+    record
+}
+
+fn packets() -> Vec<Vec<u8>> {
+    let [client, server] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
+    let datagram = |from: u16, to: u16, payload: &[u8]| {
+        let datagram = udp(client.into(), server.into(), from, to, payload);
+        Ipv4::new(client, server, protocol::UDP).packet(&datagram)
+    };
+    // 1 to 3.
+    let mut packets = vec![
+        datagram(4_000, 53, QUESTION),
+        datagram(5_060, 5_060, SIP),
+        datagram(4_001, 123, &[[0x23].as_slice(), &[0; 46], &[8]].concat()),
+    ];
+    let question = [&[0, QUESTION.len() as u8][..], QUESTION].concat();
+    let first = hello(1, 5, &[0, 2, 0x13, 1, 1, 0], &[0, 43, 0, 5, 4, 3, 4, 3, 3]);
+    let second = hello(2, 7, &[0x13, 1, 0], &[0, 43, 0, 2, 3, 4]);
+    let (begin, end) = SIP.split_at(150);
+    let talks: [(u16, &[(bool, &[u8])]); 4] = [
+        // 7, with the handshake before it.
+        (53, &[(true, &question)]),
+        // 11 and 12.
+        (80, &[(true, REQUEST), (false, RESPONSE)]),
+        // 16 and 17.
+        (5_060, &[(true, begin), (true, end)]),
+        // 21 and 22.
+        (443, &[(true, &first), (false, &second)]),
+    ];
+    for (port, (to, sent)) in (40_000..).zip(talks) {
+        let mut one = Connection::open((client, port), (server, to), &mut packets);
+        for (from_client, bytes) in sent {
+            one.send_one(*from_client, bytes, &mut packets);
+        }
+    }
+    packets
+}
+
+/// Filters, with the packets that they and tshark select.
+const SELECTED: &[(&str, &[u64])] = &[
+    ("dns contains \"example\"", &[1, 7]),
+    ("dns[0:2] == 12:34", &[1]),
+    ("len(dns) == 29", &[1]),
+    ("len(dns) == 31", &[7]),
+    ("ntp[-1] == 08", &[3]),
+    ("udp and sip contains \"INVITE sip\"", &[2]),
+    ("udp and sip matches \"bob@EXAMPLE\"", &[2]),
+    ("http contains \"example.com\"", &[11]),
+    ("http contains \"abc\"", &[12]),
+    ("http matches \"^get\"", &[11]),
+    ("http.date", &[12]),
+    ("http.date contains \"1994\"", &[12]),
+    ("http.cache_control", &[11, 12]),
+    ("http.cache_control == \"no-cache\"", &[11]),
+    ("http.cache_control != \"no-cache\"", &[12]),
+    ("http.connection == \"close\"", &[11]),
+    ("http.transfer_encoding == \"chunked\"", &[12]),
+    ("tls.handshake.session_id", &[21, 22]),
+    ("tls.handshake.session_id == 61:62:63:64", &[21, 22]),
+    ("tls.handshake.session_id[0] == 61", &[21, 22]),
+    ("tls.handshake.random[0:2] == 05:05", &[21]),
+    ("tls.handshake.random", &[21, 22]),
+    (
+        "tls.handshake.extensions.supported_version == 0x0304",
+        &[21, 22],
+    ),
+    (
+        "tls.handshake.extensions.supported_version == 0x0303",
+        &[21],
+    ),
+    (
+        "tls.handshake.extensions.supported_version == \"TLS 1.3\"",
+        &[21, 22],
+    ),
+    ("ip.proto == \"udp\"", &[1, 2, 3]),
+    ("ip.proto in {\"UDP\", 1}", &[1, 2, 3]),
+    ("tcp.flags.syn == \"Set\" and tcp.dstport == 80", &[8]),
+    ("tcp.flags.syn == \"not set\" and tcp.port == 53", &[6, 7]),
+];
+
+/// All of these were refused.
+#[test]
+fn protocols_are_octets_and_values_have_names() {
+    are_selected(&packets(), SELECTED, &[]);
+}
+
+/// A message that ends in a packet is searched as a whole, also where it began in another one.
+#[test]
+fn a_message_of_sip_is_searched_where_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sip.pcap");
+    crate::wire::write(&packets(), &path);
+    for filter in [
+        "sip contains \"INVITE sip\"",
+        "sip contains \"alice\"",
+        "sip matches \"max-forwards: 70\"",
+    ] {
+        let selected: Vec<u64> = by_weir(filter, &path).into_iter().collect();
+        assert_eq!(selected, [2, 17], "{filter}");
+    }
+}
