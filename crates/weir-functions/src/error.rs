@@ -234,6 +234,9 @@ fn panicked(error: &str) -> Wording {
 }
 
 fn not_supported(message: &str) -> Wording {
+    if let Some(wording) = values::of_missing(message) {
+        return wording;
+    }
     if message.contains("`retract_batch` is not implemented: ") {
         let (_, call) = message.rsplit_once("implemented: ").unwrap_or_default();
         let function = call.split('(').next().unwrap_or_default();
@@ -282,13 +285,13 @@ fn of_unplanned_subquery(expression: &str) -> Option<Wording> {
         || expression.starts_with("OuterReferenceColumn")
     {
         (
-            "a subquery in an expression that compares columns of the outer query with another operator than =",
+            "a subquery in an expression or behind LATERAL that compares columns of the outer query with another operator than =, or computes with them",
             "write it as a JOIN",
         )
     } else if expression.starts_with("InSubquery") || expression.starts_with("Exists") {
         (
-            "IN (SELECT …) and EXISTS in the condition of a JOIN",
-            "write it in WHERE",
+            "IN (SELECT …) and EXISTS in the condition of a JOIN, or with LIMIT and columns of the outer query",
+            "write it in WHERE, and without LIMIT",
         )
     } else {
         return None;
@@ -624,7 +627,7 @@ fn of_planned_subquery(
         ));
     }
     is_of_optimizer(error).then_some((
-        "not supported: a subquery in an expression that compares columns of the outer query otherwise than by =",
+        "not supported: a subquery in an expression or behind LATERAL that uses columns of the outer query otherwise than in a comparison by =",
         "write it as a JOIN",
     ))
 }

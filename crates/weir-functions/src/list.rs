@@ -104,6 +104,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("human", "as_size, as_duration"),
     ("human_readable", "as_size, as_duration"),
     ("humanize", "as_size, as_duration"),
+    ("mod", "a % b"),
     ("pg_size_pretty", "as_size"),
     ("to_seconds", "as_duration"),
 ];

@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use datafusion::sql::sqlparser::ast::{
     self, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, Ident, NullTreatment, ObjectName, Query, SelectItem,
-    SetExpr, TableAlias, TableFactor, Value, WindowFrameBound, WindowType, With,
+    FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, NullTreatment, ObjectName, Query,
+    SelectItem, SetExpr, TableAlias, TableFactor, UnaryOperator, Value, WindowFrameBound,
+    WindowType, With,
 };
 
 use crate::names::call;
@@ -86,6 +87,63 @@ pub(crate) fn sliding_flag(function: &Function) -> Option<Expr> {
         op: BinaryOperator::Eq,
         right: Box::new(Expr::Value(Value::Number("1".to_owned(), false).into())),
     })))
+}
+
+/// `1234567890123456789012::decimal(38, 0)`: DataFusion makes a double of a number with a fraction, or of more than 19 digits, before
+/// it casts it. A text is cast digit by digit.
+pub(crate) fn exact_decimal(expr: &mut Expr) {
+    if let Expr::Cast {
+        expr: inner,
+        data_type: DataType::Decimal(_) | DataType::Numeric(_) | DataType::Dec(_),
+        ..
+    } = expr
+        && let Some(digits) = written_number(inner)
+    {
+        **inner = Expr::Value(Value::SingleQuotedString(digits).into());
+    }
+}
+
+/// A number as it is written, with its sign and without an exponent; `None` for all else.
+fn written_number(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Nested(inner) => written_number(inner),
+        Expr::UnaryOp { op, expr } => {
+            let number = written_number(expr).filter(|number| !number.starts_with('-'))?;
+            match op {
+                UnaryOperator::Minus => Some(format!("-{number}")),
+                UnaryOperator::Plus => Some(number),
+                _ => None,
+            }
+        }
+        Expr::Value(value) => match &value.value {
+            Value::Number(number, _) => number
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'.')
+                .then(|| number.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `GROUP BY ()` is one group of all rows, also of none, which DataFusion has as a set of groups only. Beside others it adds nothing.
+pub(crate) fn group_all(body: &mut SetExpr) {
+    match body {
+        SetExpr::Select(select) => {
+            if let GroupByExpr::Expressions(exprs, _) = &mut select.group_by {
+                let is_written = !exprs.is_empty();
+                exprs.retain(|expr| !matches!(expr, Expr::Tuple(parts) if parts.is_empty()));
+                if is_written && exprs.is_empty() {
+                    exprs.push(Expr::GroupingSets(vec![Vec::new()]));
+                }
+            }
+        }
+        SetExpr::SetOperation { left, right, .. } => {
+            group_all(left);
+            group_all(right);
+        }
+        _ => {}
+    }
 }
 
 fn cast(expr: Expr, data_type: DataType) -> Expr {

@@ -618,6 +618,7 @@ impl VisitorMut for FromFirst {
         reworded::name_columns_of_with(query);
         keep_written_names(query);
         reworded::number_repeated(&mut query.body);
+        reworded::group_all(&mut query.body);
         if let SetExpr::Select(select) = query.body.as_mut()
             && select.flavor == SelectFlavor::FromFirstNoSelect
             && select.projection.is_empty()
@@ -653,6 +654,7 @@ impl VisitorMut for FromFirst {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         patterns::reword(expr);
+        reworded::exact_decimal(expr);
         if let Expr::BinaryOp {
             left,
             op: BinaryOperator::DuckIntegerDivide | BinaryOperator::MyIntegerDivide,

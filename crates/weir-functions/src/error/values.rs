@@ -6,6 +6,7 @@ use super::Wording;
 pub(super) fn of_values(message: &str) -> Option<Wording> {
     of_cast(message)
         .or_else(|| of_interval(message))
+        .or_else(|| of_operation(message))
         .or_else(|| of_clause(message))
         .or_else(|| {
             let inner = message.strip_prefix("Execution error: ")?;
@@ -70,6 +71,46 @@ fn of_interval(message: &str) -> Option<Wording> {
         .strip_suffix("' not supported")?;
     let hint = "the parts are year, quarter, month, week, day, dow, doy, hour, minute, second, millisecond, microsecond, nanosecond and epoch";
     Some((format!("a time has no part {part}"), Some(hint.to_owned())))
+}
+
+/// The error of an operator or a function that is not there, which has another form.
+pub(super) fn of_missing(message: &str) -> Option<Wording> {
+    let (message, hint) = match message {
+        "Unsupported SQL unary operator BitwiseNot" => (
+            "not supported: ~ in front of a number",
+            "-1 - x has the bits that x does not have",
+        ),
+        "COUNT DISTINCT with multiple arguments" => (
+            "not supported: count(DISTINCT …) of several values",
+            "count the rows of a query in FROM: SELECT count(*) FROM (SELECT DISTINCT a, b FROM t)",
+        ),
+        _ => return None,
+    };
+    Some((message.to_owned(), Some(hint.to_owned())))
+}
+
+/// The error of values that are not calculated with each other.
+fn of_operation(message: &str) -> Option<Wording> {
+    let operation = message
+        .strip_prefix("Cannot coerce arithmetic expression ")?
+        .strip_suffix(" to valid types")?;
+    let hint = match operation {
+        _ if operation.contains("Utf8") => {
+            "CAST(… AS BIGINT) makes a number of a text, and || concatenates texts"
+        }
+        _ if operation.contains("BinaryView") => {
+            "addresses and bytes are compared: ip.src = '10.0.0.1', tcp.payload[1] = X'16'"
+        }
+        _ if operation.contains("Boolean") => "CAST(… AS INT) makes 1 of true and 0 of false",
+        _ => "CAST(… AS type) converts a value",
+    };
+    Some((
+        format!(
+            "values of these types are not calculated with: {}",
+            operation.replace("BinaryView", "address or bytes")
+        ),
+        Some(hint.to_owned()),
+    ))
 }
 
 /// The error of a condition or a query where its kind does not fit.
