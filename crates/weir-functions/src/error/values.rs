@@ -99,7 +99,7 @@ fn of_operation(message: &str) -> Option<Wording> {
             "CAST(… AS BIGINT) makes a number of a text, and || concatenates texts"
         }
         _ if operation.contains("BinaryView") => {
-            "addresses and bytes are compared: ip.src = '10.0.0.1', tcp.payload[1] = X'16'"
+            "addresses and bytes are compared: ip.src = '10.0.0.1', tcp.payload[1] = 22"
         }
         _ if operation.contains("Boolean") => "CAST(… AS INT) makes 1 of true and 0 of false",
         _ => "CAST(… AS type) converts a value",
