@@ -4,10 +4,12 @@ use std::ops::Range;
 
 use weir_bytes::{u8_at, u16_be_at, u32_be_at, u64_be_at};
 
-use crate::protocol::{Ipv4Header, Ipv6FragmentHeader, Ipv6Header, PROTOCOLS, network_identifier};
+use crate::protocol::{
+    Input, Ipv4Header, Ipv6FragmentHeader, Ipv6Header, PROTOCOLS, network_identifier,
+};
 use crate::shape::{Extent, Location};
 use crate::stack::{Headers, Span};
-use crate::{Frame, Layer, LinkType, Stop};
+use crate::{Frame, Layer, LinkType, Options, Stop};
 
 /// A decoded packet, borrowing from the frame and from the decoder that made it.
 ///
@@ -73,6 +75,31 @@ impl<'a> Packet<'a> {
             };
             let bytes = buffer.get(span.start as usize..span.end as usize);
             (span.layer, bytes.unwrap_or_default())
+        })
+    }
+
+    /// The bytes of each header of these layers alone, up to its payload, outermost first; all of those that are there of one that
+    /// cannot be decoded.
+    pub fn headers_alone(
+        &self,
+        is_wanted: impl Fn(Layer) -> bool,
+    ) -> impl Iterator<Item = &'a [u8]> {
+        let frame = self.frame;
+        let options = Options::default();
+        let headers = self.found.found().iter().zip(self.headers());
+        headers.filter_map(move |(span, (layer, bytes))| {
+            if !is_wanted(layer) {
+                return None;
+            }
+            let input = Input {
+                bytes,
+                declared: span.declared as usize,
+                frame: &frame,
+                options: &options,
+            };
+            let header = (layer.protocol().decode)(&input);
+            let len = header.map_or(bytes.len(), |header| header.len as usize);
+            Some(bytes.get(..len).unwrap_or(bytes))
         })
     }
 

@@ -97,8 +97,10 @@ impl Sign {
 enum ValueSource {
     /// Fields of packets; if the filter has a number (`ip.src#2`), only those of the header with this number.
     Fields(Vec<&'static Field>, Option<Layer>, Option<u32>),
-    /// The bytes from the header of a protocol on.
+    /// The bytes of the header of a protocol, or from it on, as Wireshark has them of this protocol.
     Header(Layer, Option<u32>),
+    /// The bytes from the header of a protocol on, in which Wireshark searches.
+    FromHeader(Layer, Option<u32>),
     /// The whole frame.
     Frame,
     File,
@@ -365,11 +367,19 @@ impl Test {
 }
 
 impl ValueSource {
+    /// The bytes that Wireshark searches where it is a protocol.
+    fn searched(self) -> Self {
+        match self {
+            Self::Header(layer, number) => Self::FromHeader(layer, number),
+            other => other,
+        }
+    }
+
     /// Whether it needs no header.
     fn is_of_record(&self) -> bool {
         match self {
             Self::Frame | Self::File | Self::Since(_) | Self::Literal(_) => true,
-            Self::Fields(..) | Self::Header(..) | Self::Cell => false,
+            Self::Fields(..) | Self::Header(..) | Self::FromHeader(..) | Self::Cell => false,
             Self::Slice(inner, _)
             | Self::Lower(inner)
             | Self::Upper(inner)
@@ -550,17 +560,16 @@ impl ValueSource {
                 }),
                 (None, _) => read_all(fields, row.packet, f),
             },
-            Self::Header(layer, number) => {
+            Self::Header(layer, number) if is_header_alone(*layer) => {
+                let headers = row
+                    .packet
+                    .headers_alone(|found| is_called_so(found, *layer));
+                each_numbered(headers, *number, f)
+            }
+            Self::Header(layer, number) | Self::FromHeader(layer, number) => {
                 let headers = row.packet.headers();
                 let headers = headers.filter(|(found, _)| is_called_so(*found, *layer));
-                for (at, (_, bytes)) in (1_u32..).zip(headers) {
-                    if number.is_none_or(|number| number == at)
-                        && !f(FieldValue::Bytes(bytes.into()))
-                    {
-                        return false;
-                    }
-                }
-                true
+                each_numbered(headers.map(|(_, bytes)| bytes), *number, f)
             }
             Self::Frame => f(FieldValue::Bytes(row.packet.frame().data.into())),
             Self::File => f(FieldValue::Bytes(row.file.as_bytes().into())),
@@ -576,6 +585,48 @@ impl ValueSource {
         !self.each(at, &mut |value| !is(value))
     }
 }
+
+/// Passes the bytes of headers to `f`, or of the one with this number, from 1 on.
+fn each_numbered<'p>(
+    mut headers: impl Iterator<Item = &'p [u8]>,
+    number: Option<u32>,
+    f: &mut dyn FnMut(FieldValue<'_>) -> bool,
+) -> bool {
+    let mut at = 0_u32;
+    headers.all(|bytes| {
+        at = at.saturating_add(1);
+        number.is_some_and(|number| number != at) || f(FieldValue::Bytes(bytes.into()))
+    })
+}
+
+/// Whether a protocol is the bytes of its header alone, and not those behind it, in slices, lengths and comparisons. Wireshark 4.0 has
+/// it so of these protocols, as its tshark said for frames of each, and of others not.
+fn is_header_alone(layer: Layer) -> bool {
+    ALONE.contains(&layer.protocol().name)
+}
+
+/// The protocols of [`is_header_alone`].
+const ALONE: &[&str] = &[
+    "cfp",
+    "chdlc",
+    "eth",
+    "fddi",
+    "ieee8021ad",
+    "ip",
+    "ipv6",
+    "ipv6.dstopts",
+    "ipv6.fraghdr",
+    "ipv6.hopopts",
+    "mpls",
+    "null",
+    "radiotap",
+    "sll",
+    "udp",
+    "udplite",
+    "vlan",
+    "vxlan",
+    "wlan",
+];
 
 /// Whether a header is one of this protocol, in whatever form, by the name of the protocol.
 fn is_called_so(form: Layer, layer: Layer) -> bool {

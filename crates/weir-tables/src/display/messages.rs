@@ -4,6 +4,8 @@
 //! the error. Each relation has a bit for each frame, so that a capture of a hundred million packets takes 12 MB for
 //! each relation.
 
+mod headers;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -21,6 +23,7 @@ use crate::{
     Constant, EXTRACTIONS, Extraction, Operator, Origin, Predicate, Row, Scan, ScanOptions, Source,
     Table,
 };
+use headers::{header_of, value_of_header};
 
 /// A field of messages, and the columns with its values.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +39,8 @@ pub(super) struct MessageField {
     only: Option<&'static str>,
     /// The name of the header in lists of header lines whose values are those of the field.
     header: Option<&'static str>,
+    /// A value that is not known is 0 in the message, and in the field.
+    has_zeros: bool,
 }
 
 impl MessageField {
@@ -46,6 +51,7 @@ impl MessageField {
             "http" => Some(name.starts_with("http2.")),
             _ => None,
         };
+        field.has_zeros = TIMES_OF_ZERO.contains(&name);
         field.only = OF_RESPONSES.contains(&name).then_some(IS_RESPONSE);
         Some((field, kind))
     }
@@ -109,6 +115,7 @@ impl MessageField {
             is_http2: None,
             only: None,
             header: None,
+            has_zeros: false,
         })
     }
 
@@ -136,6 +143,7 @@ impl MessageField {
             is_http2: None,
             only: None,
             header: None,
+            has_zeros: false,
         };
         Some((field, kind))
     }
@@ -196,6 +204,8 @@ const OWN: &[&str] = &[
 
 /// Fields of DNS that Wireshark has in responses only. A column marks these.
 const OF_RESPONSES: &[&str] = &["dns.flags.authoritative", "dns.flags.recavail"];
+/// Times of NTP that a sender without one leaves 0, for which the table has NULL, and Wireshark the beginning of 1970.
+const TIMES_OF_ZERO: &[&str] = &["ntp.reftime", "ntp.org", "ntp.rec", "ntp.xmt"];
 const IS_RESPONSE: &str = "dns.flags.response";
 
 /// Texts that are addresses.
@@ -293,40 +303,6 @@ const PLACED: &[Placed] = &[
     ("tls.handshake.ja3s_full", "tls", &[("tls.handshake.ja3s_full", SERVER)]),
     ("tls.handshake.ja4", "tls", &[("tls.handshake.ja4", CLIENT)]),
 ];
-
-/// Fields of HTTP that are headers of requests and of responses, and have no column for both.
-#[rustfmt::skip]
-const HEADERS: &[(&str, &str)] = &[
-    ("http.cache_control", "cache-control"),
-    ("http.connection", "connection"),
-    ("http.content_encoding", "content-encoding"),
-    ("http.date", "date"),
-    ("http.proxy_authenticate", "proxy-authenticate"),
-    ("http.proxy_authorization", "proxy-authorization"),
-    ("http.sec_websocket_accept", "sec-websocket-accept"),
-    ("http.sec_websocket_extensions", "sec-websocket-extensions"),
-    ("http.sec_websocket_key", "sec-websocket-key"),
-    ("http.sec_websocket_protocol", "sec-websocket-protocol"),
-    ("http.sec_websocket_version", "sec-websocket-version"),
-    ("http.transfer_encoding", "transfer-encoding"),
-    ("http.upgrade", "upgrade"),
-    ("http2.headers.accept_ranges", "accept-ranges"),
-    ("http2.headers.age", "age"),
-    ("http2.headers.cache_control", "cache-control"),
-    ("http2.headers.content_encoding", "content-encoding"),
-    ("http2.headers.etag", "etag"),
-    ("http2.headers.expires", "expires"),
-    ("http2.headers.range", "range"),
-    ("http2.headers.scheme", ":scheme"),
-    ("http2.headers.vary", "vary"),
-    ("http2.headers.via", "via"),
-];
-
-/// The name of the header that a field is.
-fn header_of(name: &str) -> Option<&'static str> {
-    let known = HEADERS.iter().find(|(known, _)| *known == name);
-    known.map(|(_, header)| *header)
-}
 
 /// The versions of a request and of its response, which differ where a request of HTTP/1.1 is an upgrade to HTTP/2.
 const VERSIONS: [(&str, &str); 3] = [
@@ -635,8 +611,8 @@ fn decide(
         return;
     };
     for (row, number) in numbers.iter().enumerate() {
-        let Some(number) =
-            number.filter(|_| values.is_valid(row) && is_of_field(row) && is_wanted(row))
+        let has_value = relation.field.has_zeros || values.is_valid(row);
+        let Some(number) = number.filter(|_| has_value && is_of_field(row) && is_wanted(row))
         else {
             continue;
         };
@@ -645,6 +621,7 @@ fn decide(
             row,
             is_address: relation.field.is_address,
             header: relation.field.header,
+            has_zeros: relation.field.has_zeros,
         };
         if cell.lacks_header() {
             continue;
@@ -663,6 +640,8 @@ pub(super) struct Cell<'a> {
     is_address: bool,
     /// The values are those of this header in a list of lines.
     header: Option<&'static str>,
+    /// NULL is 0.
+    has_zeros: bool,
 }
 
 impl Cell<'_> {
@@ -674,6 +653,9 @@ impl Cell<'_> {
     /// Passes each value to `f` until that returns false. Returns false when it was stopped.
     pub(super) fn each(&self, f: &mut dyn FnMut(FieldValue<'_>) -> bool) -> bool {
         let row = self.row;
+        if self.has_zeros && self.values.is_null(row) {
+            return f(FieldValue::Number(0));
+        }
         match self.values.data_type() {
             DataType::List(_) => {
                 let list = self.values.as_list::<i32>().value(row);
@@ -692,14 +674,6 @@ impl Cell<'_> {
             _ => one(self.values, row, self.is_address, f),
         }
     }
-}
-
-/// The value of a line, where it is one of this header: `Host: example.com`.
-fn value_of_header<'l>(line: &'l [u8], header: &str) -> Option<&'l [u8]> {
-    let (name, value) = line.split_at_checked(header.len())?;
-    let value = value.strip_prefix(b": ")?;
-    name.eq_ignore_ascii_case(header.as_bytes())
-        .then_some(value)
 }
 
 fn one(

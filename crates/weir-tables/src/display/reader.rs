@@ -192,7 +192,10 @@ impl<'t> FilterReader<'t> {
             ComparisonOperator::Contains => Sign::Contains,
             ComparisonOperator::Matches => return self.matches(quantifier, left, right),
         };
-        let (left, right) = self.sides(left, sign, right)?;
+        let (mut left, right) = self.sides(left, sign, right)?;
+        if sign == Sign::Contains {
+            left = left.searched();
+        }
         Ok(Test::Compare(quantifier, left, sign, right))
     }
 
@@ -229,7 +232,7 @@ impl<'t> FilterReader<'t> {
             Error::new(format!("invalid pattern: {line}"), right.start, right.end)
                 .with_hint(Search::pattern_hint(&line))
         })?;
-        Ok(Test::Matches(quantifier, source, built))
+        Ok(Test::Matches(quantifier, source.searched(), built))
     }
 
     /// Reads both sides of a comparison; a literal has the type of the other side.

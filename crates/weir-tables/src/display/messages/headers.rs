@@ -1,0 +1,43 @@
+//! Fields that are headers of HTTP, found in the lists of header lines that the table of exchanges has.
+
+/// The name of the header that a field is.
+pub(super) fn header_of(name: &str) -> Option<&'static str> {
+    let known = HEADERS.iter().find(|(known, _)| *known == name);
+    known.map(|(_, header)| *header)
+}
+
+/// The value of a line, where it is one of this header: `Host: example.com`.
+pub(super) fn value_of_header<'l>(line: &'l [u8], header: &str) -> Option<&'l [u8]> {
+    let (name, value) = line.split_at_checked(header.len())?;
+    let value = value.strip_prefix(b": ")?;
+    name.eq_ignore_ascii_case(header.as_bytes())
+        .then_some(value)
+}
+
+/// Fields of HTTP that are headers of requests and of responses, and have no column for both.
+#[rustfmt::skip]
+const HEADERS: &[(&str, &str)] = &[
+    ("http.cache_control", "cache-control"),
+    ("http.connection", "connection"),
+    ("http.content_encoding", "content-encoding"),
+    ("http.date", "date"),
+    ("http.proxy_authenticate", "proxy-authenticate"),
+    ("http.proxy_authorization", "proxy-authorization"),
+    ("http.sec_websocket_accept", "sec-websocket-accept"),
+    ("http.sec_websocket_extensions", "sec-websocket-extensions"),
+    ("http.sec_websocket_key", "sec-websocket-key"),
+    ("http.sec_websocket_protocol", "sec-websocket-protocol"),
+    ("http.sec_websocket_version", "sec-websocket-version"),
+    ("http.transfer_encoding", "transfer-encoding"),
+    ("http.upgrade", "upgrade"),
+    ("http2.headers.accept_ranges", "accept-ranges"),
+    ("http2.headers.age", "age"),
+    ("http2.headers.cache_control", "cache-control"),
+    ("http2.headers.content_encoding", "content-encoding"),
+    ("http2.headers.etag", "etag"),
+    ("http2.headers.expires", "expires"),
+    ("http2.headers.range", "range"),
+    ("http2.headers.scheme", ":scheme"),
+    ("http2.headers.vary", "vary"),
+    ("http2.headers.via", "via"),
+];
