@@ -4,6 +4,7 @@ use datafusion::error::Result;
 use datafusion::logical_expr::LogicalPlan;
 use weir_functions::address::Addresses;
 use weir_functions::bounded::BoundedOperators;
+use weir_functions::clock::Clocks;
 use weir_functions::duration::Durations;
 use weir_functions::number::Arithmetic;
 use weir_functions::pass::{Pass, walked};
@@ -20,12 +21,13 @@ pub(crate) fn with_meanings(
     bytes_max: usize,
 ) -> Result<LogicalPlan> {
     let note = |note| scan_report.add_notes(vec![note]);
-    let passes: [&dyn Pass; 7] = [
+    let passes: [&dyn Pass; 8] = [
         &OneRow,
         &Addresses,
         &Words { note: &note },
         &Arithmetic,
         &Durations,
+        &Clocks,
         &BoundedOperators { bytes_max },
         &WindowKeys,
     ];

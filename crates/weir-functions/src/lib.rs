@@ -21,6 +21,7 @@
 pub mod address;
 mod anonymous;
 pub mod bounded;
+pub mod clock;
 mod computed;
 pub mod duration;
 mod error;
@@ -84,6 +85,7 @@ pub fn register(
     }
     session.register_udf(number::div());
     session.register_udf(duration::interval_length());
+    session.register_udf(clock::instant_of_clock());
     session.register_udf(number::negative());
     session.register_udf(lists::unknown_in_list());
     session.register_udaf(number::sum());

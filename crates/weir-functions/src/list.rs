@@ -6,6 +6,7 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::Documentation;
 use weir_tables::EXTRACTIONS;
 
+use crate::clock;
 use crate::duration;
 use crate::error::{Error, ErrorKind};
 use crate::lists;
@@ -360,6 +361,7 @@ const TABLES: &[&str] = &["packets", "records", "clf", "generate_series", "range
 /// Functions that plans are made of, and that statements may not call.
 const INTERNAL: &[&str] = &[
     "address_or_other",
+    clock::INSTANT_OF_CLOCK,
     duration::INTERVAL_LENGTH,
     payload::PART,
     payload::LIKE,

@@ -149,7 +149,7 @@ fn zoned(kind: &DataType, to: &Arc<str>) -> Option<DataType> {
     }
 }
 
-fn is_utc(zone: &str) -> bool {
+pub(crate) fn is_utc(zone: &str) -> bool {
     ["UTC", "+00:00", "Z", "Etc/UTC"]
         .iter()
         .any(|utc| zone.eq_ignore_ascii_case(utc))
