@@ -349,6 +349,12 @@ pub fn of_each_option(field: &str) -> Option<OfEach> {
         "ipv6.opt.type" => {
             Some(|packet, each| ipv6_hop_by_hop::each_option(packet, |it| u8_at(it, 0), each))
         }
+        "ipv6.opt.type.action" => Some(|packet, each| {
+            ipv6_hop_by_hop::each_option(packet, |it| Some(u8_at(it, 0)? >> 6), each)
+        }),
+        "ipv6.opt.type.change" => Some(|packet, each| {
+            ipv6_hop_by_hop::each_option(packet, |it| Some(u8_at(it, 0)? >> 5 & 1), each)
+        }),
         "ipv6.opt.length" => Some(|packet, each| {
             ipv6_hop_by_hop::each_option(packet, ipv6_hop_by_hop::option_len, each)
         }),

@@ -177,6 +177,23 @@ fn the_version_of_ip_is_that_of_both() {
     assert!(!passes("ip.version == 6"));
 }
 
+/// The action and the change of the first option of IPv6 alone were fields.
+#[test]
+fn each_option_of_ipv6_has_an_action() {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x86, 0xdd];
+    frame.extend([0x60, 0, 0, 0, 0, 8, 0, 64]);
+    frame.extend([0x20; 32]);
+    frame.extend([59, 0, 0x81, 0, 0x22, 0, 1, 0]);
+    for filter in [
+        "ipv6.opt.type.action == 2 and ipv6.opt.type.action == 0",
+        "ipv6.opt.type.change == 1 and ipv6.opt.type.change == 0",
+        "count(ipv6.opt.type.action) == 3",
+        "count(ipv6.opt.type.change) == 3",
+    ] {
+        assert!(passes_of(&frame, filter), "{filter}");
+    }
+}
+
 /// The filters that are compared with tshark.
 #[test]
 fn the_filters_of_the_comparison_are_known() {
