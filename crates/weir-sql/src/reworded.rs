@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use datafusion::sql::sqlparser::ast::{
-    self, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, NullTreatment, ObjectName, Query,
-    SelectItem, SetExpr, TableAlias, TableFactor, UnaryOperator, Value, WindowFrameBound,
-    WindowType, With,
+    self, AccessExpr, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, NullTreatment,
+    ObjectName, Query, SelectItem, SetExpr, TableAlias, TableFactor, UnaryOperator, Value,
+    WindowFrameBound, WindowType, With,
 };
 
 use crate::names::call;
@@ -123,6 +123,28 @@ fn written_number(expr: &Expr) -> Option<String> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// `(s).a`: a part of a struct that is no column by itself, which DataFusion has by the text of its name.
+pub(crate) fn parts_by_name(expr: &mut Expr) {
+    let Expr::CompoundFieldAccess { root, access_chain } = expr else {
+        return;
+    };
+    // Names of columns have dots, too.
+    if matches!(
+        root.as_ref(),
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_)
+    ) {
+        return;
+    }
+    for access in access_chain {
+        if let AccessExpr::Dot(part) = access
+            && let Expr::Identifier(ident) = &*part
+        {
+            let name = ident.value.clone();
+            *part = Expr::Value(Value::SingleQuotedString(name).into());
+        }
     }
 }
 

@@ -655,6 +655,7 @@ impl VisitorMut for FromFirst {
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         patterns::reword(expr);
         reworded::exact_decimal(expr);
+        reworded::parts_by_name(expr);
         if let Expr::BinaryOp {
             left,
             op: BinaryOperator::DuckIntegerDivide | BinaryOperator::MyIntegerDivide,
