@@ -254,6 +254,7 @@ pub(super) const TABLES: &[TableRule] = &[
             ("tls.server_hello.frame", Frame),
             ("tls.established", Sum),
             ("tls.resumed", Sum),
+            ("tls.fault", Doubt),
             ("tls.last_alert", Sum),
             ("tls.alert_message.level", Sum),
             ("tls.alert_message.desc", Sum),

@@ -209,6 +209,21 @@ impl Session {
         (self.server.is_some() && !self.lacks_some_of_server()).then_some(false)
     }
 
+    /// What was not captured of the handshake; `None` where nothing shows that something is missing.
+    #[must_use]
+    pub fn fault(&self) -> Option<&'static str> {
+        if self.gaps != [false; 2] {
+            return Some("bytes were not captured");
+        }
+        match (&self.client, &self.server) {
+            (None, Some(_)) => Some("the client's hello was not captured"),
+            (Some(_), None) if self.is_encrypted == [true; 2] => {
+                Some("the server's hello was not captured")
+            }
+            _ => None,
+        }
+    }
+
     /// Whether both sides have sent so many encrypted records, and the server's hello was not captured.
     fn is_sealed(&self, records: u8) -> bool {
         self.server.is_none() && self.sealed.iter().all(|sealed| *sealed >= records)

@@ -8,6 +8,8 @@ use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{Ipv4, protocol, udp};
 
 use crate::sip::{column, read_with_notes};
+use crate::untidy_handshakes::hellos;
+use crate::wire::Connection;
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -116,6 +118,48 @@ fn media_that_were_cut_are_media() {
             (found, found < 2),
             "{notes:?}"
         );
+    }
+}
+
+/// A row had no name of the server where the hello of the client was cut, or was not captured, and did not say so.
+#[test]
+fn handshakes_whose_hello_was_cut_say_so() {
+    let [client, server] = hellos();
+    let mut packets = Vec::new();
+    let ends = [(CLIENT, 40_000), (SERVER, 8_443)];
+    let mut connection = Connection::open(ends[0], ends[1], &mut packets);
+    let hello = packets.len();
+    connection.send_one(true, &client, &mut packets);
+    connection.send_one(false, &server, &mut packets);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    let whole = packets[hello].len();
+    for (captured, name) in [
+        (Some(whole), "weir.test"),
+        (Some(whole - 20), ""),
+        (None, ""),
+    ] {
+        let file = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
+        let (variant, endian) = (PcapVariant::Nano, Endian::Little);
+        let mut writer = PcapWriter::new(file, 101, 65_535, variant, endian).unwrap();
+        for (number, packet) in packets.iter().enumerate() {
+            let captured = match captured {
+                _ if number != hello => packet.len(),
+                Some(captured) => captured,
+                None => continue,
+            };
+            let octets = packet.len() as u32;
+            writer
+                .packet(number as u64, octets, &packet[..captured])
+                .unwrap();
+        }
+        writer.into_inner().flush().unwrap();
+        let (batch, _) = read_with_notes("tls", &[&path], 10);
+        let names = column(&batch, "tls.handshake.extensions_server_name");
+        assert_eq!(names, [name], "{captured:?}");
+        assert_eq!(column(&batch, "tls.cipher_number"), ["49199"]);
+        let fault = &column(&batch, "tls.fault")[0];
+        assert_eq!(fault.is_empty(), captured == Some(whole), "{fault}");
     }
 }
 

@@ -98,6 +98,8 @@ pub(super) static FIELDS: &[ItemField<Say<Session>>] = &[
         "Both sides went on to encrypted data; NULL where that is not known: for QUIC, and where only one side was seen to, or something is missing", "RFC 8446, 2"),
     ItemField::new("tls.retried", Kind::Bool, Say::Value(|s| s.retried().map(Value::Bool)),
         "The server asked for another ClientHello; NULL where its answer was not seen", "RFC 8446, 4.1.4"),
+    ItemField::new("tls.fault", Kind::Text, Say::Value(|s| s.fault().map(Value::Text)),
+        "What was not captured of the handshake, so that columns may be NULL; NULL where nothing shows that something is missing", "weir"),
     ItemField::new("tls.last_alert", Kind::Text, Say::Value(|s| alert_word(s.alerts.last()?.description).map(Value::Text)),
         "The last alert in clear: handshake_failure, unknown_ca, …", "RFC 8446, 6"),
     ItemField::new("tls.alert_message.desc", Kind::Numbers, Say::List(|s, list| s.alerts.iter().for_each(|alert| list.number(alert.description))),
