@@ -49,7 +49,7 @@ enum DirectionState {
     },
     /// A frame whose type is not read; these octets of its payload are still to be skipped.
     Passed(usize),
-    /// Frames or fields are lost: nothing more of this direction is read.
+    /// Frames or fields are lost: octets are passed over until a piece begins with a frame.
     Lost,
 }
 
@@ -660,7 +660,7 @@ impl Http2Connection {
                 // These are the last fields of a response whose head is lost.
                 read.is_unknown |= is_partly
                     && !read.has(&[":status"])
-                    && (self.stream(stream)).is_some_and(|it| it.response.is_none());
+                    && self.stream(stream).is_some_and(|it| it.response.is_none());
                 self.response(stream, read, stamp, each);
             }
         }
