@@ -443,16 +443,21 @@ impl<P: Protocol> Messages<P> {
             false => ports,
         };
         // Earlier octets may be missing, and those of the other direction before these show what the connection carries.
+        let is_behind_gap = streams.is_behind_gap(chunk.connection);
         let is_within = |offset: u64| !chunk.saw_start || offset > 0;
         let other = match chunk.sender {
             Sender::Low => Sender::High,
             Sender::High => Sender::Low,
         };
-        let lost = Some(other).filter(|_| streams.is_behind_gap(chunk.connection));
+        let lost = Some(other).filter(|_| is_behind_gap);
         let interest = streams.chunk_again(
             looks,
             (payload, chunk),
-            |bytes, offset| Self::begin(bytes, is_within(offset), ports, lost),
+            |bytes, offset| match Self::begin(bytes, is_within(offset), ports, lost) {
+                // These may be the first octets of a side of which the other one's are missing.
+                Begin::Other if is_behind_gap => Self::proof(bytes),
+                begin => begin,
+            },
             |conversation, payload, chunk| {
                 let way = Way::of(payload);
                 conversation.chunk(chunk, lost_bytes, &mut |bytes, _| each(bytes, &way))
@@ -461,6 +466,14 @@ impl<P: Protocol> Messages<P> {
         );
         *lost_bytes = lost_bytes.saturating_add(streams.take_missed());
         interest
+    }
+
+    /// Classifies octets of a connection between any ports, of which octets are missing, by the whole messages in them.
+    fn proof(bytes: &[u8]) -> Begin<Conversation<Framer<P>>> {
+        match P::proof(bytes.get(..PROOF_OCTETS_MAX).unwrap_or(bytes)) {
+            Some(messages) => Begin::Likely(Conversation::new(Default::default(), true), messages),
+            None => Begin::Other,
+        }
     }
 
     /// Classifies octets of a connection that is not followed; those within it, and those of the direction that is not whole (`lost`), may
@@ -507,12 +520,7 @@ impl<P: Protocol> Messages<P> {
                 0 => Begin::Other,
                 octets => Begin::Within(octets),
             },
-            false if is_within => match P::proof(bytes.get(..PROOF_OCTETS_MAX).unwrap_or(bytes)) {
-                Some(messages) => {
-                    Begin::Likely(Conversation::new(Default::default(), true), messages)
-                }
-                None => Begin::Other,
-            },
+            false if is_within => Self::proof(bytes),
             false => Begin::Other,
         }
     }
