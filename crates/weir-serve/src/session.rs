@@ -578,7 +578,8 @@ async fn stepping_aside<T>(
 ) -> T {
     let aside = async {
         if let Some(priority) = priority {
-            turn.step_aside(|| priority.computed_for()).await;
+            let computed_for = || priority.computed_for();
+            turn.step_aside(priority.kind, computed_for).await;
             priority.lower();
         }
         std::future::pending::<Infallible>().await

@@ -577,11 +577,15 @@ impl Turn {
     /// Passes the turn on once a statement waits for one and this one has computed for a while or lacks room for its rows. The
     /// statement continues. `computed_for` says for how long it has a process; one that waits for that computes nothing, and would only
     /// make another wait for the next.
-    pub(crate) async fn step_aside(&self, computed_for: impl Fn() -> Option<Duration>) {
+    pub(crate) async fn step_aside(
+        &self,
+        kind: StatementKind,
+        computed_for: impl Fn() -> Option<Duration>,
+    ) {
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
             let wants_room = self.holder.wants_room.load(Ordering::Relaxed);
-            let is_over = computed_for().is_some_and(|time| time >= SLICE);
+            let is_over = has_computed_long(kind, computed_for());
             let is_due = wants_room || is_over || self.begun.elapsed() >= STARTS_WITHIN;
             if !is_due || !self.turns.has_line() {
                 continue;
@@ -598,6 +602,15 @@ impl Turn {
             return;
         }
     }
+}
+
+/// Whether a statement of a kind that has had a process for this time is to step aside for others.
+fn has_computed_long(kind: StatementKind, computed_for: Option<Duration>) -> bool {
+    let slice = match kind {
+        StatementKind::Other => SLICE,
+        StatementKind::Constant | StatementKind::Short => SLICE_OF_SHORT,
+    };
+    computed_for.is_some_and(|time| time >= slice)
 }
 
 /// The cores that processes have.
@@ -623,6 +636,9 @@ impl Drop for InLine<'_> {
 
 /// The time that a statement computes before it steps aside for waiting ones.
 const SLICE: Duration = Duration::from_millis(500);
+/// The same of one that is expected to be soon over, and takes longer where the machine is busy: behind those that have stepped aside it
+/// would take seconds.
+const SLICE_OF_SHORT: Duration = Duration::from_millis(2500);
 /// The time in which a statement has a process, or gives its turn to others nevertheless.
 const STARTS_WITHIN: Duration = Duration::from_secs(3);
 /// Statements that begin at the same time, beside one for each core and one that is known to be soon over.
@@ -730,7 +746,7 @@ mod tests {
         let long = Arc::new(turns.take(Rank::Begins, None).await.unwrap());
         let aside = tokio::spawn({
             let long = Arc::clone(&long);
-            async move { long.step_aside(|| Some(SLICE)).await }
+            async move { long.step_aside(StatementKind::Other, || Some(SLICE)).await }
         });
         // There is one turn: this waits until the other has stepped aside.
         let other = turns.take(Rank::Begins, None).await.unwrap();
@@ -755,6 +771,22 @@ mod tests {
         assert_eq!(free(&turns), 1);
     }
 
+    /// A statement that was known to be soon over went behind all that compute for long once it had taken half a second.
+    #[test]
+    fn one_that_is_expected_to_be_short_has_time_before_it_steps_aside() {
+        use StatementKind::{Constant, Other, Short};
+        for (kind, time, expected) in [
+            (Other, None, false),
+            (Other, Some(SLICE / 2), false),
+            (Other, Some(SLICE), true),
+            (Short, Some(SLICE * 2), false),
+            (Constant, Some(SLICE * 2), false),
+            (Short, Some(SLICE_OF_SHORT), true),
+        ] {
+            assert_eq!(has_computed_long(kind, time), expected, "{kind:?} {time:?}");
+        }
+    }
+
     /// A hundred statements whose rows had no room kept `SELECT 1` waiting for seconds.
     #[tokio::test]
     async fn one_that_has_no_room_for_its_rows_steps_aside_at_once() {
@@ -773,7 +805,7 @@ mod tests {
         let all = Arc::clone(&turns.aside).acquire_many_owned(places).await;
         let aside = tokio::spawn({
             let first = Arc::clone(&first);
-            async move { first.step_aside(|| None).await }
+            async move { first.step_aside(StatementKind::Other, || None).await }
         });
         let second = turns.take(Rank::Begins, None).await.unwrap();
         aside.await.unwrap();

@@ -178,12 +178,13 @@ impl Pool {
         })
     }
 
-    /// A process that waits for a statement, preferably the last one in this state of a session. Where statements wait for a turn, the
-    /// last is for those that are known to be soon over: the others start one.
+    /// A process that waits for a statement, preferably the last one in this state of a session. While statements are at work, the last
+    /// is for those that are known to be soon over: the others start one.
     fn idle_for(self: &Arc<Self>, session_id: u64, kind: StatementKind) -> Option<Link> {
         let (link, is_last) = {
             let mut idle = lock(&self.idle);
-            if idle.len() == 1 && kind == StatementKind::Other && self.turns.has_line() {
+            let is_only = idle.len() == 1 && self.idle_max > 1;
+            if is_only && kind == StatementKind::Other && !lock(&self.at_work).is_empty() {
                 return None;
             }
             let same = idle.iter().rposition(|link| {
@@ -305,9 +306,10 @@ impl Pool {
         Some(limit >> halvings.min(3))
     }
 
-    /// Starts a process if none is idle, and one for trivial statements if that is missing.
+    /// Starts a process if too few are idle, and one for trivial statements if that is missing.
     fn refill(self: &Arc<Self>) {
-        let is_wanted = lock(&self.idle).is_empty() && self.processes() <= self.idle_max;
+        let idle = lock(&self.idle).len();
+        let is_wanted = idle < self.idle_max.min(AT_REST) && self.processes() <= self.idle_max;
         if is_wanted || !self.has_prompt() {
             self.warm_up();
         }
@@ -326,12 +328,11 @@ impl Pool {
             return;
         }
         let mut idle = lock(&self.idle);
-        if !is_large && idle.len() < self.idle_max {
-            idle.push(link);
-            return;
+        match !is_large && idle.len() < self.idle_max {
+            true => idle.push(link),
+            false => drop(link),
         }
         drop(idle);
-        drop(link);
         self.refill();
     }
 
@@ -797,6 +798,8 @@ impl WorkerRows {
 
 /// Processes that wait for statements.
 const IDLE_MAX: usize = 4;
+/// Processes that are started to wait for statements: for any, and for one that is known to be soon over.
+const AT_REST: usize = 2;
 /// Octets that a process may keep of its last statement: others are ended, which gives all back.
 const KEPT_BYTES: u64 = 32 << 20;
 /// The time to wait for the process reserved for trivial statements before another is started.
