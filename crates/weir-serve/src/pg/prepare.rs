@@ -274,7 +274,8 @@ impl Preparer {
         self.session.describe(bound).await.ok()
     }
 
-    /// The columns of a statement with parameters whose types the client declares, and nothing beside them tells, as in `SELECT $1`;
+    /// The columns of a statement with parameters whose types the client declares, and nothing beside them tells, as in `SELECT $1`, or
+    /// which have fractions where a whole number stands beside them, as in `SELECT $1 + 1`;
     /// `None` where there are no such parameters, or the statement is not planned with any values of these types. The places of those
     /// that are decimal numbers come with them.
     async fn fields_of_types(
@@ -284,12 +285,12 @@ impl Preparer {
         declared: &[Option<Type>],
         inferred: &[Option<DataType>],
     ) -> Option<(Vec<FieldInfo>, HashSet<usize>)> {
-        let is_declared_only = |index: usize| {
+        let is_declared = |index: usize| {
             let declared = declared.get(index).and_then(Option::as_ref);
-            declared.is_some_and(|kind| *kind != Type::UNKNOWN)
-                && inferred.get(index).is_none_or(Option::is_none)
+            let inferred = inferred.get(index).and_then(Option::as_ref);
+            declared.is_some_and(|declared| decides(declared, inferred))
         };
-        let places = (0..parameters.len()).filter(|index| is_declared_only(*index));
+        let places = (0..parameters.len()).filter(|index| is_declared(*index));
         let places: Vec<usize> = places.collect();
         if places.is_empty() {
             return None;
@@ -406,4 +407,43 @@ pub(super) fn copied(sql: &str) -> PgWireResult<Option<CopyOut>> {
 pub(super) fn no_cursor() -> Failure {
     Failure::new(FailureKind::Plan, "a cursor takes a query")
         .with_hint("DECLARE name CURSOR FOR SELECT …")
+}
+
+/// Whether the type of a parameter is that which the client declares, and not that which the statement has in its place.
+fn decides(declared: &Type, inferred: Option<&DataType>) -> bool {
+    match inferred {
+        None => *declared != Type::UNKNOWN,
+        Some(inferred) => {
+            let has_fraction = [Type::NUMERIC, Type::FLOAT4, Type::FLOAT8].contains(declared);
+            has_fraction && inferred.is_integer()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `$1 + 1` was described as a whole number, and its rows with a `numeric` of 1.5 were refused.
+    #[test]
+    fn numbers_with_fractions_stay_such_beside_whole_ones() {
+        let whole = Some(&DataType::Int64);
+        for (declared, inferred, expected) in [
+            (Type::NUMERIC, whole, true),
+            (Type::FLOAT8, whole, true),
+            (Type::FLOAT4, Some(&DataType::UInt8), true),
+            (Type::INT8, whole, false),
+            (Type::UNKNOWN, whole, false),
+            (Type::NUMERIC, Some(&DataType::Float64), false),
+            (Type::NUMERIC, Some(&DataType::Utf8), false),
+            (Type::INT8, None, true),
+            (Type::UNKNOWN, None, false),
+        ] {
+            assert_eq!(
+                decides(&declared, inferred),
+                expected,
+                "{declared} {inferred:?}"
+            );
+        }
+    }
 }
