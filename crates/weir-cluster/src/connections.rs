@@ -1,9 +1,9 @@
 //! Accepts connections, with limits for those that are not authenticated. Where the process has no free file descriptor, these are closed
 //! first, and then those that are authenticated and idle.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -25,7 +25,7 @@ use crate::tls::Tls;
 use crate::trust::Trust;
 
 /// The open connections. Each takes one of the file descriptors of the process. When there are too many that are not authenticated
-/// yet, the oldest one of them is closed.
+/// yet, the oldest one of the host with most of them is closed.
 #[derive(Clone, Default)]
 pub(crate) struct Connections(Arc<Mutex<OpenConnections>>);
 
@@ -38,12 +38,31 @@ struct OpenConnections {
     requests: u64,
 }
 
+impl OpenConnections {
+    /// Closes the oldest pending connection of the host that has most of them: a host that connects all the time leaves others the time for
+    /// their handshakes.
+    fn close_pending(&mut self) {
+        let mut of_host = HashMap::<Option<IpAddr>, usize>::new();
+        for (known, _) in &self.pending {
+            *of_host.entry(known.host).or_default() += 1;
+        }
+        let most = of_host.values().max();
+        let mut pending = self.pending.iter();
+        let oldest = pending.position(|(known, _)| of_host.get(&known.host) == most);
+        if let Some(place) = oldest {
+            self.pending.remove(place);
+        }
+    }
+}
+
 /// A connection is closed when its sender is dropped.
 type OpenConnection = (Arc<Known>, oneshot::Sender<()>);
 
 /// The state of a connection's peer.
 #[derive(Default)]
 struct Known {
+    /// The address of the peer.
+    host: Option<IpAddr>,
     /// The role in which it is authenticated; empty before that.
     role: OnceLock<Role>,
     /// A request of it was refused.
@@ -64,13 +83,17 @@ impl Connections {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enter(&self) -> (Arc<Known>, oneshot::Receiver<()>) {
-        let known = Arc::new(Known::default());
+    fn enter(&self, host: Option<IpAddr>) -> (Arc<Known>, oneshot::Receiver<()>) {
+        let known = Arc::new(Known {
+            host,
+            ..Known::default()
+        });
         let (stays, closed) = oneshot::channel();
         let mut open = self.open();
         open.pending.push_back((Arc::clone(&known), stays));
-        let too_many = open.pending.len().saturating_sub(STRANGERS_MAX);
-        open.pending.drain(..too_many);
+        if open.pending.len() > STRANGERS_MAX {
+            open.close_pending();
+        }
         (known, closed)
     }
 
@@ -189,8 +212,8 @@ struct Patience {
 }
 
 impl<S> GuardedStream<S> {
-    fn new(patience: Patience, stream: S, connections: &Connections) -> Self {
-        let (known, closed) = connections.enter();
+    fn new(patience: Patience, host: Option<IpAddr>, stream: S, connections: &Connections) -> Self {
+        let (known, closed) = connections.enter(host);
         let peer = Peer {
             known,
             connections: connections.clone(),
@@ -357,7 +380,7 @@ pub(crate) async fn accept(
             accepted = listener.accept() => accepted,
             Some(_) = looked_at.join_next() => continue,
         };
-        let Ok((stream, _)) = accepted else {
+        let Ok((stream, from)) = accepted else {
             // The process has no free file descriptor.
             connections.make_room(&answers);
             sleep(ROOM_WITHIN).await;
@@ -365,7 +388,7 @@ pub(crate) async fn accept(
         };
         // A connection without this option is only slower.
         let _ = stream.set_nodelay(true);
-        let guarded = GuardedStream::new(PATIENCE, stream, &connections);
+        let guarded = GuardedStream::new(PATIENCE, Some(from.ip()), stream, &connections);
         let (known, trust) = (known.clone(), trust.clone());
         looked_at.spawn(async move {
             let wire = behind_handshake(guarded, trust.tls(), sleep(PATIENCE.silence));
@@ -451,7 +474,7 @@ mod tests {
             ] {
                 let begun = std::time::Instant::now();
                 let (mut other, stream) = tokio::io::duplex(100);
-                let mut guarded = GuardedStream::new(SHORT, stream, &connections);
+                let mut guarded = GuardedStream::new(SHORT, None, stream, &connections);
                 other.write_all(&vec![b'x'; octets]).await.unwrap();
                 guarded.read_exact(&mut vec![0; octets]).await.unwrap();
                 let ended = guarded.read_u8().await.unwrap_err();
@@ -460,7 +483,7 @@ mod tests {
             }
             assert!(connections.open().pending.is_empty());
             let (mut other, stream) = tokio::io::duplex(100);
-            let mut guarded = GuardedStream::new(SHORT, stream, &connections);
+            let mut guarded = GuardedStream::new(SHORT, None, stream, &connections);
             guarded.connect_info().admit(Role::Member);
             other.write_all(b"x").await.unwrap();
             assert_eq!(guarded.read_u8().await.unwrap(), b'x');
@@ -478,7 +501,7 @@ mod tests {
             };
             let connections = Connections::default();
             let (mut other, stream) = tokio::io::duplex(100);
-            let mut guarded = GuardedStream::new(patience, stream, &connections);
+            let mut guarded = GuardedStream::new(patience, None, stream, &connections);
             other.write_all(&[b'x'; QUESTION_MIN]).await.unwrap();
             guarded.read_exact(&mut [0; QUESTION_MIN]).await.unwrap();
             guarded.connect_info().refuse();
@@ -486,7 +509,7 @@ mod tests {
             assert_eq!(ended.kind(), io::ErrorKind::TimedOut);
             // An authenticated connection stays.
             let (mut other, stream) = tokio::io::duplex(100);
-            let mut guarded = GuardedStream::new(patience, stream, &connections);
+            let mut guarded = GuardedStream::new(patience, None, stream, &connections);
             guarded.connect_info().admit(Role::Client);
             guarded.connect_info().refuse();
             other.write_all(b"x").await.unwrap();
@@ -518,7 +541,7 @@ mod tests {
             let connections = Connections::default();
             for octets in [0, 63] {
                 let (near, far) = connection().await;
-                let guarded = GuardedStream::new(PATIENCE, far, &connections);
+                let guarded = GuardedStream::new(PATIENCE, None, far, &connections);
                 let (stops, stopped) = oneshot::channel();
                 let peer = async {
                     let mut stream = tls.shake_hands(near).await.unwrap();
@@ -553,7 +576,7 @@ mod tests {
             ] {
                 let connections = Connections::default();
                 let (near, far) = connection().await;
-                let guarded = GuardedStream::new(PATIENCE, far, &connections);
+                let guarded = GuardedStream::new(PATIENCE, None, far, &connections);
                 let client = with_proof(token);
                 let (connected, wire) = tokio::join!(
                     client.connect(SERVER_NAME, near),
@@ -593,7 +616,10 @@ mod tests {
             let connections = Connections::default();
             let connect = || {
                 let (other, stream) = tokio::io::duplex(100);
-                (other, GuardedStream::new(PATIENCE, stream, &connections))
+                (
+                    other,
+                    GuardedStream::new(PATIENCE, None, stream, &connections),
+                )
             };
             let (mut of_admitted, mut admitted) = connect();
             admitted.connect_info().admit(Role::Member);
@@ -616,6 +642,28 @@ mod tests {
         });
     }
 
+    /// A host that connected sixty times a second left other hosts no time for their handshakes.
+    #[test]
+    fn pending_connections_of_one_host_leave_those_of_others() {
+        run(async {
+            let connections = Connections::default();
+            let connect = |host: u8| {
+                let host = Some(IpAddr::from([127, 0, 0, host]));
+                let (other, stream) = tokio::io::duplex(100);
+                let guarded = GuardedStream::new(PATIENCE, host, stream, &connections);
+                (other, guarded)
+            };
+            let (mut of_first, mut first) = connect(1);
+            let mut flood: Vec<_> = (0..2 * STRANGERS_MAX).map(|_| connect(2)).collect();
+            of_first.write_all(b"x").await.unwrap();
+            assert_eq!(first.read_u8().await.unwrap(), b'x');
+            let (_, oldest) = flood.first_mut().unwrap();
+            let ended = oldest.read_u8().await.unwrap_err();
+            assert_eq!(ended.kind(), io::ErrorKind::TimedOut);
+            assert_eq!(connections.open().pending.len(), STRANGERS_MAX);
+        });
+    }
+
     /// 260 silent connections of a client's token holder took all files of a process that may have 200.
     #[test]
     fn idle_connections_make_room_for_others() {
@@ -623,7 +671,7 @@ mod tests {
             let (connections, answers) = (Connections::default(), Answers::default());
             let connect = || {
                 let (other, stream) = tokio::io::duplex(100);
-                let guarded = GuardedStream::new(PATIENCE, stream, &connections);
+                let guarded = GuardedStream::new(PATIENCE, None, stream, &connections);
                 let peer = guarded.connect_info();
                 peer.admit(Role::Client);
                 peer.count_request();
@@ -636,7 +684,7 @@ mod tests {
             let _at_work = answers.enter(second.connect_info().connection()).await;
             // A connection that has just been accepted has had no time for its request.
             let (_of_new, stream) = tokio::io::duplex(100);
-            let _new = GuardedStream::new(PATIENCE, stream, &connections);
+            let _new = GuardedStream::new(PATIENCE, None, stream, &connections);
             for _ in 0..2 {
                 connections.make_room(&answers);
             }
