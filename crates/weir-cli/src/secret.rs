@@ -98,19 +98,16 @@ mod tests {
     fn files_without_an_end_are_no_secrets() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("token");
-        std::fs::write(&file, "0123456789abcdef\r\n").unwrap();
+        fs::write(&file, "0123456789abcdef\r\n").unwrap();
         let token = secret(Some(&file), "WEIR_NO_SUCH_VARIABLE", Messages::silent());
         let token = token.ok().flatten();
         assert_eq!(token.as_deref(), Some("0123456789abcdef"));
         let message = refused(Path::new("/dev/zero"), PIPE_WITHIN);
         assert!(message.contains("the limit of 65536 bytes"), "{message}");
-        std::fs::File::create(&file)
-            .unwrap()
-            .set_len(1 << 30)
-            .unwrap();
+        fs::File::create(&file).unwrap().set_len(1 << 30).unwrap();
         let message = refused(&file, PIPE_WITHIN);
         assert!(message.contains("the limit of 65536 bytes"), "{message}");
-        std::fs::write(&file, b"\xff").unwrap();
+        fs::write(&file, b"\xff").unwrap();
         assert!(refused(&file, PIPE_WITHIN).contains("UTF-8"));
         assert!(read(folder.path(), PIPE_WITHIN).is_err());
     }
@@ -160,7 +157,7 @@ mod tests {
         assert!(message.contains("no content and no end"), "{message}");
         let written = pipe("written");
         let to = written.clone();
-        let writer = thread::spawn(move || std::fs::write(to, "a token\n"));
+        let writer = thread::spawn(move || fs::write(to, "a token\n"));
         assert_eq!(read(&written, PIPE_WITHIN).unwrap(), "a token\n");
         writer.join().unwrap().unwrap();
     }

@@ -77,11 +77,8 @@ impl ScalarUDFImpl for InstantOfClock {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         computed(&args, |columns| {
-            let (times, zones) = match columns {
-                [times, zones] => (times, zones),
-                _ => {
-                    return exec_err!("{INSTANT_OF_CLOCK} takes a time without a zone, and a zone");
-                }
+            let [times, zones] = columns else {
+                return exec_err!("{INSTANT_OF_CLOCK} takes a time without a zone, and a zone");
             };
             let DataType::Timestamp(unit, None) = times.data_type() else {
                 return exec_err!("{INSTANT_OF_CLOCK} takes a time without a zone, and a zone");

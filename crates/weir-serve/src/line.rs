@@ -23,8 +23,6 @@ pub(crate) struct Line {
     state: Mutex<LineState>,
     /// All permits, with the reserved ones.
     permits: usize,
-    /// Permits, and places of statements that begin, for statements that are known to be soon over.
-    reserved: usize,
     /// Tells that a permit was given back.
     given_back: Notify,
 }
@@ -32,7 +30,7 @@ pub(crate) struct Line {
 #[derive(Debug)]
 struct LineState {
     free: usize,
-    /// As in [`Line`].
+    /// Permits, and places of statements that begin, for statements that are known to be soon over.
     reserved: usize,
     /// Places of statements that begin.
     free_to_begin: usize,
@@ -110,7 +108,6 @@ impl Line {
                 waiting: BTreeMap::new(),
             }),
             permits,
-            reserved,
             given_back: Notify::new(),
         })
     }
@@ -194,7 +191,8 @@ impl Line {
     /// Permits that are there for all statements.
     #[cfg(test)]
     pub(crate) fn free(&self) -> usize {
-        self.state().free.saturating_sub(self.reserved)
+        let state = self.state();
+        state.free.saturating_sub(state.reserved)
     }
 }
 

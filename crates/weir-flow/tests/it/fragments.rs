@@ -261,7 +261,7 @@ fn a_first_fragment_is_of_the_flow_in_which_it_came() {
             read.push((payload.frame, payload.flow));
             weir_flow::Interest::Follow
         };
-        crate::capture::decode(&packets, |packet| payloads.packet(packet, &mut each));
+        decode(&packets, |packet| payloads.packet(packet, &mut each));
         payloads.finish(&mut each);
         let of_answer = read.iter().filter(|(frame, _)| *frame == 2);
         assert_eq!(of_answer.collect::<Vec<_>>(), [&(2, 1)], "{seconds}");

@@ -86,9 +86,12 @@ const FLAGS: &[(&str, &str, &[&str])] = &[
     ("Eligible", "Ineligible", &["vlan.dei"]),
 ];
 
+/// Numbers with their names.
+type NamedValues = &'static [(u32, &'static str)];
+
 /// Fields, and the names of their values. `tls.handshake.type` is not one: Wireshark takes a name there as one of SSL 2 first.
 #[rustfmt::skip]
-const NAMES: &[(&[&str], &[(u32, &str)])] = &[
+const NAMES: &[(&[&str], NamedValues)] = &[
     (&["arp.opcode"], &[
         (1, "request"), (2, "reply"), (3, "reverse request"), (4, "reverse reply"), (5, "drarp request"),
         (6, "drarp reply"), (7, "drarp error"), (8, "inverse request"), (9, "inverse reply"), (10, "arp nak"),

@@ -422,7 +422,7 @@ fn a_request_behind_a_loss_of_both_is_read_and_a_lost_one_is_missed() {
     let first = (1, "GET".to_owned(), 200, None);
     let expected = [first.clone(), (5, "GET".to_owned(), 200, None)];
     assert_eq!(rows_of(&came), expected);
-    came.remove(3);
+    drop(came.remove(3));
     let expected = [first, (5, String::new(), 200, Some(Fault::Missing))];
     assert_eq!(rows_of(&came), expected);
 }

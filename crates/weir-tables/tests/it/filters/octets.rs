@@ -5,6 +5,9 @@ use weir_testkit::packet::{Ipv4, protocol, udp};
 use super::{are_selected, by_weir};
 use crate::wire::Connection;
 
+/// A port, and what each side says: true for the client.
+type Talk<'t> = (u16, &'t [(bool, &'t [u8])]);
+
 const SIP: &[u8] = b"INVITE sip:bob@example.net SIP/2.0\r\nVia: SIP/2.0/UDP 10.0.0.1;branch=z9hG4bK1\r\nFrom: <sip:alice@example.org>;tag=1\r\nTo: <sip:bob@example.net>\r\nCall-ID: one@10.0.0.1\r\nCSeq: 1 INVITE\r\nMax-Forwards: 70\r\nContent-Length: 0\r\n\r\n";
 const QUESTION: &[u8] = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x07example\x03com\0\0\x01\0\x01";
 const REQUEST: &[u8] =
@@ -41,7 +44,7 @@ fn packets() -> Vec<Vec<u8>> {
     let first = hello(1, 5, &[0, 2, 0x13, 1, 1, 0], &[0, 43, 0, 5, 4, 3, 4, 3, 3]);
     let second = hello(2, 7, &[0x13, 1, 0], &[0, 43, 0, 2, 3, 4]);
     let (begin, end) = SIP.split_at(150);
-    let talks: [(u16, &[(bool, &[u8])]); 4] = [
+    let talks: [Talk<'_>; 4] = [
         // 7, with the handshake before it.
         (53, &[(true, &question)]),
         // 11 and 12.
