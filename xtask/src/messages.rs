@@ -3,7 +3,8 @@
 //!
 //! The sources are read for string literals of several words. What is left out: tests, and the crates that do not ship
 //! or hold the contents of samples; the meanings of columns, which `weir fields` lists; texts that only a defect of the
-//! program shows (`expect`, `assert!`, `unreachable!`); and literals that are compared with, or are code (SQL, HTML, CSS).
+//! program shows (`expect`, `assert!`, `unreachable!`); names that Wireshark gives to values; and literals that are compared with, or are
+//! code (SQL, HTML, CSS).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -78,7 +79,9 @@ fn owner(path: &Path) -> Option<String> {
     let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
     let owner = names.get(1)?;
     let is_of_columns = path.starts_with("crates/weir-packet/src/protocol");
-    let is_left_out = NOT_SHOWN.contains(&&**owner) || names.get(2)? != "src" || is_of_columns;
+    let is_of_values = path.ends_with("display/value_names.rs");
+    let is_left_out =
+        NOT_SHOWN.contains(&&**owner) || names.get(2)? != "src" || is_of_columns || is_of_values;
     let is_test = names
         .iter()
         .any(|name| name == "tests" || name == "tests.rs");

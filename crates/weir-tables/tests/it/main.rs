@@ -51,6 +51,7 @@ mod untidy_connections;
 mod untidy_counterparts;
 mod untidy_handshakes;
 mod untidy_media;
+mod untidy_mqtt;
 mod untidy_websockets;
 mod value;
 mod websocket;

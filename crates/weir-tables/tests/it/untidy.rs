@@ -10,8 +10,8 @@ use weir_testkit::packet::{Chunk, Ipv4, Tcp, protocol, sctp, tcp_flags, udp};
 use crate::sip::{column, read_with_notes};
 use crate::wire::{self, Connection};
 
-const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+pub(crate) const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 /// A capture of the reports; `None` without them.
 fn report(name: &str) -> Option<PathBuf> {
@@ -274,7 +274,7 @@ fn messages_are_found_behind_what_precedes_them() {
 }
 
 /// Returns the number of rows that a table has of these packets, and its notes.
-fn rows(table: &str, packets: &[Vec<u8>]) -> (usize, Vec<String>) {
+pub(crate) fn rows(table: &str, packets: &[Vec<u8>]) -> (usize, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.pcap");
     wire::write(packets, &path);
@@ -293,7 +293,7 @@ pub(crate) fn watchdog() -> Vec<u8> {
 }
 
 /// Segments of a connection that began before the capture.
-fn from_the_middle(port: u16, pieces: &[&[u8]]) -> Vec<Vec<u8>> {
+pub(crate) fn from_the_middle(port: u16, pieces: &[&[u8]]) -> Vec<Vec<u8>> {
     let mut seq = 1_000;
     let segment = |piece: &&[u8]| {
         let tcp = Tcp::new(40_000, port).flags(tcp_flags::ACK).numbers(seq, 1);
@@ -629,7 +629,7 @@ fn http_is_read_from_the_middle_or_counted() {
 }
 
 /// Segments of a client behind the handshake of its connection, without the first `lost` octets.
-fn without_the_first(port: u16, lost: usize, bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
+pub(crate) fn without_the_first(port: u16, lost: usize, bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     Connection::open((CLIENT, 40_000), (SERVER, port), &mut packets);
     let mut seq = 1 + lost as u32;
@@ -710,110 +710,6 @@ fn a_connection_of_tls_whose_hellos_were_lost_is_counted() {
     let bytes = [&[0; 300][..], b"+OK nothing of TLS"].concat();
     let (found, notes) = rows("tls", &without_the_first(110, 300, &bytes, 100));
     assert_eq!((found, notes), (0, Vec::new()));
-}
-
-/// Text on the port of a broker has the flags of no packet.
-#[test]
-fn requests_on_the_port_of_a_broker_are_no_packets_of_mqtt() {
-    let lines: [&[u8]; 3] = [
-        b"GET / HTTP/1.1\r\nHost: h\r\n\r\n",
-        b"CONNECT h:1883 HTTP/1.1\r\nHost: h:1883\r\n\r\n",
-        b"SSH-2.0-scanner\r\n and what follows",
-    ];
-    for line in lines {
-        let (found, notes) = rows("mqtt", &without_the_first(1_883, 0, line, 1_000));
-        // The connection is counted.
-        assert_eq!((found, notes.len()), (0, 1), "{}", line.escape_ascii());
-    }
-}
-
-/// MQTT 5.0, 3.2.2: a CONNACK of version 5 has properties, so that it says the version where the CONNECT was not captured. One
-/// without them may be of 3.1, whose flags are reserved.
-#[test]
-fn a_connack_says_the_version_where_the_connect_is_missing() {
-    let columns = [
-        "mqtt.session_present",
-        "mqtt.conack.val",
-        "mqtt.property.topic_alias",
-    ];
-    let cases: [(&[u8], &[[&str; 3]]); 3] = [
-        (
-            b"\x20\x03\x01\0\0\x30\x0b\0\x03a/b\x03\x23\0\x07hi",
-            &[["true", "", ""], ["", "", "7"]],
-        ),
-        (b"\x20\x02\0\0", &[["", "0", ""]]),
-        (
-            b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0\x20\x02\0\0",
-            &[["", "", ""], ["false", "0", ""]],
-        ),
-    ];
-    for (bytes, expected) in cases {
-        let packets = without_the_first(1_883, 0, bytes, 1_000);
-        let found = columns_of("mqtt", &packets, &columns);
-        assert_eq!(found, expected, "{}", bytes.escape_ascii());
-    }
-}
-
-/// The version was not known when the CONNACK was read, so that its flag was NULL.
-#[test]
-fn a_connack_before_its_connect_is_read_by_the_version_of_that() {
-    let connect = b"\x10\x10\0\x04MQTT\x04\x02\0\x3c\0\x04gate";
-    let octets = connect.len() as u32;
-    let ping = (true, octets, 4, &b"\xc0\0"[..]);
-    let connect = (true, 0, 0, &connect[..]);
-    let connack = (false, 0, octets, &b"\x20\x02\0\0"[..]);
-    let columns = ["mqtt.msgtype", "mqtt.session_present"];
-    for segments in [[connect, connack, ping], [connack, connect, ping]] {
-        let found = columns_of("mqtt", &capture(&segments), &columns);
-        assert_eq!(found, [["1", ""], ["2", "false"], ["12", ""]]);
-    }
-}
-
-/// Between ports of no protocol a connection whose CONNECT was not captured had no rows, without a word.
-#[test]
-fn mqtt_without_its_connect_is_found_by_whole_packets_of_both_sides() {
-    let sent: [(bool, &[u8]); 8] = [
-        (true, b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0"),
-        (false, b"\x20\x02\0\0"),
-        (true, b"\x82\x08\0\x01\0\x03a/b\0"),
-        (false, b"\x90\x03\0\x01\0"),
-        (true, b"\x30\x07\0\x03a/bhi"),
-        (false, b"\x30\x07\0\x03a/bhi"),
-        (true, b"\xc0\0"),
-        (false, b"\xd0\0"),
-    ];
-    for size in [1, 3, 1_000] {
-        let mut packets = Vec::new();
-        let ends = [(CLIENT, 40_000), (SERVER, 5_999)];
-        let mut connection = Connection::open(ends[0], ends[1], &mut packets);
-        let handshake = packets.len();
-        let mut first = 0;
-        for (from_client, packet) in sent {
-            for piece in packet.chunks(size) {
-                connection.send_one(from_client, piece, &mut packets);
-            }
-            first = if first == 0 { packets.len() } else { first };
-        }
-        for lost in [handshake..first, 0..first] {
-            let mut packets = packets.clone();
-            packets.drain(lost.clone());
-            let mut columns = columns_of("mqtt", &packets, &["mqtt.msgtype"]);
-            columns.sort();
-            let expected = ["12", "13", "2", "3", "3", "8", "9"].map(|it| [it]);
-            assert_eq!(columns, expected, "{lost:?} by {size}");
-        }
-    }
-    // One side alone proves nothing, and neither do packets without a text.
-    let client: Vec<&[u8]> = sent[2..].iter().filter(|it| it.0).map(|it| it.1).collect();
-    assert_eq!(rows("mqtt", &from_the_middle(5_999, &client)).0, 0);
-    let mut packets = Vec::new();
-    let ends = [(CLIENT, 40_000), (SERVER, 5_999)];
-    let mut connection = Connection::open(ends[0], ends[1], &mut packets);
-    for _ in 0..20 {
-        connection.send_one(true, b"\xc0\0", &mut packets);
-        connection.send_one(false, b"\xd0\0", &mut packets);
-    }
-    assert_eq!(rows("mqtt", &packets[3..]).0, 0);
 }
 
 /// Returns octets in segments of `size` octets, of a connection that began before the capture.
