@@ -162,8 +162,7 @@ pub(crate) struct Flow {
     /// The clock of `last_ns` and `mark_ns`; see [`Clock`].
     pub(crate) clock: u8,
     pub(crate) first_ns: i64,
-    /// Time of the last SYN until the handshake is over; then, of a closed flow, when it closed. Without a connection, time of the last
-    /// fragment that waited for others.
+    /// Time of the last SYN until the handshake is over; then, of a closed flow, when it closed.
     pub(crate) mark_ns: i64,
     pub(crate) history: First,
     pub(crate) previous: u32,

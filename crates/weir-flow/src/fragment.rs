@@ -279,8 +279,6 @@ pub struct Defragmenter {
     repeated: Dict<DatagramKey, ()>,
     fragments: crate::repeats::RepeatedFragments,
     clock: Clock,
-    /// No packet that waits has to be given up before this time has passed.
-    due_ns: i64,
     complete: Vec<u8>,
     /// The frames of the fragments of the last complete packet.
     frames: Vec<u64>,
@@ -411,7 +409,6 @@ impl Defragmenter {
             repeated: Dict::new(),
             fragments: crate::repeats::RepeatedFragments::default(),
             clock: Clock::new(),
-            due_ns: i64::MIN,
             complete: Vec::new(),
             frames: Vec::new(),
             counters: FragmentCounters::default(),
@@ -525,25 +522,6 @@ impl Defragmenter {
     #[must_use]
     pub const fn waiting_bytes(&self) -> usize {
         self.bytes
-    }
-
-    /// Gives up the packets whose timeout had passed when this packet came. True when [`Self::take_incomplete`] has a part of one,
-    /// which came before this packet.
-    #[inline]
-    pub(crate) fn pass(&mut self, packet: &Packet<'_>) -> bool {
-        !self.waiting.is_empty() && self.pass_waiting(packet)
-    }
-
-    fn pass_waiting(&mut self, packet: &Packet<'_>) -> bool {
-        if let Some(time_ns) = packet.frame().time_ns {
-            self.clock.see(time_ns);
-        }
-        if self.clock.now_ns() < self.due_ns {
-            return false;
-        }
-        self.expire();
-        let incomplete = self.incomplete.as_ref();
-        incomplete.is_some_and(|incomplete| !incomplete.is_empty())
     }
 
     /// Reads a packet by its outermost IP header. A packet that is not a fragment costs a look at that header.
@@ -683,10 +661,7 @@ impl Defragmenter {
         while let Some((key, serial)) = self.order.front() {
             let waiting = self.waiting.get(key).filter(|one| one.serial == *serial);
             match waiting {
-                Some(one) if one.since_ns.saturating_add(timeout_ns) > now_ns => {
-                    self.due_ns = one.since_ns.saturating_add(timeout_ns);
-                    return;
-                }
+                Some(one) if one.since_ns.saturating_add(timeout_ns) > now_ns => return,
                 Some(_) => {
                     let key = *key;
                     if self.give_up(&key) {

@@ -201,13 +201,6 @@ impl PayloadFlows {
         }
     }
 
-    fn touch(&mut self, sighting: &Sighting) {
-        match self {
-            Self::Own(table) => table.touch(sighting),
-            Self::Shared(flows) => flows.table().touch(sighting),
-        }
-    }
-
     fn passed_ns(&self) -> i64 {
         match self {
             Self::Own(table) => table.passed_ns(),
@@ -334,9 +327,6 @@ impl Payloads {
 
     /// Reads the next packet, decoded to its innermost header: the payloads of tunnelled packets are found, too.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut OnPayload<'_>) {
-        if self.defragmenter.pass(packet) {
-            self.hand_on_incomplete(each);
-        }
         self.walk(packet, Origin::default(), 0, each);
     }
 
@@ -374,7 +364,7 @@ impl Payloads {
     ) {
         match self.defragmenter.packet_from(packet, origin) {
             Fragmented::Whole => return self.whole(packet, origin, depth, each),
-            Fragmented::Waits => self.touch(packet, origin),
+            Fragmented::Waits => {}
             // The first of fragments that were cut by a snap length has the headers, and what is there of the rest.
             Fragmented::Cut => return self.whole(packet, origin, depth, each),
             Fragmented::Complete {
@@ -394,29 +384,12 @@ impl Payloads {
         self.hand_on_incomplete(each);
     }
 
-    /// Says that a fragment came which waits for others.
-    #[cold]
-    fn touch(&mut self, packet: &Packet<'_>, origin: Origin) {
-        // The flow of a packet in a tunnel is that of the tunnel, which has counted it.
-        if origin.flow.is_none()
-            && let Some(sighting) = self.sighting(packet, origin)
-        {
-            self.flows.touch(&sighting);
-        }
-    }
-
-    /// The facts about a packet, with what tells networks apart.
-    fn sighting(&self, packet: &Packet<'_>, origin: Origin) -> Option<Sighting> {
+    /// The number of the packet's flow.
+    fn number(&mut self, packet: &Packet<'_>, origin: Origin) -> Option<(Sighting, u64)> {
         let mut sighting = Sighting::of_packet(packet, self.scope)?;
         if self.scope == Scope::Vlan {
             sighting.key = origin.scoped(sighting.key, self.scope);
         }
-        Some(sighting)
-    }
-
-    /// The number of the packet's flow.
-    fn number(&mut self, packet: &Packet<'_>, origin: Origin) -> Option<(Sighting, u64)> {
-        let sighting = self.sighting(packet, origin)?;
         let number = match origin.flow {
             Some(flow) => flow,
             None => self.flows.number(&sighting, origin.is_late)?,

@@ -161,28 +161,6 @@ impl FlowTable {
         self.take_in(sighting, now_ns, hash, id, true, ended)
     }
 
-    /// Says that a fragment of a packet came, which is counted once the others came, or did not come in time: its flow lives until
-    /// then. The first fragment has the ports, and later ones belong to no flow.
-    #[cold]
-    pub(crate) fn touch(&mut self, sighting: &Sighting) {
-        self.see(sighting);
-        let id = self.find(hash_of(&sighting.key), &sighting.key);
-        let Some(flow) = self.flows.get(id) else {
-            return;
-        };
-        // Connections live for longer than fragments wait.
-        if sighting.segment.is_some() || self.deadline(flow) <= self.clock.now_ns() {
-            return;
-        }
-        let Some(flow) = self.flows.get_mut(id) else {
-            return;
-        };
-        if flow.clock != self.clock.current() {
-            flow.change_clock(&self.clock, &mut self.details);
-        }
-        flow.mark_ns = flow.mark_ns.max(self.clock.current_ns());
-    }
-
     /// Reads many packets like [`Self::packet`]. The cost is a third when there are many flows, as up to [`Self::BATCH`] flows
     /// are looked up together.
     #[inline]
@@ -671,8 +649,8 @@ fn deadline(flow: &Flow, details: &Details, options: &Options) -> i64 {
     if flow.is(Flow::ATTEMPT) && waits {
         return after(flow.began_ns(details), options.tcp_attempt_ns);
     }
-    let last_ns = flow.last_ns.max(flow.mark_ns);
-    last_ns.saturating_add(idle_ns(flow.key.protocol(), options))
+    flow.last_ns
+        .saturating_add(idle_ns(flow.key.protocol(), options))
 }
 
 /// Counts a packet to `side` of its flow.

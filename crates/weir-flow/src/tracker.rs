@@ -240,9 +240,6 @@ impl Tracker {
             analyzing.number = packet.frame().number;
             analyzing.last = None;
         }
-        if self.defragmenter.pass(packet) {
-            self.count_incomplete(&mut ended);
-        }
         if self.table.options().tunnels == Tunnels::Inner {
             return self.innermost(packet, Origin::default(), 0, &mut ended);
         }
@@ -267,7 +264,6 @@ impl Tracker {
             }
             Fragmented::Waits => {
                 self.note_last(LastPacket::Waits);
-                self.touch(packet, Origin::default());
                 None
             }
             Fragmented::Complete {
@@ -295,16 +291,6 @@ impl Tracker {
         };
         self.count_incomplete(&mut ended);
         seen
-    }
-
-    /// Says that a fragment came which waits for others.
-    #[cold]
-    fn touch(&mut self, packet: &Packet<'_>, origin: Origin) {
-        let scope = self.table.options().scope;
-        if let Some(mut sighting) = Sighting::of_packet(packet, scope) {
-            sighting.key = origin.scoped(sighting.key, scope);
-            self.table.touch(&sighting);
-        }
     }
 
     /// Counts what packets begin with whose other fragments did not come.
@@ -350,7 +336,6 @@ impl Tracker {
             Fragmented::Cut => self.note_last(LastPacket::Cut),
             Fragmented::Waits => {
                 self.note_last(LastPacket::Waits);
-                self.touch(packet, origin);
                 self.count_incomplete(ended);
                 return None;
             }

@@ -228,46 +228,6 @@ fn what_is_missing_for_too_long_is_given_up() {
     assert_eq!(defragmenter.waiting(), 1);
 }
 
-/// The first fragment of an answer whose other fragments did not come was read a minute later, or at the end of the capture, when
-/// the flow of its question had ended, and began another one.
-#[test]
-fn a_first_fragment_is_of_the_flow_in_which_it_came() {
-    const SECOND_NS: i64 = 1_000_000_000;
-    let question = udp(A.into(), B.into(), 40_000, 7_007, &[1; 30]);
-    let question = Ipv4::new(A, B, protocol::UDP).packet(&question);
-    let answer = udp(B.into(), A.into(), 7_007, 40_000, &[2; 3_000]);
-    let answer = Ipv4::new(B, A, protocol::UDP)
-        .identification(9)
-        .fragments(&answer, 1_500);
-    let other = udp(A.into(), B.into(), 70, 80, &[3; 30]);
-    let other = Ipv4::new(A, B, protocol::UDP).packet(&other);
-    for seconds in [1, 30, 59] {
-        let mut packets = vec![
-            Sent::new(0, IP, question.clone()),
-            Sent::new(seconds * SECOND_NS, IP, answer[0].clone()),
-        ];
-        // Time passes by packets that are no fragments.
-        packets.extend((6..20).map(|at| Sent::new(at * 10 * SECOND_NS, IP, other.clone())));
-        let flows = crate::capture::flows(&packets, weir_flow::Options::default());
-        let of_question = flows.iter().filter(|flow| flow.originator.port == 40_000);
-        let counted: Vec<_> = of_question
-            .map(|flow| (flow.sent.packets, flow.received.packets, flow.last_ns))
-            .collect();
-        assert_eq!(counted, [(1, 1, seconds * SECOND_NS)], "{seconds}");
-        assert_eq!(flows.len(), 2, "{seconds}");
-        let mut payloads = weir_flow::Payloads::new();
-        let mut read = Vec::new();
-        let mut each = |payload: &weir_flow::Payload<'_>| {
-            read.push((payload.frame, payload.flow));
-            weir_flow::Interest::Follow
-        };
-        decode(&packets, |packet| payloads.packet(packet, &mut each));
-        payloads.finish(&mut each);
-        let of_answer = read.iter().filter(|(frame, _)| *frame == 2);
-        assert_eq!(of_answer.collect::<Vec<_>>(), [&(2, 1)], "{seconds}");
-    }
-}
-
 #[test]
 fn a_flood_of_first_fragments_stays_within_the_limits() {
     let mut limits = FragmentLimits::default();
