@@ -571,7 +571,7 @@ mod tests {
     /// Until 2026-11 the table of handshakes alone had these, and display filters refused them.
     #[test]
     fn hellos_have_a_session_a_random_and_versions() {
-        let mut client = vec![1, 0, 0, 52, 3, 3];
+        let mut client = vec![1, 0, 0, 54, 3, 3];
         client.extend([5; 32]);
         client.extend([2, 8, 9, 0, 2, 0x13, 1, 1, 0]);
         client.extend([0, 9, 0, 43, 0, 5, 4, 3, 4, 3, 3]);
