@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use weir_flow::Payload;
-use weir_sip::{FaultKind, Limits, Message, looks_like_sip};
+use weir_sip::{Digest, FaultKind, Limits, Message, looks_like_sip};
 
 use super::messages::{SipMessage, SipWay, begins_with_method, may_begin};
 
@@ -59,7 +59,7 @@ impl CutMessages {
         let place = waiting.position(|cut| cut.is_between_ends_of(way))?;
         let mut cut = self.waiting.remove(place)?;
         let is_next = match cut.bytes.contains(&b'\n') {
-            true => looks_like_sip(bytes),
+            true => looks_like_sip(bytes) && !goes_on(&cut.bytes, bytes),
             // The rest of a first line may look like one.
             false => begins_with_method(bytes),
         };
@@ -127,6 +127,28 @@ impl CutMessage {
         let ends = (other.src, other.dst);
         own.number == other.number && ((own.src, own.dst) == ends || (own.dst, own.src) == ends)
     }
+}
+
+/// Whether a segment has the rest of the body of a message, and the next message behind that: the rest and the next method may
+/// look like one method.
+fn goes_on(cut: &[u8], segment: &[u8]) -> bool {
+    let behind = missing_octets(cut).and_then(|octets| segment.get(octets..));
+    !begins_with_method(segment)
+        && behind.is_some_and(|behind| {
+            let behind = behind.trim_ascii_start();
+            looks_like_sip(behind) || may_begin(behind)
+        })
+}
+
+/// The number of octets that the body of a message lacks; `None` where its head is not whole.
+fn missing_octets(bytes: &[u8]) -> Option<usize> {
+    let message = Message::parse(bytes, &Limits::default()).ok()?;
+    if message.faults().has(FaultKind::Cut) {
+        return None;
+    }
+    let length = usize::try_from(Digest::of(&message).content_length?).ok()?;
+    let end = message.headers_end().checked_add(length)?;
+    end.checked_sub(bytes.len())
 }
 
 /// Whether a message ends within its head, or has fewer octets than Content-Length says.
