@@ -6,19 +6,16 @@
 use std::sync::Arc;
 
 use arrow::array::timezone::Tz;
-use arrow::array::{Array, AsArray, Int64Array, new_empty_array};
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, new_empty_array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, TimeUnit};
 use chrono::{DateTime, LocalResult, NaiveDateTime, Offset, TimeDelta, TimeZone};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{ScalarValue, exec_datafusion_err, exec_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::{
-    Cast, ColumnarValue, Expr, ExprSchemable, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, Volatility,
-};
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable, ScalarUDF};
 
-use crate::computed::computed;
+use crate::computed::{Arguments, ColumnFunction};
 use crate::pass::{Inputs, Pass};
 use crate::zone::is_utc;
 
@@ -49,57 +46,39 @@ impl Pass for Clocks {
 pub(crate) const INSTANT_OF_CLOCK: &str = "instant_of_clock";
 
 pub(crate) fn instant_of_clock() -> ScalarUDF {
-    ScalarUDF::from(InstantOfClock {
-        signature: Signature::any(2, Volatility::Immutable),
-    })
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct InstantOfClock {
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for InstantOfClock {
-    fn name(&self) -> &'static str {
-        INSTANT_OF_CLOCK
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        match types {
+    let function = ColumnFunction {
+        name: INSTANT_OF_CLOCK,
+        arguments: Arguments::Any(2),
+        kind: |_, types| match types {
             [DataType::Timestamp(unit, None), _] => Ok(instants_in(*unit)),
             _ => exec_err!("{INSTANT_OF_CLOCK} takes a time without a zone, and a zone"),
-        }
-    }
+        },
+        values: instants,
+    };
+    function.udf()
+}
 
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        computed(&args, |columns| {
-            let [times, zones] = columns else {
-                return exec_err!("{INSTANT_OF_CLOCK} takes a time without a zone, and a zone");
-            };
-            let DataType::Timestamp(unit, None) = times.data_type() else {
-                return exec_err!("{INSTANT_OF_CLOCK} takes a time without a zone, and a zone");
-            };
-            if times.is_empty() {
-                return Ok(new_empty_array(&instants_in(*unit)));
-            }
-            let zone = zones.as_string_opt::<i32>();
-            let zone = zone.filter(|zones| !zones.is_empty() && zones.is_valid(0));
-            let Some(zone) = zone.and_then(|zones| zones.value(0).parse::<Tz>().ok()) else {
-                return exec_err!("{INSTANT_OF_CLOCK} takes a time without a zone, and a zone");
-            };
-            let numbers = cast(times.as_ref(), &DataType::Int64)?;
-            let numbers = numbers.as_primitive::<Int64Type>();
-            let instants: Int64Array = numbers.try_unary(|number| {
-                instant(number, *unit, &zone)
-                    .ok_or_else(|| exec_datafusion_err!("a time is out of range"))
-            })?;
-            Ok(cast(&instants, &instants_in(*unit))?)
-        })
+fn instants(_name: &str, columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let [times, zones] = columns else {
+        return exec_err!("{INSTANT_OF_CLOCK} takes a time without a zone, and a zone");
+    };
+    let DataType::Timestamp(unit, None) = times.data_type() else {
+        return exec_err!("{INSTANT_OF_CLOCK} takes a time without a zone, and a zone");
+    };
+    if times.is_empty() {
+        return Ok(new_empty_array(&instants_in(*unit)));
     }
+    let zone = zones.as_string_opt::<i32>();
+    let zone = zone.filter(|zones| !zones.is_empty() && zones.is_valid(0));
+    let Some(zone) = zone.and_then(|zones| zones.value(0).parse::<Tz>().ok()) else {
+        return exec_err!("{INSTANT_OF_CLOCK} takes a time without a zone, and a zone");
+    };
+    let numbers = cast(times.as_ref(), &DataType::Int64)?;
+    let numbers = numbers.as_primitive::<Int64Type>();
+    let instants: Int64Array = numbers.try_unary(|number| {
+        instant(number, *unit, &zone).ok_or_else(|| exec_datafusion_err!("a time is out of range"))
+    })?;
+    Ok(cast(&instants, &instants_in(*unit))?)
 }
 
 fn instants_in(unit: TimeUnit) -> DataType {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{AsArray, Decimal128Array};
+use arrow::array::{ArrayRef, AsArray, Decimal128Array};
 use arrow::datatypes::{
     DataType, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
 };
@@ -16,13 +16,12 @@ use datafusion::error::Result;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{
-    Between, BinaryExpr, Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator,
-    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    Between, BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF,
 };
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use crate::address::is_comparison;
-use crate::computed::computed;
+use crate::computed::{Arguments, ColumnFunction};
 use crate::pass::{Inputs, Pass};
 
 /// Gives a NULL beside a time, a date, an interval or a duration a type, as PostgreSQL does: the planner has none for the sum.
@@ -243,42 +242,25 @@ fn length(interval: Expr) -> Expr {
 pub(crate) const INTERVAL_LENGTH: &str = "interval_length";
 
 pub(crate) fn interval_length() -> ScalarUDF {
-    ScalarUDF::from(IntervalLength {
-        signature: Signature::any(1, Volatility::Immutable),
-    })
+    let function = ColumnFunction {
+        name: INTERVAL_LENGTH,
+        arguments: Arguments::Any(1),
+        kind: |_, _| Ok(DataType::Decimal128(DIGITS, 0)),
+        values: lengths,
+    };
+    function.udf()
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct IntervalLength {
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for IntervalLength {
-    fn name(&self) -> &'static str {
-        INTERVAL_LENGTH
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Decimal128(DIGITS, 0))
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        computed(&args, |columns| {
-            let intervals = match columns {
-                [intervals] => intervals.as_primitive_opt::<IntervalMonthDayNanoType>(),
-                _ => None,
-            };
-            let Some(intervals) = intervals else {
-                return exec_err!("{INTERVAL_LENGTH} takes an interval");
-            };
-            let lengths: Decimal128Array = intervals.unary(|interval| nanoseconds(&interval));
-            Ok(Arc::new(lengths.with_precision_and_scale(DIGITS, 0)?))
-        })
-    }
+fn lengths(_name: &str, columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let intervals = match columns {
+        [intervals] => intervals.as_primitive_opt::<IntervalMonthDayNanoType>(),
+        _ => None,
+    };
+    let Some(intervals) = intervals else {
+        return exec_err!("{INTERVAL_LENGTH} takes an interval");
+    };
+    let lengths: Decimal128Array = intervals.unary(|interval| nanoseconds(&interval));
+    Ok(Arc::new(lengths.with_precision_and_scale(DIGITS, 0)?))
 }
 
 /// 2^31 months have 25 digits.

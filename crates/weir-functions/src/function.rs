@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
 use weir_packet::Address;
 use weir_tables::{ADDRESS_EXTENSION, Network};
 
+use crate::computed::{Arguments, ColumnFunction};
 use crate::payload;
 
 /// `cidr_match(address, 'network')`: true when the address lies in the network.
@@ -103,15 +104,13 @@ pub const OCTET_LENGTH: &str = "octet_length";
 
 /// The functions that every session has.
 pub(crate) fn all() -> [ScalarUDF; 6] {
-    let octet_length = ScalarUDF::from(OctetLength::new());
-    let display_filter = ScalarUDF::from(DisplayFilterFunction::new());
     [
         cidr_match(),
         address(),
         address_or_other(),
         address_text(),
-        octet_length,
-        display_filter,
+        octet_length(),
+        display_filter(),
     ]
 }
 
@@ -206,75 +205,33 @@ impl ScalarUDFImpl for AddressFunction {
 }
 
 /// `octet_length(bytes)`: as DataFusion's, but of bytes too, such as payloads.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct OctetLength {
-    signature: Signature,
-}
-
-impl OctetLength {
-    fn new() -> Self {
-        Self {
-            signature: Signature::any(1, Volatility::Immutable),
-        }
-    }
-}
-
-impl ScalarUDFImpl for OctetLength {
-    fn name(&self) -> &'static str {
-        OCTET_LENGTH
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Int64)
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let [values] = arrays.as_slice() else {
-            return exec_err!("{OCTET_LENGTH} got {} arguments", arrays.len());
-        };
-        let lengths = cast(&length(values)?, &DataType::Int64)?;
-        Ok(ColumnarValue::Array(lengths))
-    }
+fn octet_length() -> ScalarUDF {
+    let function = ColumnFunction {
+        name: OCTET_LENGTH,
+        arguments: Arguments::Any(1),
+        kind: |_, _| Ok(DataType::Int64),
+        values: |_, columns| match columns {
+            [values] => Ok(cast(&length(values)?, &DataType::Int64)?),
+            _ => exec_err!("{OCTET_LENGTH} got {} arguments", columns.len()),
+        },
+    };
+    function.udf()
 }
 
 /// `display_filter('tcp.port == 443')`: whether the packet passes. The scan decides it; no value of a
 /// row shows it.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct DisplayFilterFunction {
-    signature: Signature,
-}
-
-impl DisplayFilterFunction {
-    fn new() -> Self {
-        Self {
-            signature: Signature::any(2, Volatility::Immutable),
-        }
-    }
-}
-
-impl ScalarUDFImpl for DisplayFilterFunction {
-    fn name(&self) -> &'static str {
-        DISPLAY_FILTER
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Boolean)
-    }
-
-    fn invoke_with_args(&self, _args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        exec_err!(
-            "display_filter is evaluated while packets are read: use it in WHERE over a capture, alone or with conditions on columns of the packets"
-        )
-    }
+fn display_filter() -> ScalarUDF {
+    let function = ColumnFunction {
+        name: DISPLAY_FILTER,
+        arguments: Arguments::Any(2),
+        kind: |_, _| Ok(DataType::Boolean),
+        values: |_, _| {
+            exec_err!(
+                "display_filter is evaluated while packets are read: use it in WHERE over a capture, alone or with conditions on columns of the packets"
+            )
+        },
+    };
+    function.udf()
 }
 
 /// The type of the text of addresses of this type: lists of addresses become lists of text.

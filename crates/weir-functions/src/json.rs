@@ -17,14 +17,12 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int64Type};
 use datafusion::common::{DFSchema, plan_err};
 use datafusion::error::Result;
+use datafusion::logical_expr::ScalarUDF;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 use serde::de::IgnoredAny;
 
-use crate::computed::computed;
+use crate::computed::{Arguments, ColumnFunction};
 
 /// A part, as JSON: what `->` is.
 const GET: &str = "json_get";
@@ -47,10 +45,21 @@ pub(crate) fn all() -> [ScalarUDF; 9] {
 }
 
 fn function(name: &'static str) -> ScalarUDF {
-    ScalarUDF::from(OfJson {
+    let function = ColumnFunction {
         name,
-        signature: Signature::user_defined(Volatility::Immutable),
-    })
+        arguments: Arguments::Coerced(coerced),
+        kind: |name, _| {
+            Ok(match name {
+                GET_INT | LENGTH => DataType::Int64,
+                GET_FLOAT => DataType::Float64,
+                GET_BOOL | CONTAINS => DataType::Boolean,
+                KEYS => DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, true))),
+                _ => DataType::Utf8View,
+            })
+        },
+        values,
+    };
+    function.udf()
 }
 
 /// Makes functions of the operators.
@@ -74,86 +83,57 @@ impl ExprPlanner for JsonPlanner {
     }
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct OfJson {
-    name: &'static str,
-    signature: Signature,
+fn coerced(name: &str, types: &[DataType]) -> Result<Vec<DataType>> {
+    let text = |kind: &DataType| match kind {
+        DataType::Utf8
+        | DataType::LargeUtf8
+        | DataType::Utf8View
+        | DataType::Null
+        // A payload that is not UTF-8 is not JSON.
+        | DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView => Some(DataType::Utf8View),
+        _ => None,
+    };
+    let step = |kind: &DataType| match kind.is_integer() {
+        true => Some(DataType::Int64),
+        false if kind.is_binary() => None,
+        false => text(kind),
+    };
+    let taken: Option<Vec<DataType>> = match types.split_first() {
+        Some((json, path)) => {
+            let path = path.iter().map(step);
+            std::iter::once(text(json)).chain(path).collect()
+        }
+        None => None,
+    };
+    let needs_path = !matches!(name, AS_TEXT | LENGTH | KEYS);
+    match taken {
+        Some(taken) if !needs_path || types.len() > 1 => Ok(binary_kept(types, taken)),
+        _ => plan_err!(
+            "{name} takes JSON, and the keys or numbers of elements that lead to a part: {name}(websocket.payload.text, 'a', 0)"
+        ),
+    }
 }
 
-impl ScalarUDFImpl for OfJson {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        let text = |kind: &DataType| match kind {
-            DataType::Utf8
-            | DataType::LargeUtf8
-            | DataType::Utf8View
-            | DataType::Null
-            // A payload that is not UTF-8 is not JSON.
-            | DataType::Binary
-            | DataType::LargeBinary
-            | DataType::BinaryView => Some(DataType::Utf8View),
-            _ => None,
-        };
-        let step = |kind: &DataType| match kind.is_integer() {
-            true => Some(DataType::Int64),
-            false if kind.is_binary() => None,
-            false => text(kind),
-        };
-        let taken: Option<Vec<DataType>> = match types.split_first() {
-            Some((json, path)) => {
-                let path = path.iter().map(step);
-                std::iter::once(text(json)).chain(path).collect()
-            }
-            None => None,
-        };
-        let needs_path = !matches!(self.name, AS_TEXT | LENGTH | KEYS);
-        match taken {
-            Some(taken) if !needs_path || types.len() > 1 => Ok(binary_kept(types, taken)),
-            _ => plan_err!(
-                "{0} takes JSON, and the keys or numbers of elements that lead to a part: {0}(websocket.payload.text, 'a', 0)",
-                self.name
-            ),
-        }
-    }
-
-    fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
-        Ok(match self.name {
-            GET_INT | LENGTH => DataType::Int64,
-            GET_FLOAT => DataType::Float64,
-            GET_BOOL | CONTAINS => DataType::Boolean,
-            KEYS => DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, true))),
-            _ => DataType::Utf8View,
-        })
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        computed(&args, |given| {
-            let steps = given.iter().skip(1).map(PathSteps::new);
-            let parts = Lookup {
-                rows: given.first().map_or(0, Array::len),
-                texts: Texts::new(given.first())?,
-                steps: steps.collect::<Result<_>>()?,
-            };
-            Ok(match self.name {
-                GET => parts.as_json(),
-                AS_TEXT => parts.as_texts(true),
-                GET_STR => parts.as_texts(false),
-                GET_INT => parts.as_ints(),
-                GET_FLOAT => parts.as_floats(),
-                GET_BOOL => parts.as_bools(),
-                CONTAINS => parts.are_there(),
-                LENGTH => parts.lengths(),
-                _ => parts.keys(),
-            })
-        })
-    }
+fn values(name: &str, given: &[ArrayRef]) -> Result<ArrayRef> {
+    let steps = given.iter().skip(1).map(PathSteps::new);
+    let parts = Lookup {
+        rows: given.first().map_or(0, Array::len),
+        texts: Texts::new(given.first())?,
+        steps: steps.collect::<Result<_>>()?,
+    };
+    Ok(match name {
+        GET => parts.as_json(),
+        AS_TEXT => parts.as_texts(true),
+        GET_STR => parts.as_texts(false),
+        GET_INT => parts.as_ints(),
+        GET_FLOAT => parts.as_floats(),
+        GET_BOOL => parts.as_bools(),
+        CONTAINS => parts.are_there(),
+        LENGTH => parts.lengths(),
+        _ => parts.keys(),
+    })
 }
 
 /// The types that are taken; bytes stay bytes, since a cast would fail at the first that is no UTF-8.

@@ -9,12 +9,10 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{exec_err, plan_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::ScalarUDF;
 use weir_packet::Address;
 
-use crate::computed::computed;
+use crate::computed::{Arguments, ColumnFunction};
 
 /// `network(ip.src, 24)`: the network of so many bits that an address lies in.
 const NETWORK: &str = "network";
@@ -25,92 +23,68 @@ const IS_MULTICAST: &str = "is_multicast";
 
 pub(crate) fn all() -> [ScalarUDF; 3] {
     [NETWORK, IS_PRIVATE, IS_MULTICAST].map(|name| {
-        ScalarUDF::from(NetworkFunction {
+        let function = ColumnFunction {
             name,
-            signature: Signature::user_defined(Volatility::Immutable),
-        })
+            arguments: Arguments::Coerced(coerced),
+            kind: |name, _| {
+                Ok(match name {
+                    NETWORK => DataType::Utf8View,
+                    _ => DataType::Boolean,
+                })
+            },
+            values,
+        };
+        function.udf()
     })
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct NetworkFunction {
-    name: &'static str,
-    signature: Signature,
+fn coerced(name: &str, types: &[DataType]) -> Result<Vec<DataType>> {
+    match (name, types) {
+        (NETWORK, [kind, _]) if coerced_type(kind).is_some() => {
+            let takes = coerced_type(kind).into_iter();
+            Ok(takes.chain([DataType::Int64]).collect())
+        }
+        (NETWORK, _) => {
+            plan_err!("network takes an address and a number of bits: network(ip.src, 24)")
+        }
+        (_, [kind]) if coerced_type(kind).is_some() => Ok(coerced_type(kind).into_iter().collect()),
+        _ => plan_err!("{name} takes an address: {name}(ip.src)"),
+    }
 }
 
-impl ScalarUDFImpl for NetworkFunction {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        let wanted = if self.name == NETWORK { 2 } else { 1 };
-        match types.first().and_then(coerced_type) {
-            Some(first) if types.len() == wanted => {
-                let mut takes = vec![first];
-                takes.extend((wanted == 2).then_some(DataType::Int64));
-                Ok(takes)
-            }
-            _ if self.name == NETWORK => {
-                plan_err!("network takes an address and a number of bits: network(ip.src, 24)")
-            }
-            _ => plan_err!("{0} takes an address: {0}(ip.src)", self.name),
-        }
-    }
-
-    fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
-        Ok(match self.name {
-            NETWORK => DataType::Utf8View,
-            _ => DataType::Boolean,
-        })
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        computed(&args, |given| {
-            let Some((addresses, rest)) = given.split_first() else {
-                return exec_err!("{} got no address", self.name);
-            };
-            let addresses = parsed_addresses(addresses)?;
-            Ok(match (self.name, rest) {
-                (NETWORK, [bits]) => {
-                    let bits = cast(bits, &DataType::Int64)?;
-                    let mut networks = StringViewBuilder::with_capacity(addresses.len());
-                    let mut text = String::new();
-                    for (address, bits) in addresses.iter().zip(bits.as_primitive::<Int64Type>()) {
-                        let network = address
-                            .zip(bits)
-                            .and_then(|(address, bits)| masked(address, bits));
-                        match network {
-                            None => networks.append_null(),
-                            Some((address, bits)) => {
-                                text.clear();
-                                write!(text, "{address}/{bits}").unwrap_or_default();
-                                networks.append_value(&text);
-                            }
-                        }
+fn values(name: &str, given: &[ArrayRef]) -> Result<ArrayRef> {
+    let Some((addresses, rest)) = given.split_first() else {
+        return exec_err!("{name} got no address");
+    };
+    let addresses = parsed_addresses(addresses)?;
+    let whether = |holds: fn(Address) -> bool| -> ArrayRef {
+        let found = addresses.iter().map(|address| address.map(holds));
+        Arc::new(found.collect::<BooleanArray>())
+    };
+    Ok(match (name, rest) {
+        (NETWORK, [bits]) => {
+            let bits = cast(bits, &DataType::Int64)?;
+            let mut networks = StringViewBuilder::with_capacity(addresses.len());
+            let mut text = String::new();
+            for (address, bits) in addresses.iter().zip(bits.as_primitive::<Int64Type>()) {
+                let network = address
+                    .zip(bits)
+                    .and_then(|(address, bits)| masked(address, bits));
+                match network {
+                    None => networks.append_null(),
+                    Some((address, bits)) => {
+                        text.clear();
+                        write!(text, "{address}/{bits}").unwrap_or_default();
+                        networks.append_value(&text);
                     }
-                    Arc::new(networks.finish())
                 }
-                (IS_PRIVATE, []) => {
-                    let found = addresses
-                        .iter()
-                        .map(|address| Some(is_private((*address)?)));
-                    Arc::new(found.collect::<BooleanArray>())
-                }
-                (IS_MULTICAST, []) => {
-                    let found = addresses
-                        .iter()
-                        .map(|address| Some(is_multicast((*address)?)));
-                    Arc::new(found.collect::<BooleanArray>())
-                }
-                _ => return exec_err!("{} got {} arguments", self.name, given.len()),
-            })
-        })
-    }
+            }
+            Arc::new(networks.finish())
+        }
+        (IS_PRIVATE, []) => whether(is_private),
+        (IS_MULTICAST, []) => whether(is_multicast),
+        _ => return exec_err!("{name} got {} arguments", given.len()),
+    })
 }
 
 /// The type to which an argument of this type is cast; `None` for types that hold no addresses.

@@ -5,16 +5,14 @@
 use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
 
-use arrow::array::{AsArray, StringViewBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{exec_err, plan_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::ScalarUDF;
 
-use crate::computed::computed;
+use crate::computed::{Arguments, ColumnFunction};
 use crate::networks;
 
 /// `oui(eth.src)`: the manufacturer of the card.
@@ -24,83 +22,59 @@ const SERVICE_NAME: &str = "service_name";
 
 pub(crate) fn all() -> [ScalarUDF; 2] {
     [OUI, SERVICE_NAME].map(|name| {
-        ScalarUDF::from(OfRegistry {
+        let function = ColumnFunction {
             name,
-            signature: Signature::user_defined(Volatility::Immutable),
-        })
+            arguments: Arguments::Coerced(coerced),
+            kind: |_, _| Ok(DataType::Utf8View),
+            values,
+        };
+        function.udf()
     })
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct OfRegistry {
-    name: &'static str,
-    signature: Signature,
+fn coerced(name: &str, types: &[DataType]) -> Result<Vec<DataType>> {
+    match (name, types) {
+        (OUI, [kind]) if networks::coerced_type(kind).is_some() => {
+            Ok(networks::coerced_type(kind).into_iter().collect())
+        }
+        (OUI, _) => plan_err!("oui takes a MAC address: oui(eth.src)"),
+        (_, [port]) if port.is_integer() || port.is_null() => Ok(vec![DataType::Int64]),
+        (_, [port, _]) if port.is_integer() || port.is_null() => {
+            Ok(vec![DataType::Int64, DataType::Utf8View])
+        }
+        _ => plan_err!(
+            "service_name takes a port and an optional protocol: service_name(port.dst), service_name(443, 'tcp')"
+        ),
+    }
 }
 
-impl ScalarUDFImpl for OfRegistry {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        match (self.name, types) {
-            (OUI, [kind]) => match networks::coerced_type(kind) {
-                Some(kind) => Ok(vec![kind]),
-                None => plan_err!("oui takes a MAC address: oui(eth.src)"),
-            },
-            (SERVICE_NAME, [port]) if port.is_integer() || port.is_null() => {
-                Ok(vec![DataType::Int64])
+fn values(name: &str, given: &[ArrayRef]) -> Result<ArrayRef> {
+    let rows = given.first().map_or(0, Array::len);
+    let mut names = StringViewBuilder::with_capacity(rows).with_deduplicate_strings();
+    match (name, given) {
+        (OUI, [addresses]) => {
+            for address in networks::parsed_addresses(addresses)? {
+                names.append_option(address.and_then(|address| maker(address.as_bytes())));
             }
-            (SERVICE_NAME, [port, _]) if port.is_integer() || port.is_null() => {
-                Ok(vec![DataType::Int64, DataType::Utf8View])
-            }
-            (OUI, _) => plan_err!("oui takes a MAC address: oui(eth.src)"),
-            _ => plan_err!(
-                "service_name takes a port and an optional protocol: service_name(port.dst), service_name(443, 'tcp')"
-            ),
         }
-    }
-
-    fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Utf8View)
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        computed(&args, |given| {
-            let rows = args.number_rows;
-            let mut names = StringViewBuilder::with_capacity(rows).with_deduplicate_strings();
-            match (self.name, given) {
-                (OUI, [addresses]) => {
-                    for address in networks::parsed_addresses(addresses)? {
-                        names.append_option(address.and_then(|address| maker(address.as_bytes())));
-                    }
-                }
-                (SERVICE_NAME, [ports]) => {
-                    for port in cast(ports, &DataType::Int64)?.as_primitive::<Int64Type>() {
-                        names.append_option(port.and_then(|port| service(port, None)));
-                    }
-                }
-                (SERVICE_NAME, [ports, protocols]) => {
-                    let ports = cast(ports, &DataType::Int64)?;
-                    let protocols = cast(protocols, &DataType::Utf8View)?;
-                    let protocols = protocols.as_string_view();
-                    for (port, protocol) in ports.as_primitive::<Int64Type>().iter().zip(protocols)
-                    {
-                        let both = port.zip(protocol);
-                        names.append_option(
-                            both.and_then(|(port, protocol)| service(port, Some(protocol))),
-                        );
-                    }
-                }
-                _ => return exec_err!("{} got {} arguments", self.name, given.len()),
+        (SERVICE_NAME, [ports]) => {
+            for port in cast(ports, &DataType::Int64)?.as_primitive::<Int64Type>() {
+                names.append_option(port.and_then(|port| service(port, None)));
             }
-            Ok(Arc::new(names.finish()))
-        })
+        }
+        (SERVICE_NAME, [ports, protocols]) => {
+            let ports = cast(ports, &DataType::Int64)?;
+            let protocols = cast(protocols, &DataType::Utf8View)?;
+            let protocols = protocols.as_string_view();
+            for (port, protocol) in ports.as_primitive::<Int64Type>().iter().zip(protocols) {
+                let both = port.zip(protocol);
+                names
+                    .append_option(both.and_then(|(port, protocol)| service(port, Some(protocol))));
+            }
+        }
+        _ => return exec_err!("{name} got {} arguments", given.len()),
     }
+    Ok(Arc::new(names.finish()))
 }
 
 /// The organization that registered the prefix of a MAC address; the longest prefix counts. `None` for unregistered

@@ -12,6 +12,8 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
+use crate::computed::{Arguments, ColumnFunction};
+
 /// An operator that plans hold as a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
@@ -174,27 +176,10 @@ pub const NEGATIVE: &str = "negative";
 
 /// The function that stands for a sign until the types are known.
 pub(crate) fn negative() -> ScalarUDF {
-    ScalarUDF::from(Negative {
-        signature: Signature::any(1, Volatility::Immutable),
-    })
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Negative {
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for Negative {
-    fn name(&self) -> &'static str {
-        NEGATIVE
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        match arguments {
+    let function = ColumnFunction {
+        name: NEGATIVE,
+        arguments: Arguments::Any(1),
+        kind: |_, arguments| match arguments {
             [kind] if kind.is_integer() => Ok(DataType::Int64),
             [
                 kind @ (DataType::Float16
@@ -208,43 +193,24 @@ impl ScalarUDFImpl for Negative {
             ] => Ok(kind.clone()),
             [kind] => plan_err!("- takes a number or an interval, not {kind}"),
             _ => exec_err!("a sign takes one value"),
-        }
-    }
-
-    fn invoke_with_args(&self, _args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        exec_err!("the sign was not rewritten before execution")
-    }
+        },
+        values: |_, _| exec_err!("the sign was not rewritten before execution"),
+    };
+    function.udf()
 }
 
 /// `div(a, b)`: the quotient of integers, towards zero. The planner puts a division in its place.
 pub(crate) fn div() -> ScalarUDF {
-    ScalarUDF::from(Div {
-        signature: Signature::any(2, Volatility::Immutable),
-    })
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Div {
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for Div {
-    fn name(&self) -> &'static str {
-        DIV
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        Ok(match arguments.contains(&DataType::UInt64) {
-            true => DataType::UInt64,
-            false => DataType::Int64,
-        })
-    }
-
-    fn invoke_with_args(&self, _args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        exec_err!("the integer division was not rewritten before execution")
-    }
+    let function = ColumnFunction {
+        name: DIV,
+        arguments: Arguments::Any(2),
+        kind: |_, arguments| {
+            Ok(match arguments.contains(&DataType::UInt64) {
+                true => DataType::UInt64,
+                false => DataType::Int64,
+            })
+        },
+        values: |_, _| exec_err!("the integer division was not rewritten before execution"),
+    };
+    function.udf()
 }
