@@ -30,7 +30,7 @@ use datafusion::physical_plan::{
 use weir_clf::{Condition, Field, Found, Plan, Query, SearchOptions, Searcher, Target, Test, Time};
 use weir_tables::{Cause, SourceError, Table};
 
-use crate::plan_node::no_inputs;
+use crate::plan_node::{named_node, no_inputs};
 use crate::scan_report::ScanReport;
 
 /// The value of a column.
@@ -293,13 +293,7 @@ impl DisplayAs for ClfScan {
 }
 
 impl ExecutionPlan for ClfScan {
-    fn name(&self) -> &'static str {
-        "ClfScan"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    named_node!("ClfScan");
 
     no_inputs!();
 

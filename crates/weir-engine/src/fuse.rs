@@ -30,6 +30,7 @@ use weir_packet::Kind;
 use weir_tables::{Aggregate, Branch, Expression, Function, Parts, Predicate};
 
 use crate::exchange::behind_exchanges;
+use crate::plan_node::named_rule;
 use crate::scan::CaptureScan;
 use convert::{Scope, Types};
 pub(crate) use node::FusedAggregate;
@@ -68,13 +69,7 @@ impl PhysicalOptimizerRule for FuseAggregates {
         .data()
     }
 
-    fn name(&self) -> &'static str {
-        "fuse_aggregates"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
+    named_rule!("fuse_aggregates");
 }
 
 /// The aggregate as one operator; `None` when a part of it is not known to it.

@@ -31,7 +31,7 @@ use weir_functions::{Error, ErrorKind};
 use weir_sql::Statement;
 
 use crate::engine::{Engine, Logical, Planned};
-use crate::plan_node::no_inputs;
+use crate::plan_node::{named_node, no_inputs};
 
 /// A hook that runs at the end of a reading of such a table, when the scan report is complete. Its error
 /// ends the reading.
@@ -259,13 +259,7 @@ impl DisplayAs for OfferedScan {
 }
 
 impl ExecutionPlan for OfferedScan {
-    fn name(&self) -> &'static str {
-        "WeirScan"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    named_node!("WeirScan");
 
     no_inputs!();
 

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::plan_node::{no_expressions, one_input};
+use crate::plan_node::{named_rule, no_expressions, one_input};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::error::Result;
@@ -49,13 +49,7 @@ impl PhysicalOptimizerRule for CountWindowRows {
         .data()
     }
 
-    fn name(&self) -> &'static str {
-        "count_window_rows"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
+    named_rule!("count_window_rows");
 }
 
 /// Passes rows on, and reserves the memory that they take until the operator above is done.

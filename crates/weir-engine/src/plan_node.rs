@@ -1,4 +1,32 @@
-//! Methods that many plan nodes have alike.
+//! Methods that many plan nodes, and rules for them, have alike.
+
+/// The methods of an [`ExecutionPlan`](datafusion::physical_plan::ExecutionPlan) with this name, whose field `properties` has its
+/// properties.
+macro_rules! named_node {
+    ($name:literal) => {
+        fn name(&self) -> &'static str {
+            $name
+        }
+
+        fn properties(&self) -> &std::sync::Arc<datafusion::physical_plan::PlanProperties> {
+            &self.properties
+        }
+    };
+}
+
+/// The methods of a [`PhysicalOptimizerRule`](datafusion::physical_optimizer::PhysicalOptimizerRule) with this name, which leaves the
+/// schema of a plan as it is.
+macro_rules! named_rule {
+    ($name:literal) => {
+        fn name(&self) -> &'static str {
+            $name
+        }
+
+        fn schema_check(&self) -> bool {
+            true
+        }
+    };
+}
 
 /// The method of an [`ExecutionPlan`](datafusion::physical_plan::ExecutionPlan) without expressions that rules of the optimizer could
 /// replace.
@@ -61,4 +89,4 @@ macro_rules! one_input {
     };
 }
 
-pub(crate) use {no_expressions, no_inputs, one_input};
+pub(crate) use {named_node, named_rule, no_expressions, no_inputs, one_input};

@@ -29,7 +29,7 @@ use weir_tables::{
 };
 
 use crate::live_session::Live;
-use crate::plan_node::no_inputs;
+use crate::plan_node::{named_node, no_inputs};
 use crate::scan_report::ScanReport;
 
 /// The sources of a scan, and the way in which they are read.
@@ -438,13 +438,7 @@ impl DisplayAs for CaptureScan {
 }
 
 impl ExecutionPlan for CaptureScan {
-    fn name(&self) -> &'static str {
-        "CaptureScan"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    named_node!("CaptureScan");
 
     no_inputs!();
 

@@ -22,6 +22,7 @@ use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use weir_tables::{Source, WantedRows};
 
 use crate::fuse::{AggregateSpec, FusedAggregate, ScanInput};
+use crate::plan_node::named_rule;
 use crate::scan::{CaptureScan, Reading};
 use aggregate::SharedAggregateExec;
 use groups::{GroupsConsumer, SharedGroups};
@@ -43,13 +44,7 @@ impl PhysicalOptimizerRule for ShareReadings {
         Ok(plans.remove(0))
     }
 
-    fn name(&self) -> &'static str {
-        "share_readings"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
+    named_rule!("share_readings");
 }
 
 /// Shares the reading among all scans of the same sources in these plans, which run one after the other.

@@ -19,7 +19,7 @@ use weir_tables::{Aggregate, Function, Source};
 use super::pass::{AggregateSpec, Pass, ScanInput};
 use super::work::{GrantedGroups, Work};
 use crate::live_session::Live;
-use crate::plan_node::no_inputs;
+use crate::plan_node::{named_node, no_inputs};
 use crate::scan::{Metrics, Reading, decodes, described, take_stdin};
 use crate::scan_report::ScanReport;
 
@@ -305,13 +305,7 @@ fn word(function: &Function) -> &str {
 }
 
 impl ExecutionPlan for FusedAggregate {
-    fn name(&self) -> &'static str {
-        "FusedAggregate"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    named_node!("FusedAggregate");
 
     no_inputs!();
 

@@ -27,7 +27,7 @@ use futures::{StreamExt, TryStreamExt};
 
 use crate::exchange::behind_exchanges;
 use crate::live_session::Live;
-use crate::plan_node::no_expressions;
+use crate::plan_node::{named_node, no_expressions};
 
 /// See the module.
 #[derive(Debug)]
@@ -226,13 +226,7 @@ impl DisplayAs for LiveGroups {
 }
 
 impl ExecutionPlan for LiveGroups {
-    fn name(&self) -> &'static str {
-        "LiveGroups"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    named_node!("LiveGroups");
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.input]

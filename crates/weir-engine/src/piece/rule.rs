@@ -24,6 +24,7 @@ use super::node::{Part, Piece, PieceExec, PieceWork, is_special};
 use crate::cluster::Cluster;
 use crate::fuse::{PARTIAL_BYTES_MAX, in_part_by};
 use crate::options::Options;
+use crate::plan_node::named_rule;
 use crate::scan::{CaptureScan, Reading};
 use crate::scan_report::ScanReport;
 use crate::share::{aggregate_of, scan_of};
@@ -106,13 +107,7 @@ impl PhysicalOptimizerRule for CutIntoPieces {
         .data()
     }
 
-    fn name(&self) -> &'static str {
-        "cut_into_pieces"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
+    named_rule!("cut_into_pieces");
 }
 
 /// Whether the result of an aggregate depends on the order of rows, which pieces do not keep.

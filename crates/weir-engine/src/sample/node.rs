@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::plan_node::{no_expressions, one_input};
+use crate::plan_node::{named_node, no_expressions, one_input};
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use datafusion::common::internal_err;
@@ -96,13 +96,7 @@ impl DisplayAs for SampleExec {
 }
 
 impl ExecutionPlan for SampleExec {
-    fn name(&self) -> &'static str {
-        "Sample"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    named_node!("Sample");
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
         vec![false]

@@ -34,7 +34,7 @@ use super::assign::{Assigner, Window};
 use super::groups::Groups;
 use super::pieces::in_pieces;
 use super::time_order::in_time_order;
-use crate::plan_node::one_input;
+use crate::plan_node::{named_node, one_input};
 
 /// Aggregates by a window and other keys. Where its input is in the order of what the windows cut,
 /// groups leave as soon as their window is over, and only open ones are held.
@@ -159,13 +159,7 @@ impl DisplayAs for WindowAggregate {
 }
 
 impl ExecutionPlan for WindowAggregate {
-    fn name(&self) -> &'static str {
-        "WindowAggregate"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    named_node!("WindowAggregate");
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
         InputDistributionRequirements::new(vec![Distribution::SinglePartition])

@@ -24,6 +24,7 @@ use super::length::{length, window_type};
 use super::ordered::ordered;
 use super::time_order::TimeOrder;
 use crate::exchange::behind_exchanges;
+use crate::plan_node::named_rule;
 use crate::scan::CaptureScan;
 
 /// Plans window aggregates, and joins of streams, by the operators of this module. The rule stands before those of partitioning,
@@ -53,13 +54,7 @@ impl PhysicalOptimizerRule for PlanWindows {
         .data()
     }
 
-    fn name(&self) -> &'static str {
-        "plan_windows"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
+    named_rule!("plan_windows");
 }
 
 /// The aggregate as one operator; `None` when it has no windows, or when they need no operator.

@@ -24,7 +24,7 @@ use futures::StreamExt;
 
 use super::length::to_numbers;
 use super::pieces::in_pieces;
-use crate::plan_node::one_input;
+use crate::plan_node::{named_node, one_input};
 use crate::scan_report::ScanReport;
 
 /// The order of time: rows without a time stand behind the others.
@@ -82,13 +82,7 @@ impl DisplayAs for TimeOrder {
 }
 
 impl ExecutionPlan for TimeOrder {
-    fn name(&self) -> &'static str {
-        "TimeOrder"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    named_node!("TimeOrder");
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
         InputDistributionRequirements::new(vec![Distribution::SinglePartition])

@@ -31,6 +31,7 @@ use futures::StreamExt;
 use super::bounds::Bounds;
 use super::place;
 use super::side::Side;
+use crate::plan_node::named_node;
 use crate::window::time_order::in_time_order;
 
 /// Joins two inputs in the order of time on keys and a range of times. It reads the side that is
@@ -117,13 +118,7 @@ impl fmt::Display for Apart {
 }
 
 impl ExecutionPlan for IntervalJoin {
-    fn name(&self) -> &'static str {
-        "IntervalJoin"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    named_node!("IntervalJoin");
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         self.inputs.iter().collect()
