@@ -33,11 +33,11 @@ enum WriteFormat {
     /// The link type is that of the first record, unless it was given.
     Pcap { link_type: Option<u32> },
     /// Link types and names of the interfaces described so far.
-    Pcapng { interfaces: Vec<Described> },
+    Pcapng { interfaces: Vec<DescribedInterface> },
 }
 
 /// An interface that the file describes.
-struct Described {
+struct DescribedInterface {
     link_type: u32,
     name: Option<String>,
 }
@@ -245,7 +245,7 @@ impl<W: Write> Writer<W> {
         if interfaces.len() >= INTERFACES_MAX {
             return Err(WriteError::Interfaces);
         }
-        interfaces.push(Described {
+        interfaces.push(DescribedInterface {
             link_type: record.link_type,
             name: record.interface_name.map(ToOwned::to_owned),
         });

@@ -20,7 +20,7 @@ use crate::refusal::Refusal;
 use crate::signals::{self, Interrupts};
 use crate::watch::{self, Refresh};
 use weir_output::picture::PictureError;
-use weir_output::{self as output, Flow, Writer, grouped};
+use weir_output::{self as output, OutputState, Writer, grouped};
 
 /// Why a command could not do its work.
 #[derive(Debug)]
@@ -325,7 +325,7 @@ impl Session {
             }
             let mut writer = Writer::new(options, Arc::clone(answer.schema()), out)?;
             while let Some(batch) = answer.next().await? {
-                if writer.write(&batch)? == Flow::Closed {
+                if writer.write(&batch)? == OutputState::Closed {
                     break;
                 }
                 each(&batch);

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{Receiver, channel};
 use weir_engine::Answer;
 
 use crate::session::Failure;
-use weir_output::{self as output, Flow, Format, Summary, Writer};
+use weir_output::{self as output, Format, OutputState, Summary, Writer};
 
 /// The interval at which groups are shown before the end; `None` shows only the final answer.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,7 +52,7 @@ pub(crate) async fn write(
                 let Some(batches) = snapshot.rows().await? else {
                     continue;
                 };
-                if screen.show(&answer, &options, &batches)? == Flow::Closed {
+                if screen.show(&answer, &options, &batches)? == OutputState::Closed {
                     return Ok(Summary { closed: true, ..Summary::default() });
                 }
             }
@@ -75,7 +75,7 @@ async fn rows(
         None => answer.next().await?,
     };
     while let Some(batch) = next {
-        if writer.write(&batch)? == Flow::Closed {
+        if writer.write(&batch)? == OutputState::Closed {
             break;
         }
         next = answer.next().await?;
@@ -110,7 +110,7 @@ impl Screen {
         answer: &Answer,
         options: &output::Options,
         batches: &[RecordBatch],
-    ) -> Result<Flow, Failure> {
+    ) -> Result<OutputState, Failure> {
         let mut options = options.clone();
         if self.redraws {
             let fitting =
@@ -127,8 +127,8 @@ impl Screen {
             Box::new(table.clone()),
         )?;
         for batch in batches {
-            if writer.write(batch)? == Flow::Closed {
-                return Ok(Flow::Closed);
+            if writer.write(batch)? == OutputState::Closed {
+                return Ok(OutputState::Closed);
             }
         }
         writer.finish()?;
@@ -141,10 +141,10 @@ impl Screen {
             self.lines = table.iter().filter(|byte| **byte == b'\n').count();
         }
         match outcome {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Flow::Closed),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(OutputState::Closed),
             outcome => {
                 outcome.map_err(output::Error::Write)?;
-                Ok(Flow::Open)
+                Ok(OutputState::Open)
             }
         }
     }

@@ -218,13 +218,13 @@ struct GridArgs {
     takeover: Option<YesNo>,
     /// Only these window bits, such as 9-12,15
     #[arg(long, value_name = "BITS", value_parser = |text: &str| parse_numbers(text, 8, 15))]
-    window: Option<Numbers>,
+    window: Option<NumberList>,
     /// Only these levels
     #[arg(long, value_name = "LEVELS", value_parser = |text: &str| parse_numbers(text, 1, 9))]
-    level: Option<Numbers>,
+    level: Option<NumberList>,
     /// Only these memLevels
     #[arg(long, value_name = "LEVELS", value_parser = |text: &str| parse_numbers(text, 1, 9))]
-    mem_level: Option<Numbers>,
+    mem_level: Option<NumberList>,
     /// Source of the CPU times
     #[arg(long, value_name = "HOW", default_value = "measured")]
     cpu_times: CpuTimesFrom,
@@ -309,10 +309,10 @@ enum ReportFormat {
 
 /// Several numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Numbers(Vec<u8>);
+struct NumberList(Vec<u8>);
 
 /// `9-12,15`.
-fn parse_numbers(text: &str, least: u8, most: u8) -> Result<Numbers, String> {
+fn parse_numbers(text: &str, least: u8, most: u8) -> Result<NumberList, String> {
     let wrong = || {
         format!(
             "expected numbers from {least} to {most}, such as {least}-{}",
@@ -329,7 +329,7 @@ fn parse_numbers(text: &str, least: u8, most: u8) -> Result<Numbers, String> {
         }
         numbers.extend(from..=to);
     }
-    Ok(Numbers(numbers))
+    Ok(NumberList(numbers))
 }
 
 /// `20000`, `50k`, `1.5M`.
@@ -436,7 +436,7 @@ mod tests {
     fn numbers_counts_and_libraries_are_read() {
         assert_eq!(
             parse_numbers("9-11,15", 8, 15),
-            Ok(Numbers(vec![9, 10, 11, 15]))
+            Ok(NumberList(vec![9, 10, 11, 15]))
         );
         for wrong in ["", "7", "16", "12-9", "x", "9-", "9,,10"] {
             assert!(parse_numbers(wrong, 8, 15).is_err(), "{wrong}");

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Builder, Bytes, End, Fault, Label, Operand, Operation, Program, Register, Relation, SpaceId,
+    Builder, Bytes, Fault, Label, Operand, Operation, Program, Register, Relation, SpaceId,
+    Terminator,
 };
 
 /// Words of the state of such a program.
@@ -78,9 +79,9 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Program, Fault> {
         }
     };
     builder.set(Register::AT, at);
-    builder.end(End::Next);
+    builder.end(Terminator::Next);
     builder.write(leave);
-    builder.end(End::Leave(7));
+    builder.end(Terminator::Leave(7));
     builder.finish()
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::check::Fault;
 use crate::program::{
-    Block, Bytes, Carried, End, Label, Operand, Operation, Program, Register, Relation, Space,
-    SpaceId, Step,
+    Block, Bytes, Carried, Instruction, Label, Operand, Operation, Program, Register, Relation,
+    Space, SpaceId, Terminator,
 };
 
 /// Builds a program block by block. Blocks are created before they are referred to and written later; unreachable ones are left
@@ -25,8 +25,8 @@ pub struct Builder {
 
 #[derive(Debug, Default)]
 struct Draft {
-    steps: Vec<Step>,
-    end: Option<End>,
+    steps: Vec<Instruction>,
+    end: Option<Terminator>,
 }
 
 impl Builder {
@@ -71,12 +71,12 @@ impl Builder {
             if !is_kept {
                 builder.blocks[index] = Draft {
                     steps: Vec::new(),
-                    end: Some(End::Jump(leave)),
+                    end: Some(Terminator::Jump(leave)),
                 };
             }
         }
         builder.write(leave);
-        builder.end(End::Leave(why));
+        builder.end(Terminator::Leave(why));
         builder
     }
 
@@ -130,14 +130,14 @@ impl Builder {
     }
 
     /// Goes on writing in a block of its own.
-    fn write_next(&mut self, end: impl FnOnce(Label) -> End) {
+    fn write_next(&mut self, end: impl FnOnce(Label) -> Terminator) {
         let next = self.label();
         self.end(end(next));
         self.write(next);
     }
 
     /// Adds a step.
-    pub fn step(&mut self, step: Step) {
+    pub fn step(&mut self, step: Instruction) {
         let draft = self
             .current
             .and_then(|label| self.blocks.get_mut(label.index()));
@@ -147,7 +147,7 @@ impl Builder {
     }
 
     /// Ends the block; what is written before the next [`Builder::write`] is left out.
-    pub fn end(&mut self, end: End) {
+    pub fn end(&mut self, end: Terminator) {
         let label = self.current.take();
         if let Some(draft) = label.and_then(|label| self.blocks.get_mut(label.index())) {
             draft.end = Some(end);
@@ -156,7 +156,7 @@ impl Builder {
 
     /// Goes to another block.
     pub fn jump(&mut self, to: Label) {
-        self.end(End::Jump(to));
+        self.end(Terminator::Jump(to));
     }
 
     /// Goes to one of two blocks.
@@ -168,7 +168,7 @@ impl Builder {
         then: Label,
         otherwise: Label,
     ) {
-        self.end(End::If {
+        self.end(Terminator::If {
             relation,
             left,
             right: right.into(),
@@ -186,7 +186,7 @@ impl Builder {
         otherwise: Label,
     ) {
         let right = right.into();
-        self.write_next(|then| End::If {
+        self.write_next(|then| Terminator::If {
             relation,
             left,
             right,
@@ -197,7 +197,7 @@ impl Builder {
 
     /// Goes on only when `bytes` bytes from `at` on end at `end` or before.
     pub fn require_bytes(&mut self, at: Register, bytes: u32, end: Register, otherwise: Label) {
-        self.write_next(|then| End::Within {
+        self.write_next(|then| Terminator::Within {
             at,
             bytes,
             end,
@@ -215,7 +215,7 @@ impl Builder {
         otherwise: Label,
     ) -> Register {
         let to = self.register();
-        self.write_next(|then| End::Reach {
+        self.write_next(|then| Terminator::Reach {
             to,
             at,
             bytes,
@@ -228,7 +228,7 @@ impl Builder {
 
     /// Goes on only when a space has `words` words from `at` on.
     pub fn require_words(&mut self, at: Register, words: u32, space: SpaceId, otherwise: Label) {
-        self.write_next(|then| End::WithinSpace {
+        self.write_next(|then| Terminator::WithinSpace {
             at,
             words,
             space,
@@ -247,7 +247,7 @@ impl Builder {
     /// Sets a register.
     pub fn set(&mut self, to: Register, from: impl Into<Operand>) {
         let from = from.into();
-        self.step(Step::Set { to, from });
+        self.step(Instruction::Set { to, from });
     }
 
     /// The result of an operation on two numbers.
@@ -259,7 +259,7 @@ impl Builder {
     ) -> Register {
         let to = self.register();
         let right = right.into();
-        self.step(Step::Compute {
+        self.step(Instruction::Compute {
             to,
             operation,
             left,
@@ -271,7 +271,7 @@ impl Builder {
     /// Changes a register to what is computed of it and another number.
     pub fn update(&mut self, operation: Operation, to: Register, right: impl Into<Operand>) {
         let right = right.into();
-        self.step(Step::Compute {
+        self.step(Instruction::Compute {
             to,
             operation,
             left: to,
@@ -287,7 +287,7 @@ impl Builder {
         otherwise: impl Into<Operand>,
     ) -> Register {
         let to = self.register();
-        self.step(Step::Select {
+        self.step(Instruction::Select {
             to,
             relation,
             left,
@@ -312,7 +312,7 @@ impl Builder {
         is_little: bool,
     ) -> Register {
         let to = self.register();
-        self.step(Step::Load {
+        self.step(Instruction::Load {
             to,
             at,
             offset,
@@ -325,7 +325,7 @@ impl Builder {
     /// A word of a space.
     pub fn read(&mut self, space: SpaceId, at: Option<Register>, offset: u32) -> Register {
         let to = self.register();
-        self.step(Step::Read {
+        self.step(Instruction::Read {
             to,
             space,
             at,
@@ -343,7 +343,7 @@ impl Builder {
         offset: u32,
     ) {
         let from = from.into();
-        self.step(Step::Write {
+        self.step(Instruction::Write {
             from,
             space,
             at,
@@ -399,7 +399,7 @@ impl Builder {
             .collect();
         for label in self.order.iter().rev() {
             let draft = &self.blocks[label.index()];
-            if let (true, Some(End::Jump(to))) = (draft.steps.is_empty(), draft.end) {
+            if let (true, Some(Terminator::Jump(to))) = (draft.steps.is_empty(), draft.end) {
                 goes_on[label.index()] = goes_on[to.index()];
             }
         }
@@ -411,7 +411,7 @@ impl Builder {
     }
 }
 
-impl End {
+impl Terminator {
     /// Calls `look` with each label that it leads to.
     pub(crate) fn each(self, look: &mut impl FnMut(Label)) {
         self.map(&mut |label| {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::program::{
-    End, Label, Operand, Operation, Program, Register, Relation, Space, SpaceId, Step,
+    Instruction, Label, Operand, Operation, Program, Register, Relation, Space, SpaceId, Terminator,
 };
 
 /// Why a program is not accepted.
@@ -240,13 +240,13 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn step(&mut self, step: &Step) -> Result<(), Fault> {
+    fn step(&mut self, step: &Instruction) -> Result<(), Fault> {
         match *step {
-            Step::Set { to, from } => {
+            Instruction::Set { to, from } => {
                 let fact = self.operand(from)?;
                 self.set(to, fact)
             }
-            Step::Compute {
+            Instruction::Compute {
                 to,
                 operation,
                 left,
@@ -255,7 +255,7 @@ impl Checker<'_> {
                 let fact = computed(operation, self.get(left)?, self.operand(right)?, right)?;
                 self.set(to, fact)
             }
-            Step::Select {
+            Instruction::Select {
                 to,
                 left,
                 right,
@@ -268,7 +268,7 @@ impl Checker<'_> {
                 let fact = self.operand(then)?.or(self.operand(otherwise)?);
                 self.set(to, fact)
             }
-            Step::Load {
+            Instruction::Load {
                 to,
                 at,
                 offset,
@@ -281,7 +281,7 @@ impl Checker<'_> {
                 }
                 self.set(to, Fact::at_most(bytes.max()))
             }
-            Step::Read {
+            Instruction::Read {
                 to,
                 space,
                 at,
@@ -290,7 +290,7 @@ impl Checker<'_> {
                 self.access(space, at, offset)?;
                 self.set(to, Fact::at_most(u64::MAX))
             }
-            Step::Write {
+            Instruction::Write {
                 from,
                 space,
                 at,
@@ -331,13 +331,13 @@ impl Checker<'_> {
 
     fn end(
         &self,
-        end: &End,
+        end: &Terminator,
         lead: &mut impl FnMut(Label, &Facts, Option<(Register, Fact)>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let facts = &self.facts;
         match *end {
-            End::Jump(to) => lead(to, facts, None),
-            End::If {
+            Terminator::Jump(to) => lead(to, facts, None),
+            Terminator::If {
                 relation,
                 left,
                 right,
@@ -350,7 +350,7 @@ impl Checker<'_> {
                 lead(then, facts, narrowed(relation))?;
                 lead(otherwise, facts, narrowed(relation.negated()))
             }
-            End::Within {
+            Terminator::Within {
                 at,
                 bytes,
                 end,
@@ -361,7 +361,7 @@ impl Checker<'_> {
                 lead(then, facts, Some((at, within)))?;
                 lead(otherwise, facts, None)
             }
-            End::Reach {
+            Terminator::Reach {
                 to,
                 at,
                 bytes,
@@ -379,7 +379,7 @@ impl Checker<'_> {
                 lead(then, facts, Some((to, Fact::place(0))))?;
                 lead(otherwise, facts, None)
             }
-            End::WithinSpace {
+            Terminator::WithinSpace {
                 at,
                 words,
                 space,
@@ -397,12 +397,12 @@ impl Checker<'_> {
                 lead(then, facts, Some((at, within)))?;
                 lead(otherwise, facts, None)
             }
-            End::Next => match self.get(Register::AT)?.bytes {
+            Terminator::Next => match self.get(Register::AT)?.bytes {
                 Some(_) => self.carried(),
                 None => Err(Fault::Bounds),
             },
-            End::Leave(why) => match (self.get(Register::AT)?.bytes, why) {
-                (Some(_), ..End::LEAVE_MAX) => self.carried(),
+            Terminator::Leave(why) => match (self.get(Register::AT)?.bytes, why) {
+                (Some(_), ..Terminator::LEAVE_MAX) => self.carried(),
                 _ => Err(Fault::Bounds),
             },
         }

@@ -1,6 +1,6 @@
 //! The interpreter, which defines the meaning of programs.
 
-use crate::program::{Bytes, End, Label, Operand, Program, Register, Space, Step};
+use crate::program::{Bytes, Instruction, Label, Operand, Program, Register, Space, Terminator};
 use crate::run::{AT_WORD, LEFT_WORD, PAUSED};
 
 /// Runs a program over a window from where the state says; gives why it ended. The spaces are as large as the
@@ -104,10 +104,10 @@ impl Machine<'_, '_> {
     }
 
     #[inline]
-    fn end(&mut self, end: &End) -> LeadsTo {
+    fn end(&mut self, end: &Terminator) -> LeadsTo {
         let to = match *end {
-            End::Jump(to) => to,
-            End::If {
+            Terminator::Jump(to) => to,
+            Terminator::If {
                 relation,
                 left,
                 right,
@@ -117,7 +117,7 @@ impl Machine<'_, '_> {
                 true => then,
                 false => otherwise,
             },
-            End::Within {
+            Terminator::Within {
                 at,
                 bytes,
                 end,
@@ -127,7 +127,7 @@ impl Machine<'_, '_> {
                 true => then,
                 false => otherwise,
             },
-            End::Reach {
+            Terminator::Reach {
                 to,
                 at,
                 bytes,
@@ -144,7 +144,7 @@ impl Machine<'_, '_> {
                     false => otherwise,
                 }
             }
-            End::WithinSpace {
+            Terminator::WithinSpace {
                 at,
                 words,
                 space,
@@ -157,23 +157,23 @@ impl Machine<'_, '_> {
                     false => otherwise,
                 }
             }
-            End::Next => return LeadsTo::Record,
-            End::Leave(why) => return LeadsTo::Leave(why),
+            Terminator::Next => return LeadsTo::Record,
+            Terminator::Leave(why) => return LeadsTo::Leave(why),
         };
         LeadsTo::Block(to)
     }
 
     #[inline]
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &Instruction) {
         let (to, value) = match *step {
-            Step::Set { to, from } => (to, self.operand(from)),
-            Step::Compute {
+            Instruction::Set { to, from } => (to, self.operand(from)),
+            Instruction::Compute {
                 to,
                 operation,
                 left,
                 right,
             } => (to, operation.apply(self.get(left), self.operand(right))),
-            Step::Select {
+            Instruction::Select {
                 to,
                 relation,
                 left,
@@ -184,7 +184,7 @@ impl Machine<'_, '_> {
                 true => (to, self.operand(then)),
                 false => (to, self.operand(otherwise)),
             },
-            Step::Load {
+            Instruction::Load {
                 to,
                 at,
                 offset,
@@ -194,7 +194,7 @@ impl Machine<'_, '_> {
                 let at = self.place(Some(at), offset);
                 (to, load(self.window, at, bytes, is_little))
             }
-            Step::Read {
+            Instruction::Read {
                 to,
                 space,
                 at,
@@ -205,7 +205,7 @@ impl Machine<'_, '_> {
                 debug_assert!(word.is_some(), "checked programs stay within their spaces");
                 (to, word.copied().unwrap_or_default())
             }
-            Step::Write {
+            Instruction::Write {
                 from,
                 space,
                 at,

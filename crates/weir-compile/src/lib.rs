@@ -6,7 +6,7 @@
 //! makes.
 //!
 //! ```
-//! use weir_compile::{Builder, Bytes, End, Exit, Operation, Register, Relation, Runner};
+//! use weir_compile::{Builder, Bytes, Exit, Operation, Register, Relation, Runner, Terminator};
 //!
 //! // Records of one byte of length and so many bytes: how many are there, and how long are they together?
 //! let mut builder = Builder::new(4);
@@ -19,9 +19,9 @@
 //! builder.update(Operation::Add, count, 1);
 //! builder.update(Operation::Add, sum, len);
 //! builder.set(Register::AT, end);
-//! builder.end(End::Next);
+//! builder.end(Terminator::Next);
 //! builder.write(cut);
-//! builder.end(End::Leave(1));
+//! builder.end(Terminator::Leave(1));
 //!
 //! let mut runner = Runner::interpreted(builder.finish()?);
 //! runner.compile()?;
@@ -49,6 +49,6 @@ pub use builder::Builder;
 pub use check::Fault;
 pub use native::CompileError;
 pub use program::{
-    Bytes, End, Label, Operand, Operation, Program, Register, Relation, SpaceId, Step,
+    Bytes, Instruction, Label, Operand, Operation, Program, Register, Relation, SpaceId, Terminator,
 };
 pub use run::{Exit, Run, Runner};

@@ -16,7 +16,8 @@ use cranelift_module::{Linkage, Module, default_libcall_names};
 
 use crate::masked::{Loaded, MaskedTest, Sources};
 use crate::program::{
-    Bytes, End, Label, Operand, Operation, Program, Register, Relation, Space, SpaceId, Step,
+    Bytes, Instruction, Label, Operand, Operation, Program, Register, Relation, Space, SpaceId,
+    Terminator,
 };
 use crate::run::{AT_WORD, LEFT_WORD, PAUSED};
 use crate::stride::Stride;
@@ -407,21 +408,21 @@ impl<'w> Writer<'w> {
                 self.step(step);
             }
             match block.end {
-                End::Within { then, .. } if holds.get(index) == Some(&true) => {
-                    self.end(&End::Jump(then));
+                Terminator::Within { then, .. } if holds.get(index) == Some(&true) => {
+                    self.end(&Terminator::Jump(then));
                 }
                 end => self.end(&end),
             }
         }
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &Instruction) {
         match *step {
-            Step::Set { to, from } => {
+            Instruction::Set { to, from } => {
                 let value = self.operand(from);
                 self.set(to, value);
             }
-            Step::Compute {
+            Instruction::Compute {
                 to,
                 operation,
                 left,
@@ -433,7 +434,7 @@ impl<'w> Writer<'w> {
                 }
                 self.set(to, value);
             }
-            Step::Select {
+            Instruction::Select {
                 to,
                 relation,
                 left,
@@ -446,7 +447,7 @@ impl<'w> Writer<'w> {
                 let value = self.builder.ins().select(holds, then, otherwise);
                 self.set(to, value);
             }
-            Step::Load {
+            Instruction::Load {
                 to,
                 at,
                 offset,
@@ -466,7 +467,7 @@ impl<'w> Writer<'w> {
                 }
                 self.set(to, value);
             }
-            Step::Read {
+            Instruction::Read {
                 to,
                 space,
                 at,
@@ -477,7 +478,7 @@ impl<'w> Writer<'w> {
                 let value = self.builder.ins().load(I64, flags, address, offset);
                 self.set(to, value);
             }
-            Step::Write {
+            Instruction::Write {
                 from,
                 space,
                 at,
@@ -627,13 +628,13 @@ impl<'w> Writer<'w> {
         }
     }
 
-    fn end(&mut self, end: &End) {
+    fn end(&mut self, end: &Terminator) {
         match *end {
-            End::Jump(to) => {
+            Terminator::Jump(to) => {
                 let to = self.block(to);
                 self.builder.ins().jump(to, &[]);
             }
-            End::If {
+            Terminator::If {
                 relation,
                 left,
                 right,
@@ -643,7 +644,7 @@ impl<'w> Writer<'w> {
                 let holds = self.compare(relation, left, right);
                 self.branch(holds, then, otherwise);
             }
-            End::Within {
+            Terminator::Within {
                 at,
                 bytes,
                 end,
@@ -654,7 +655,7 @@ impl<'w> Writer<'w> {
                 let fits = self.fits(at, bytes, end);
                 self.branch(fits, then, otherwise);
             }
-            End::Reach {
+            Terminator::Reach {
                 to,
                 at,
                 bytes,
@@ -677,7 +678,7 @@ impl<'w> Writer<'w> {
                 let then = self.block(then);
                 self.builder.ins().jump(then, &[]);
             }
-            End::WithinSpace {
+            Terminator::WithinSpace {
                 at,
                 words,
                 space,
@@ -689,8 +690,8 @@ impl<'w> Writer<'w> {
                 let fits = self.fits(at, words, len);
                 self.branch(fits, then, otherwise);
             }
-            End::Next => self.next_record(),
-            End::Leave(why) => {
+            Terminator::Next => self.next_record(),
+            Terminator::Leave(why) => {
                 let why = self.constant(why.into());
                 let leave = self.leave;
                 self.builder.ins().jump(leave, &[why.into()]);
@@ -749,15 +750,15 @@ fn set_once(program: &Program) -> Vec<bool> {
     for block in &program.blocks {
         for step in &block.steps {
             match *step {
-                Step::Set { to, .. }
-                | Step::Compute { to, .. }
-                | Step::Select { to, .. }
-                | Step::Load { to, .. }
-                | Step::Read { to, .. } => set(to),
-                Step::Write { .. } => {}
+                Instruction::Set { to, .. }
+                | Instruction::Compute { to, .. }
+                | Instruction::Select { to, .. }
+                | Instruction::Load { to, .. }
+                | Instruction::Read { to, .. } => set(to),
+                Instruction::Write { .. } => {}
             }
         }
-        if let End::Reach { to, .. } = block.end {
+        if let Terminator::Reach { to, .. } = block.end {
             set(to);
         }
     }

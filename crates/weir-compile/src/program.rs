@@ -24,7 +24,7 @@ pub struct Program {
 pub struct Register(pub(crate) u16);
 
 impl Register {
-    /// The position of the current record in the window; at [`End::Next`], that of the next one.
+    /// The position of the current record in the window; at [`Terminator::Next`], that of the next one.
     pub const AT: Self = Self(0);
     /// The length of the window.
     pub const WINDOW_LEN: Self = Self(1);
@@ -268,9 +268,9 @@ impl Bytes {
     }
 }
 
-/// One step of a block.
+/// An instruction of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum Instruction {
     /// `to` becomes a copy.
     Set {
         /// The register that is set.
@@ -341,9 +341,9 @@ pub enum Step {
     },
 }
 
-/// The end of a block. Blocks lead to later blocks only.
+/// The terminator of a block. Blocks lead to later blocks only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum Terminator {
     /// Goes on.
     Jump(Label),
     /// Goes on where the relation says.
@@ -403,11 +403,11 @@ pub enum End {
     /// The record is done: the next one begins at [`Register::AT`].
     Next,
     /// The program ends, with the record at [`Register::AT`] still to do, and tells why by a number below
-    /// [`End::LEAVE_MAX`].
+    /// [`Terminator::LEAVE_MAX`].
     Leave(u8),
 }
 
-impl End {
+impl Terminator {
     /// Numbers that tell why a program ends lie below.
     pub const LEAVE_MAX: u8 = 200;
 }
@@ -415,8 +415,8 @@ impl End {
 /// Steps, and where to go behind them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Block {
-    pub(crate) steps: Vec<Step>,
-    pub(crate) end: End,
+    pub(crate) steps: Vec<Instruction>,
+    pub(crate) end: Terminator,
 }
 
 impl Program {
@@ -469,7 +469,7 @@ impl Program {
     /// lies behind the first change, which has to be done to its end.
     ///
     /// # Errors
-    /// None for a program and a number below [`End::LEAVE_MAX`].
+    /// None for a program and a number below [`Terminator::LEAVE_MAX`].
     pub fn narrowed(&self, visited: &[bool], why: u8) -> Result<Self, Fault> {
         let is_visited = |index: usize| visited.get(index).copied().unwrap_or(true);
         let mut has_changed = vec![false; self.blocks.len()];
@@ -483,7 +483,7 @@ impl Program {
         }
         let is_kept = |index: usize| {
             let is_end = self.blocks[index].steps.is_empty()
-                && matches!(self.blocks[index].end, End::Leave(_));
+                && matches!(self.blocks[index].end, Terminator::Leave(_));
             is_visited(index) || has_changed[index] || is_end || index == 0
         };
         let kept: Vec<bool> = (0..self.blocks.len()).map(is_kept).collect();
@@ -496,14 +496,14 @@ impl Program {
             register == Register::AT || self.carried.iter().any(|it| it.register == register)
         };
         let by_steps = block.steps.iter().any(|step| match *step {
-            Step::Write { .. } => true,
-            Step::Set { to, .. }
-            | Step::Compute { to, .. }
-            | Step::Select { to, .. }
-            | Step::Load { to, .. }
-            | Step::Read { to, .. } => is_kept(to),
+            Instruction::Write { .. } => true,
+            Instruction::Set { to, .. }
+            | Instruction::Compute { to, .. }
+            | Instruction::Select { to, .. }
+            | Instruction::Load { to, .. }
+            | Instruction::Read { to, .. } => is_kept(to),
         });
-        by_steps || matches!(block.end, End::Reach { to, .. } if is_kept(to))
+        by_steps || matches!(block.end, Terminator::Reach { to, .. } if is_kept(to))
     }
 
     /// The number of steps, which determines the cost of compiling.

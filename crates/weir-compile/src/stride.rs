@@ -1,8 +1,8 @@
 //! Programs whose records are all of one length, so that one test finds room for many of them.
 
-use crate::program::{End, Operand, Operation, Program, Register, Step};
+use crate::program::{Instruction, Operand, Operation, Program, Register, Terminator};
 
-/// The facts about a program that advances by the same number of bytes at every [`End::Next`].
+/// The facts about a program that advances by the same number of bytes at every [`Terminator::Next`].
 pub(crate) struct Stride {
     /// The number of bytes.
     pub(crate) bytes: u32,
@@ -18,7 +18,7 @@ impl Stride {
     /// The stride of a program; `None` for one whose records differ in length, or without tests that follow from it.
     ///
     /// Why a test that [`Stride::holds`] names may be left out where `n` strides follow the first of `n` records: `check` has seen to it
-    /// that the record begins within the window at every [`End::Next`], and here each one is `bytes` behind the one before. So
+    /// that the record begins within the window at every [`Terminator::Next`], and here each one is `bytes` behind the one before. So
     /// the record with the number `i`, from 0 on, has `(n - i) * bytes` bytes behind its beginning, which are `bytes` at least; and the
     /// test asks for bytes that end at `bytes` behind its beginning or before.
     pub(crate) fn of(program: &Program) -> Option<Self> {
@@ -35,20 +35,20 @@ impl Stride {
                 .iter()
                 .for_each(|step| follow(step, &mut distances));
             needed.push(match block.end {
-                End::Within { at, bytes, end, .. } if end == Register::WINDOW_LEN => {
+                Terminator::Within { at, bytes, end, .. } if end == Register::WINDOW_LEN => {
                     distances[at.index()].and_then(|distance| distance.checked_add(bytes))
                 }
                 _ => None,
             });
             match block.end {
-                End::Next => {
+                Terminator::Next => {
                     let here = distances[Register::AT.index()]?;
                     if *stride.get_or_insert(here) != here {
                         return None;
                     }
                 }
                 // The position differs on the two paths, so its distance is unknown.
-                End::Reach { to, .. } => distances[to.index()] = None,
+                Terminator::Reach { to, .. } => distances[to.index()] = None,
                 _ => {}
             }
             block
@@ -64,13 +64,13 @@ impl Stride {
     }
 }
 
-fn follow(step: &Step, distances: &mut Distances) {
+fn follow(step: &Instruction, distances: &mut Distances) {
     let (to, distance) = match *step {
-        Step::Set {
+        Instruction::Set {
             to,
             from: Operand::Register(from),
         } => (to, distances[from.index()]),
-        Step::Compute {
+        Instruction::Compute {
             to,
             operation: Operation::Add,
             left,
@@ -83,12 +83,12 @@ fn follow(step: &Step, distances: &mut Distances) {
                 sum.and_then(|(distance, more)| distance.checked_add(more)),
             )
         }
-        Step::Set { to, .. }
-        | Step::Compute { to, .. }
-        | Step::Select { to, .. }
-        | Step::Load { to, .. }
-        | Step::Read { to, .. } => (to, None),
-        Step::Write { .. } => return,
+        Instruction::Set { to, .. }
+        | Instruction::Compute { to, .. }
+        | Instruction::Select { to, .. }
+        | Instruction::Load { to, .. }
+        | Instruction::Read { to, .. } => (to, None),
+        Instruction::Write { .. } => return,
     };
     distances[to.index()] = distance;
 }
@@ -118,9 +118,9 @@ mod tests {
         more(&mut b, leave);
         let end = b.compute(Operation::Add, Register::AT, 8);
         b.set(Register::AT, end);
-        b.end(End::Next);
+        b.end(Terminator::Next);
         b.write(leave);
-        b.end(End::Leave(0));
+        b.end(Terminator::Leave(0));
         b.finish().unwrap()
     }
 
@@ -178,7 +178,7 @@ mod tests {
             b.require(Relation::Equal, kind, 1, other);
             let end = b.compute(Operation::Add, Register::AT, 9);
             b.set(Register::AT, end);
-            b.end(End::Next);
+            b.end(Terminator::Next);
             b.write(other);
         });
         assert_eq!(held(&by_kind), None);
@@ -186,7 +186,7 @@ mod tests {
             let len = b.load(Register::AT, 0, Bytes::One);
             let end = b.reach(Register::AT, len, Register::WINDOW_LEN, leave);
             b.set(Register::AT, end);
-            b.end(End::Next);
+            b.end(Terminator::Next);
             let unreached = b.label();
             b.write(unreached);
         });

@@ -1,8 +1,8 @@
 //! Both ways to run a program agree, and nothing is accepted that may leave its bounds.
 
 use weir_compile::{
-    Builder, Bytes, End, Exit, Fault, Operation, Program, Register, Relation, Runner, SpaceId,
-    arbitrary_program,
+    Builder, Bytes, Exit, Fault, Operation, Program, Register, Relation, Runner, SpaceId,
+    Terminator, arbitrary_program,
 };
 use weir_testkit::Rng;
 
@@ -93,9 +93,9 @@ fn every_operation_and_relation_does_the_same_at_the_ends_of_its_range() {
     }
     let end = builder.compute(Operation::Add, Register::AT, 16);
     builder.set(Register::AT, end);
-    builder.end(End::Next);
+    builder.end(Terminator::Next);
     builder.write(cut);
-    builder.end(End::Leave(0));
+    builder.end(Terminator::Leave(0));
     let mut runner = Runner::interpreted(builder.finish().unwrap());
     for is_compiled in [false, true] {
         if is_compiled {
@@ -127,7 +127,7 @@ fn every_operation_and_relation_does_the_same_at_the_ends_of_its_range() {
 }
 
 fn builder_error(mut builder: Builder) -> Fault {
-    builder.end(End::Next);
+    builder.end(Terminator::Next);
     match builder.finish() {
         Ok(_) => panic!("it was accepted"),
         Err(fault) => fault,
@@ -269,9 +269,9 @@ fn code_of_programs_that_are_over_takes_no_memory() {
         );
         builder.update(Operation::Add, sum, more);
         builder.set(Register::AT, next);
-        builder.end(End::Next);
+        builder.end(Terminator::Next);
         builder.write(cut);
-        builder.end(End::Leave(0));
+        builder.end(Terminator::Leave(0));
         builder.finish().unwrap()
     };
     let asked = |count: u64| {
@@ -314,9 +314,9 @@ fn program_of_length(len: u32) -> Program {
     builder.jump(next);
     builder.write(next);
     builder.set(Register::AT, end);
-    builder.end(End::Next);
+    builder.end(Terminator::Next);
     builder.write(leave);
-    builder.end(End::Leave(3));
+    builder.end(Terminator::Leave(3));
     builder.finish().expect("the program is accepted")
 }
 
@@ -363,7 +363,7 @@ fn records_of_one_length_do_the_same_wherever_the_window_or_the_run_ends() {
 }
 
 /// Some bits of a record.
-struct Field {
+struct BitRange {
     offset: u32,
     bytes: Bytes,
     is_little: bool,
@@ -371,7 +371,7 @@ struct Field {
     mask: u64,
 }
 
-impl Field {
+impl BitRange {
     fn any(rng: &mut Rng) -> Self {
         let bytes = [Bytes::One, Bytes::Two, Bytes::Four, Bytes::Eight][rng.below(4) as usize];
         Self {
@@ -410,7 +410,7 @@ impl Field {
 }
 
 /// Counts the records of 16 bytes of which all fields are these numbers, or of which one is not.
-fn program_of_fields(fields: &[(Field, u64)], relation: Relation) -> Program {
+fn program_of_fields(fields: &[(BitRange, u64)], relation: Relation) -> Program {
     let mut builder = Builder::new(3);
     let count = builder.carry(2);
     let (leave, next) = (builder.label(), builder.label());
@@ -435,9 +435,9 @@ fn program_of_fields(fields: &[(Field, u64)], relation: Relation) -> Program {
     builder.jump(next);
     builder.write(next);
     builder.set(Register::AT, end);
-    builder.end(End::Next);
+    builder.end(Terminator::Next);
     builder.write(leave);
-    builder.end(End::Leave(3));
+    builder.end(Terminator::Leave(3));
     builder.finish().expect("the program is accepted")
 }
 
@@ -456,9 +456,9 @@ fn bits_of_fields_are_what_they_are_to_be_in_both_ways() {
             *byte = [0, 0, 0, 0x10, 0x81][rng.below(5) as usize];
         }
         let like = 16 * rng.below(40) as usize;
-        let fields: Vec<(Field, u64)> = (0..1 + rng.below(5))
+        let fields: Vec<(BitRange, u64)> = (0..1 + rng.below(5))
             .map(|_| {
-                let field = Field::any(&mut rng);
+                let field = BitRange::any(&mut rng);
                 let wrong = u64::from(rng.below(12) == 0) << rng.below(64);
                 let number = field.of(&window[like..like + 16]) ^ wrong;
                 (field, number)

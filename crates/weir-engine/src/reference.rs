@@ -26,7 +26,7 @@ use weir_sql::Statement;
 use weir_tables::{Compile, Feed, Location, Settings, Source, Stop, Table, is_address};
 
 use self::file_kind::{FileKind, kind};
-use self::names::{Names, Replacer, name_of, reference_name};
+use self::names::{PlanNames, Replacer, name_of, reference_name};
 use self::paths::{log_paths, look_at_path};
 use self::written::{LIVE, Reads, Reference};
 use crate::clf::ClfTable;
@@ -152,7 +152,7 @@ impl Resolver<'_> {
     /// table will have ([`Resolver::register`]).
     pub(crate) async fn resolve(&self, statement: &mut Statement) -> Result<Resolved, Error> {
         let mut resolved = Resolved::default();
-        let mut names = Names::default();
+        let mut names = PlanNames::default();
         for factor in statement.table_factors() {
             let TableFactor::Table {
                 name, alias, args, ..

@@ -31,8 +31,8 @@ struct Size {
     tables: usize,
     steps: usize,
     /// The subqueries that become joins.
-    subqueries: Counts,
-    expressions: Counts,
+    subqueries: NodeCounts,
+    expressions: NodeCounts,
     /// The weight of all patterns, which are compiled while the statement is planned.
     patterns: usize,
     refusal: Option<Error>,
@@ -40,14 +40,14 @@ struct Size {
 
 /// The counts of each node: planning takes at least the square of them.
 #[derive(Default)]
-struct Counts {
+struct NodeCounts {
     all: usize,
     /// The most at one node.
     most: usize,
     squares: usize,
 }
 
-impl Counts {
+impl NodeCounts {
     fn add(&mut self, count: usize) {
         self.all = self.all.saturating_add(count);
         self.most = self.most.max(count);
@@ -129,7 +129,7 @@ impl Size {
                 ));
             }
         }
-        let Counts { all, most, squares } = self.subqueries;
+        let NodeCounts { all, most, squares } = self.subqueries;
         if squares > SUBQUERIES_MAX * SUBQUERIES_MAX {
             let message = format!(
                 "{all} subqueries become joins with their outer queries, {most} of them in one, and the limit is {SUBQUERIES_MAX} in one, or fewer in each of several"
@@ -146,7 +146,7 @@ impl Size {
                 "\\w{300} is 300 classes of some hundred ranges: [a-z0-9_]+ has a single class, and no number",
             ));
         }
-        let Counts { all, most, squares } = self.expressions;
+        let NodeCounts { all, most, squares } = self.expressions;
         (squares > EXPRESSIONS_SQUARE_MAX).then(|| {
             let message = format!(
                 "the plan of the statement has more than {all} columns and expressions, up to {most} in one query: too many to be planned"

@@ -7,7 +7,7 @@ use super::error::{At, Checked, ErrorKind, FaultAt};
 use super::expression::{EvalError, Expr};
 use super::field::{FieldPlace, NONE};
 use super::machine::{MachineStep, Size};
-use super::parser::{self, Names};
+use super::parser::{self, FieldNames};
 use super::source::Text;
 use super::{Column, ColumnOutput, Layout};
 use weir_packet::Kind;
@@ -503,7 +503,7 @@ impl Compiler {
     }
 }
 
-impl Names for Compiler {
+impl FieldNames for Compiler {
     fn field(&self, name: &str, at: At) -> Checked<u16> {
         let index = self.names.get(name).copied();
         let integer = |index: &u16| {

@@ -4,7 +4,7 @@ use super::expression::Expr;
 use super::field::{FieldPlace, FieldSlot, KnownFields, NONE};
 use super::framing::Cutting;
 use super::machine::{Machine, halt, holds};
-use super::stop::{Halt, Reason};
+use super::stop::{Halt, StopReason};
 use super::view::View;
 use super::{ColumnOutput, Layout, Start};
 
@@ -129,7 +129,7 @@ impl Layout {
             _ => Err(Halt {
                 field,
                 offset,
-                reason: Reason::OutOfRange { value },
+                reason: StopReason::OutOfRange { value },
             }),
         }
     }
@@ -173,7 +173,7 @@ impl Layout {
                     FieldPlace::Fixed { start, .. } => start as usize,
                     FieldPlace::Slot(_) => 0,
                 },
-                reason: Reason::Cut {
+                reason: StopReason::Cut {
                     needed,
                     available: bytes.len(),
                 },
@@ -205,7 +205,7 @@ impl Layout {
                     row.found.stop = Some(Halt {
                         field: NONE,
                         offset: start,
-                        reason: Reason::Cut {
+                        reason: StopReason::Cut {
                             needed: start,
                             available: bytes.len(),
                         },

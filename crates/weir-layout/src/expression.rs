@@ -232,14 +232,14 @@ impl Binary {
 #[cfg(test)]
 mod tests {
     use super::super::error::{At, FaultAt};
-    use super::super::parser::{Names, parse};
+    use super::super::parser::{FieldNames, parse};
     use super::super::source::Text;
     use super::*;
 
     /// Fields: `a` = 6, `b` = 0, `gone` is absent, `big` = `i64::MAX`.
     struct Four;
 
-    impl Names for Four {
+    impl FieldNames for Four {
         fn field(&self, name: &str, at: At) -> Result<u16, Box<FaultAt>> {
             let names = ["a", "b", "gone", "big"];
             names

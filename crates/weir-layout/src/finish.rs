@@ -8,7 +8,7 @@ use super::expression::Expr;
 use super::field::{Field, FieldPlace, Meaning};
 use super::framing::Cutting;
 use super::machine::{MachineStep, Size};
-use super::parser::Names;
+use super::parser::FieldNames;
 use super::source::Text;
 use super::view::TimeSource;
 use super::{Layout, Start};
@@ -259,7 +259,7 @@ impl Compiler {
 
     fn time(&self, time: &TimeDraft) -> Checked<TimeSource> {
         let integer = |name: &Text, key: &str| {
-            Names::field(self, &name.text, name.at).map_err(|mut fault| {
+            FieldNames::field(self, &name.text, name.at).map_err(|mut fault| {
                 fault.element = format!("record.time.{key}");
                 fault
             })

@@ -4,7 +4,7 @@ use super::Layout;
 use super::expression::{EvalError, Expr};
 use super::field::{FieldSlot, KnownFields, NONE, find};
 use super::machine::Machine;
-use super::stop::{Halt, Reason, Stop};
+use super::stop::{Halt, Stop, StopReason};
 
 /// The beginning of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Layout {
         for check in &self.checks {
             if let Some(field) = known.get(*check).filter(|field| !known.agrees(field)) {
                 let offset = known.span(field).map_or(0, |(start, _)| start);
-                return self.damaged(*check, offset, Reason::Unequal);
+                return self.damaged(*check, offset, StopReason::Unequal);
             }
         }
         match &self.cutting {
@@ -101,7 +101,7 @@ impl Layout {
         })
     }
 
-    fn damaged(&self, field: u16, offset: usize, reason: Reason) -> Framing<'_> {
+    fn damaged(&self, field: u16, offset: usize, reason: StopReason) -> Framing<'_> {
         Framing::Damaged(self.stop(Halt {
             field,
             offset,
@@ -119,14 +119,14 @@ impl Layout {
                     Framing::Record { len }
                 }
             }
-            _ => self.damaged(NONE, 0, Reason::Length { value, least, most }),
+            _ => self.damaged(NONE, 0, StopReason::Length { value, least, most }),
         }
     }
 
     fn no_length(&self, trouble: EvalError, available: usize) -> Framing<'_> {
         match trouble {
             EvalError::Cut(needed) => self.need(needed, available),
-            _ => self.damaged(NONE, 0, Reason::NoValue),
+            _ => self.damaged(NONE, 0, StopReason::NoValue),
         }
     }
 
@@ -136,7 +136,7 @@ impl Layout {
         if needed > most {
             let value = i64::try_from(needed).unwrap_or(i64::MAX);
             let least = self.prefix.max(1) as usize;
-            return self.damaged(NONE, 0, Reason::Length { value, least, most });
+            return self.damaged(NONE, 0, StopReason::Length { value, least, most });
         }
         Framing::More {
             at_least: needed.max(available.saturating_add(1)),
@@ -150,7 +150,7 @@ impl Layout {
             Some(end) => Framing::Record {
                 len: end + mark.len(),
             },
-            None if bytes.len() >= longest => self.damaged(NONE, 0, Reason::Unterminated),
+            None if bytes.len() >= longest => self.damaged(NONE, 0, StopReason::Unterminated),
             None => Framing::More {
                 at_least: bytes.len() + 1,
             },
@@ -165,8 +165,8 @@ impl Layout {
         let mut machine = Machine::new(self, bytes, &mut slots, &mut groups);
         if let Err(halt) = machine.run(steps) {
             return match halt.reason {
-                Reason::Cut { needed, .. } => self.need(needed, bytes.len()),
-                Reason::Unterminated if bytes.len() < self.record_len_max => {
+                StopReason::Cut { needed, .. } => self.need(needed, bytes.len()),
+                StopReason::Unterminated if bytes.len() < self.record_len_max => {
                     self.need(bytes.len() + 1, bytes.len())
                 }
                 _ => Framing::Damaged(self.stop(halt)),

@@ -65,7 +65,7 @@ pub use decode::Row;
 pub use error::{ErrorKind, LayoutError};
 pub use framing::Framing;
 pub use payload::Start;
-pub use stop::{Reason, Stop};
+pub use stop::{Stop, StopReason};
 pub use view::View;
 
 use decode::PayloadRule;
@@ -229,11 +229,11 @@ impl Layout {
         if let Some((at, magic)) = &self.magic {
             let found = bytes.get(*at..).and_then(|rest| rest.get(..magic.len()));
             if found.is_some_and(|found| *found != **magic) {
-                return Err(stop(*at, Reason::Magic));
+                return Err(stop(*at, StopReason::Magic));
             }
         }
         if available < needed {
-            return Err(stop(available, Reason::Cut { needed, available }));
+            return Err(stop(available, StopReason::Cut { needed, available }));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::Layout;
 use super::expression::{EvalError, Expr};
 use super::field::{FieldSlot, KnownFields, NONE, find};
-use super::stop::{Halt, Reason};
+use super::stop::{Halt, StopReason};
 
 /// Something to do for each record, in order.
 #[derive(Clone, Debug)]
@@ -182,7 +182,7 @@ impl<'m> Machine<'m> {
                     return Err(Halt {
                         field: *field,
                         offset: known.span(checked).map_or(0, |(start, _)| start),
-                        reason: Reason::Unequal,
+                        reason: StopReason::Unequal,
                     });
                 }
             }
@@ -204,7 +204,7 @@ impl<'m> Machine<'m> {
                 let len = find(rest, mark).ok_or(Halt {
                     field,
                     offset: start,
-                    reason: Reason::Unterminated,
+                    reason: StopReason::Unterminated,
                 })?;
                 return Ok((len, start.saturating_add(len).saturating_add(mark.len())));
             }
@@ -218,7 +218,7 @@ impl<'m> Machine<'m> {
             return Err(Halt {
                 field,
                 offset: self.cursor,
-                reason: Reason::Cut {
+                reason: StopReason::Cut {
                     needed: end,
                     available: self.bytes.len(),
                 },
@@ -254,11 +254,11 @@ pub(super) fn halt(trouble: EvalError, field: u16, offset: usize, known: &KnownF
         field,
         offset,
         reason: match trouble {
-            EvalError::Cut(needed) => Reason::Cut {
+            EvalError::Cut(needed) => StopReason::Cut {
                 needed,
                 available: known.bytes.len(),
             },
-            EvalError::Absent | EvalError::Arithmetic => Reason::NoValue,
+            EvalError::Absent | EvalError::Arithmetic => StopReason::NoValue,
         },
     }
 }

@@ -43,7 +43,7 @@ pub(super) enum Binary {
 }
 
 /// Knows the fields that an expression may name.
-pub(super) trait Names {
+pub(super) trait FieldNames {
     /// The field with this name.
     fn field(&self, name: &str, at: At) -> Checked<u16>;
     /// The number that a field's enumeration calls `name`.
@@ -56,7 +56,7 @@ pub(super) const OPERATIONS_MAX: usize = 256;
 pub(super) const NESTING_MAX: usize = 32;
 
 /// Reads `text`, which stands at the key with the path `element`.
-pub(super) fn parse(text: &Text, element: &str, names: &impl Names) -> Checked<Vec<Op>> {
+pub(super) fn parse(text: &Text, element: &str, names: &impl FieldNames) -> Checked<Vec<Op>> {
     let mut parser = Parser {
         text,
         element,
@@ -118,7 +118,7 @@ const SYMBOLS: &[&str] = &[
     "^", "!", "(", ")",
 ];
 
-impl<'t, N: Names> Parser<'t, N> {
+impl<'t, N: FieldNames> Parser<'t, N> {
     fn advance(&mut self) -> Checked<()> {
         let text = self.text.text.as_str();
         let rest = text.get(self.end..).unwrap_or_default();

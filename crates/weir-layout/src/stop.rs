@@ -12,13 +12,13 @@ pub struct Stop<'a> {
     /// The offset in bytes from the start of the record.
     pub offset: usize,
     /// The reason.
-    pub reason: Reason,
+    pub reason: StopReason,
 }
 
 /// The reason of a [`Stop`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum StopReason {
     /// The record ends before the field does.
     Cut {
         /// Bytes that the record would need.
@@ -55,7 +55,7 @@ pub enum Reason {
 pub(super) struct Halt {
     pub(super) field: u16,
     pub(super) offset: usize,
-    pub(super) reason: Reason,
+    pub(super) reason: StopReason,
 }
 
 impl fmt::Display for Stop<'_> {
@@ -67,7 +67,7 @@ impl fmt::Display for Stop<'_> {
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Cut { needed, available } => {

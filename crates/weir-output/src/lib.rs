@@ -13,7 +13,7 @@
 //!   `\x1b`;
 //! - bytes are lower-case hexadecimal, timestamps are RFC 3339 in UTC with the digits of their
 //!   unit, lists and structs are JSON;
-//! - a reader that goes away is no error ([`Flow::Closed`]).
+//! - a reader that goes away is no error ([`OutputState::Closed`]).
 //!
 //! Pictures are made here, too: charts of rows ([`plot`]) and ladders of calls ([`picture`]).
 //!
@@ -224,7 +224,7 @@ impl Options {
 /// Whether more rows are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Flow {
+pub enum OutputState {
     /// The output takes more.
     Open,
     /// The reader has gone (`weir … | head`): stop working and end quietly with success.
@@ -272,7 +272,10 @@ impl Writer {
             Format::Json => Box::new(rows::Rows::new(rows::Json::array(&schema), pipe)),
             Format::Ndjson => Box::new(rows::Rows::new(rows::Json::lines(&schema), pipe)),
             Format::Markdown => Box::new(rows::Rows::new(markdown::Markdown::new(&schema), pipe)),
-            Format::Line => Box::new(rows::Rows::new(line::Line::new(options, &schema), pipe)),
+            Format::Line => Box::new(rows::Rows::new(
+                line::LineFormat::new(options, &schema),
+                pipe,
+            )),
             Format::Parquet => Box::new(binary::Parquet::new(&schema, pipe)),
             Format::Arrow => Box::new(binary::Arrow::file(&schema, pipe)),
             Format::Arrows => Box::new(binary::Arrow::stream(&schema, pipe)),
@@ -289,18 +292,18 @@ impl Writer {
     /// # Errors
     /// When the output cannot be written or a value cannot be encoded; not when the reader has
     /// gone.
-    pub fn write(&mut self, batch: &RecordBatch) -> Result<Flow, Error> {
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<OutputState, Error> {
         if self.watch.closed() {
-            return Ok(Flow::Closed);
+            return Ok(OutputState::Closed);
         }
         match self.encoder.write(batch) {
             Ok(()) => {
                 self.rows = self
                     .rows
                     .saturating_add(u64::try_from(batch.num_rows()).unwrap_or(u64::MAX));
-                Ok(Flow::Open)
+                Ok(OutputState::Open)
             }
-            Err(_) if self.watch.closed() => Ok(Flow::Closed),
+            Err(_) if self.watch.closed() => Ok(OutputState::Closed),
             Err(error) => Err(error),
         }
     }

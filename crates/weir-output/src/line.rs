@@ -21,7 +21,7 @@ use super::text::push_escaped;
 use super::value_names::value_name;
 use super::{Format, Options};
 
-pub(super) struct Line {
+pub(super) struct LineFormat {
     names: Vec<String>,
     /// The width of the widest name.
     width: usize,
@@ -32,7 +32,7 @@ pub(super) struct Line {
     packets: Option<Packets>,
 }
 
-impl Line {
+impl LineFormat {
     pub(super) fn new(options: &Options, schema: &Schema) -> Self {
         let names = schema.fields().iter().map(|field| {
             let mut name = String::new();
@@ -54,7 +54,7 @@ impl Line {
     }
 }
 
-impl Line {
+impl LineFormat {
     /// Writes a column as a line.
     fn push_column(&mut self, at: usize, columns: &[Column<'_>], row: usize, out: &mut String) {
         let (Some(name), Some(column)) = (self.names.get(at), columns.get(at)) else {
@@ -83,7 +83,7 @@ impl Line {
     }
 }
 
-impl RowFormat for Line {
+impl RowFormat for LineFormat {
     fn format(&self) -> Format {
         Format::Line
     }

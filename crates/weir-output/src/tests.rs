@@ -83,7 +83,7 @@ fn bytes_of(options: &Options, schema: SchemaRef, batches: &[RecordBatch]) -> (V
     let out = SharedBuffer::default();
     let mut writer = Writer::new(options, schema, Box::new(out.clone())).unwrap();
     for batch in batches {
-        assert_eq!(writer.write(batch).unwrap(), Flow::Open);
+        assert_eq!(writer.write(batch).unwrap(), OutputState::Open);
     }
     let summary = writer.finish().unwrap();
     (out.bytes(), summary)
@@ -617,7 +617,7 @@ fn a_reader_that_goes_away_ends_the_work_quietly() {
             // Parquet may keep its rows to itself until the end.
             let flows = [writer.write(&many).unwrap(), writer.write(&many).unwrap()];
             if format != Format::Parquet {
-                assert_eq!(flows[1], Flow::Closed, "{format:?}");
+                assert_eq!(flows[1], OutputState::Closed, "{format:?}");
             }
             let summary = writer.finish().unwrap();
             assert!(summary.closed, "{format:?}");
@@ -673,13 +673,16 @@ fn a_piped_table_streams_after_its_first_rows_and_stays_exact() {
     let out = SharedBuffer::default();
     let options = Options::plain(Format::Table);
     let mut writer = Writer::new(&options, numbers(0..1).schema(), Box::new(out.clone())).unwrap();
-    assert_eq!(writer.write(&numbers(0..9_000)).unwrap(), Flow::Open);
+    assert_eq!(writer.write(&numbers(0..9_000)).unwrap(), OutputState::Open);
     assert!(out.bytes().is_empty(), "widths are still open");
-    assert_eq!(writer.write(&numbers(9_000..11_000)).unwrap(), Flow::Open);
+    assert_eq!(
+        writer.write(&numbers(9_000..11_000)).unwrap(),
+        OutputState::Open
+    );
     assert!(!out.bytes().is_empty(), "rows are on their way");
     assert_eq!(
         writer.write(&numbers(1_000_000..1_000_001)).unwrap(),
-        Flow::Open
+        OutputState::Open
     );
     let _ = writer.finish().unwrap();
     let text = String::from_utf8(out.bytes()).unwrap();

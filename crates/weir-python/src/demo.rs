@@ -7,13 +7,13 @@ use weir_testkit::demo::{call_pcap, demo_files};
 use crate::error::{ErrorClass, failure};
 
 /// A sample: its name, what is in it, and its bytes.
-type Sample<'py> = (&'static str, &'static str, Bound<'py, PyBytes>);
+type DemoSample<'py> = (&'static str, &'static str, Bound<'py, PyBytes>);
 
 /// The samples of `weir demo`, and a call with its voice.
 #[pyfunction]
-pub(crate) fn demo(py: Python<'_>) -> PyResult<Vec<Sample<'_>>> {
+pub(crate) fn demo(py: Python<'_>) -> PyResult<Vec<DemoSample<'_>>> {
     let failed = |error: std::io::Error| failure(ErrorClass::Run, &error.to_string(), None);
-    let mut samples: Vec<Sample<'_>> = demo_files()
+    let mut samples: Vec<DemoSample<'_>> = demo_files()
         .map_err(failed)?
         .into_iter()
         .map(|(file, bytes)| (file.file_name, file.what, PyBytes::new(py, &bytes)))

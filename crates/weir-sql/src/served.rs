@@ -60,8 +60,8 @@ impl Statement {
     /// The names in FROM that are neither in single quotes nor functions, part by part.
     #[must_use]
     pub fn table_names(&self) -> Vec<Vec<String>> {
-        struct Names(Vec<Vec<String>>);
-        impl Visitor for Names {
+        struct NamesInFrom(Vec<Vec<String>>);
+        impl Visitor for NamesInFrom {
             type Break = ();
             fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
                 if let TableFactor::Table {
@@ -73,7 +73,7 @@ impl Statement {
                 ControlFlow::Continue(())
             }
         }
-        let mut names = Names(Vec::new());
+        let mut names = NamesInFrom(Vec::new());
         self.visit(&mut names);
         names.0
     }

@@ -52,7 +52,7 @@ pub enum TokenKind {
 pub fn tokens(sql: &str) -> Vec<Token> {
     let mut found: Vec<TokenWithSpan> = Vec::new();
     let outcome = Tokenizer::new(&WeirDialect, sql).tokenize_with_location_into_buf(&mut found);
-    let mut places = Places::new(sql);
+    let mut places = BytePositions::new(sql);
     let mut tokens: Vec<Token> = Vec::with_capacity(found.len());
     let mut end = 0;
     for TokenWithSpan { token, span } in &found {
@@ -149,14 +149,14 @@ fn ends_quoted(text: &str) -> bool {
 }
 
 /// Finds bytes by lines and columns that never go back.
-struct Places<'t> {
+struct BytePositions<'t> {
     characters: std::iter::Peekable<std::str::CharIndices<'t>>,
     line: u64,
     column: u64,
     len: usize,
 }
 
-impl<'t> Places<'t> {
+impl<'t> BytePositions<'t> {
     fn new(text: &'t str) -> Self {
         Self {
             characters: text.char_indices().peekable(),

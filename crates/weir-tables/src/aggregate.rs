@@ -15,7 +15,7 @@ use arrow::error::ArrowError;
 use weir_packet::Kind;
 
 use crate::groups::{Groups, PlaceHash};
-use crate::key::{Key, Words};
+use crate::key::{Key, TextInterner};
 use crate::program::{MeasurePlan, Mode, Output, WaitingColumn as OutputColumn};
 use crate::{Column, Expression, Origin, Predicate, Row};
 
@@ -49,7 +49,7 @@ pub struct Aggregate {
     key: Key,
     measures: Vec<Measure>,
     groups: Groups,
-    words: Words,
+    words: TextInterner,
     /// The offset in the state of a group of the flags of measures that have seen a value.
     flags_at: usize,
     /// The number of rows that wait to be added to their groups, [`ROWS`] at most.
@@ -99,7 +99,7 @@ impl Aggregate {
             key,
             measures,
             groups,
-            words: Words::default(),
+            words: TextInterner::default(),
             flags_at,
             given: 0,
             gives_states: false,
@@ -376,7 +376,7 @@ impl Aggregate {
     pub fn clear(&mut self) {
         self.flush();
         self.groups.reset();
-        self.words = Words::default();
+        self.words = TextInterner::default();
         self.given = 0;
         for sketched in self
             .measures

@@ -19,9 +19,9 @@ struct KeyPart {
     kind: Kind,
     /// The position of the value; an address takes this word and the next, unless all addresses are IPv4, which are
     /// numbers of 32 bits.
-    value: Place,
+    value: BitRange,
     /// The position of the validity: 0 is NULL, and an address has a code for its length.
-    validity: Place,
+    validity: BitRange,
 }
 
 impl KeyPart {
@@ -34,13 +34,13 @@ const IPV4_BITS: u32 = 32;
 
 /// Some bits of one of the words.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct BitRange {
     pub(crate) word: usize,
     pub(crate) shift: u32,
     pub(crate) bits: u32,
 }
 
-impl Place {
+impl BitRange {
     #[inline]
     pub(crate) const fn mask(self) -> u64 {
         if self.bits == 64 {
@@ -97,10 +97,10 @@ impl Key {
                 });
             let shift = 64 - words[word];
             words[word] -= bits;
-            Place { word, shift, bits }
+            BitRange { word, shift, bits }
         };
         // Pairs of whole words come first, so that they lie side by side.
-        let mut values: Vec<Option<Place>> = vec![None; kinds.len()];
+        let mut values: Vec<Option<BitRange>> = vec![None; kinds.len()];
         let is_long = |kind: &Kind, width: u32| *kind == Kind::Address && width > IPV4_BITS;
         for (value, (kind, width)) in values.iter_mut().zip(kinds) {
             if is_long(kind, *width) {
@@ -159,7 +159,7 @@ impl Key {
     }
 
     /// The positions of the number at `part`, and of its validity bit; not for longer addresses.
-    pub(crate) fn places(&self, part: usize) -> (Place, Place) {
+    pub(crate) fn places(&self, part: usize) -> (BitRange, BitRange) {
         let KeyPart {
             value, validity, ..
         } = self.parts[part];
@@ -176,7 +176,7 @@ impl Key {
         &self,
         expressions: &[Expression],
         row: &Row<'_>,
-        words: &mut Words,
+        words: &mut TextInterner,
         key: &mut [u64],
     ) {
         for (part, expression) in self.parts.iter().zip(expressions) {
@@ -190,7 +190,7 @@ impl Key {
         &self,
         expression: &Expression,
         row: &Row<'_>,
-        words: &mut Words,
+        words: &mut TextInterner,
         key: &mut [u64],
     ) -> bool {
         let part = self.parts.get(1);
@@ -268,7 +268,7 @@ impl KeyPart {
         &self,
         expression: &Expression,
         row: &Row<'_>,
-        words: &mut Words,
+        words: &mut TextInterner,
         key: &mut [u64],
     ) -> bool {
         let value = match self.kind {
@@ -325,7 +325,7 @@ impl KeyPart {
 
 /// An interner: texts by number, each stored once.
 #[derive(Debug, Default)]
-pub(crate) struct Words {
+pub(crate) struct TextInterner {
     texts: Vec<Box<str>>,
     numbers: HashMap<Box<str>, u32>,
     /// The number of the last text, as texts repeat.
@@ -333,7 +333,7 @@ pub(crate) struct Words {
     bytes: usize,
 }
 
-impl Words {
+impl TextInterner {
     /// The number of a text.
     #[inline]
     pub(crate) fn number(&mut self, text: &str) -> u32 {

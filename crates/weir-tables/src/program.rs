@@ -25,7 +25,7 @@ use weir_packet::{LinkType, NextTable, Options};
 
 use crate::reading::COMPILED_BYTES_MIN;
 use crate::{Aggregate, Branch, Compile, Predicate, Source};
-pub(crate) use framing::{Framing, Records};
+pub(crate) use framing::{ProgramFraming, Records};
 use lower::{FIRST_FREE_WORD, LEAVE_FULL, LEAVE_RARE, NUMBER_WORD, PORTS_WORD, TAKEN_WORD};
 pub(crate) use output::{MeasurePlan, Mode, Output, WaitingColumn};
 use plan::ProgramPlan;
@@ -157,12 +157,14 @@ fn plain_part(predicate: &Predicate) -> Option<Predicate> {
 }
 
 /// Returns whether the data of the records of a capture begin with a header that the link type names.
-fn is_plain_capture(framing: Framing, link_type: LinkType) -> bool {
+fn is_plain_capture(framing: ProgramFraming, link_type: LinkType) -> bool {
     match framing {
-        Framing::Fixed(_) => false,
+        ProgramFraming::Fixed(_) => false,
         // The capture card's header counts in the length of the record.
-        Framing::Capture(RecordFraming::Erf) => link_type == LinkType::ERF,
-        Framing::Capture(_) => link_type != LinkType::ERF && link_type.pseudo_header_len(&[]) == 0,
+        ProgramFraming::Capture(RecordFraming::Erf) => link_type == LinkType::ERF,
+        ProgramFraming::Capture(_) => {
+            link_type != LinkType::ERF && link_type.pseudo_header_len(&[]) == 0
+        }
     }
 }
 
@@ -199,7 +201,7 @@ impl Questions {
     /// program would be too large.
     pub(crate) fn new(
         aggregates: &[Aggregate],
-        framing: Framing,
+        framing: ProgramFraming,
         link_type: LinkType,
         layout: Option<&Layout>,
         options: &Options,
@@ -208,7 +210,7 @@ impl Questions {
             return None;
         }
         let is_plain = match layout {
-            Some(_) => matches!(framing, Framing::Fixed(_)),
+            Some(_) => matches!(framing, ProgramFraming::Fixed(_)),
             None => is_plain_capture(framing, link_type),
         };
         let branches: Vec<_> = aggregates.iter().map(Aggregate::branches).collect();
@@ -256,7 +258,7 @@ impl Questions {
     /// and leaves all others to the decoder, which tests again; `None` when one of them uses none.
     pub(crate) fn selecting(
         predicates: &[&Predicate],
-        framing: Framing,
+        framing: ProgramFraming,
         link_type: LinkType,
         options: &Options,
     ) -> Option<Self> {

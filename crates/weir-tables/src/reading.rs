@@ -9,7 +9,7 @@ use weir_layout::{Layout, Row as LayoutRow, Start};
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Reason};
 
 use crate::counters::MERGE_WINDOW_BYTES;
-use crate::program::{Framing, Passed, Records, SAMPLE_RECORDS};
+use crate::program::{Passed, ProgramFraming, Records, SAMPLE_RECORDS};
 use crate::records::{RawRecord, RecordReader};
 use crate::row::Times;
 use crate::source::{Bytes, Cause};
@@ -44,7 +44,7 @@ pub(crate) trait Sink {
     /// Prepares a program for [`Sink::run_program`] over records with this framing.
     fn prepare_program(
         &mut self,
-        _records: (Framing, LinkType),
+        _records: (ProgramFraming, LinkType),
         _layout: Option<&Layout>,
         _options: &DecodeOptions,
         _compile: Compile,
@@ -77,7 +77,7 @@ enum Compiling {
     /// The program is made after this number of records, which are decoded: a small source ends before that.
     Behind(u64),
     /// The program is for records with this framing.
-    Ready((Framing, LinkType)),
+    Ready((ProgramFraming, LinkType)),
 }
 
 /// Reads sources into a sink.

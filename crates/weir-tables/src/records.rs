@@ -7,7 +7,7 @@ use weir_capture::Pieces;
 use weir_layout::{Framing as Cut, Layout};
 use weir_packet::LinkType;
 
-use crate::program::{Framing, Records};
+use crate::program::{ProgramFraming, Records};
 use crate::source::{Bytes, Cause};
 
 /// Reads a file record by record through one buffer, which grows only as bytes arrive and never
@@ -51,10 +51,10 @@ enum Front {
 }
 
 impl Records for RecordReader {
-    fn framing(&self) -> Option<(Framing, LinkType)> {
+    fn framing(&self) -> Option<(ProgramFraming, LinkType)> {
         let len = u32::try_from(self.layout.plain_record_len()?).ok()?;
         let is_behind_header = self.header_checked;
-        is_behind_header.then_some((Framing::Fixed(len), LinkType(u32::MAX)))
+        is_behind_header.then_some((ProgramFraming::Fixed(len), LinkType(u32::MAX)))
     }
 
     fn window(&self) -> (&[u8], u64, u8) {

@@ -8,7 +8,7 @@ use weir_layout::Layout;
 use weir_packet::{LinkType, Needs, Options as DecodeOptions};
 
 use crate::extract::{Extract, quoted::Quoted};
-use crate::program::{Framing, Passed, Questions};
+use crate::program::{Passed, ProgramFraming, Questions};
 use crate::reading::{Prepared, Reading, Sink};
 use crate::{
     Batch, CaptureTee, Column, Counters, Origin, Predicate, Row, Source, SourceError, Stop, Table,
@@ -92,7 +92,7 @@ pub(crate) struct Gathering {
     /// Whether the row depends on its record only.
     is_of_record: bool,
     /// The program that skips records for which the predicate does not hold, and the framing of its records.
-    selector: Option<((Framing, LinkType), Box<Questions>)>,
+    selector: Option<((ProgramFraming, LinkType), Box<Questions>)>,
 }
 
 /// The columns for which packets are read, and the headers that the decoder has to find for them.
@@ -326,7 +326,7 @@ impl Sink for Gathering {
 
     fn prepare_program(
         &mut self,
-        records: (Framing, LinkType),
+        records: (ProgramFraming, LinkType),
         layout: Option<&Layout>,
         options: &DecodeOptions,
         compile: Compile,

@@ -8,7 +8,7 @@ use weir_capture::Certificate;
 use weir_layout::Layout;
 use weir_packet::{LinkType, Options as DecodeOptions};
 
-use crate::program::{Framing, Passed, Questions};
+use crate::program::{Passed, ProgramFraming, Questions};
 use crate::reading::{Prepared, Reading, Sink};
 use crate::scan::{Gathering, Wanted};
 use crate::{
@@ -47,7 +47,7 @@ struct FilePart {
 struct Takers {
     groups: Vec<Aggregate>,
     /// The common program, for records with this framing.
-    program: Option<(Framing, LinkType, Box<Questions>)>,
+    program: Option<(ProgramFraming, LinkType, Box<Questions>)>,
     /// `None` in place of a query that needs no more rows.
     rows: Vec<Option<Gathering>>,
 }
@@ -287,7 +287,7 @@ impl Sink for Takers {
 
     fn prepare_program(
         &mut self,
-        (framing, link_type): (Framing, LinkType),
+        (framing, link_type): (ProgramFraming, LinkType),
         layout: Option<&Layout>,
         options: &DecodeOptions,
         compile: Compile,

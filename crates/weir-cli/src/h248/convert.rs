@@ -98,7 +98,7 @@ struct Job<'j> {
 }
 
 /// The destination of the next message.
-enum Sink<'j> {
+enum Destination<'j> {
     /// All to standard output.
     Stdout,
     /// One message to a file.
@@ -136,7 +136,7 @@ impl Job<'_> {
                 "{left_out} extensions were left out, for which the encoding has no place"
             ));
         }
-        if let Sink::Folder(folder, _) = &sink {
+        if let Destination::Folder(folder, _) = &sink {
             let text = format!(
                 "{written} of {count} messages written to {}",
                 folder.display()
@@ -147,7 +147,7 @@ impl Job<'_> {
     }
 
     /// A folder where there may be several messages, or where one is already.
-    fn sink(&self, input: &InputArgs, global: Global) -> Result<Sink<'_>, Failure> {
+    fn sink(&self, input: &InputArgs, global: Global) -> Result<Destination<'_>, Failure> {
         let one = match input.paths.as_slice() {
             [path] if path.as_os_str() != "-" => {
                 path.is_file() && !matches!(weir_capture::sniff_path(path), Ok(Some(_)))
@@ -156,12 +156,12 @@ impl Job<'_> {
             _ => false,
         };
         Ok(match self.output {
-            None => Sink::Stdout,
-            Some(output) if output.as_os_str() == "-" => Sink::Stdout,
+            None => Destination::Stdout,
+            Some(output) if output.as_os_str() == "-" => Destination::Stdout,
             Some(output) if one && !output.is_dir() => {
-                Sink::File(target::Target::new(output, global)?)
+                Destination::File(target::Target::new(output, global)?)
             }
-            Some(output) => Sink::Folder(output, HashSet::new()),
+            Some(output) => Destination::Folder(output, HashSet::new()),
         })
     }
 
@@ -194,18 +194,18 @@ impl Job<'_> {
 
     fn put(
         &self,
-        sink: &mut Sink<'_>,
+        sink: &mut Destination<'_>,
         found: &Found,
         mut octets: Vec<u8>,
         before: u64,
         context: Context,
     ) -> Result<Next, Failure> {
         match sink {
-            Sink::File(target) if before == 0 => {
+            Destination::File(target) if before == 0 => {
                 target.put(&octets)?;
                 Ok(Next::Go)
             }
-            Sink::Stdout if self.write.to.is_text() || self.write.to_hex || before == 0 => {
+            Destination::Stdout if self.write.to.is_text() || self.write.to_hex || before == 0 => {
                 if self.write.to.is_text() && !octets.ends_with(b"\n") {
                     octets.push(b'\n');
                 }
@@ -215,12 +215,12 @@ impl Job<'_> {
                     Next::Stop
                 })
             }
-            Sink::File(_) | Sink::Stdout => Err(Refusal::usage(
+            Destination::File(_) | Destination::Stdout => Err(Refusal::usage(
                 "several messages in a binary encoding have no separators between them",
                 "'-o FOLDER' writes a file for each, '--to-hex' a line for each",
             )
             .into()),
-            Sink::Folder(folder, used) => {
+            Destination::Folder(folder, used) => {
                 let path = unused(folder, &found.stem, self.write.to, used);
                 if let Some(parent) = path.parent() {
                     fs::create_dir_all(parent).map_err(|error| Failure::file(parent, &error))?;

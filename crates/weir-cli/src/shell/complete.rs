@@ -14,7 +14,7 @@ use weir_output::text::is_control;
 
 /// A text that could stand there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct Completion {
     pub(super) value: String,
     pub(super) meaning: String,
     /// The bytes that it takes the place of.
@@ -203,7 +203,7 @@ impl StatementWords<'_> {
 }
 
 /// The completions at the cursor, the most likely first.
-pub(super) fn complete(line: &str, place: usize, catalog: &Catalog) -> Vec<Candidate> {
+pub(super) fn complete(line: &str, place: usize, catalog: &Catalog) -> Vec<Completion> {
     let Some(before) = line.get(..place) else {
         return Vec::new();
     };
@@ -215,7 +215,7 @@ pub(super) fn complete(line: &str, place: usize, catalog: &Catalog) -> Vec<Candi
     found
 }
 
-fn statement(line: &str, before: &str, catalog: &Catalog) -> Vec<Candidate> {
+fn statement(line: &str, before: &str, catalog: &Catalog) -> Vec<Completion> {
     let written = tokens(before);
     let start = written
         .iter()
@@ -288,7 +288,7 @@ fn is_in_values(words: &StatementWords<'_>, place: usize) -> bool {
 }
 
 /// Tables behind FROM.
-fn tables(word: &str, range: &Range<usize>, catalog: &Catalog) -> Vec<Candidate> {
+fn tables(word: &str, range: &Range<usize>, catalog: &Catalog) -> Vec<Completion> {
     let known = catalog.known();
     let own = known.names().iter();
     let mut all: Vec<(String, String, bool)> = own
@@ -332,7 +332,7 @@ fn names(
     tables: &[TableUse],
     statement: &str,
     catalog: &Catalog,
-) -> Vec<Candidate> {
+) -> Vec<Completion> {
     let column = |prefix: &str, column: &CatalogColumn| {
         let value = format!("{prefix}{}", identifier(&column.name));
         (value, column.meaning.clone(), true)
@@ -411,10 +411,10 @@ fn matching(
     word: &str,
     range: &Range<usize>,
     all: impl Iterator<Item = (String, String, bool)>,
-) -> Vec<Candidate> {
+) -> Vec<Completion> {
     let word = word.to_lowercase();
-    let mut begins: Vec<Candidate> = Vec::new();
-    let mut has: Vec<Candidate> = Vec::new();
+    let mut begins: Vec<Completion> = Vec::new();
+    let mut has: Vec<Completion> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for (value, meaning, is_whole) in all {
         let lower = value.to_lowercase();
@@ -425,7 +425,7 @@ fn matching(
             false => continue,
         };
         if seen.insert(value.clone()) {
-            list.push(Candidate {
+            list.push(Completion {
                 value,
                 meaning,
                 range: range.clone(),
@@ -440,7 +440,7 @@ fn matching(
 }
 
 /// Commands and what stands behind them.
-fn command(before: &str, catalog: &Catalog) -> Vec<Candidate> {
+fn command(before: &str, catalog: &Catalog) -> Vec<Completion> {
     let start = before.len() - before.trim_start().len();
     let Some(blank) = before
         .get(start..)
@@ -517,7 +517,7 @@ enum Quote<'l> {
 }
 
 /// Files and folders whose path begins so; the path ends at `end`.
-fn files(path: &str, end: usize, quote: Quote<'_>) -> Vec<Candidate> {
+fn files(path: &str, end: usize, quote: Quote<'_>) -> Vec<Completion> {
     let (folder, begun) = match path.rfind('/') {
         Some(at) => path.split_at(at + 1),
         None => ("", path),
@@ -573,7 +573,7 @@ fn files(path: &str, end: usize, quote: Quote<'_>) -> Vec<Candidate> {
         value.starts_with(&begins) || matches!(quote, Quote::Both)
     });
     quoted
-        .map(|(value, meaning, is_whole)| Candidate {
+        .map(|(value, meaning, is_whole)| Completion {
             value,
             meaning,
             range: range.clone(),

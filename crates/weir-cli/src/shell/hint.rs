@@ -23,7 +23,7 @@ pub(super) fn hint(line: &str, catalog: &Catalog) -> Hint {
         return Hint::default();
     }
     let found = complete(line, line.len(), catalog);
-    let written = |candidate: &super::complete::Candidate| {
+    let written = |candidate: &super::complete::Completion| {
         line.get(candidate.range.clone())
             .unwrap_or_default()
             .to_owned()

@@ -22,7 +22,7 @@ use crate::session::Failure;
 
 /// The counts over all inputs.
 #[derive(Debug, Default)]
-pub(super) struct Totals {
+pub(super) struct InputTotals {
     /// Different headers `Sec-WebSocket-Extensions` of responses.
     pub(super) extensions: Vec<String>,
     /// Something was damaged, and said.
@@ -41,13 +41,13 @@ pub(super) fn read(
     global: Global,
     messages: Messages,
     each: &mut dyn FnMut(&InputMessage<'_>),
-) -> Result<Totals, Failure> {
+) -> Result<InputTotals, Failure> {
     let counters = Arc::new(InputCounters::default());
     counters.plan(&args.inputs);
     let seen = Arc::clone(&counters);
     let bar = !args.no_progress && !global.quiet && io::stderr().is_terminal();
     let progress = Progress::start(bar, move || seen.done());
-    let mut totals = Totals::default();
+    let mut totals = InputTotals::default();
     if let Some(capture) = args.live.start(messages)? {
         let outcome = crossing(capture, messages, &counters, &mut totals, each);
         progress.finish();
@@ -92,7 +92,7 @@ fn file(
     args: &InputArgs,
     messages: Messages,
     counters: &Arc<InputCounters>,
-    totals: &mut Totals,
+    totals: &mut InputTotals,
     each: &mut dyn FnMut(&InputMessage<'_>),
 ) -> Result<(), InputError> {
     let refused =
@@ -170,7 +170,7 @@ fn crossing(
     capture: Capture,
     messages: Messages,
     counters: &InputCounters,
-    totals: &mut Totals,
+    totals: &mut InputTotals,
     each: &mut dyn FnMut(&InputMessage<'_>),
 ) -> Result<(), Failure> {
     let mut meter = capture.meter;
@@ -190,7 +190,7 @@ fn crossing(
 fn captured(
     source: impl Read,
     counters: &InputCounters,
-    totals: &mut Totals,
+    totals: &mut InputTotals,
     each: &mut dyn FnMut(&InputMessage<'_>),
 ) -> Result<Vec<Note>, weir_capture::Error> {
     let before = counters.bytes.load(Ordering::Relaxed);
@@ -290,7 +290,7 @@ pub(super) fn name(path: &Path) -> String {
     }
 }
 
-impl Totals {
+impl InputTotals {
     fn add(&mut self, report: &InputReport) {
         self.connections = self.connections.saturating_add(report.connections);
         self.too_long = self.too_long.saturating_add(report.too_long);

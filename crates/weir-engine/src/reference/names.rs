@@ -30,9 +30,9 @@ pub(super) fn name_of(name: &ObjectName) -> String {
 
 /// The names that tables have in plans: without what references keep secret.
 #[derive(Default)]
-pub(super) struct Names(Vec<(String, String)>);
+pub(super) struct PlanNames(Vec<(String, String)>);
 
-impl Names {
+impl PlanNames {
     /// The name of the table that a reference means. References that would be shown alike get numbers.
     pub(super) fn shown(&mut self, reference: String) -> String {
         if let Some((_, name)) = self.0.iter().find(|(known, _)| *known == reference) {
@@ -51,7 +51,7 @@ impl Names {
 }
 
 /// Replaces references by the names of their tables.
-pub(super) struct Replacer(pub(super) Names);
+pub(super) struct Replacer(pub(super) PlanNames);
 
 impl VisitorMut for Replacer {
     type Break = ();

@@ -106,7 +106,7 @@ impl ExecutionPlan for TimeOrder {
         let scan_report = context.session_config().get_extension::<ScanReport>();
         let work = OrderWork {
             time: Arc::clone(&self.time),
-            held: Held::new(self.lateness_ns),
+            held: BufferedRows::new(self.lateness_ns),
             reservation: MemoryConsumer::new("TimeOrder").register(context.memory_pool()),
             baseline: BaselineMetrics::new(&self.metrics, partition),
             late: MetricBuilder::new(&self.metrics).counter("late", partition),
@@ -142,7 +142,7 @@ impl ExecutionPlan for TimeOrder {
 /// One execution.
 struct OrderWork {
     time: Arc<dyn PhysicalExpr>,
-    held: Held,
+    held: BufferedRows,
     reservation: MemoryReservation,
     baseline: BaselineMetrics,
     late: Count,
@@ -185,7 +185,7 @@ impl Drop for OrderWork {
 
 /// Rows that wait, in batches of which each is in order.
 #[derive(Debug)]
-struct Held {
+struct BufferedRows {
     batches: Vec<Run>,
     newest: i64,
     lateness_ns: i64,
@@ -199,7 +199,7 @@ struct Run {
     from: usize,
 }
 
-impl Held {
+impl BufferedRows {
     const fn new(lateness_ns: i64) -> Self {
         Self {
             batches: Vec::new(),
@@ -335,7 +335,7 @@ mod tests {
             let mut now = 0_i64;
             let mut newest = i64::MIN;
             let (mut expected, mut late_expected) = (Vec::new(), 0);
-            let mut held = Held::new(lateness);
+            let mut held = BufferedRows::new(lateness);
             let (mut found, mut late) = (Vec::new(), 0);
             let mut take = |ready: Option<RecordBatch>| {
                 let Some(ready) = ready else { return };

@@ -72,7 +72,7 @@ impl AggregateUDFImpl for PercentileCont {
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         Ok(Box::new(OfOne {
-            place: Place::of(&args)?,
+            place: Position::of(&args)?,
             is_distinct: args.is_distinct,
             values: Vec::new(),
         }))
@@ -87,7 +87,7 @@ impl AggregateUDFImpl for PercentileCont {
         args: AccumulatorArgs<'_>,
     ) -> Result<Box<dyn GroupsAccumulator>> {
         Ok(Box::new(OfGroups {
-            place: Place::of(&args)?,
+            place: Position::of(&args)?,
             values: Vec::new(),
         }))
     }
@@ -103,12 +103,12 @@ impl AggregateUDFImpl for PercentileCont {
 
 /// The place of the wanted value among all.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Position {
     fraction: f64,
     is_descending: bool,
 }
 
-impl Place {
+impl Position {
     fn of(args: &AccumulatorArgs<'_>) -> Result<Self> {
         let fraction = args.exprs.get(1).and_then(|fraction| {
             let nothing = RecordBatch::new_empty(Arc::new(Schema::empty()));
@@ -154,7 +154,7 @@ impl Place {
 /// The values of one group, or of a window.
 #[derive(Debug)]
 struct OfOne {
-    place: Place,
+    place: Position,
     is_distinct: bool,
     values: Vec<f64>,
 }
@@ -224,7 +224,7 @@ impl Accumulator for OfOne {
 /// The values of all groups.
 #[derive(Debug)]
 struct OfGroups {
-    place: Place,
+    place: Position,
     values: Vec<Vec<f64>>,
 }
 
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn a_percentile_has_all_digits_of_its_fraction() {
         let value = |fraction: f64, is_descending: bool, values: &[f64]| {
-            let place = Place {
+            let place = Position {
                 fraction,
                 is_descending,
             };
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn values_leave_a_window_as_often_as_they_came() {
         let mut values = OfOne {
-            place: Place {
+            place: Position {
                 fraction: 0.5,
                 is_descending: false,
             },

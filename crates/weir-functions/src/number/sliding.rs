@@ -43,7 +43,7 @@ fn accumulator(statistic: Statistic, args: &AccumulatorArgs<'_>) -> Option<Box<d
     is_of_reals.then(|| {
         Box::new(SlidingAccumulator {
             statistic,
-            frame: Frame::default(),
+            frame: SlidingFrame::default(),
         }) as Box<dyn Accumulator>
     })
 }
@@ -250,7 +250,7 @@ impl Moments {
 
 /// The rows of a frame.
 #[derive(Debug, Default)]
-struct Frame {
+struct SlidingFrame {
     /// The first rows from the last to the first, each with those behind it as far as they are here.
     front: Vec<Moments>,
     /// The rows behind them.
@@ -259,7 +259,7 @@ struct Frame {
     of_back: Moments,
 }
 
-impl Frame {
+impl SlidingFrame {
     fn push(&mut self, row: [f64; 2]) {
         self.back.push(row);
         self.of_back = self.of_back.with(Moments::of(row));
@@ -287,7 +287,7 @@ impl Frame {
 #[derive(Debug)]
 struct SlidingAccumulator {
     statistic: Statistic,
-    frame: Frame,
+    frame: SlidingFrame,
 }
 
 /// The rows that have all values.
@@ -374,7 +374,7 @@ mod tests {
         ];
         let all: Vec<[f64; 2]> = (0_u8..).zip(all).map(|(at, y)| [y, at.into()]).collect();
         for length in 1..=4 {
-            let mut frame = Frame::default();
+            let mut frame = SlidingFrame::default();
             for (at, row) in all.iter().enumerate() {
                 frame.push(*row);
                 if at >= length {

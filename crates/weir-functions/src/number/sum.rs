@@ -78,8 +78,8 @@ impl AggregateUDFImpl for Sum {
         args: AccumulatorArgs<'_>,
     ) -> Result<Box<dyn GroupsAccumulator>> {
         match args.return_field.data_type() {
-            DataType::Int64 => Ok(Box::new(Totals::<Int64Type>::default())),
-            DataType::UInt64 => Ok(Box::new(Totals::<UInt64Type>::default())),
+            DataType::Int64 => Ok(Box::new(GroupTotals::<Int64Type>::default())),
+            DataType::UInt64 => Ok(Box::new(GroupTotals::<UInt64Type>::default())),
             _ => self.inner.create_groups_accumulator(args),
         }
     }
@@ -250,12 +250,12 @@ where
 
 /// The sums of all groups.
 #[derive(Debug)]
-struct Totals<T: ArrowPrimitiveType> {
+struct GroupTotals<T: ArrowPrimitiveType> {
     sums: Vec<T::Native>,
     seen: Vec<bool>,
 }
 
-impl<T: ArrowPrimitiveType> Default for Totals<T> {
+impl<T: ArrowPrimitiveType> Default for GroupTotals<T> {
     fn default() -> Self {
         Self {
             sums: Vec::new(),
@@ -264,7 +264,7 @@ impl<T: ArrowPrimitiveType> Default for Totals<T> {
     }
 }
 
-impl<T: ArrowPrimitiveType> Totals<T> {
+impl<T: ArrowPrimitiveType> GroupTotals<T> {
     fn take(&mut self, emit: EmitTo) -> ArrayRef {
         let sums = emit.take_needed(&mut self.sums);
         let seen = emit.take_needed(&mut self.seen);
@@ -274,7 +274,7 @@ impl<T: ArrowPrimitiveType> Totals<T> {
     }
 }
 
-impl<T: ArrowPrimitiveType + Debug + Send> GroupsAccumulator for Totals<T> {
+impl<T: ArrowPrimitiveType + Debug + Send> GroupsAccumulator for GroupTotals<T> {
     fn update_batch(
         &mut self,
         values: &[ArrayRef],

@@ -1,7 +1,7 @@
 //! Tests of the ends of records, and of bytes that are not records.
 
 use super::{check, hex, layout, read_all};
-use crate::{Framing, Layout, Reason};
+use crate::{Framing, Layout, StopReason};
 
 #[test]
 fn records_are_fixed_counted_delimited_or_end_with_their_fields() {
@@ -92,7 +92,7 @@ fn a_delimiter_must_come_within_the_limit() {
     let Framing::Damaged(stop) = layout.next_record(b"abcde") else {
         panic!("no end within five bytes");
     };
-    assert_eq!(stop.reason, Reason::Unterminated);
+    assert_eq!(stop.reason, StopReason::Unterminated);
     assert_eq!(layout.resync(b"abcdefg\nnext"), Some(8));
     assert_eq!(layout.resync(b"abcdefg"), None);
 }
@@ -174,7 +174,7 @@ fn a_row_for_some_columns_looks_no_further() {
     let view = layout.decode(&record, &mut all);
     assert_eq!(
         view.stop().map(|stop| (stop.field, stop.reason)),
-        Some(("b", Reason::OutOfRange { value: -296 }))
+        Some(("b", StopReason::OutOfRange { value: -296 }))
     );
     assert_eq!(view.time_ns(), Some(5_000_000_000));
 }

@@ -46,7 +46,7 @@ impl Surface {
 
 struct Backend<'s>(&'s mut Surface);
 
-type Outcome = Result<(), DrawingErrorKind<Infallible>>;
+type DrawResult = Result<(), DrawingErrorKind<Infallible>>;
 
 impl Backend<'_> {
     /// Fills a shape, or draws along its edge.
@@ -71,15 +71,15 @@ impl DrawingBackend for Backend<'_> {
         self.0.size
     }
 
-    fn ensure_prepared(&mut self) -> Outcome {
+    fn ensure_prepared(&mut self) -> DrawResult {
         Ok(())
     }
 
-    fn present(&mut self) -> Outcome {
+    fn present(&mut self) -> DrawResult {
         Ok(())
     }
 
-    fn draw_pixel(&mut self, (x, y): BackendCoord, color: BackendColor) -> Outcome {
+    fn draw_pixel(&mut self, (x, y): BackendCoord, color: BackendColor) -> DrawResult {
         let corner = (x.saturating_add(1), y.saturating_add(1));
         self.draw_rect((x, y), corner, &color, true)
     }
@@ -89,7 +89,7 @@ impl DrawingBackend for Backend<'_> {
         from: BackendCoord,
         to: BackendCoord,
         style: &S,
-    ) -> Outcome {
+    ) -> DrawResult {
         self.draw_path([from, to], style)
     }
 
@@ -99,7 +99,7 @@ impl DrawingBackend for Backend<'_> {
         bottom_right: BackendCoord,
         style: &S,
         fill: bool,
-    ) -> Outcome {
+    ) -> DrawResult {
         let ((left, top), (right, bottom)) = (point(upper_left), point(bottom_right));
         let rect = Rect::from_ltrb(left, top, right, bottom);
         self.shape(rect.map(PathBuilder::from_rect), style, fill);
@@ -110,7 +110,7 @@ impl DrawingBackend for Backend<'_> {
         &mut self,
         path: I,
         style: &S,
-    ) -> Outcome {
+    ) -> DrawResult {
         self.shape(joined(path).finish(), style, false);
         Ok(())
     }
@@ -121,7 +121,7 @@ impl DrawingBackend for Backend<'_> {
         radius: u32,
         style: &S,
         fill: bool,
-    ) -> Outcome {
+    ) -> DrawResult {
         let (x, y) = point(center);
         self.shape(PathBuilder::from_circle(x, y, radius as f32), style, fill);
         Ok(())
@@ -131,7 +131,7 @@ impl DrawingBackend for Backend<'_> {
         &mut self,
         vert: I,
         style: &S,
-    ) -> Outcome {
+    ) -> DrawResult {
         let mut path = joined(vert);
         path.close();
         self.shape(path.finish(), style, true);
@@ -143,7 +143,7 @@ impl DrawingBackend for Backend<'_> {
         text: &str,
         style: &S,
         place: BackendCoord,
-    ) -> Outcome {
+    ) -> DrawResult {
         let pixels = pixels(style);
         let (x, y) = point(place);
         // The distance of the base line below the position, as in the SVG backend; the height of an x is that of this font.

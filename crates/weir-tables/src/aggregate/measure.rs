@@ -12,7 +12,7 @@ use weir_packet::Kind;
 use super::sketch::Sketched;
 use super::{Function, ROWS};
 use crate::groups::Groups;
-use crate::key::{Key, Words};
+use crate::key::{Key, TextInterner};
 use crate::{Expression, Predicate, Row};
 
 /// An aggregate with its place in the state of a group.
@@ -23,7 +23,7 @@ pub(super) struct Measure {
     pub(super) at: usize,
     pub(super) flag: u64,
     /// The values of [`Function::CountDistinct`].
-    pub(super) seen: Option<Seen>,
+    pub(super) seen: Option<SeenValues>,
     /// The state of [`Function::Sketch`].
     pub(super) sketched: Option<Sketched>,
     /// Some branch leaves rows out of this aggregate alone.
@@ -53,7 +53,7 @@ impl Numbers {
 }
 
 /// The values seen, each with the number of the group in which it was seen.
-pub(super) struct Seen {
+pub(super) struct SeenValues {
     pub(super) key: Key,
     pub(super) groups: Groups,
     /// The keys of the waiting rows, whose numbers are still 0.
@@ -77,7 +77,7 @@ impl Measure {
         let seen = match function {
             Function::CountDistinct => {
                 let key = Key::new(&[Kind::U32, kind])?;
-                Some(Seen {
+                Some(SeenValues {
                     groups: Groups::new(key.words(), Vec::new()),
                     keys: vec![0; key.words() * ROWS],
                     key,
@@ -130,7 +130,7 @@ impl Measure {
         argument: Option<&Expression>,
         filter: Option<&Predicate>,
         row: &Row<'_>,
-        words: &mut Words,
+        words: &mut TextInterner,
     ) {
         if let Some(filter) = filter {
             let is_in = filter.decide(row) == Some(true);
@@ -152,7 +152,7 @@ impl Measure {
         at: usize,
         argument: &Expression,
         row: &Row<'_>,
-        words: &mut Words,
+        words: &mut TextInterner,
     ) {
         let validity = match (&mut self.seen, self.kind) {
             (Some(seen), _) => {

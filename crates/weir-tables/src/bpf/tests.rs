@@ -60,9 +60,9 @@ fn run(program: &[Instruction], packet: &[u8]) -> u32 {
 }
 
 /// Numbers that look random and are the same in every run (xorshift).
-struct Random(u64);
+struct Xorshift(u64);
 
-impl Random {
+impl Xorshift {
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -91,7 +91,7 @@ fn v6() -> [Ipv6Addr; 3] {
 }
 
 /// Returns the payload of an IP packet and its protocol.
-fn transport(random: &mut Random, src: IpAddr, dst: IpAddr) -> (u8, Vec<u8>) {
+fn transport(random: &mut Xorshift, src: IpAddr, dst: IpAddr) -> (u8, Vec<u8>) {
     let (from, to) = (random.pick(&PORTS), random.pick(&PORTS));
     match random.below(4) {
         0 => (protocol::TCP, Tcp::new(from, to).segment(src, dst, b"data")),
@@ -105,7 +105,7 @@ fn transport(random: &mut Random, src: IpAddr, dst: IpAddr) -> (u8, Vec<u8>) {
     }
 }
 
-fn transport_of_tunnel(random: &mut Random) -> (u8, Vec<u8>) {
+fn transport_of_tunnel(random: &mut Xorshift) -> (u8, Vec<u8>) {
     let (src, dst) = (random.pick(&V4), random.pick(&V4));
     let segment =
         Tcp::new(random.pick(&PORTS), random.pick(&PORTS)).segment(src.into(), dst.into(), b"");
@@ -116,7 +116,7 @@ fn transport_of_tunnel(random: &mut Random) -> (u8, Vec<u8>) {
     (0, vxlan)
 }
 
-fn ip(random: &mut Random) -> (u16, Vec<u8>) {
+fn ip(random: &mut Xorshift) -> (u16, Vec<u8>) {
     if random.below(3) > 0 {
         let (src, dst) = (random.pick(&V4), random.pick(&V4));
         let (number, payload) = transport(random, src.into(), dst.into());
@@ -135,7 +135,7 @@ fn ip(random: &mut Random) -> (u16, Vec<u8>) {
 }
 
 /// Returns a frame, and the bytes that the kernel's filter sees.
-fn frame(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
+fn frame(random: &mut Xorshift) -> (Vec<u8>, Vec<u8>) {
     let (kind, packet) = ip(random);
     let (a, b) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
     let mut tagged = false;
@@ -176,7 +176,7 @@ fn column(name: &str) -> Column {
     TABLE.columns()[TABLE.position(name).unwrap()].clone()
 }
 
-fn predicate(random: &mut Random, depth: usize) -> Predicate {
+fn predicate(random: &mut Xorshift, depth: usize) -> Predicate {
     let operators = [
         Operator::Equal,
         Operator::NotEqual,
@@ -186,7 +186,7 @@ fn predicate(random: &mut Random, depth: usize) -> Predicate {
         Operator::GreaterOrEqual,
     ];
     let operator = random.pick(&operators);
-    let parts = |random: &mut Random| {
+    let parts = |random: &mut Xorshift| {
         let count = 1 + random.below(3);
         (0..count)
             .map(|_| predicate(random, depth - 1))
@@ -195,13 +195,13 @@ fn predicate(random: &mut Random, depth: usize) -> Predicate {
     let v4 = Constant::Bytes(random.pick(&V4).octets().to_vec());
     let v6 = Constant::Bytes(random.pick(&v6()).octets().to_vec());
     let address = random.pick(&[v4, v6]);
-    let address_column = |random: &mut Random| {
+    let address_column = |random: &mut Xorshift| {
         let names = [
             "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "addr.src", "addr.dst",
         ];
         column(random.pick(&names))
     };
-    let number_column = |random: &mut Random| {
+    let number_column = |random: &mut Xorshift| {
         let names = [
             "tcp.srcport",
             "tcp.dstport",
@@ -254,7 +254,7 @@ fn predicate(random: &mut Random, depth: usize) -> Predicate {
 
 #[test]
 fn the_filter_lets_through_what_the_predicate_keeps() {
-    let mut random = Random(0x5eed_0bf1_1e57_0001);
+    let mut random = Xorshift(0x5eed_0bf1_1e57_0001);
     let (mut kept, mut dropped) = (0, 0);
     let mut decoder = Decoder::default();
     for _ in 0..4_000 {

@@ -490,14 +490,14 @@ impl Messages {
             }))
         };
         // The comparisons, with the columns of their values and of their frames.
-        let mut questions: Vec<(usize, &FieldTest, Places)> = Vec::new();
+        let mut questions: Vec<(usize, &FieldTest, MessageColumns)> = Vec::new();
         for (number, relation) in self.relations().iter().enumerate() {
             if relation.field.table == extraction {
                 let places = relation.field.places.iter();
                 questions.extend(places.filter_map(|(column, frame)| {
                     let version = VERSIONS.iter().find(|(of, _)| of == frame);
                     let version = version.and_then(|(_, version)| place(version));
-                    let places = Places {
+                    let places = MessageColumns {
                         values: place(column)?,
                         numbers: place(frame)?,
                         version: version.zip(relation.field.is_http2),
@@ -558,7 +558,7 @@ impl Messages {
 /// The columns of a batch with the values of a field, the numbers of its frames, and the version of HTTP with the flag
 /// whether that has to be 2.
 #[derive(Clone, Copy)]
-struct Places {
+struct MessageColumns {
     values: usize,
     numbers: usize,
     version: Option<(usize, bool)>,
@@ -582,7 +582,7 @@ fn wanted(table: &Table, extraction: &Extraction) -> Option<Predicate> {
 fn decide(
     relation: &FieldTest,
     batch: &RecordBatch,
-    places: Places,
+    places: MessageColumns,
     passed: &mut Frames,
     failed: &mut Frames,
 ) {

@@ -103,7 +103,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use weir_compile::{Builder, Bytes, End, Operation, Register, Relation};
+    use weir_compile::{Builder, Bytes, Operation, Register, Relation, Terminator};
 
     use super::*;
 
@@ -118,14 +118,14 @@ mod tests {
         let next = b.compute(Operation::Add, Register::AT, 1);
         b.update(Operation::Add, count, 1);
         b.set(Register::AT, next);
-        b.end(End::Next);
+        b.end(Terminator::Next);
         b.write(is_rare);
         let next = b.compute(Operation::Add, Register::AT, 1);
         b.update(Operation::Add, count, 100);
         b.set(Register::AT, next);
-        b.end(End::Next);
+        b.end(Terminator::Next);
         b.write(cut);
-        b.end(End::Leave(1));
+        b.end(Terminator::Leave(1));
         b.finish().unwrap()
     }
 

@@ -4,7 +4,7 @@ use weir_compile::{Operation, Register, Relation};
 
 use super::condition::{NumberRange, Test};
 use super::lower::{Lowering, Path};
-use super::plan::{Comparison, Condition, From, Value};
+use super::plan::{Comparison, Condition, From, PlannedValue};
 
 /// The state of a condition at a place of the program.
 enum Outcome<'o> {
@@ -101,7 +101,7 @@ impl Lowering<'_> {
     }
 
     /// The number that a field has in every plain header, such as the version of IP.
-    fn fixed_number(&self, value: &Value, path: &Path) -> Option<u64> {
+    fn fixed_number(&self, value: &PlannedValue, path: &Path) -> Option<u64> {
         let From::Field(field) = value.from else {
             return None;
         };

@@ -10,7 +10,7 @@ use super::lower::{Lowering, PORTS_WORD};
 
 /// The framing of the records of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Framing {
+pub(crate) enum ProgramFraming {
     Capture(RecordFraming),
     /// All records have this number of bytes.
     Fixed(u32),
@@ -19,7 +19,7 @@ pub(crate) enum Framing {
 /// A reader whose records a program may process in its buffer.
 pub(crate) trait Records {
     /// The framing and the link type of the next records; `None` when a program cannot frame them.
-    fn framing(&self) -> Option<(Framing, LinkType)>;
+    fn framing(&self) -> Option<(ProgramFraming, LinkType)>;
 
     /// The available bytes from the next record on, its number, and a bit for each known port.
     fn window(&self) -> (&[u8], u64, u8);
@@ -29,9 +29,9 @@ pub(crate) trait Records {
 }
 
 impl<R: Read> Records for Reader<R> {
-    fn framing(&self) -> Option<(Framing, LinkType)> {
+    fn framing(&self) -> Option<(ProgramFraming, LinkType)> {
         let link_type = LinkType(self.interfaces().first()?.link_type);
-        Some((Framing::Capture(Self::framing(self)?), link_type))
+        Some((ProgramFraming::Capture(Self::framing(self)?), link_type))
     }
 
     fn window(&self) -> (&[u8], u64, u8) {
@@ -50,13 +50,13 @@ impl Lowering<'_> {
         let leave = self.leave;
         let b = &mut self.builder;
         let (data, data_end, end) = match self.framing {
-            Framing::Fixed(len) => {
+            ProgramFraming::Fixed(len) => {
                 b.require_bytes(at, len, window, leave);
                 let end = b.compute(Operation::Add, at, u64::from(len));
                 (at, end, end)
             }
-            Framing::Capture(RecordFraming::Erf) => self.frame_erf(),
-            Framing::Capture(RecordFraming::Pcapng {
+            ProgramFraming::Capture(RecordFraming::Erf) => self.frame_erf(),
+            ProgramFraming::Capture(RecordFraming::Pcapng {
                 is_little_endian,
                 captured_len_max,
                 options_bytes_max,
@@ -67,7 +67,7 @@ impl Lowering<'_> {
                 options_bytes_max,
                 tick_ns,
             ),
-            Framing::Capture(RecordFraming::Pcap {
+            ProgramFraming::Capture(RecordFraming::Pcap {
                 header_len,
                 is_little_endian,
                 captured_len_at,
@@ -198,12 +198,12 @@ impl Lowering<'_> {
         let at = Register::AT;
         let b = &mut self.builder;
         match self.framing {
-            Framing::Fixed(_) => None,
-            Framing::Capture(RecordFraming::Erf) => Some(b.load(at, 14, Bytes::Two)),
-            Framing::Capture(RecordFraming::Pcapng {
+            ProgramFraming::Fixed(_) => None,
+            ProgramFraming::Capture(RecordFraming::Erf) => Some(b.load(at, 14, Bytes::Two)),
+            ProgramFraming::Capture(RecordFraming::Pcapng {
                 is_little_endian, ..
             }) => Some(b.load_in_order(at, 24, Bytes::Four, is_little_endian)),
-            Framing::Capture(RecordFraming::Pcap {
+            ProgramFraming::Capture(RecordFraming::Pcap {
                 is_little_endian,
                 captured_len_at,
                 wire_len_at,
@@ -225,7 +225,7 @@ impl Lowering<'_> {
 
     pub(super) fn time(&mut self) -> Option<Register> {
         let at = Register::AT;
-        if let Framing::Capture(RecordFraming::Pcapng {
+        if let ProgramFraming::Capture(RecordFraming::Pcapng {
             is_little_endian,
             tick_ns,
             ..
@@ -236,8 +236,10 @@ impl Lowering<'_> {
         }
         let b = &mut self.builder;
         match self.framing {
-            Framing::Fixed(_) | Framing::Capture(RecordFraming::Pcapng { .. }) => None,
-            Framing::Capture(RecordFraming::Erf) => {
+            ProgramFraming::Fixed(_) | ProgramFraming::Capture(RecordFraming::Pcapng { .. }) => {
+                None
+            }
+            ProgramFraming::Capture(RecordFraming::Erf) => {
                 // The timestamp is 32.32 fixed point, rounded to the nearest nanosecond.
                 let stamp = b.load_in_order(at, 0, Bytes::Eight, true);
                 let seconds = b.compute(Operation::ShiftRight, stamp, 32);
@@ -248,7 +250,7 @@ impl Lowering<'_> {
                 let fraction = b.compute(Operation::ShiftRight, fraction, 32);
                 Some(b.compute(Operation::Add, seconds, fraction))
             }
-            Framing::Capture(RecordFraming::Pcap {
+            ProgramFraming::Capture(RecordFraming::Pcap {
                 is_little_endian,
                 fraction_ns,
                 ..

@@ -6,15 +6,17 @@
 
 use std::collections::HashMap;
 
-use weir_compile::{Builder, End, Fault, Label, Operation, Program, Register, Relation, SpaceId};
+use weir_compile::{
+    Builder, Fault, Label, Operation, Program, Register, Relation, SpaceId, Terminator,
+};
 use weir_packet::{Layer, LinkType, NextTable, Options};
 
 use super::condition::Test;
 use super::facts::{LINKS, TAGS, bit, is_last, is_link};
-use super::framing::Framing;
+use super::framing::ProgramFraming;
 use super::header::Set;
 use super::output::{Mode, Output};
-use super::plan::{Comparison, From, ProgramPlan, Value};
+use super::plan::{Comparison, From, PlannedValue, ProgramPlan};
 use crate::aggregate::ROWS;
 
 /// The indices of the words of the state.
@@ -61,7 +63,7 @@ pub(super) struct Lowering<'l> {
     pub(super) plan: &'l ProgramPlan,
     pub(super) outputs: &'l [Output],
     pub(super) options: &'l Options,
-    pub(super) framing: Framing,
+    pub(super) framing: ProgramFraming,
     pub(super) rows: Vec<Option<Register>>,
     pub(super) words: Vec<Vec<Register>>,
     pub(super) spaces: Vec<Option<(SpaceId, SpaceId)>>,
@@ -86,7 +88,7 @@ pub(super) fn lower(
     plan: &ProgramPlan,
     outputs: &[Output],
     state_words: u32,
-    framing: Framing,
+    framing: ProgramFraming,
     link_type: LinkType,
     options: &Options,
 ) -> Result<Program, Fault> {
@@ -162,8 +164,8 @@ impl Lowering<'_> {
             }
         }
         let first = match self.framing {
-            Framing::Capture(_) => NextTable::LinkType.layer(link_type.0.into()),
-            Framing::Fixed(_) => None,
+            ProgramFraming::Capture(_) => NextTable::LinkType.layer(link_type.0.into()),
+            ProgramFraming::Fixed(_) => None,
         };
         if self.decide(&mut path, false) {
             match first {
@@ -190,11 +192,11 @@ impl Lowering<'_> {
             self.builder.update(Operation::Add, number, 1);
         }
         self.builder.set(Register::AT, self.record_end);
-        self.builder.end(End::Next);
+        self.builder.end(Terminator::Next);
         self.builder.write(self.leave);
-        self.builder.end(End::Leave(LEAVE_RECORD));
+        self.builder.end(Terminator::Leave(LEAVE_RECORD));
         self.builder.write(full);
-        self.builder.end(End::Leave(LEAVE_FULL));
+        self.builder.end(Terminator::Leave(LEAVE_FULL));
         self.builder.finish()
     }
 
@@ -299,7 +301,7 @@ impl Lowering<'_> {
 
     /// Returns whether some field that a branch needs is not known yet.
     pub(super) fn is_open(&self, path: &Path) -> bool {
-        let is_open = |value: &Value| match value.from {
+        let is_open = |value: &PlannedValue| match value.from {
             From::Field(field) => path.fields[field].is_none(),
             _ => false,
         };

@@ -32,7 +32,7 @@ pub(super) struct Condition {
 /// A number and its test.
 #[derive(Clone, PartialEq)]
 pub(super) struct Comparison {
-    pub(super) value: Value,
+    pub(super) value: PlannedValue,
     pub(super) test: Test,
 }
 
@@ -58,14 +58,14 @@ pub(super) struct RequestedBranch {
     pub(super) aggregate: usize,
     /// The conditions that must be true.
     pub(super) conditions: Vec<usize>,
-    pub(super) keys: Vec<Value>,
+    pub(super) keys: Vec<PlannedValue>,
     /// `None` for an aggregate that has no argument.
-    pub(super) arguments: Vec<Option<Value>>,
+    pub(super) arguments: Vec<Option<PlannedValue>>,
 }
 
 /// A number of a record: a plain field, or the result of operations on one with constants.
 #[derive(Clone, PartialEq)]
-pub(super) struct Value {
+pub(super) struct PlannedValue {
     pub(super) from: From,
     pub(super) steps: Vec<Calculated>,
     /// True for a flag, which is 0 or 1.
@@ -220,7 +220,7 @@ impl ProgramPlan {
     }
 
     /// The number of an expression; `None` when it uses anything else than one plain field and constants.
-    fn value(&mut self, expression: &Expression, layout: Option<&Layout>) -> Option<Value> {
+    fn value(&mut self, expression: &Expression, layout: Option<&Layout>) -> Option<PlannedValue> {
         match expression {
             Expression::Column(column) => self.column(column, layout),
             Expression::Constant(_) => None,
@@ -240,7 +240,7 @@ impl ProgramPlan {
         }
     }
 
-    fn column(&mut self, column: &Column, layout: Option<&Layout>) -> Option<Value> {
+    fn column(&mut self, column: &Column, layout: Option<&Layout>) -> Option<PlannedValue> {
         let from = match (column.origin, layout) {
             (Origin::Packet(field, _), None) => match field.name {
                 "frame.number" => From::Number,
@@ -251,7 +251,7 @@ impl ProgramPlan {
             (Origin::Layout(index), Some(layout)) => From::Record(layout.plain_number(index)?),
             _ => return None,
         };
-        Some(Value {
+        Some(PlannedValue {
             from,
             steps: Vec::new(),
             is_flag: column.kind == Kind::Bool,
@@ -285,7 +285,7 @@ impl ProgramPlan {
         self.values().any(|value| value.from == from)
     }
 
-    fn values(&self) -> impl Iterator<Item = &Value> {
+    fn values(&self) -> impl Iterator<Item = &PlannedValue> {
         let of_branches = self
             .branches
             .iter()

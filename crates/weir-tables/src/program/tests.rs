@@ -858,7 +858,7 @@ fn questions_of_the_benchmarks_are_programs_of_a_reasonable_size() {
     let value = |name| Expression::Column(column(name));
     let is =
         |name, number| Predicate::Compare(column(name), Operator::Equal, Constant::Integer(number));
-    let pcap = Framing::Capture(RecordFraming::Pcap {
+    let pcap = ProgramFraming::Capture(RecordFraming::Pcap {
         header_len: 16,
         is_little_endian: true,
         captured_len_at: 8,
@@ -867,7 +867,7 @@ fn questions_of_the_benchmarks_are_programs_of_a_reasonable_size() {
         fraction_ns: 1000,
         captured_len_max: 262_144,
     });
-    let erf = Framing::Capture(RecordFraming::Erf);
+    let erf = ProgramFraming::Capture(RecordFraming::Erf);
     let has_ports = Predicate::Not(Box::new(Predicate::IsNull(column("port.src"))));
     let of_ipv4 = || vec![is("fr.control", 3), is("ip.version", 4)];
     let cases = [

@@ -4,7 +4,7 @@ use weir_bytes::{Bits, Endian};
 use weir_compile::{Bytes, Operation, Register, Relation};
 
 use super::lower::{Lowering, Path};
-use super::plan::{From, Value};
+use super::plan::{From, PlannedValue};
 use crate::Calculation;
 
 impl Lowering<'_> {
@@ -44,7 +44,7 @@ impl Lowering<'_> {
     }
 
     /// The number of the current record; `None` where it has none.
-    pub(super) fn value(&mut self, value: &Value, path: &Path) -> Option<Register> {
+    pub(super) fn value(&mut self, value: &PlannedValue, path: &Path) -> Option<Register> {
         let mut number = match value.from {
             From::Field(field) => {
                 let location = path.fields[field]?;

@@ -8,7 +8,7 @@ use weir_tables::{Column, Scan, ScanOptions, Source, Table};
 use crate::captures::Capture;
 use crate::differences::{DIFFERENCES, RECORD_DIFFERENCES, any_matches};
 use crate::tshark::{self, Rows};
-use crate::value::{Value, Values};
+use crate::value::{ColumnValue, Values};
 
 /// The columns that are compared, with tshark's names for them.
 pub(crate) struct Shared {
@@ -137,7 +137,7 @@ impl Shared {
                 .map(|(column, position)| Values::new(column.kind, batch.column(*position)))
                 .collect();
             for row in 0..batch.num_rows() {
-                let Value::Number(frame) = columns[self.frame_number].get(row) else {
+                let ColumnValue::Number(frame) = columns[self.frame_number].get(row) else {
                     panic!("{}: a record without a number", capture.name);
                 };
                 let number = |row: &Vec<&str>| row[self.frame_number].parse::<u64>().unwrap();
@@ -182,11 +182,11 @@ impl ColumnResult {
     fn add(
         &mut self,
         frame: u64,
-        ours: Value<'_>,
+        ours: ColumnValue<'_>,
         theirs: &str,
         listed: &[usize],
     ) -> Option<usize> {
-        let missing = ours == Value::Null;
+        let missing = ours == ColumnValue::Null;
         if missing && theirs.is_empty() {
             return None;
         }

@@ -14,9 +14,9 @@ const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 /// A datagram of the client (true) or of the server, after its time of capture in milliseconds.
-type Sent<'d> = (u64, bool, &'d [u8]);
+type Datagram<'d> = (u64, bool, &'d [u8]);
 
-fn write(path: &Path, port: u16, datagrams: &[Sent<'_>]) {
+fn write(path: &Path, port: u16, datagrams: &[Datagram<'_>]) {
     let file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
     let mut writer = PcapWriter::new(file, 101, 65_535, PcapVariant::Nano, Endian::Little).unwrap();
     for (time_ms, is_client, datagram) in datagrams {
@@ -35,7 +35,12 @@ fn write(path: &Path, port: u16, datagrams: &[Sent<'_>]) {
 }
 
 /// The values of columns of the rows of a table, by rows; NULL is empty.
-fn rows_of(table: &str, port: u16, columns: &[&str], datagrams: &[Sent<'_>]) -> Vec<Vec<String>> {
+fn rows_of(
+    table: &str,
+    port: u16,
+    columns: &[&str],
+    datagrams: &[Datagram<'_>],
+) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.pcap");
     write(&path, port, datagrams);
@@ -96,7 +101,7 @@ fn a_lookup_whose_answer_came_first_was_two() {
 fn answers_that_wait_in_any_number_have_their_rows() {
     let answer = answer(7);
     for count in [1, 64, 65, 1_000] {
-        let sent: Vec<Sent<'_>> = (0..count).map(|_| (0, false, &*answer)).collect();
+        let sent: Vec<Datagram<'_>> = (0..count).map(|_| (0, false, &*answer)).collect();
         let rows = rows_of("lookups", 53, &["lookup.answer_frame"], &sent);
         let mut frames: Vec<i64> = rows.iter().map(|row| row[0].parse().unwrap()).collect();
         frames.sort_unstable();

@@ -52,7 +52,7 @@ pub(crate) struct Comparison {
 }
 
 /// Values of a packet by the number of the field.
-type Values = BTreeMap<u64, Vec<Vec<String>>>;
+type FieldValues = BTreeMap<u64, Vec<Vec<String>>>;
 
 /// Returns the captures beside the checkout that are listed, or those in the folder `WEIR_ORACLE_CAPTURES`; and whether
 /// they are the former.
@@ -130,7 +130,7 @@ impl Comparison {
             for frame in frames {
                 for (at, (name, field)) in self.fields.iter().enumerate() {
                     let none = Vec::new();
-                    let value = |values: &Values| {
+                    let value = |values: &FieldValues| {
                         values.get(&frame).map_or(none.clone(), |it| it[at].clone())
                     };
                     let (theirs, ours) = (value(&theirs), value(&ours));
@@ -200,7 +200,7 @@ impl Comparison {
     }
 
     /// Returns the values of tshark.
-    fn theirs(&self, path: &Path) -> Values {
+    fn theirs(&self, path: &Path) -> FieldValues {
         let mut command = Question::to("tshark");
         command.args([
             "-n",
@@ -220,7 +220,7 @@ impl Comparison {
             command.args(["-e", field]);
         }
         let text = command.arg("-r").file(path).answer().unwrap().text();
-        let mut values = Values::new();
+        let mut values = FieldValues::new();
         for line in text.lines() {
             let mut words = line.split('\x1e');
             let Some(frame) = words.next().and_then(|word| word.parse().ok()) else {
@@ -238,7 +238,7 @@ impl Comparison {
     }
 
     /// Returns the values of the table, by the packet that completed a row.
-    fn ours(&self, path: &Path) -> Values {
+    fn ours(&self, path: &Path) -> FieldValues {
         let (batch, _) = read_with_notes(self.table, &[path], 100_000);
         let frames = column(&batch, self.frame);
         let columns: Vec<Vec<Vec<String>>> = self
@@ -249,7 +249,7 @@ impl Comparison {
         let left_out = self
             .without
             .map(|(name, value)| (column(&batch, name), value));
-        let mut values = Values::new();
+        let mut values = FieldValues::new();
         for (row, frame) in frames.iter().enumerate() {
             if left_out
                 .as_ref()

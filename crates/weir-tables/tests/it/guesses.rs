@@ -24,7 +24,7 @@ use crate::{transports, tshark};
 /// The numbers of guesses that are right, wrong, cannot be judged (tshark names nothing above the transport), or were
 /// missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
+struct GuessCounts {
     so: u64,
     not_so: u64,
     unknown: u64,
@@ -32,12 +32,12 @@ struct Counts {
 }
 
 /// The protocols that tshark sees in each record of a capture, by its number; empty before tshark has run.
-type Seen = OnceCell<HashMap<u64, BTreeSet<String>>>;
+type SeenProtocols = OnceCell<HashMap<u64, BTreeSet<String>>>;
 
 /// The results of some captures.
 #[derive(Default)]
 struct Guessed {
-    counts: BTreeMap<String, Counts>,
+    counts: BTreeMap<String, GuessCounts>,
     /// Guesses that are wrong: the guess, the capture, and the protocols that tshark sees.
     wrong: BTreeSet<(String, String, String)>,
 }
@@ -169,7 +169,7 @@ fn address(bytes: &[u8]) -> String {
 }
 
 impl Guessed {
-    fn count(&mut self, guess: &str) -> &mut Counts {
+    fn count(&mut self, guess: &str) -> &mut GuessCounts {
         self.counts.entry(guess.to_owned()).or_default()
     }
 
@@ -199,7 +199,7 @@ impl Guessed {
     }
 
     /// The rows of `websocket`, `sip` and `h248`, by the records that completed them.
-    fn tables(&mut self, capture: &Capture, seen: &Seen, is_full: bool) {
+    fn tables(&mut self, capture: &Capture, seen: &SeenProtocols, is_full: bool) {
         let none = BTreeSet::new();
         let claims: Vec<HashMap<u64, u64>> = TABLES
             .iter()
@@ -233,7 +233,7 @@ impl Guessed {
     }
 
     /// The services of flows, by all their records.
-    fn services(&mut self, capture: &Capture, seen: &Seen) {
+    fn services(&mut self, capture: &Capture, seen: &SeenProtocols) {
         let mut services: HashMap<String, Option<String>> = HashMap::new();
         for row in read("flows", &capture.path, &["flow.id", "flow.service"]) {
             let service = services.entry(row[0].clone().unwrap()).or_default();
@@ -313,7 +313,7 @@ fn nothing_was_guessed_that_tshark_sees_to_be_something_else() {
                 return;
             };
             let mut found = Guessed::default();
-            let seen = Seen::new();
+            let seen = SeenProtocols::new();
             found.tables(capture, &seen, stride == 1);
             if number.is_multiple_of(stride) {
                 found.services(capture, &seen);
@@ -357,7 +357,7 @@ fn page(all: &Guessed, captures: usize) {
             "\nOver {captures} captures:\n\n| guess | so | not so | not to be judged | missed |\n|---|--:|--:|--:|--:|\n"
         );
         for (guess, counts) in &all.counts {
-            let Counts {
+            let GuessCounts {
                 so,
                 not_so,
                 unknown,

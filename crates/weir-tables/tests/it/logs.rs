@@ -15,15 +15,15 @@ use crate::fields::texts;
 use crate::sip::read_with_notes;
 
 /// A field of a log with the function that gives its value from our columns; `-` when it is not set.
-type Field = (&'static str, fn(&Values<'_>) -> String);
+type LogField = (&'static str, fn(&LogRow<'_>) -> String);
 
 /// The values of a row.
-struct Values<'b> {
+struct LogRow<'b> {
     columns: &'b BTreeMap<String, Vec<Vec<String>>>,
     row: usize,
 }
 
-impl Values<'_> {
+impl LogRow<'_> {
     fn list(&self, name: &str) -> &[String] {
         &self.columns[name][self.row]
     }
@@ -60,7 +60,7 @@ impl Values<'_> {
 }
 
 /// The ends, as all logs have them.
-const ENDS: &[Field] = &[
+const ENDS: &[LogField] = &[
     ("id.orig_h", |v| v.address("addr.src")),
     ("id.orig_p", |v| v.text("port.src")),
     ("id.resp_h", |v| v.address("addr.dst")),
@@ -80,8 +80,8 @@ fn columns(batch: &RecordBatch) -> BTreeMap<String, Vec<Vec<String>>> {
 fn compare(
     log: &str,
     table: &str,
-    fields: &[Field],
-    is_line: fn(&Values<'_>) -> bool,
+    fields: &[LogField],
+    is_line: fn(&LogRow<'_>) -> bool,
     differences: &[(&str, &str, &str)],
 ) {
     let cases = zeek::cases(log, &format!("{table} with Zeek's {log}")).unwrap();
@@ -97,7 +97,7 @@ fn compare(
         let (batch, _) = read_with_notes(table, &[&case.capture], 100_000);
         let columns = columns(&batch);
         let mut ours: Vec<Row> = (0..batch.num_rows())
-            .map(|row| Values {
+            .map(|row| LogRow {
                 columns: &columns,
                 row,
             })
@@ -200,7 +200,7 @@ fn lookups_are_those_of_zeeks_dns_log() {
     compare("dns.log", "lookups", DNS, |_| true, DNS_DIFFERENCES);
 }
 
-const DNS: &[Field] = &[
+const DNS: &[LogField] = &[
     ("proto", |v| v.text("proto")),
     ("trans_id", |v| v.text("lookup.trans_id")),
     // Zeek measures the time to the first record of an answer.
@@ -235,7 +235,7 @@ const DNS: &[Field] = &[
 ];
 
 /// Zeek logs only the name of an answer whose question was not seen.
-fn of_question(values: &Values<'_>, name: &str) -> String {
+fn of_question(values: &LogRow<'_>, name: &str) -> String {
     match values.list("lookup.question_frame") {
         [] => "-".to_owned(),
         _ => values.text(name),
@@ -266,7 +266,7 @@ fn handshakes_are_those_of_zeeks_ssl_log() {
     compare("ssl.log", "tls", SSL, |_| true, SSL_DIFFERENCES);
 }
 
-const SSL: &[Field] = &[
+const SSL: &[LogField] = &[
     ("version", |v| v.text("tls.version")),
     ("cipher", |v| v.text("tls.cipher")),
     ("curve", |v| v.text("tls.curve")),
@@ -293,7 +293,7 @@ fn certificates_are_those_of_zeeks_x509_log() {
         let (batch, _) = read_with_notes("tls", &[&case.capture], 100_000);
         let columns = columns(&batch);
         for row in 0..batch.num_rows() {
-            let ours = Values {
+            let ours = LogRow {
                 columns: &columns,
                 row,
             };
@@ -337,7 +337,7 @@ fn exchanges_are_those_of_zeeks_http_log() {
     compare("http.log", "http", HTTP, |_| true, HTTP_DIFFERENCES);
 }
 
-const HTTP: &[Field] = &[
+const HTTP: &[LogField] = &[
     ("trans_depth", |v| v.text("http.trans_depth")),
     ("method", |v| v.text("http.request.method")),
     ("host", |v| v.text("http.host")),
@@ -389,12 +389,12 @@ const HTTP_DIFFERENCES: &[(&str, &str, &str)] = &[
 
 #[test]
 fn first_packets_are_those_of_zeeks_quic_log() {
-    let is_quic = |values: &Values<'_>| values.text("tls.carrier") == "quic";
+    let is_quic = |values: &LogRow<'_>| values.text("tls.carrier") == "quic";
     compare("quic.log", "tls", QUIC, is_quic, QUIC_DIFFERENCES);
 }
 
 /// Zeek's history has a letter for each packet, which a row of a handshake has not.
-const QUIC: &[Field] = &[
+const QUIC: &[LogField] = &[
     ("version", |v| v.text("quic.version")),
     ("client_initial_dcid", |v| of_quic(v, "quic.dcid")),
     ("client_scid", |v| of_quic(v, "quic.scid")),
@@ -409,7 +409,7 @@ const QUIC: &[Field] = &[
 ];
 
 /// An identifier; Zeek writes `(empty)` for the empty one.
-fn of_quic(values: &Values<'_>, name: &str) -> String {
+fn of_quic(values: &LogRow<'_>, name: &str) -> String {
     match values.text(name) {
         empty if empty.is_empty() => "-".to_owned(),
         id => id,
@@ -431,13 +431,13 @@ fn messages_are_counted_as_in_zeeks_snmp_log() {
         let (batch, _) = read_with_notes("snmp", &[&case.capture], 100_000);
         let columns = columns(&batch);
         let rows = || {
-            (0..batch.num_rows()).map(|row| Values {
+            (0..batch.num_rows()).map(|row| LogRow {
                 columns: &columns,
                 row,
             })
         };
         for theirs in &case.expected {
-            let of_line = |values: &Values<'_>| {
+            let of_line = |values: &LogRow<'_>| {
                 let ports = [values.text("port.src"), values.text("port.dst")];
                 ports.contains(&theirs["id.orig_p"]) && ports.contains(&theirs["id.resp_p"])
             };

@@ -12,11 +12,11 @@ const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 /// A datagram, and whether the client sends it.
-type Sent = (bool, Vec<u8>);
+type SentDatagram = (bool, Vec<u8>);
 
 /// The names in the hellos of the rows of `tls`, and the notes.
-fn names(sent: &[Sent]) -> (Vec<String>, Vec<String>) {
-    let packet = |(from_client, bytes): &Sent| {
+fn names(sent: &[SentDatagram]) -> (Vec<String>, Vec<String>) {
+    let packet = |(from_client, bytes): &SentDatagram| {
         let (client, server) = ((CLIENT, 50_000), (SERVER, 443));
         let (from, to) = match from_client {
             true => (client, server),
@@ -98,7 +98,7 @@ fn the_hello_of_a_client_is_found_behind_what_comes_first() {
     let (begun, rest) = whole.split_at(30);
     let parts = [crypto(30, rest), crypto(0, begun)];
     let [last, first] = parts.map(|part| initial(0xc0, 1, b"firstone", b"", &part));
-    let cases: [(&str, Vec<Sent>); 10] = [
+    let cases: [(&str, Vec<SentDatagram>); 10] = [
         ("nothing", vec![(true, plain.clone())]),
         (
             "another version",

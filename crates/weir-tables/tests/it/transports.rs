@@ -11,16 +11,16 @@ use weir_testkit::packet::{Chunk, Gre, Ipv4, Ipv6, ethernet, gtp_u, protocol, sc
 use crate::captures::Capture;
 use crate::sip::{column, read, read_with_notes, shared};
 use crate::tshark;
-use crate::wire::{Connection, End, write};
+use crate::wire::{Connection, HostPort, write};
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 /// A message of a call, and whether the caller's side sent it.
-type Sent = (bool, Vec<u8>);
+type CallMessage = (bool, Vec<u8>);
 
 /// The first messages of the calls that sipp made.
-fn messages(most: usize) -> Option<Vec<Sent>> {
+fn messages(most: usize) -> Option<Vec<CallMessage>> {
     let path = shared("sipp-1000.pcap")?;
     let mut reader = weir_capture::open(&path).unwrap();
     let mut decoder = Decoder::default();
@@ -69,8 +69,8 @@ fn capture(folder: &tempfile::TempDir, name: &str, packets: &[Vec<u8>]) -> std::
     path
 }
 
-fn over_udp(sent: &[Sent]) -> Vec<Vec<u8>> {
-    let datagram = |(from_client, bytes): &Sent| {
+fn over_udp(sent: &[CallMessage]) -> Vec<Vec<u8>> {
+    let datagram = |(from_client, bytes): &CallMessage| {
         let ((from, from_port), (to, to_port)) = ends(*from_client, 5060);
         let datagram = udp(from.into(), to.into(), from_port, to_port, bytes);
         Ipv4::new(from, to, protocol::UDP).packet(&datagram)
@@ -80,7 +80,7 @@ fn over_udp(sent: &[Sent]) -> Vec<Vec<u8>> {
 
 /// Each message in DATA chunks of up to `most` octets, one a packet (RFC 9260, 3.3.1), of the payload
 /// protocol `payload`.
-fn over_sctp(sent: &[Sent], port: u16, payload: u32, most: usize) -> Vec<Vec<u8>> {
+fn over_sctp(sent: &[CallMessage], port: u16, payload: u32, most: usize) -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     let mut next = [1_u32, 1_u32];
     for (sequence, (from_client, bytes)) in sent.iter().enumerate() {
@@ -102,7 +102,7 @@ fn over_sctp(sent: &[Sent], port: u16, payload: u32, most: usize) -> Vec<Vec<u8>
     packets
 }
 
-fn ends(from_client: bool, server_port: u16) -> (End, End) {
+fn ends(from_client: bool, server_port: u16) -> (HostPort, HostPort) {
     let (client, server) = ((CLIENT, 40_000), (SERVER, server_port));
     match from_client {
         true => (client, server),
@@ -191,9 +191,9 @@ fn sip_over_tcp_is_cut_into_the_messages_that_were_sent() {
 }
 
 /// Returns each message as a probe at 10.9.9.9 forwards it to a collector.
-fn over_hep(sent: &[Sent], version: u8) -> Vec<Vec<u8>> {
+fn over_hep(sent: &[CallMessage], version: u8) -> Vec<Vec<u8>> {
     let (probe, collector) = (Ipv4Addr::new(10, 9, 9, 9), Ipv4Addr::new(10, 9, 9, 1));
-    let datagram = |(from_client, bytes): &Sent| {
+    let datagram = |(from_client, bytes): &CallMessage| {
         let ((from, from_port), (to, to_port)) = ends(*from_client, 5060);
         let (from, to) = ((from, from_port).into(), (to, to_port).into());
         let message = weir_messages::hep::write(version, from, to, 17, bytes);
@@ -476,7 +476,7 @@ fn tunnels_are_looked_into_and_are_the_flow() {
 }
 
 /// Messages of the standard's examples, alternating between both sides.
-fn megaco(kind: &str) -> Option<Vec<Sent>> {
+fn megaco(kind: &str) -> Option<Vec<CallMessage>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/data/h248/time_test")
         .join(kind);
@@ -494,8 +494,8 @@ fn megaco(kind: &str) -> Option<Vec<Sent>> {
     )
 }
 
-fn megaco_udp(sent: &[Sent], port: u16) -> Vec<Vec<u8>> {
-    let datagram = |(from_client, bytes): &Sent| {
+fn megaco_udp(sent: &[CallMessage], port: u16) -> Vec<Vec<u8>> {
+    let datagram = |(from_client, bytes): &CallMessage| {
         let ((from, from_port), (to, to_port)) = ends(*from_client, port);
         let datagram = udp(from.into(), to.into(), from_port, to_port, bytes);
         Ipv4::new(from, to, protocol::UDP).packet(&datagram)

@@ -6,15 +6,15 @@ use std::net::Ipv4Addr;
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 
 use crate::sip::{column, read_with_notes};
-use crate::wire::{self, Connection, End};
+use crate::wire::{self, Connection, HostPort};
 
-pub(crate) const CLIENT: End = (Ipv4Addr::new(10, 0, 0, 1), 40_000);
-pub(crate) const SERVER: End = (Ipv4Addr::new(10, 0, 0, 2), 8_080);
+pub(crate) const CLIENT: HostPort = (Ipv4Addr::new(10, 0, 0, 1), 40_000);
+pub(crate) const SERVER: HostPort = (Ipv4Addr::new(10, 0, 0, 2), 8_080);
 
 /// A segment with its number and its acknowledgment number.
 pub(crate) fn segment(
-    from: End,
-    to: End,
+    from: HostPort,
+    to: HostPort,
     [seq, ack]: [u32; 2],
     flags: u8,
     bytes: &[u8],

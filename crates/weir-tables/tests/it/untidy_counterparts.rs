@@ -3,9 +3,9 @@
 use weir_testkit::packet::{Ipv4, protocol, udp};
 
 use crate::untidy_connections::{CLIENT, SERVER, rows};
-use crate::wire::End;
+use crate::wire::HostPort;
 
-fn datagram(from: End, to: End, bytes: &[u8]) -> Vec<u8> {
+fn datagram(from: HostPort, to: HostPort, bytes: &[u8]) -> Vec<u8> {
     let datagram = udp(from.0.into(), to.0.into(), from.1, to.1, bytes);
     Ipv4::new(from.0, to.0, protocol::UDP).packet(&datagram)
 }

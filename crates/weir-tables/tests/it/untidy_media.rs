@@ -3,13 +3,13 @@
 use weir_testkit::packet::{Ipv4, protocol, tcp_flags, udp};
 
 use crate::untidy_connections::{CLIENT, SERVER, rows, segment};
-use crate::wire::{Connection, End};
+use crate::wire::{Connection, HostPort};
 
 /// The sockets of the media.
-const FROM: End = (CLIENT.0, 4_000);
-const TO: End = (SERVER.0, 5_000);
+const FROM: HostPort = (CLIENT.0, 4_000);
+const TO: HostPort = (SERVER.0, 5_000);
 
-fn datagram(from: End, to: End, bytes: &[u8]) -> Vec<u8> {
+fn datagram(from: HostPort, to: HostPort, bytes: &[u8]) -> Vec<u8> {
     let datagram = udp(from.0.into(), to.0.into(), from.1, to.1, bytes);
     Ipv4::new(from.0, to.0, protocol::UDP).packet(&datagram)
 }

@@ -24,7 +24,7 @@ pub(crate) enum Values<'a> {
 
 /// A value of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Value<'a> {
+pub(crate) enum ColumnValue<'a> {
     Null,
     Bool(bool),
     Number(u64),
@@ -54,21 +54,21 @@ impl<'a> Values<'a> {
         }
     }
 
-    pub(crate) fn get(&self, row: usize) -> Value<'a> {
+    pub(crate) fn get(&self, row: usize) -> ColumnValue<'a> {
         if self.array().is_null(row) {
-            return Value::Null;
+            return ColumnValue::Null;
         }
         match self {
-            Self::Bool(array) => Value::Bool(array.value(row)),
-            Self::U8(array) => Value::Number(array.value(row).into()),
-            Self::U16(array) => Value::Number(array.value(row).into()),
-            Self::U32(array) => Value::Number(array.value(row).into()),
-            Self::U64(array) => Value::Number(array.value(row)),
-            Self::F64(array) => Value::Float(array.value(row)),
-            Self::Time(array) => Value::Time(array.value(row)),
-            Self::Address(array) => Value::Address(array.value(row)),
-            Self::Bytes(array) => Value::Bytes(array.value(row)),
-            Self::Text(array) => Value::Text(array.value(row)),
+            Self::Bool(array) => ColumnValue::Bool(array.value(row)),
+            Self::U8(array) => ColumnValue::Number(array.value(row).into()),
+            Self::U16(array) => ColumnValue::Number(array.value(row).into()),
+            Self::U32(array) => ColumnValue::Number(array.value(row).into()),
+            Self::U64(array) => ColumnValue::Number(array.value(row)),
+            Self::F64(array) => ColumnValue::Float(array.value(row)),
+            Self::Time(array) => ColumnValue::Time(array.value(row)),
+            Self::Address(array) => ColumnValue::Address(array.value(row)),
+            Self::Bytes(array) => ColumnValue::Bytes(array.value(row)),
+            Self::Text(array) => ColumnValue::Text(array.value(row)),
         }
     }
 
@@ -87,7 +87,7 @@ impl<'a> Values<'a> {
     }
 }
 
-impl Value<'_> {
+impl ColumnValue<'_> {
     /// Returns whether tshark printed the same value, or an empty field for NULL.
     pub(crate) fn agrees(self, theirs: &str) -> bool {
         match self {
@@ -184,31 +184,34 @@ fn time_ns(text: &str) -> Option<i128> {
 #[test]
 fn values_agree_in_every_manner_in_which_tshark_prints() {
     for (ours, theirs) in [
-        (Value::Null, ""),
-        (Value::Bool(true), "1"),
-        (Value::Bool(false), "False"),
-        (Value::Number(2048), "0x0800"),
-        (Value::Number(2048), "2048"),
-        (Value::Number(1), "True"),
-        (Value::Number(0x0000_80c2), "00:80:c2"),
-        (Value::Time(1_500_000_000), "1.500000000"),
-        (Value::Time(-1_500_000_000), "-1.500000000"),
-        (Value::Address(&[10, 0, 0, 1]), "10.0.0.1"),
-        (Value::Address(&[2, 0, 0, 0, 0, 1]), "02:00:00:00:00:01"),
-        (Value::Bytes(&[0xab, 0x01]), "ab01"),
-        (Value::Bytes(&[0xab, 0x01]), "ab:01"),
-        (Value::Text("eth0"), "eth0"),
+        (ColumnValue::Null, ""),
+        (ColumnValue::Bool(true), "1"),
+        (ColumnValue::Bool(false), "False"),
+        (ColumnValue::Number(2048), "0x0800"),
+        (ColumnValue::Number(2048), "2048"),
+        (ColumnValue::Number(1), "True"),
+        (ColumnValue::Number(0x0000_80c2), "00:80:c2"),
+        (ColumnValue::Time(1_500_000_000), "1.500000000"),
+        (ColumnValue::Time(-1_500_000_000), "-1.500000000"),
+        (ColumnValue::Address(&[10, 0, 0, 1]), "10.0.0.1"),
+        (
+            ColumnValue::Address(&[2, 0, 0, 0, 0, 1]),
+            "02:00:00:00:00:01",
+        ),
+        (ColumnValue::Bytes(&[0xab, 0x01]), "ab01"),
+        (ColumnValue::Bytes(&[0xab, 0x01]), "ab:01"),
+        (ColumnValue::Text("eth0"), "eth0"),
     ] {
         assert!(ours.agrees(theirs), "{ours:?} and {theirs}");
     }
     for (ours, theirs) in [
-        (Value::Null, "0"),
-        (Value::Bool(false), ""),
-        (Value::Number(8), ""),
-        (Value::Number(8), "0x80"),
-        (Value::Address(&[10, 0, 0, 1]), "0a:00:00:01"),
-        (Value::Bytes(&[1]), "0102"),
-        (Value::Bytes(&[1]), ""),
+        (ColumnValue::Null, "0"),
+        (ColumnValue::Bool(false), ""),
+        (ColumnValue::Number(8), ""),
+        (ColumnValue::Number(8), "0x80"),
+        (ColumnValue::Address(&[10, 0, 0, 1]), "0a:00:00:01"),
+        (ColumnValue::Bytes(&[1]), "0102"),
+        (ColumnValue::Bytes(&[1]), ""),
     ] {
         assert!(!ours.agrees(theirs), "{ours:?} and {theirs}");
     }

@@ -110,9 +110,9 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 /// The messages that the script prints, by the port of their connection and their direction.
-type Messages = HashMap<(u16, bool), Vec<Vec<u8>>>;
+type PrintedMessages = HashMap<(u16, bool), Vec<Vec<u8>>>;
 
-fn interop(random: &mut Rng) -> Option<(Vec<Conversation>, Messages)> {
+fn interop(random: &mut Rng) -> Option<(Vec<Conversation>, PrintedMessages)> {
     let script = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../weir-ws/tests/it/interop.py"
@@ -123,7 +123,7 @@ fn interop(random: &mut Rng) -> Option<(Vec<Conversation>, Messages)> {
         return None;
     }
     let mut conversations: Vec<Conversation> = Vec::new();
-    let mut sent = Messages::new();
+    let mut sent = PrintedMessages::new();
     for line in text.lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let client = words.get(1) == Some(&"C");
@@ -170,7 +170,7 @@ fn messages_of_real_libraries_come_out_of_a_capture_as_they_were_sent() {
         packets
     });
     write(packets, &path);
-    let mut found = Messages::new();
+    let mut found = PrintedMessages::new();
     let mut compressed = 0;
     for batch in rows(&path) {
         let column = |name: &str| batch.column_by_name(name).unwrap();

@@ -9,17 +9,17 @@ use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 
 /// An address and a port.
-pub(crate) type End = (Ipv4Addr, u16);
+pub(crate) type HostPort = (Ipv4Addr, u16);
 
 /// A TCP connection.
 pub(crate) struct Connection {
-    ends: [End; 2],
+    ends: [HostPort; 2],
     sent: [u32; 2],
 }
 
 impl Connection {
     /// Opens a connection with a handshake, whose packets are added.
-    pub(crate) fn open(client: End, server: End, packets: &mut Vec<Vec<u8>>) -> Self {
+    pub(crate) fn open(client: HostPort, server: HostPort, packets: &mut Vec<Vec<u8>>) -> Self {
         let mut one = Self {
             ends: [client, server],
             sent: [0, 0],

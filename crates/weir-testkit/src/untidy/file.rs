@@ -122,14 +122,14 @@ fn pcap(bytes: &[u8], magic: &[u8]) -> Result<Capture, String> {
 
 /// The description of an interface in a section.
 #[derive(Clone, Copy)]
-struct Described {
+struct InterfaceDescription {
     /// The number of the interface, counted over all sections.
     number: u32,
     resolution: u8,
     offset_s: i64,
 }
 
-impl Described {
+impl InterfaceDescription {
     fn time_ns(&self, ticks: u64) -> u64 {
         let ticks = u128::from(ticks);
         let ns = match self.resolution {
@@ -145,7 +145,7 @@ impl Described {
 
 fn pcapng(bytes: &[u8]) -> Capture {
     let mut capture = Capture::default();
-    let mut interfaces: Vec<Described> = Vec::new();
+    let mut interfaces: Vec<InterfaceDescription> = Vec::new();
     let mut is_big = false;
     let mut at = 0;
     while let Some(kind) = bytes.get(at..at + 4) {
@@ -213,9 +213,9 @@ fn pcapng(bytes: &[u8]) -> Capture {
 }
 
 /// An interface description block.
-fn describe(numbers: Numbers<'_>, at: usize, end: usize) -> Option<(u16, Described)> {
+fn describe(numbers: Numbers<'_>, at: usize, end: usize) -> Option<(u16, InterfaceDescription)> {
     let link_type = numbers.u16(at + 8)?;
-    let mut described = Described {
+    let mut described = InterfaceDescription {
         number: 0,
         resolution: 6,
         offset_s: 0,

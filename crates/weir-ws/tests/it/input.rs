@@ -4,13 +4,13 @@ use weir_ws::{Direction, Format, InputErrorKind, InputOptions, InputReader, Inpu
 
 use crate::common::shared;
 
-type Found = (u64, Option<Direction>, u8, Vec<u8>);
+type FoundMessage = (u64, Option<Direction>, u8, Vec<u8>);
 
 fn read(
     format: Format,
     bytes: &[u8],
     piece: usize,
-) -> (Vec<Found>, Result<InputReport, InputErrorKind>) {
+) -> (Vec<FoundMessage>, Result<InputReport, InputErrorKind>) {
     let mut options = InputOptions::default();
     options.message_bytes_max = 100;
     let mut reader = InputReader::new(format, options);

@@ -6,13 +6,13 @@ use std::process::Command;
 use weir_testkit::Limited as _;
 use weir_ws::{Connection, ConnectionEvent, DecoderOptions, Direction, Event, Opcode, Violation};
 
-type Sent = (Direction, Opcode, Vec<u8>);
+type SentMessage = (Direction, Opcode, Vec<u8>);
 
 #[derive(Default)]
 struct Case {
     name: String,
-    sent: Vec<Sent>,
-    found: Vec<Sent>,
+    sent: Vec<SentMessage>,
+    found: Vec<SentMessage>,
     compressed: usize,
     agreed: bool,
     violations: Vec<Violation>,
@@ -120,7 +120,7 @@ fn python_libraries_are_read_to_the_byte() {
         assert_eq!(case.violations, [], "{}", case.name);
         // Each direction by itself: the lines of the two sides may be written in another order.
         for direction in [Direction::ToServer, Direction::ToClient] {
-            let of = |all: &[Sent]| -> Vec<Sent> {
+            let of = |all: &[SentMessage]| -> Vec<SentMessage> {
                 all.iter()
                     .filter(|sent| sent.0 == direction)
                     .cloned()

@@ -14,7 +14,7 @@ pub(super) struct Endpoint {
 pub(super) type Ends = (Endpoint, Endpoint);
 
 /// The left side is 0, and the right one 1.
-type Side = usize;
+type AudioChannel = usize;
 
 /// The directions of a call's sound, and when they have packets.
 #[derive(Debug, Default)]
@@ -88,7 +88,7 @@ impl Directions {
             .into_iter()
             .partition(|leg| leg.iter().all(|it| it.own_side(left).is_some()));
         for leg in own {
-            let leg: Vec<(Side, Direction<'_>)> = leg
+            let leg: Vec<(AudioChannel, Direction<'_>)> = leg
                 .into_iter()
                 .filter_map(|it| Some((it.own_side(left)?, it)))
                 .collect();
@@ -154,8 +154,8 @@ fn legs(all: Vec<Direction<'_>>) -> Vec<Vec<Direction<'_>>> {
 }
 
 /// Adds directions to their sides, unless a side has sound at the time of one of them.
-fn accept<'d>(heard: &mut [Vec<Direction<'d>>; 2], leg: &[(Side, Direction<'d>)]) {
-    let is_free = |(side, direction): &(Side, Direction<'d>)| {
+fn accept<'d>(heard: &mut [Vec<Direction<'d>>; 2], leg: &[(AudioChannel, Direction<'d>)]) {
+    let is_free = |(side, direction): &(AudioChannel, Direction<'d>)| {
         let of_side = heard.get(*side);
         of_side.is_some_and(|of_side| !of_side.iter().any(|it| it.is_at_once_with(direction)))
     };
@@ -171,7 +171,7 @@ fn accept<'d>(heard: &mut [Vec<Direction<'d>>; 2], leg: &[(Side, Direction<'d>)]
 
 impl Direction<'_> {
     /// The side of a direction from or to the end that is heard on the left.
-    fn own_side(&self, left: &Endpoint) -> Option<Side> {
+    fn own_side(&self, left: &Endpoint) -> Option<AudioChannel> {
         let is_left = |end: &Endpoint| {
             if self.from.address == self.to.address {
                 end.socket == left.socket
@@ -193,7 +193,7 @@ impl Direction<'_> {
         left: &Endpoint,
         far: &[&Endpoint],
         of_left: &[Vec<Direction<'_>>; 2],
-    ) -> Option<Side> {
+    ) -> Option<AudioChannel> {
         let is_far = |end: &Endpoint| {
             far.iter().any(|it| {
                 it.socket == end.socket || it.address == end.address && it.address != left.address
@@ -222,7 +222,7 @@ impl Direction<'_> {
 
 /// The side on which each direction is heard.
 #[derive(Debug, Default)]
-pub(super) struct Sides(HashMap<Ends, Side>);
+pub(super) struct Sides(HashMap<Ends, AudioChannel>);
 
 impl Sides {
     /// 0 for the left, 1 for the right; `None` where the sound is that of another leg.

@@ -30,7 +30,7 @@ use futures::StreamExt;
 
 use super::bounds::Bounds;
 use super::place;
-use super::side::Side;
+use super::side::BufferedSide;
 use crate::plan_node::named_node;
 use crate::window::time_order::in_time_order;
 
@@ -184,7 +184,7 @@ impl ExecutionPlan for IntervalJoin {
 struct JoinWork {
     spec: Arc<Match>,
     inputs: [Option<SendableRecordBatchStream>; 2],
-    sides: [Side; 2],
+    sides: [BufferedSide; 2],
     /// The rows that have come and were not yet compared with the other side.
     probing: Option<Probe>,
     rows_max: usize,
@@ -210,8 +210,8 @@ impl JoinWork {
         let (left_on, right_on) = spec.on.iter().cloned().unzip();
         let nulls = spec.null_equality;
         let sides = [
-            Side::new(&left.schema(), Arc::clone(left_time), left_on, nulls)?,
-            Side::new(&right.schema(), Arc::clone(right_time), right_on, nulls)?,
+            BufferedSide::new(&left.schema(), Arc::clone(left_time), left_on, nulls)?,
+            BufferedSide::new(&right.schema(), Arc::clone(right_time), right_on, nulls)?,
         ];
         Ok(Self {
             inputs: [

@@ -17,12 +17,12 @@ use crate::window::length::to_numbers;
 
 /// Rows in the order of time. Each has a number, counted from the first that came; the oldest leave
 /// first.
-pub(crate) struct Side {
+pub(crate) struct BufferedSide {
     time: Arc<dyn PhysicalExpr>,
     on: Vec<Arc<dyn PhysicalExpr>>,
     null_equality: NullEquality,
     converter: RowConverter,
-    batches: VecDeque<Held>,
+    batches: VecDeque<SideBatch>,
     /// The rows of each key that are held: numbers and times, both rising.
     index: HashMap<Box<[u8]>, VecDeque<(u64, i64)>>,
     /// Columns of a row.
@@ -35,7 +35,7 @@ pub(crate) struct Side {
     pub(crate) frontier: i64,
 }
 
-struct Held {
+struct SideBatch {
     batch: RecordBatch,
     first: u64,
     times: Vec<i64>,
@@ -44,7 +44,7 @@ struct Held {
     matched: Vec<bool>,
 }
 
-impl Side {
+impl BufferedSide {
     pub(crate) fn new(
         input: &Schema,
         time: Arc<dyn PhysicalExpr>,
@@ -113,7 +113,7 @@ impl Side {
         }
         self.frontier = times.last().copied().unwrap_or(self.frontier);
         self.rows = first.saturating_add(rows as u64);
-        self.batches.push_back(Held {
+        self.batches.push_back(SideBatch {
             batch,
             first,
             matched: vec![false; times.len()],

@@ -32,7 +32,7 @@ fn many_aggregates_drawn_at_random_are_those_of_the_decoder() {
         let mut drawn = Vec::new();
         while drawn.len() < 3 + round % 6 {
             let (branches, functions) = questioner.aggregate();
-            let framing = Framing::Capture(RecordFraming::Erf);
+            let framing = ProgramFraming::Capture(RecordFraming::Erf);
             let options = Options::default();
             let alone = Aggregate::new(branches.clone(), &functions);
             let program =

@@ -20,7 +20,7 @@ fn frame(from_client: bool, first: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Octets of one direction, each with the message that it belongs to.
-type Sent = Vec<(u8, Option<String>)>;
+type Octets = Vec<(u8, Option<String>)>;
 
 /// The frames of data of a message: that of WebSocket in one frame or several with pings between, in frames of HTTP/2 of any size,
 /// with padding and without. The padding behind its last octet is not of the message.
@@ -29,7 +29,7 @@ fn data_of(
     from_client: bool,
     (call, message): (&str, &[u8]),
     random: &mut Rng,
-) -> VecDeque<Sent> {
+) -> VecDeque<Octets> {
     let mut octets = Vec::new();
     let at = random.below(message.len() as u64) as usize;
     match random.below(3) {
@@ -68,8 +68,8 @@ fn data_of(
 }
 
 /// What one side sends on all streams, in turn.
-fn side(streams: &[u32], from_client: bool, most: u64, random: &mut Rng) -> Sent {
-    let mut of_streams: Vec<VecDeque<Sent>> = Vec::new();
+fn side(streams: &[u32], from_client: bool, most: u64, random: &mut Rng) -> Octets {
+    let mut of_streams: Vec<VecDeque<Octets>> = Vec::new();
     for stream in streams {
         let mut frames = VecDeque::new();
         for number in 0..3 {
@@ -84,7 +84,7 @@ fn side(streams: &[u32], from_client: bool, most: u64, random: &mut Rng) -> Sent
         }
         of_streams.push(frames);
     }
-    let mut sent = Sent::new();
+    let mut sent = Octets::new();
     while !of_streams.is_empty() {
         let at = random.below(of_streams.len() as u64) as usize;
         match of_streams[at].pop_front() {

@@ -15,9 +15,9 @@ use super::{Comparison, is_same, protocols};
 use crate::sip::{column, read_with_notes};
 use crate::tshark;
 
-type End = (Ipv4Addr, u16);
+type HostPort = (Ipv4Addr, u16);
 /// The payload type and the clock rate of a side.
-type Side = (u8, u64);
+type MediaFormat = (u8, u64);
 
 const CALLER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const CALLEE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -27,7 +27,7 @@ const CALLEE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 struct Wire(Vec<(u64, Vec<u8>)>);
 
 impl Wire {
-    fn datagram(&mut self, time_ns: u64, from: End, to: End, payload: &[u8]) {
+    fn datagram(&mut self, time_ns: u64, from: HostPort, to: HostPort, payload: &[u8]) {
         let datagram = udp(from.0.into(), to.0.into(), from.1, to.1, payload);
         let packet = Ipv4::new(from.0, to.0, protocol::UDP).packet(&datagram);
         self.0.push((time_ns, packet));
@@ -91,8 +91,8 @@ impl Wire {
 
 /// A stream that is generated.
 struct Made {
-    from: End,
-    to: End,
+    from: HostPort,
+    to: HostPort,
     ssrc: u32,
     payload_type: u8,
     clock_rate: u64,
@@ -188,7 +188,7 @@ fn reports(sender: u32, source: u32, n: u32, ntp: u64, answers: Option<(u32, u32
 }
 
 /// Writes a call whose media have faults; returns the numbers of both directions.
-fn call(path: &Path, seed: u64, caller: Side, callee: Side) -> [Done; 2] {
+fn call(path: &Path, seed: u64, caller: MediaFormat, callee: MediaFormat) -> [Done; 2] {
     let mut random = Rng::new(seed);
     let mut wire = Wire::default();
     let formats = |payload_type: u8| payload_type.to_string();
@@ -249,7 +249,7 @@ fn call(path: &Path, seed: u64, caller: Side, callee: Side) -> [Done; 2] {
                 (middle, ((time_ms - then_ms - 80) * 65_536 / 1_000) as u32)
             });
             let compound = reports(made.ssrc, other.ssrc, n, ntp, answers);
-            let up = |end: End| (end.0, end.1 + 1);
+            let up = |end: HostPort| (end.0, end.1 + 1);
             wire.datagram(
                 time_ms * 1_000_000 + 3_333,
                 up(made.from),
@@ -266,7 +266,7 @@ fn call(path: &Path, seed: u64, caller: Side, callee: Side) -> [Done; 2] {
 }
 
 /// The generated calls: seed, and the codecs of the two sides with their clock rates.
-const CALLS: &[(u64, Side, Side)] = &[
+const CALLS: &[(u64, MediaFormat, MediaFormat)] = &[
     (1, (0, 8_000), (8, 8_000)),
     (2, (18, 8_000), (18, 8_000)),
     (3, (97, 8_000), (96, 48_000)),
