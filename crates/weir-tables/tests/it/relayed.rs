@@ -8,7 +8,7 @@ use weir_testkit::packet::{Ipv4, protocol, udp};
 use crate::sip::{column, read_with_notes};
 use crate::untidy::watchdog;
 use crate::untidy_handshakes::hellos;
-use crate::wire::{self, Connection};
+use crate::wire::{self, Connection, Sent};
 
 const PROBE: Ipv4Addr = Ipv4Addr::new(10, 9, 9, 9);
 const COLLECTOR: Ipv4Addr = Ipv4Addr::new(10, 9, 9, 1);
@@ -53,9 +53,6 @@ fn rows(table: &str, packets: &[Vec<u8>], columns: &[&str]) -> (Vec<Vec<String>>
         .collect();
     (rows, notes)
 }
-
-/// What a client (true) and a server send in segments.
-type Sent<'m> = (bool, &'m [u8]);
 
 /// Checks the rows of segments that a probe sends on in datagrams, and over TCP.
 #[track_caller]

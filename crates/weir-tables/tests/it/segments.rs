@@ -7,7 +7,7 @@ use arrow::datatypes::DataType;
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 
 use crate::sip::{column, read_with_notes};
-use crate::wire::{self, Connection};
+use crate::wire::{self, Connection, Sent};
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -15,9 +15,6 @@ const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const PORT: u16 = 6_000;
 /// The number of packets of the handshake.
 const OPENING: usize = 3;
-
-/// The octets that a side sends; true if it is the client.
-type Sent<'m> = (bool, &'m [u8]);
 
 /// Returns a connection whose messages are cut into segments of `octets` octets; and the number of the last packet of
 /// each message.

@@ -8,7 +8,7 @@ use weir_testkit::Rng;
 use weir_testkit::packet::{Chunk, Ipv4, Tcp, protocol, sctp, tcp_flags, udp};
 
 use crate::sip::{column, read_with_notes};
-use crate::wire::{self, Connection};
+use crate::wire::{self, Connection, Sent};
 
 pub(crate) const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -835,9 +835,6 @@ fn messages_of_stun_are_found_from_the_middle() {
     packets.remove(5);
     assert_eq!(rows("stun", &packets).0, 3);
 }
-
-/// What a client (true) and a server send.
-type Sent<'m> = (bool, &'m [u8]);
 
 /// Messages of the protocols that TCP carries one behind the other, each with its port.
 fn streams() -> [(&'static str, u16, Vec<Vec<u8>>); 5] {

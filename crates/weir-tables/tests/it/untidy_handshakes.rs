@@ -3,9 +3,7 @@
 use weir_testkit::packet::tcp_flags;
 
 use crate::untidy_connections::{CLIENT, SERVER, rows, segment};
-
-/// A message of a connection, and whether the client sends it.
-type Sent<'s> = (bool, &'s [u8]);
+use crate::wire::Sent;
 
 /// Segments in the order in which they are sent.
 fn segments(sent: &[Sent<'_>]) -> Vec<Vec<u8>> {

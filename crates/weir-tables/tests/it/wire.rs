@@ -11,6 +11,9 @@ use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 /// An address and a port.
 pub(crate) type HostPort = (Ipv4Addr, u16);
 
+/// What a client (true) or a server sends.
+pub(crate) type Sent<'m> = (bool, &'m [u8]);
+
 /// A TCP connection.
 pub(crate) struct Connection {
     ends: [HostPort; 2],
