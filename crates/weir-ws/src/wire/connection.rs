@@ -1,9 +1,10 @@
-//! A whole connection: the handshake, what it negotiates, then the messages of both directions.
+//! A whole connection: the handshake, then the messages of both directions.
 
 use super::decoder::{Decoder, DecoderOptions, Event};
 use super::frame::{Header, Sender};
+use super::handshake::{Handshake, head_end, is_preliminary, is_refusal};
 use super::trial::{Trial, Verdict};
-use crate::deflate::{Agreed, InflateOptions, Offer, parse_offers, parse_response};
+use crate::deflate::{Agreed, InflateOptions};
 
 /// The direction of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,63 +30,6 @@ impl Direction {
         match self {
             Self::ToServer => 0,
             Self::ToClient => 1,
-        }
-    }
-}
-
-/// The parsed heads of the handshake.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Handshake {
-    /// The request's target, such as `/chat`; at most 1 KiB, and empty when the request was not captured.
-    pub target: String,
-    /// The header Host.
-    pub host: String,
-    /// The response's status; 101 for a WebSocket, also where frames show it, as the response was not captured.
-    pub status: u16,
-    /// Offers of permessage-deflate that were well formed.
-    pub offers: Vec<Offer>,
-    /// Offers that RFC 7692 tells a server to decline.
-    pub offers_declined: usize,
-    /// The agreement; `None` without permessage-deflate, and when the response was not captured.
-    pub agreed: Option<Agreed>,
-    /// The response breaks RFC 7692, in words. The parameters are then taken as far as possible.
-    pub fault: Option<String>,
-}
-
-impl Handshake {
-    /// The handshake of heads that were read elsewhere, such as those of an HTTP/2 stream (RFC 8441, 5): the request's target and
-    /// host, the response's status, and the values of Sec-WebSocket-Extensions of both.
-    #[must_use]
-    pub fn of_heads(
-        (target, host): (&str, &str),
-        status: u16,
-        (offers, answer): (&str, &str),
-    ) -> Self {
-        let offered = parse_offers(offers);
-        let offers: Vec<Offer> = offered.iter().flatten().copied().collect();
-        let (agreed, fault) = match parse_response(answer, &offers) {
-            Ok(agreed) => (agreed, None),
-            Err(error) => (
-                parse_response(answer, &[]).ok().flatten(),
-                Some(error.to_string()),
-            ),
-        };
-        let (agreed, fault) = match agreed {
-            Some(agreed) if offers.is_empty() => (
-                Some(agreed),
-                Some("permessage-deflate was not offered".to_owned()),
-            ),
-            agreed => (agreed, fault),
-        };
-        Self {
-            target: target.chars().take(TARGET_BYTES_MAX).collect(),
-            host: host.chars().take(TARGET_BYTES_MAX).collect(),
-            status,
-            offers_declined: offered.len() - offers.len(),
-            offers,
-            agreed,
-            fault,
         }
     }
 }
@@ -165,9 +109,11 @@ enum ConnectionState {
     Other,
 }
 
+/// A consumer of events.
+type OnEvent<'e> = dyn FnMut(ConnectionEvent<'_>) + 'e;
+
 /// Bytes that may wait for the end of the handshake, in each direction.
 const HEAD_BYTES_MAX: usize = 64 << 10;
-const TARGET_BYTES_MAX: usize = 1024;
 
 impl Connection {
     /// The state at the beginning. `options.sender` is set for each direction; `options.inflate` is assumed for a connection
@@ -186,7 +132,7 @@ impl Connection {
         }
     }
 
-    /// The same of a connection whose heads are read elsewhere and [agreed](Self::agree) on: what is fed before waits.
+    /// The state of a connection whose heads are read elsewhere: bytes wait until these [agree](Self::agree).
     #[must_use]
     pub fn without_heads(options: DecoderOptions) -> Self {
         Self {
@@ -195,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// The heads of a connection [without](Self::without_heads) them. Whether their status agrees is the caller's to know.
+    /// Opens a connection [without heads](Self::without_heads). The caller has checked that the status of the response agrees.
     pub fn agree(&mut self, handshake: &Handshake, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
         if self.state == ConnectionState::Heads {
             self.begin(handshake, [0; 2], each);
@@ -261,12 +207,7 @@ impl Connection {
     }
 
     /// Passes over bytes of a head.
-    fn pass(
-        &mut self,
-        direction: Direction,
-        bytes: usize,
-        each: &mut dyn FnMut(ConnectionEvent<'_>),
-    ) {
+    fn pass(&mut self, direction: Direction, bytes: usize, each: &mut OnEvent<'_>) {
         self.pieces.push((direction, bytes));
         self.passed = self.passed.saturating_add(bytes);
         if self.passed > HEAD_BYTES_MAX {
@@ -275,12 +216,7 @@ impl Connection {
     }
 
     /// Adds bytes of a head, or bytes that wait for the head of the other direction.
-    fn feed_head(
-        &mut self,
-        direction: Direction,
-        bytes: &[u8],
-        each: &mut dyn FnMut(ConnectionEvent<'_>),
-    ) {
+    fn feed_head(&mut self, direction: Direction, bytes: &[u8], each: &mut OnEvent<'_>) {
         let [request, _] = &self.waiting;
         let is_next_request = direction == Direction::ToServer
             && self.lost[Direction::ToClient.slot()]
@@ -346,12 +282,7 @@ impl Connection {
         }
     }
 
-    fn decode_gap(
-        &mut self,
-        direction: Direction,
-        bytes: u64,
-        each: &mut dyn FnMut(ConnectionEvent<'_>),
-    ) {
+    fn decode_gap(&mut self, direction: Direction, bytes: u64, each: &mut OnEvent<'_>) {
         if let Some(decoders) = &mut self.decoders {
             decoders[direction.slot()].gap(bytes, &mut |event| {
                 each(ConnectionEvent::Wire(direction, event));
@@ -424,12 +355,8 @@ impl Connection {
         self.state == ConnectionState::Other
     }
 
-    fn decode(
-        &mut self,
-        direction: Direction,
-        bytes: &[u8],
-        each: &mut dyn FnMut(ConnectionEvent<'_>),
-    ) {
+    /// Decodes bytes of an open connection. Without a handshake, the first violation of a rule closes it.
+    fn decode(&mut self, direction: Direction, bytes: &[u8], each: &mut OnEvent<'_>) {
         let is_mid_stream = self.state == ConnectionState::MidStream;
         let mut breaks_rules = false;
         if let Some(decoders) = &mut self.decoders {
@@ -457,12 +384,8 @@ impl Connection {
         !all.into_iter().all(|(byte, expected)| byte == expected)
     }
 
-    fn begin_trial(
-        &mut self,
-        direction: Direction,
-        bytes: &[u8],
-        each: &mut dyn FnMut(ConnectionEvent<'_>),
-    ) {
+    /// Puts bytes without a handshake on trial, unless they are frames behind the head of one direction.
+    fn begin_trial(&mut self, direction: Direction, bytes: &[u8], each: &mut OnEvent<'_>) {
         let sender = match direction {
             Direction::ToServer => Sender::Client,
             Direction::ToClient => Sender::Server,
@@ -479,23 +402,11 @@ impl Connection {
         self.on_trial(each, |trial| trial.feed(direction, bytes));
     }
 
-    /// The handshake of a response that agrees on a WebSocket, and the end of its head, when its request was not
-    /// captured. The target of the request is empty.
+    /// The handshake of a response that agrees on a WebSocket, and the end of its head, when its request was not captured.
     fn agreement_alone(&self) -> Option<(Handshake, usize)> {
         let [request, response] = &self.waiting;
         let end = head_end(response).filter(|_| request.is_empty())?;
-        let head = String::from_utf8_lossy(response.get(..end)?);
-        let is_agreed = head.split(' ').nth(1) == Some("101")
-            && header(&head, "upgrade").eq_ignore_ascii_case("websocket");
-        let extensions = header(&head, "sec-websocket-extensions");
-        is_agreed.then(|| {
-            let handshake = Handshake {
-                // The offers are not known.
-                fault: None,
-                ..Handshake::of_heads(("", ""), 101, ("", &extensions))
-            };
-            (handshake, end)
-        })
+        Some((Handshake::of_response(response.get(..end)?)?, end))
     }
 
     /// The handshake of a request for a WebSocket, and the end of its head, when its response was not captured, and
@@ -504,27 +415,14 @@ impl Connection {
         let [request, response] = &self.waiting;
         let end = head_end(request).filter(|_| response.is_empty())?;
         let (head, behind) = request.split_at_checked(end)?;
-        if !has_frames && !begins_with_frame(behind, Sender::Client) {
-            return None;
-        }
-        let head = String::from_utf8_lossy(head);
-        let target = head.split(' ').nth(1)?;
-        let is_asked = header(&head, "upgrade").eq_ignore_ascii_case("websocket");
-        let (host, offers) = (
-            header(&head, "host"),
-            header(&head, "sec-websocket-extensions"),
-        );
-        is_asked.then(|| {
-            (
-                Handshake::of_heads((target, &host), 101, (&offers, "")),
-                end,
-            )
-        })
+        let is_agreed = has_frames || begins_with_frame(behind, Sender::Client);
+        let handshake = Handshake::of_request(head).filter(|_| is_agreed)?;
+        Some((handshake, end))
     }
 
     /// Begins to read with the head of one direction, where that of the other one was not captured. `has_frames` is
     /// whether the bytes that come now begin with a frame. False where neither head shows a WebSocket.
-    fn open_alone(&mut self, has_frames: bool, each: &mut dyn FnMut(ConnectionEvent<'_>)) -> bool {
+    fn open_alone(&mut self, has_frames: bool, each: &mut OnEvent<'_>) -> bool {
         let (handshake, ends, inflate, is_sure) =
             if let Some((handshake, end)) = self.agreement_alone() {
                 let inflate = self.inflate_of(handshake.agreed);
@@ -544,7 +442,7 @@ impl Connection {
     }
 
     /// Decodes what waits behind the heads, in the pieces in which it came.
-    fn replay(&mut self, ends: [usize; 2], each: &mut dyn FnMut(ConnectionEvent<'_>)) {
+    fn replay(&mut self, ends: [usize; 2], each: &mut OnEvent<'_>) {
         let waiting = std::mem::take(&mut self.waiting);
         let pieces = std::mem::take(&mut self.pieces);
         let mut all = [0_usize; 2];
@@ -572,11 +470,7 @@ impl Connection {
     }
 
     /// Goes on with the trial, and begins to read when it is over.
-    fn on_trial(
-        &mut self,
-        each: &mut dyn FnMut(ConnectionEvent<'_>),
-        step: impl FnOnce(&mut Trial) -> Verdict,
-    ) {
+    fn on_trial(&mut self, each: &mut OnEvent<'_>, step: impl FnOnce(&mut Trial) -> Verdict) {
         let Some(trial) = &mut self.trial else {
             return;
         };
@@ -603,7 +497,8 @@ impl Connection {
         }
     }
 
-    fn try_open(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
+    /// Begins to read once both heads are whole and agree on a WebSocket.
+    fn try_open(&mut self, each: &mut OnEvent<'_>) {
         let [request, response] = &mut self.waiting;
         while let Some(end) = head_end(response).filter(|_| is_preliminary(response)) {
             response.drain(..end);
@@ -624,26 +519,16 @@ impl Connection {
             }
             return;
         };
-        let handshake = handshake(&request[..request_end], &response[..response_end]);
-        let Some(handshake) = handshake else {
-            self.close(each);
-            return;
-        };
+        let handshake = Handshake::of_both(&request[..request_end], &response[..response_end]);
         // A refused upgrade is not a connection, and nothing was agreed on.
-        if handshake.status != 101 {
-            self.close(each);
-            return;
+        match handshake.filter(|handshake| handshake.status == 101) {
+            Some(handshake) => self.begin(&handshake, [request_end, response_end], each),
+            None => self.close(each),
         }
-        self.begin(&handshake, [request_end, response_end], each);
     }
 
     /// Begins to read as the heads say, behind them.
-    fn begin(
-        &mut self,
-        handshake: &Handshake,
-        ends: [usize; 2],
-        each: &mut dyn FnMut(ConnectionEvent<'_>),
-    ) {
+    fn begin(&mut self, handshake: &Handshake, ends: [usize; 2], each: &mut OnEvent<'_>) {
         each(ConnectionEvent::Handshake(handshake));
         self.open(self.inflate_of(handshake.agreed), false);
         self.replay(ends, each);
@@ -663,7 +548,8 @@ impl Connection {
         ]
     }
 
-    fn close(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
+    /// Ends the reading: the bytes are not those of a WebSocket connection.
+    fn close(&mut self, each: &mut OnEvent<'_>) {
         self.state = ConnectionState::Other;
         self.waiting = [Vec::new(), Vec::new()];
         self.pieces = Vec::new();
@@ -697,24 +583,6 @@ impl Connection {
     }
 }
 
-/// True for a response that another one follows, such as 103 (RFC 8297), and not 101 (RFC 9110, 15.2).
-fn is_preliminary(response: &[u8]) -> bool {
-    let status = response.strip_prefix(b"HTTP/1.").unwrap_or_default();
-    matches!(status, [b'0' | b'1', b' ', b'1', tens, ones, ..] if (tens, ones) != (&b'0', &b'1'))
-}
-
-/// True for a response by which the server does not agree, as far as it is there.
-fn is_refusal(response: &[u8]) -> bool {
-    let status = response.strip_prefix(b"HTTP/1.").unwrap_or_default();
-    matches!(status, [b'0' | b'1', b' ', class, ..] if *class != b'1')
-}
-
-/// The offset after the empty line.
-fn head_end(bytes: &[u8]) -> Option<usize> {
-    let at = memchr::memmem::find(bytes, b"\r\n\r\n")?;
-    Some(at + 4)
-}
-
 /// True of bytes that begin with the header of a frame that breaks no rule.
 fn begins_with_frame(bytes: &[u8], sender: Sender) -> bool {
     let mut is_plausible = true;
@@ -725,262 +593,5 @@ fn begins_with_frame(bytes: &[u8], sender: Sender) -> bool {
     })
 }
 
-fn handshake(request: &[u8], response: &[u8]) -> Option<Handshake> {
-    let request = String::from_utf8_lossy(request);
-    let response = String::from_utf8_lossy(response);
-    let target = request.split(' ').nth(1)?;
-    let status = response.split(' ').nth(1)?.get(..3)?.parse().ok()?;
-    if !header(&request, "upgrade").eq_ignore_ascii_case("websocket") {
-        return None;
-    }
-    Some(Handshake::of_heads(
-        (target, &header(&request, "host")),
-        status,
-        (
-            &header(&request, "sec-websocket-extensions"),
-            &header(&response, "sec-websocket-extensions"),
-        ),
-    ))
-}
-
-/// The values of a header, joined with commas.
-fn header(head: &str, name: &str) -> String {
-    let mut all = String::new();
-    for line in head.split("\r\n").skip(1) {
-        if let Some((field, value)) = line.split_once(':')
-            && field.trim().eq_ignore_ascii_case(name)
-        {
-            if !all.is_empty() {
-                all.push_str(", ");
-            }
-            all.push_str(value.trim());
-        }
-    }
-    all
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Any number of preliminary responses precede the one that agrees (RFC 9110, 15.2, and RFC 8297).
-    #[test]
-    fn preliminary_responses_are_passed_over_in_pieces_of_any_size() {
-        let request = b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n";
-        let hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
-        let agreed = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\x05Hello";
-        for responses in [
-            agreed.to_vec(),
-            [&hints[..], agreed].concat(),
-            [&hints[..], hints, b"HTTP/1.0 100 Continue\r\n\r\n", agreed].concat(),
-        ] {
-            for size in [1, 7, 1_000] {
-                let mut connection = Connection::new(DecoderOptions::default());
-                let mut texts = Vec::new();
-                let mut each = |event: ConnectionEvent<'_>| {
-                    if let ConnectionEvent::Wire(_, Event::Message(message)) = event {
-                        texts.push(message.payload.to_vec());
-                    }
-                };
-                connection.feed(Direction::ToServer, request, &mut each);
-                for piece in responses.chunks(size) {
-                    connection.feed(Direction::ToClient, piece, &mut each);
-                }
-                assert_eq!(texts, [b"Hello"], "by {size}");
-            }
-        }
-        // Without its request, too, a response decides about the bytes behind it.
-        let client = b"\x81\x82\0\0\0\0hi";
-        let cases: [(&[u8], &[&[u8]]); 3] = [
-            (agreed, &[b"Hello", b"hi"]),
-            (b"HTTP/1.1 200 OK\r\nUpgrade: websocket\r\n\r\n", &[]),
-            (
-                b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n",
-                &[],
-            ),
-        ];
-        for (response, wanted) in cases {
-            let mut connection = Connection::new(DecoderOptions::default());
-            let mut texts = Vec::new();
-            let mut each = |event: ConnectionEvent<'_>| {
-                if let ConnectionEvent::Wire(_, Event::Message(message)) = event {
-                    texts.push(message.payload.to_vec());
-                }
-            };
-            connection.feed(Direction::ToClient, response, &mut each);
-            connection.feed(Direction::ToServer, client, &mut each);
-            assert_eq!(texts, wanted);
-        }
-        // Another one does not agree.
-        let mut connection = Connection::new(DecoderOptions::default());
-        connection.feed(Direction::ToServer, request, &mut |_| {});
-        let refused = b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 403 Forbidden\r\n\r\n";
-        connection.feed(Direction::ToClient, refused, &mut |_| {});
-        assert!(connection.is_other());
-    }
-
-    /// A step of a connection: bytes of a direction, or a gap in it.
-    type Step<'s> = (Direction, Option<&'s [u8]>);
-
-    fn up(bytes: &[u8]) -> Step<'_> {
-        (Direction::ToServer, Some(bytes))
-    }
-
-    fn down(bytes: &[u8]) -> Step<'_> {
-        (Direction::ToClient, Some(bytes))
-    }
-
-    /// The texts that steps give.
-    fn texts(steps: &[Step<'_>]) -> Vec<Vec<u8>> {
-        let mut connection = Connection::new(DecoderOptions::default());
-        let mut texts = Vec::new();
-        let mut each = |event: ConnectionEvent<'_>| {
-            if let ConnectionEvent::Wire(_, Event::Message(message)) = event {
-                texts.push(message.payload.to_vec());
-            }
-        };
-        for (direction, bytes) in steps {
-            match bytes {
-                Some(bytes) => connection.feed(*direction, bytes, &mut each),
-                None => connection.gap(*direction, 100, &mut each),
-            }
-        }
-        connection.finish(&mut each);
-        texts
-    }
-
-    /// Nothing of such a connection was read.
-    #[test]
-    fn one_head_is_enough_where_the_other_one_was_not_captured() {
-        let request: &[u8] = b"GET /chat HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\n\r\n";
-        let agreed: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
-        let (client, server): (&[u8], &[u8]) = (b"\x81\x82\0\0\0\0hi", b"\x81\x05Hello");
-        let up_gap: Step<'_> = (Direction::ToServer, None);
-        let down_gap: Step<'_> = (Direction::ToClient, None);
-        let (hi, hello): (&[u8], &[u8]) = (b"hi", b"Hello");
-        // Only one direction was captured.
-        assert_eq!(texts(&[down(agreed), down(server)]), [hello]);
-        assert_eq!(texts(&[up(request), up(client)]), [hi]);
-        // One packet is missing, which is known sooner or later.
-        for steps in [
-            [down(agreed), up_gap, up(client), down(server)],
-            [down(agreed), up(client), up_gap, down(server)],
-            [up(request), down_gap, up(client), down(server)],
-            [up(request), up(client), down_gap, down(server)],
-        ] {
-            assert_eq!(texts(&steps), [hi, hello], "{steps:?}");
-        }
-        let steps = [up(request), down_gap, down(server), up(client)];
-        assert_eq!(texts(&steps), [hello, hi]);
-        // The server did not agree, or it is not known whether it did.
-        for steps in [
-            [up(request), down_gap, up(request)],
-            [up(request), down_gap, down(b"<html>")],
-            [up(request), up_gap, down_gap],
-            [up(request), up(request), down_gap],
-        ] {
-            assert_eq!(texts(&steps), Vec::<Vec<u8>>::new(), "{steps:?}");
-        }
-    }
-
-    /// Nothing of such a connection was read.
-    #[test]
-    fn the_rest_of_a_response_behind_a_gap_in_it_is_passed_over() {
-        let request: &[u8] = b"GET /chat HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\n\r\n";
-        let down_gap: Step<'_> = (Direction::ToClient, None);
-        let rests: [&[&[u8]]; 5] = [
-            &[b"ocket-Accept: x\r\n\r\n", b"\x81\x05Hello"],
-            &[b"ocket-Accept: x\r\n\r\n\x81\x05Hello"],
-            &[b"ocket-Accept", b": x\r\n", b"\r\n", b"\x81\x05Hello"],
-            &[b"ocket-Accept: x\r", b"\n\r\n\x81\x05Hello"],
-            &[b"\x81\x05Hello"],
-        ];
-        for rest in rests {
-            for begin in [&b"HTTP/1.1 101 Switching"[..], b"HTTP", b""] {
-                let mut steps = vec![up(request)];
-                steps.extend((!begin.is_empty()).then(|| down(begin)));
-                steps.push(down_gap);
-                steps.extend(rest.iter().map(|piece| down(piece)));
-                steps.push(up(b"\x81\x82\0\0\0\0hi"));
-                assert_eq!(texts(&steps), [&b"Hello"[..], b"hi"], "{steps:?}");
-                // A server that refuses agrees on nothing.
-                let refusal = [up(request), down(b"HTTP/1.1 403 Forb"), down_gap];
-                let behind = rest.iter().map(|piece| down(piece));
-                let refused: Vec<Step<'_>> = refusal.into_iter().chain(behind).collect();
-                assert_eq!(texts(&refused), Vec::<Vec<u8>>::new(), "{refused:?}");
-            }
-        }
-    }
-
-    /// The events say in which piece each message came.
-    #[test]
-    fn bytes_that_waited_for_a_missing_head_are_read_in_their_pieces() {
-        let request = b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n\x81\x82\0\0";
-        let mut connection = Connection::new(DecoderOptions::default());
-        let mut pieces = Vec::new();
-        let mut piece = None;
-        let mut each = |event: ConnectionEvent<'_>| match event {
-            ConnectionEvent::Replay { number, bytes } => piece = Some((number, bytes)),
-            ConnectionEvent::Wire(_, Event::Message(message)) => {
-                pieces.push((piece, message.payload.to_vec()));
-            }
-            _ => {}
-        };
-        for bytes in [
-            &request[..9],
-            &request[9..],
-            b"\0\0a",
-            b"b\x81\x81\0\0\0\0c",
-        ] {
-            connection.feed(Direction::ToServer, bytes, &mut each);
-        }
-        connection.finish(&mut each);
-        assert_eq!(
-            pieces,
-            [
-                (Some((3, 8)), b"ab".to_vec()),
-                (Some((3, 8)), b"c".to_vec())
-            ]
-        );
-    }
-
-    /// Frames that were captured before the head of the other direction had the number and the time of that head.
-    #[test]
-    fn bytes_that_came_before_the_other_head_are_read_in_their_pieces() {
-        let request = b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n";
-        let agreed = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\x01d";
-        let client = [&request[..], b"\x81\x81\0\0\0\0a"].concat();
-        let later = b"\x81\x82\0\0\0\0bc";
-        // By HTTP/2, the heads are read elsewhere.
-        for is_of_stream in [false, true] {
-            let mut connection = match is_of_stream {
-                false => Connection::new(DecoderOptions::default()),
-                true => Connection::without_heads(DecoderOptions::default()),
-            };
-            let mut pieces = Vec::new();
-            let mut piece = None;
-            let mut each = |event: ConnectionEvent<'_>| match event {
-                ConnectionEvent::Replay { number, bytes } => piece = Some((number, bytes)),
-                ConnectionEvent::Wire(_, Event::Message(message)) => {
-                    pieces.push((piece, message.payload.to_vec()));
-                }
-                _ => {}
-            };
-            let start = if is_of_stream { request.len() } else { 0 };
-            connection.feed(Direction::ToServer, &client[start..], &mut each);
-            connection.feed(Direction::ToServer, later, &mut each);
-            let start = if is_of_stream { agreed.len() - 3 } else { 0 };
-            connection.feed(Direction::ToClient, &agreed[start..], &mut each);
-            if is_of_stream {
-                let handshake = Handshake::of_heads(("/", "h"), 200, ("", ""));
-                connection.agree(&handshake, &mut each);
-            }
-            let expected = [
-                (Some((0, 7)), b"a".to_vec()),
-                (Some((1, 8)), b"bc".to_vec()),
-                (Some((2, 3)), b"d".to_vec()),
-            ];
-            assert_eq!(pieces, expected, "{is_of_stream}");
-        }
-    }
-}
+mod tests;

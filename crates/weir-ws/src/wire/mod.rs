@@ -3,10 +3,12 @@
 mod connection;
 mod decoder;
 mod frame;
+mod handshake;
 mod trial;
 mod violation;
 
-pub use connection::{Connection, ConnectionEvent, Direction, Handshake};
+pub use connection::{Connection, ConnectionEvent, Direction};
 pub use decoder::{Decoder, DecoderOptions, Event, Message};
 pub use frame::{Header, Opcode, Sender, framed_bytes, mask};
+pub use handshake::Handshake;
 pub use violation::{Violation, ViolationKind};
