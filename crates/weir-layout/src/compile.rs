@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::draft::{Draft, DraftEntry, KindDraft, PayloadDraft};
-use super::error::{At, Checked, ErrorKind, FaultAt};
+use super::error::{At, Checked, FaultAt};
 use super::expression::{EvalError, Expr};
 use super::field::{FieldPlace, NONE};
 use super::machine::{MachineStep, Size};
@@ -108,13 +108,7 @@ impl Compiler {
         self.entries += 1;
         if self.entries > Layout::FIELDS_MAX {
             let expected = format!("at most {} fields", Layout::FIELDS_MAX);
-            return Err(FaultAt::new(
-                ErrorKind::Limit,
-                entry.at,
-                &entry.element,
-                expected,
-                "more",
-            ));
+            return Err(FaultAt::limit(entry.at, &entry.element, expected, "more"));
         }
         let Some(inner) = entry.group.take() else {
             return self.field(entry);
@@ -214,26 +208,14 @@ impl Compiler {
         if count > Layout::KINDS_MAX {
             let at = kinds.first().map_or(At::default(), |kind| kind.at);
             let expected = format!("at most {} kinds", Layout::KINDS_MAX);
-            return Err(FaultAt::new(
-                ErrorKind::Limit,
-                at,
-                "kind",
-                expected,
-                count.to_string(),
-            ));
+            return Err(FaultAt::limit(at, "kind", expected, count.to_string()));
         }
         let start = self.cursor;
         let mut moved = false;
         for (index, kind) in (0_u16..).zip(kinds) {
             if kind.when.is_none() && usize::from(index) + 1 < count {
                 let expected = "a condition `when`, which only the last kind may lack";
-                return Err(FaultAt::new(
-                    ErrorKind::Missing,
-                    kind.at,
-                    &kind.element,
-                    expected,
-                    "none",
-                ));
+                return Err(FaultAt::missing(kind.at, &kind.element, expected, "none"));
             }
             self.cursor = start;
             self.layout.kinds.push(kind.name.text.into_boxed_str());
@@ -269,13 +251,7 @@ impl Compiler {
                 if !(0..most).contains(&bytes) {
                     let expected = format!("an offset from 0 to {most}");
                     let found = bytes.to_string();
-                    return Err(FaultAt::new(
-                        ErrorKind::Value,
-                        place_at,
-                        &path,
-                        expected,
-                        found,
-                    ));
+                    return Err(FaultAt::value(place_at, &path, expected, found));
                 }
                 self.cursor = Cursor::Fixed(bytes.unsigned_abs() * 8 + u64::from(bit));
             }
@@ -351,13 +327,7 @@ impl Compiler {
             Cursor::Fixed(bits) if bits / 8 > Layout::RECORD_LEN_MAX as u64 => {
                 let (at, element) = self.origin(field);
                 let expected = format!("fields within {} bytes", Layout::RECORD_LEN_MAX);
-                Err(FaultAt::new(
-                    ErrorKind::Limit,
-                    at,
-                    &element,
-                    expected,
-                    "more",
-                ))
+                Err(FaultAt::limit(at, &element, expected, "more"))
             }
             _ => Ok(()),
         }
@@ -379,13 +349,7 @@ impl Compiler {
             return Ok(());
         }
         let found = format!("an offset at bit {bit} of a byte");
-        let fault = FaultAt::new(
-            ErrorKind::Place,
-            at,
-            element,
-            "an offset at a whole byte",
-            found,
-        );
+        let fault = FaultAt::place(at, element, "an offset at a whole byte", found);
         Err(fault.hint(format!(
             "pad the bit fields before it with {{ bits = {} }}",
             8 - bit
@@ -400,7 +364,7 @@ impl Compiler {
                 EvalError::Arithmetic => "an overflow or a division by zero",
                 EvalError::Absent | EvalError::Cut(_) => "none",
             };
-            FaultAt::new(ErrorKind::Expression, text.at, element, "a number", found)
+            FaultAt::expression(text.at, element, "a number", found)
         })
     }
 
@@ -410,8 +374,7 @@ impl Compiler {
         let taken =
             self.names.contains_key(&name.text) || self.extra_names.contains_key(&name.text);
         if taken {
-            let fault = FaultAt::new(
-                ErrorKind::Duplicate,
+            let fault = FaultAt::duplicate(
                 name.at,
                 &format!("{element}.name"),
                 "a name that no other field or column has",
@@ -429,13 +392,7 @@ impl Compiler {
         if self.names.contains_key(&name) || self.extra_names.insert(name.clone(), ()).is_some() {
             let expected = "an unused name for the column of its enum's names";
             let found = format!("`{name}`, which is already used");
-            return Err(FaultAt::new(
-                ErrorKind::Duplicate,
-                at,
-                element,
-                expected,
-                found,
-            ));
+            return Err(FaultAt::duplicate(at, element, expected, found));
         }
         Ok(())
     }
@@ -444,13 +401,7 @@ impl Compiler {
         let index = u16::try_from(self.layout.enums.len()).unwrap_or(NONE);
         if index == NONE {
             let at = At::default();
-            return Err(FaultAt::new(
-                ErrorKind::Limit,
-                at,
-                "enum",
-                "fewer enums",
-                "65535",
-            ));
+            return Err(FaultAt::limit(at, "enum", "fewer enums", "65535"));
         }
         self.layout.enums.push(names.into());
         Ok(index)
@@ -477,14 +428,8 @@ impl Compiler {
     pub(super) fn lookup(&self, name: &Text, element: &str) -> Checked<u16> {
         self.names.get(&name.text).copied().ok_or_else(|| {
             let found = format!("`{}`", name.text);
-            FaultAt::new(
-                ErrorKind::Name,
-                name.at,
-                element,
-                "a field defined before",
-                found,
-            )
-            .near(&name.text, self.names.keys().map(String::as_str))
+            FaultAt::name(name.at, element, "a field defined before", found)
+                .near(&name.text, self.names.keys().map(String::as_str))
         })
     }
 
@@ -514,21 +459,13 @@ impl FieldNames for Compiler {
             Some(index) if integer(&index) => Ok(index),
             Some(_) => {
                 let found = format!("`{name}`, which is of another type");
-                Err(FaultAt::new(
-                    ErrorKind::Name,
-                    at,
-                    "",
-                    "an integer field",
-                    found,
-                ))
+                Err(FaultAt::name(at, "", "an integer field", found))
             }
             None => {
                 let expected = "an integer field defined before";
                 let known = self.names.iter().filter(|(_, index)| integer(index));
-                Err(
-                    FaultAt::new(ErrorKind::Name, at, "", expected, format!("`{name}`"))
-                        .near(name, known.map(|(name, _)| name.as_str())),
-                )
+                Err(FaultAt::name(at, "", expected, format!("`{name}`"))
+                    .near(name, known.map(|(name, _)| name.as_str())))
             }
         }
     }
@@ -538,18 +475,12 @@ impl FieldNames for Compiler {
         let names = field.and_then(|field| self.layout.enums.get(usize::from(field.enumeration)));
         let Some(names) = names else {
             let expected = "a number, because the field has no enum";
-            return Err(FaultAt::new(
-                ErrorKind::Name,
-                at,
-                "",
-                expected,
-                format!("'{name}'"),
-            ));
+            return Err(FaultAt::name(at, "", expected, format!("'{name}'")));
         };
         let number = names.iter().find(|(_, known)| known.as_ref() == name);
         number.map(|(number, _)| *number).ok_or_else(|| {
             let expected = "a name of the field's enum";
-            FaultAt::new(ErrorKind::Name, at, "", expected, format!("'{name}'"))
+            FaultAt::name(at, "", expected, format!("'{name}'"))
                 .near(name, names.iter().map(|(_, name)| name.as_ref()))
         })
     }
@@ -570,8 +501,7 @@ fn check_name(name: &Text, element: &str) -> Checked<()> {
         return Ok(());
     }
     let shown: String = name.text.chars().take(40).collect();
-    let fault = FaultAt::new(
-        ErrorKind::Value,
+    let fault = FaultAt::value(
         name.at,
         &format!("{element}.name"),
         "a name of lower-case letters, digits, `_` and dots between words",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml::de::DeTable;
 
 use super::Layout;
-use super::error::{At, Checked, ErrorKind, FaultAt};
+use super::error::{At, Checked, FaultAt};
 use super::read::{
     Defaults, LAYOUT_KEYS, RECORD_KEYS, bit_order, byte_order, bytes, read_entries, read_enum,
     read_header, read_kind, read_pair, read_payloads,
@@ -153,19 +153,13 @@ fn read_file(
     if text.len() > Layout::TEXT_LEN_MAX {
         let expected = format!("a text of at most {} bytes", Layout::TEXT_LEN_MAX);
         let found = format!("{} bytes", text.len());
-        return Err(FaultAt::new(ErrorKind::Limit, start, "", expected, found));
+        return Err(FaultAt::limit(start, "", expected, found));
     }
     let table = DeTable::parse(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
         let at = At { file, offset };
         let message = error.message().trim().replace('\n', ", ");
-        FaultAt::new(
-            ErrorKind::Syntax,
-            at,
-            "",
-            "TOML",
-            format!("an error in it: {message}"),
-        )
+        FaultAt::syntax(at, "", "TOML", format!("an error in it: {message}"))
     })?;
     let whole = Section::whole(table.get_ref(), Source { text, file });
     whole.only(LAYOUT_KEYS)?;
@@ -182,9 +176,8 @@ fn read_base(
     load: &mut dyn FnMut(&str) -> Result<String, String>,
     files: &mut Files,
 ) -> Checked<Draft> {
-    let fault = |expected: String, found: String| {
-        FaultAt::new(ErrorKind::Extends, path.at, "extends", expected, found)
-    };
+    let fault =
+        |expected: String, found: String| FaultAt::extends(path.at, "extends", expected, found);
     if files
         .iter()
         .any(|(known, _)| known.as_deref() == Some(path.text.as_str()))
@@ -242,13 +235,7 @@ impl Draft {
                 let found = format!("`{}`", same.name.text);
                 let expected = "a name that no other kind has";
                 let at = kind.name.at;
-                return Err(FaultAt::new(
-                    ErrorKind::Duplicate,
-                    at,
-                    &kind.element,
-                    expected,
-                    found,
-                ));
+                return Err(FaultAt::duplicate(at, &kind.element, expected, found));
             }
             self.kinds.push(kind);
         }
@@ -271,13 +258,7 @@ impl Draft {
                 let path = enums.path(name);
                 let expected = "a name that no base layout uses";
                 let found = format!("`{name}`");
-                return Err(FaultAt::new(
-                    ErrorKind::Duplicate,
-                    at,
-                    &path,
-                    expected,
-                    found,
-                ));
+                return Err(FaultAt::duplicate(at, &path, expected, found));
             }
         }
         Ok(())
@@ -291,8 +272,7 @@ impl Draft {
                 if let Some(kind) = self.kinds.first() {
                     let expected = "fields inside a kind, because the base layout has kinds";
                     let found = format!("a field of all records behind kind `{}`", kind.name.text);
-                    let fault =
-                        FaultAt::new(ErrorKind::Place, entry.at, &entry.element, expected, found);
+                    let fault = FaultAt::place(entry.at, &entry.element, expected, found);
                     return Err(
                         fault.hint("add a `[[kind]]`, or set `override = true` to replace a field")
                     );
@@ -316,7 +296,7 @@ impl Draft {
             }
             let expected = "the name of a field of the base layout";
             let found = format!("`{name}`");
-            return Err(FaultAt::new(ErrorKind::Name, at, &element, expected, found));
+            return Err(FaultAt::name(at, &element, expected, found));
         }
         Ok(())
     }
@@ -345,7 +325,7 @@ impl RecordDraft {
             let at = record.value_at("delimiter");
             let path = record.path("delimiter");
             let expected = "either a length or a delimiter";
-            return Err(FaultAt::new(ErrorKind::Key, at, &path, expected, "both"));
+            return Err(FaultAt::key(at, &path, expected, "both"));
         }
         if let Some(length) = record.expression("length")? {
             self.length = Some(length);

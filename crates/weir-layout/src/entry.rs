@@ -2,7 +2,7 @@
 
 use super::draft::DraftEntry;
 use super::draft::EnumValues;
-use super::error::{At, Checked, ErrorKind, FaultAt};
+use super::error::{At, Checked, FaultAt};
 use super::field::{Meaning, Trim};
 use super::number::{BitRange, Number};
 use super::source::{Located, Text};
@@ -52,8 +52,7 @@ impl DraftEntry {
             return Ok(());
         };
         let expected = format!("for {sort} only the keys {}", keys.join(", "));
-        Err(FaultAt::new(
-            ErrorKind::Key,
+        Err(FaultAt::key(
             at,
             &self.path(key),
             expected,
@@ -65,7 +64,7 @@ impl DraftEntry {
         if let Some(ranges) = &self.ranges {
             let at = ranges.first().map_or(self.at, |range| range.at);
             let expected = "the key `of` with ranges of bits";
-            let fault = FaultAt::new(ErrorKind::Missing, at, &self.path("bits"), expected, "none");
+            let fault = FaultAt::missing(at, &self.path("bits"), expected, "none");
             return Err(fault
                 .hint("name the word whose bits these are with `of`, or give `bits` as a number"));
         }
@@ -77,13 +76,7 @@ impl DraftEntry {
             Sort::Bool => self.only(&["type", "at", "equals", "enum"], "a boolean"),
             Sort::BitNumber(_) => {
                 let expected = "the key `bits`, or a type with a width such as u16";
-                Err(FaultAt::new(
-                    ErrorKind::Missing,
-                    self.at,
-                    &self.element,
-                    expected,
-                    "none",
-                ))
+                Err(FaultAt::missing(self.at, &self.element, expected, "none"))
             }
             Sort::Float(_) => self.only(&["type", "at", "byte_order"], "a float"),
             Sort::Address(4) => {
@@ -117,8 +110,7 @@ impl DraftEntry {
         };
         let expected =
             "for a group of fields only the keys when, at, byte_order, bit_order, doc, field";
-        Err(FaultAt::new(
-            ErrorKind::Key,
+        Err(FaultAt::key(
             at,
             &self.path(key),
             expected,
@@ -147,8 +139,7 @@ impl DraftEntry {
                 width.saturating_sub(1)
             );
             let found = format!("\"{}\"", range.text.chars().take(40).collect::<String>());
-            return Err(FaultAt::new(
-                ErrorKind::Value,
+            return Err(FaultAt::value(
                 range.at,
                 &self.path("bits"),
                 expected,
@@ -177,13 +168,7 @@ impl DraftEntry {
             _ => {
                 let expected = "`uint`, `int` or `bool` for bits";
                 let found = format!("`{}`", name.text);
-                Err(FaultAt::new(
-                    ErrorKind::Value,
-                    name.at,
-                    &self.path("type"),
-                    expected,
-                    found,
-                ))
+                Err(FaultAt::value(name.at, &self.path("type"), expected, found))
             }
         }
     }
@@ -203,13 +188,7 @@ impl DraftEntry {
             _ => {
                 let expected = if counts { "1 to 8 bytes" } else { "8 bytes" };
                 let found = size.text.clone();
-                Err(FaultAt::new(
-                    ErrorKind::Value,
-                    size.at,
-                    &self.path("size"),
-                    expected,
-                    found,
-                ))
+                Err(FaultAt::value(size.at, &self.path("size"), expected, found))
             }
         }
     }
@@ -234,13 +213,7 @@ impl DraftEntry {
                 let time = Time::named(name, bytes, self.little, epoch_s);
                 Meaning::Time(time.ok_or_else(|| {
                     let found = epoch_s.to_string();
-                    FaultAt::new(
-                        ErrorKind::Value,
-                        self.at,
-                        &self.path("epoch"),
-                        "a date closer to 1970",
-                        found,
-                    )
+                    FaultAt::value(self.at, &self.path("epoch"), "a date closer to 1970", found)
                 })?)
             }
             Sort::Bytes => Meaning::Bytes(until()),
@@ -264,14 +237,8 @@ impl DraftEntry {
             other => {
                 let expected = "\"end\", \"both\" or \"none\"";
                 let found = format!("\"{other}\"");
-                Err(FaultAt::new(
-                    ErrorKind::Value,
-                    trim.at,
-                    &self.path("trim"),
-                    expected,
-                    found,
-                )
-                .near(other, ["end", "both", "none"]))
+                Err(FaultAt::value(trim.at, &self.path("trim"), expected, found)
+                    .near(other, ["end", "both", "none"]))
             }
         }
     }
@@ -285,8 +252,7 @@ impl DraftEntry {
             }) => Ok(u32::try_from(*value).unwrap_or(10)),
             Some(other) => {
                 let found = other.value.to_string();
-                Err(FaultAt::new(
-                    ErrorKind::Value,
+                Err(FaultAt::value(
                     other.at,
                     &self.path("radix"),
                     "8, 10 or 16",

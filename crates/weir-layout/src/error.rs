@@ -61,6 +61,21 @@ pub(super) struct FaultAt {
     pub(super) hint: Option<String>,
 }
 
+/// A function for each kind of fault.
+macro_rules! faults {
+    ($($function:ident $kind:ident),+ $(,)?) => {$(
+        #[cold]
+        pub(super) fn $function(
+            at: At,
+            element: &str,
+            expected: impl Into<String>,
+            found: impl Into<String>,
+        ) -> Box<Self> {
+            Self::new(ErrorKind::$kind, at, element, expected, found)
+        }
+    )+};
+}
+
 /// Results inside this module. Boxed, as a fault is large and rare.
 pub(super) type Checked<T> = Result<T, Box<FaultAt>>;
 
@@ -81,6 +96,11 @@ impl FaultAt {
             found: found.into(),
             hint: None,
         })
+    }
+
+    faults! {
+        syntax Syntax, key Key, missing Missing, value Value, name Name, duplicate Duplicate,
+        expression Expression, place Place, limit Limit, extends Extends,
     }
 
     pub(super) fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {

@@ -246,27 +246,13 @@ mod tests {
                 .iter()
                 .position(|known| *known == name)
                 .map(|index| index as u16)
-                .ok_or_else(|| {
-                    FaultAt::new(
-                        super::super::ErrorKind::Name,
-                        at,
-                        "",
-                        "a field",
-                        format!("`{name}`"),
-                    )
-                })
+                .ok_or_else(|| FaultAt::name(at, "", "a field", format!("`{name}`")))
         }
 
         fn named_value(&self, field: u16, name: &str, at: At) -> Result<i64, Box<FaultAt>> {
             match (field, name) {
                 (0, "six") => Ok(6),
-                _ => Err(FaultAt::new(
-                    super::super::ErrorKind::Name,
-                    at,
-                    "",
-                    "a name",
-                    name,
-                )),
+                _ => Err(FaultAt::name(at, "", "a name", name)),
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::compile::Compiler;
 use super::decode::PayloadRule;
 use super::draft::{PayloadDraft, RecordDraft, TimeDraft};
-use super::error::{At, Checked, ErrorKind, FaultAt};
+use super::error::{At, Checked, FaultAt};
 use super::expression::Expr;
 use super::field::{Field, FieldPlace, Meaning};
 use super::framing::Cutting;
@@ -21,14 +21,10 @@ impl Compiler {
     ) -> Checked<Layout> {
         if self.layout.fields.is_empty() {
             let found = "none";
-            return Err(FaultAt::new(
-                ErrorKind::Missing,
-                At::default(),
-                "",
-                "at least one field",
-                found,
-            )
-            .hint("fields are written as [[field]] with a name and a type"));
+            return Err(
+                FaultAt::missing(At::default(), "", "at least one field", found)
+                    .hint("fields are written as [[field]] with a name and a type"),
+            );
         }
         let (last_at, last) = self.origins.last().cloned().unwrap_or_default();
         self.whole_byte(&last, last_at)?;
@@ -36,13 +32,7 @@ impl Compiler {
             let at = payloads.first().map_or(last_at, |(_, payload)| payload.at);
             let expected = format!("at most {} payload rules", Layout::PAYLOADS_MAX);
             let found = payloads.len().to_string();
-            return Err(FaultAt::new(
-                ErrorKind::Limit,
-                at,
-                "payload",
-                expected,
-                found,
-            ));
+            return Err(FaultAt::limit(at, "payload", expected, found));
         }
         for (group, payload) in payloads {
             let rule = self.payload(group, &payload, record)?;
@@ -100,8 +90,7 @@ impl Compiler {
         };
         if payload.length.is_none() && record.length.is_none() && record.delimiter.is_none() {
             let expected = "a length, because [record] does not say where the record ends";
-            return Err(FaultAt::new(
-                ErrorKind::Missing,
+            return Err(FaultAt::missing(
                 payload.at,
                 &payload.element,
                 expected,
@@ -135,13 +124,7 @@ impl Compiler {
         self.layout.prefix = expr.fixed_end(&self.layout.fields);
         if expr.needs_record_len() {
             let expected = "an expression without record.length, which it defines";
-            return Err(FaultAt::new(
-                ErrorKind::Expression,
-                length.at,
-                element,
-                expected,
-                "it",
-            ));
+            return Err(FaultAt::expression(length.at, element, expected, "it"));
         }
         self.framing_steps(usize::from(steps), length.at, element)?;
         self.layout.cutting = Cutting::Computed {
@@ -159,13 +142,7 @@ impl Compiler {
             .filter(|len| (1..=most).contains(len))
         else {
             let expected = format!("a length from 1 to {most} bytes");
-            return Err(FaultAt::new(
-                ErrorKind::Value,
-                at,
-                element,
-                expected,
-                len.to_string(),
-            ));
+            return Err(FaultAt::value(at, element, expected, len.to_string()));
         };
         let beyond = (0_u16..)
             .zip(&self.layout.fields)
@@ -178,13 +155,7 @@ impl Compiler {
             };
             let expected = format!("a field within the record's {len} bytes");
             let found = format!("a field that ends at byte {end}");
-            return Err(FaultAt::new(
-                ErrorKind::Place,
-                at,
-                &element,
-                expected,
-                found,
-            ));
+            return Err(FaultAt::place(at, &element, expected, found));
         }
         self.layout.cutting = Cutting::Fixed(len);
         Ok(())
@@ -249,10 +220,8 @@ impl Compiler {
             let expected = format!(
                 "at most {most} optional, computed or variable fields up to the record's length"
             );
-            return Err(
-                FaultAt::new(ErrorKind::Limit, at, element, expected, fields.to_string())
-                    .hint("give [record] a length that depends on fields near the start"),
-            );
+            return Err(FaultAt::limit(at, element, expected, fields.to_string())
+                .hint("give [record] a length that depends on fields near the start"));
         }
         Ok(())
     }
@@ -276,7 +245,7 @@ impl Compiler {
                     _ => {
                         let found = format!("`{}`, which is of another type", name.text);
                         let expected = "a field of a time type";
-                        Err(FaultAt::new(ErrorKind::Value, name.at, element, expected, found).hint(
+                        Err(FaultAt::value(name.at, element, expected, found).hint(
                             "numbers make a time with { seconds = \"…\", microseconds = \"…\" }",
                         ))
                     }
@@ -306,10 +275,8 @@ impl Compiler {
                 let (at, element) = self.origin(*index);
                 let expected = "a name that no packet column has";
                 let found = format!("`{name}`");
-                return Err(
-                    FaultAt::new(ErrorKind::Duplicate, at, &element, expected, found)
-                        .hint("put a prefix of your own before it, such as `rec.`"),
-                );
+                return Err(FaultAt::duplicate(at, &element, expected, found)
+                    .hint("put a prefix of your own before it, such as `rec.`"));
             }
         }
         Ok(())
@@ -319,6 +286,5 @@ impl Compiler {
 fn undefined_length(at: At, element: &str) -> Box<FaultAt> {
     let expected = "a record whose length is known from its first fields";
     let found = "a length that depends on itself";
-    FaultAt::new(ErrorKind::Missing, at, element, expected, found)
-        .hint("give [record] a length or a delimiter")
+    FaultAt::missing(at, element, expected, found).hint("give [record] a length or a delimiter")
 }

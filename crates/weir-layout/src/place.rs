@@ -2,7 +2,7 @@
 
 use super::compile::Compiler;
 use super::draft::{DraftEntry, EnumUse, EnumValues};
-use super::error::{Checked, ErrorKind, FaultAt};
+use super::error::{Checked, FaultAt};
 use super::expression::Expr;
 use super::field::{Equals, Field, FieldPlace, Meaning, NONE};
 use super::machine::{MachineStep, Size};
@@ -96,13 +96,7 @@ impl Compiler {
             return match entry.enumeration_or_column() {
                 Some(key) => {
                     let expected = format!("a name, because `{key}` is given");
-                    Err(FaultAt::new(
-                        ErrorKind::Missing,
-                        entry.at,
-                        &entry.element,
-                        expected,
-                        "none",
-                    ))
+                    Err(FaultAt::missing(entry.at, &entry.element, expected, "none"))
                 }
                 None => Ok(()),
             };
@@ -145,27 +139,15 @@ impl Compiler {
         if !integer {
             let expected = "an enum only for integers and bits";
             let found = "a field of another type";
-            return Err(FaultAt::new(
-                ErrorKind::Key,
-                entry.at,
-                &entry.path("enum"),
-                expected,
-                found,
-            ));
+            return Err(FaultAt::key(entry.at, &entry.path("enum"), expected, found));
         }
         let enumeration = match names.values {
             EnumValues::Here(values) => self.add_enum(values.names)?,
             EnumValues::Named(name) => *self.named_enums.get(&name.text).ok_or_else(|| {
                 let found = format!("`{}`", name.text);
                 let expected = "the name of a table under [enum]";
-                FaultAt::new(
-                    ErrorKind::Name,
-                    name.at,
-                    &entry.path("enum"),
-                    expected,
-                    found,
-                )
-                .near(&name.text, self.named_enums.keys().map(String::as_str))
+                FaultAt::name(name.at, &entry.path("enum"), expected, found)
+                    .near(&name.text, self.named_enums.keys().map(String::as_str))
             })?,
         };
         if let Some(field) = self.layout.fields.get_mut(usize::from(index)) {
@@ -179,7 +161,7 @@ impl Compiler {
         let index = self.lookup(of, &entry.path("of"))?;
         let fault = |expected: &str, found: &str| {
             let found = format!("`{}`, which is {found}", of.text);
-            FaultAt::new(ErrorKind::Value, of.at, &entry.path("of"), expected, found)
+            FaultAt::value(of.at, &entry.path("of"), expected, found)
         };
         let expected = "an integer field";
         let Some(field) = self.layout.fields.get(usize::from(index)) else {
@@ -198,13 +180,7 @@ impl Compiler {
                 "none"
             };
             let at = entry.bits.as_ref().map_or(entry.at, |bits| bits.at);
-            return Err(FaultAt::new(
-                ErrorKind::Missing,
-                at,
-                &entry.path("bits"),
-                expected,
-                found,
-            ));
+            return Err(FaultAt::missing(at, &entry.path("bits"), expected, found));
         };
         let parts = ranges.iter().map(|range| entry.part(range, word.width()));
         let parts = parts.collect::<Checked<Vec<_>>>()?;
@@ -226,13 +202,7 @@ impl Compiler {
         } else {
             let expected = "a field that is present whenever this one is";
             let found = format!("`{}`, which has another condition", of.text);
-            Err(FaultAt::new(
-                ErrorKind::Place,
-                of.at,
-                &entry.path("of"),
-                expected,
-                found,
-            ))
+            Err(FaultAt::place(of.at, &entry.path("of"), expected, found))
         }
     }
 
@@ -252,8 +222,7 @@ impl Compiler {
             )?;
         } else if let Some(bit) = &entry.bit {
             let expected = "the key `at` as well";
-            return Err(FaultAt::new(
-                ErrorKind::Missing,
+            return Err(FaultAt::missing(
                 bit.at,
                 &entry.path("bit"),
                 expected,
@@ -262,13 +231,7 @@ impl Compiler {
         } else if self.least_first != entry.least_first && self.is_within_byte() {
             let expected = "the bit order of the bits before it in the same byte";
             let found = "the other one";
-            return Err(FaultAt::new(
-                ErrorKind::Place,
-                entry.at,
-                &entry.element,
-                expected,
-                found,
-            ));
+            return Err(FaultAt::place(entry.at, &entry.element, expected, found));
         }
         self.least_first = entry.least_first;
         self.take(index, u64::from(width))
@@ -281,13 +244,7 @@ impl Compiler {
             None if entry.size.is_some() || entry.until.is_some() => Sort::Bytes,
             None => {
                 let expected = "a `type`, or `bits`, `of`, `size`, `value` or inner fields";
-                return Err(FaultAt::new(
-                    ErrorKind::Missing,
-                    entry.at,
-                    &entry.element,
-                    expected,
-                    "none",
-                ));
+                return Err(FaultAt::missing(entry.at, &entry.element, expected, "none"));
             }
         };
         entry.only_keys_of(sort)?;
@@ -304,13 +261,7 @@ impl Compiler {
         let Some(size) = &entry.size else {
             let Some(until) = &entry.until else {
                 let expected = "a `size`, or `until` with its terminating bytes";
-                return Err(FaultAt::new(
-                    ErrorKind::Missing,
-                    entry.at,
-                    &entry.element,
-                    expected,
-                    "none",
-                ));
+                return Err(FaultAt::missing(entry.at, &entry.element, expected, "none"));
             };
             let place = self.take_open(index, Size::Until(until.value.clone()));
             return Ok((meaning.without_until(), place));
@@ -328,7 +279,7 @@ impl Compiler {
                 let bytes = bytes.ok_or_else(|| {
                     let expected = format!("a size from 1 to {most}");
                     let found = size.text.clone();
-                    FaultAt::new(ErrorKind::Value, size.at, &path, expected, found)
+                    FaultAt::value(size.at, &path, expected, found)
                 })?;
                 let (place, _) = self.take(index, bytes * 8)?;
                 Ok((meaning, place))
@@ -341,13 +292,7 @@ impl Compiler {
 /// The value that `equals` asks of a field, checked against its type and width.
 fn required(field: &Field, equals: &Located<Scalar>, entry: &DraftEntry) -> Checked<Equals> {
     let fault = |expected: String, found: String| {
-        FaultAt::new(
-            ErrorKind::Value,
-            equals.at,
-            &entry.path("equals"),
-            expected,
-            found,
-        )
+        FaultAt::value(equals.at, &entry.path("equals"), expected, found)
     };
     let bytes = match (&equals.value, &field.meaning) {
         (Scalar::Integer(value), Meaning::Unsigned(number) | Meaning::Bool(number)) => {

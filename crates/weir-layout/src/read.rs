@@ -3,7 +3,7 @@
 use super::draft::{
     DraftEntry, EnumDraft, EnumUse, EnumValues, FileDraft, KindDraft, PayloadDraft, TimeDraft,
 };
-use super::error::{Checked, ErrorKind, FaultAt};
+use super::error::{Checked, FaultAt};
 use super::source::{Located, Scalar, Section, Text};
 use super::{Layout, parser, time};
 
@@ -82,13 +82,7 @@ fn one_of(section: &Section<'_>, key: &str, no: &str, yes: &str) -> Checked<Opti
         Some(text) if text.text == yes => Ok(Some(true)),
         Some(text) => {
             let found = format!("\"{}\"", text.text);
-            let fault = FaultAt::new(
-                ErrorKind::Value,
-                text.at,
-                &section.path(key),
-                expected,
-                found,
-            );
+            let fault = FaultAt::value(text.at, &section.path(key), expected, found);
             Err(fault.near(&text.text, [no, yes]))
         }
     }
@@ -113,8 +107,7 @@ pub(super) fn read_header(file: &Section<'_>) -> Checked<FileDraft> {
         let expected = format!("at least {least}, the end of the magic value");
         let at = file.value_at("header_len");
         let found = header_len.to_string();
-        return Err(FaultAt::new(
-            ErrorKind::Place,
+        return Err(FaultAt::place(
             at,
             &file.path("header_len"),
             expected,
@@ -140,13 +133,7 @@ pub(super) fn read_pair(pair: &Section<'_>) -> Checked<TimeDraft> {
         if let Some(name) = pair.text(key, field)? {
             if part.is_some() {
                 let expected = "one unit besides the seconds";
-                return Err(FaultAt::new(
-                    ErrorKind::Key,
-                    name.at,
-                    &pair.path(key),
-                    expected,
-                    "two",
-                ));
+                return Err(FaultAt::key(name.at, &pair.path(key), expected, "two"));
             }
             part = Some((name, unit));
         }
@@ -179,8 +166,7 @@ fn read_entry(section: &Section<'_>, defaults: Defaults, depth: usize) -> Checke
                 "at most {} groups inside each other",
                 Layout::GROUP_DEPTH_MAX
             );
-            return Err(FaultAt::new(
-                ErrorKind::Limit,
+            return Err(FaultAt::limit(
                 section.at,
                 &section.element,
                 expected,
@@ -265,13 +251,7 @@ pub(super) fn read_enum(section: &Section<'_>) -> Checked<EnumDraft> {
         };
         let Some(number) = number else {
             let expected = "a number such as 12 or 0xcc";
-            return Err(FaultAt::new(
-                ErrorKind::Value,
-                at,
-                &path,
-                expected,
-                format!("`{key}`"),
-            ));
+            return Err(FaultAt::value(at, &path, expected, format!("`{key}`")));
         };
         let name = section
             .text(key, "a name")?
@@ -283,8 +263,7 @@ pub(super) fn read_enum(section: &Section<'_>) -> Checked<EnumDraft> {
     if names.len() > limit {
         let expected = format!("at most {limit} values");
         let found = names.len().to_string();
-        return Err(FaultAt::new(
-            ErrorKind::Limit,
+        return Err(FaultAt::limit(
             section.at,
             &section.element,
             expected,
@@ -299,8 +278,7 @@ pub(super) fn read_enum(section: &Section<'_>) -> Checked<EnumDraft> {
     }) {
         let path = section.path(&number.to_string());
         let expected = "each number once";
-        return Err(FaultAt::new(
-            ErrorKind::Duplicate,
+        return Err(FaultAt::duplicate(
             *at,
             &path,
             expected,
@@ -375,13 +353,7 @@ fn epoch(section: &Section<'_>) -> Checked<Option<Located<i64>>> {
         Some(value) => Ok(Some(Located { value, at })),
         None => {
             let found = "something else, or more than 200 years from 1970";
-            Err(FaultAt::new(
-                ErrorKind::Value,
-                at,
-                &section.path("epoch"),
-                expected,
-                found,
-            ))
+            Err(FaultAt::value(at, &section.path("epoch"), expected, found))
         }
     }
 }
@@ -398,13 +370,7 @@ pub(super) fn bytes(section: &Section<'_>, key: &str) -> Checked<Option<Located<
         None => {
             let expected = format!("1 to {most} {expected}");
             let found = format!("\"{}\"", text.text.chars().take(40).collect::<String>());
-            Err(FaultAt::new(
-                ErrorKind::Value,
-                text.at,
-                &section.path(key),
-                expected,
-                found,
-            ))
+            Err(FaultAt::value(text.at, &section.path(key), expected, found))
         }
     }
 }

@@ -3,7 +3,7 @@
 use toml::de::{DeInteger, DeTable, DeValue};
 use toml::{Spanned, value::Datetime};
 
-use super::error::{At, Checked, ErrorKind, FaultAt};
+use super::error::{At, Checked, FaultAt};
 
 /// A value with the place where it stands.
 #[derive(Clone, Debug)]
@@ -106,14 +106,10 @@ impl<'t> Section<'t> {
             return Ok(());
         };
         let expected = format!("one of the keys {}", known.join(", "));
-        Err(FaultAt::new(
-            ErrorKind::Key,
-            at,
-            &self.path(key),
-            expected,
-            format!("`{key}`"),
+        Err(
+            FaultAt::key(at, &self.path(key), expected, format!("`{key}`"))
+                .near(key, known.iter().copied()),
         )
-        .near(key, known.iter().copied()))
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
@@ -133,13 +129,13 @@ impl<'t> Section<'t> {
     fn wrong(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> Box<FaultAt> {
         let at = self.source.at(value.span().start);
         let found = describe(value.get_ref());
-        FaultAt::new(ErrorKind::Value, at, &self.path(key), expected, found)
+        FaultAt::value(at, &self.path(key), expected, found)
     }
 
     /// The fault that `key` is needed.
     pub(super) fn missing(&self, key: &str) -> Box<FaultAt> {
         let expected = format!("the key `{key}`");
-        FaultAt::new(ErrorKind::Missing, self.at, &self.element, expected, "none")
+        FaultAt::missing(self.at, &self.element, expected, "none")
     }
 
     pub(super) fn text(&self, key: &str, expected: &str) -> Checked<Option<Text>> {
@@ -228,13 +224,7 @@ impl<'t> Section<'t> {
                 })),
                 Scalar::Datetime(_) => {
                     let found = "a date";
-                    Err(FaultAt::new(
-                        ErrorKind::Value,
-                        at,
-                        &self.path(key),
-                        expected,
-                        found,
-                    ))
+                    Err(FaultAt::value(at, &self.path(key), expected, found))
                 }
             },
         }

@@ -1,6 +1,6 @@
 //! The types of fields, and the types of their columns.
 
-use super::error::{Checked, ErrorKind, FaultAt};
+use super::error::{Checked, FaultAt};
 use super::field::Meaning;
 use super::source::Text;
 use super::time;
@@ -74,13 +74,7 @@ impl Sort {
         }
         let element = format!("{element}.type");
         let found = format!("`{}`", name.text);
-        let fault = FaultAt::new(
-            ErrorKind::Name,
-            name.at,
-            &element,
-            "the name of a type",
-            found,
-        );
+        let fault = FaultAt::name(name.at, &element, "the name of a type", found);
         Err(match name.text.as_str() {
             "text" | "string" | "str" | "char" => fault.hint("texts are `ascii` or `utf8`"),
             "float" => fault.hint("did you mean `f32`?"),
