@@ -29,7 +29,7 @@ impl RowEncoder for FileEncoder {
             RowFormat::Parquet => Format::Parquet,
             RowFormat::Arrow => Format::Arrow,
             RowFormat::ArrowStream => Format::Arrows,
-            other => return Err(format!("{other:?} is not written").into()),
+            other => return Err(format!("rows cannot be encoded as {other:?}").into()),
         };
         let writer = Writer::new(&Options::plain(format), Arc::clone(schema), out);
         Ok(Box::new(Encoded(

@@ -29,7 +29,7 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     }
     // Casts of floats saturate; sizes below 2^53 are exact.
     if bytes >= usize::MAX as f64 {
-        return Err("more than this machine can address".to_owned());
+        return Err("expected a size that this machine can address".to_owned());
     }
     Ok(bytes as usize)
 }

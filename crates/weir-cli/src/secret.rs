@@ -70,7 +70,7 @@ fn read(file: &Path, within: Duration) -> io::Result<String> {
     })?;
     let bytes = receiver.recv_timeout(within).unwrap_or_else(|_| {
         let seconds = within.as_secs();
-        let message = format!("the pipe has no content and no end within {seconds} s");
+        let message = format!("nothing was read from the pipe within {seconds} s");
         Err(io::Error::new(io::ErrorKind::TimedOut, message))
     })?;
     let text = String::from_utf8(bytes);

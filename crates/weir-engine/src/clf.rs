@@ -333,7 +333,7 @@ impl ExecutionPlan for ClfScan {
                 searched.map_err(|error| DataFusionError::Execution(error.to_string()))?;
             if searched.damaged > 0 {
                 let damage = match searched.damaged {
-                    1 => "a place is not a record".to_owned(),
+                    1 => "1 place is not a record".to_owned(),
                     more => format!("{more} places are not records"),
                 };
                 let cause = io::Error::new(

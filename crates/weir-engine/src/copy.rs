@@ -169,7 +169,7 @@ fn without_format(target: &str) -> Error {
 }
 
 fn no_format(word: &str) -> Error {
-    let message = format!("{word} is no format that files are written in");
+    let message = format!("files cannot be written in the format {word}");
     let hint = "write (FORMAT parquet), or csv, tsv, json, ndjson, arrow, arrows; packets are written as pcap or pcapng";
     Error::new(ErrorKind::Plan, message).with_hint(hint)
 }

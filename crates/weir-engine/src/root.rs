@@ -172,7 +172,7 @@ impl Root {
                 self.shown()
             );
             return Err(Error::new(ErrorKind::Refused, message)
-                .with_hint("set it where the program is started"));
+                .with_hint("set it when the program is started"));
         }
         match statement.innermost_mut() {
             DfStatement::CopyTo(copy) => copy.target = self.target(&copy.target)?,

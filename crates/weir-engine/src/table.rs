@@ -174,7 +174,7 @@ fn in_time_order(
     let is_wanted = with_time.len() == wanted;
     let scan = scan(with_time);
     let Some(time) = scan.time_column() else {
-        return internal_err!("a scan lacks the times that it was to read");
+        return internal_err!("a scan lacks the time column that it reads");
     };
     let ordered = TimeOrder::new(Arc::new(scan), time, lateness_ns);
     if is_wanted {

@@ -585,7 +585,7 @@ fn of_types(message: &str) -> Option<Wording> {
     {
         let hint = "INTERVAL '90 minutes' has the product; as_duration(90 * 60) makes a duration of seconds";
         return Some((
-            "an interval is neither multiplied nor divided".to_owned(),
+            "an interval cannot be multiplied or divided".to_owned(),
             Some(hint.to_owned()),
         ));
     }

@@ -51,7 +51,7 @@ pub fn within<T>(bytes_max: usize, plan: impl FnOnce() -> T) -> Result<T, Error>
                 bytes_max >> 20
             );
             let error = Error::new(ErrorKind::Limit, message);
-            Err(error.with_hint("a long value that several places need may stand in one: WITH v AS (SELECT repeat('x', 1000) AS long) SELECT … FROM v"))
+            Err(error.with_hint("write a long value once and use its name: WITH v AS (SELECT repeat('x', 1000) AS long) SELECT … FROM v"))
         }
         false => Ok(planned),
     }

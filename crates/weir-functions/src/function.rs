@@ -310,7 +310,7 @@ fn write_addresses(addresses: &ArrayRef) -> Result<ArrayRef> {
     if let Some(lists) = addresses.as_list_opt::<i32>() {
         let texts = write_addresses(lists.values())?;
         let DataType::List(item) = text_type(lists.data_type()) else {
-            return exec_err!("the text of a list is a list");
+            return exec_err!("the text of a list of addresses must be a list");
         };
         let lists = arrow::array::ListArray::try_new(
             item,

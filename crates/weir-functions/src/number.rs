@@ -79,7 +79,7 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             match args.pop() {
                 Some(inner) => widen_expr(Expr::Negative(Box::new(inner)), schema)
                     .map(|negated| Transformed::yes(negated.data)),
-                None => plan_err!("a sign takes a value"),
+                None => plan_err!("unary minus needs an operand"),
             }
         }
         // The mean of decimals would be a decimal, cut to four more digits than its values have.

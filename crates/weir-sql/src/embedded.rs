@@ -139,7 +139,7 @@ impl Statement {
         }
         if binder.copied_bytes > COPIED_BYTES_MAX {
             let message = format!(
-                "values of parameters that stand in several places take {} MiB there together at most",
+                "parameters that are used several times may take {} MiB in all their places together",
                 COPIED_BYTES_MAX >> 20
             );
             return Err(Error::new(ErrorKind::Limit, message).with_hint(

@@ -782,7 +782,7 @@ impl Order {
 
 /// The error of an output that cannot be written, which ends the scan.
 fn keeping_failed(error: WriteError) -> ArrowError {
-    ArrowError::ComputeError(format!("the packets cannot be kept: {error}"))
+    ArrowError::ComputeError(format!("the packets cannot be stored: {error}"))
 }
 
 /// The number of records after which the counters are updated even when no row passes the predicate.

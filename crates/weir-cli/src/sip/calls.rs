@@ -86,9 +86,7 @@ pub(super) fn run(
     let comes_once = counts.is_some() || args.files.iter().any(|file| file == "-");
     let spool = match comes_once {
         true => Some(Arc::new(Spool::new(args.spool as u64).map_err(
-            |error| {
-                Failure::environment(format!("cannot create a folder to keep packets: {error}"))
-            },
+            |error| Failure::environment(format!("cannot create a folder for packets: {error}")),
         )?)),
         false => None,
     };

@@ -212,7 +212,9 @@ impl Work {
         })?;
         let mut read = read.into_iter();
         let Some(mut whole) = read.next() else {
-            return Err(DataFusionError::Internal("a file of no parts".to_owned()));
+            return Err(DataFusionError::Internal(
+                "a file was split into no parts".to_owned(),
+            ));
         };
         for next in read {
             if !whole.scan.join(next.scan) {

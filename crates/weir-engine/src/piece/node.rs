@@ -585,7 +585,10 @@ impl Named {
             let mut found = remote.expand(address).map_err(failed)?;
             return match (found.pop(), found.is_empty()) {
                 (Some(location), true) => Ok(Source::capture(location)),
-                _ => exec_err!("{} is not one object", weir_capture::redacted(address)),
+                _ => exec_err!(
+                    "{} does not name a single object",
+                    weir_capture::redacted(address)
+                ),
             };
         }
         let path = path_of(&self.location);

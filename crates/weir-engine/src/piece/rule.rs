@@ -362,9 +362,7 @@ impl SendAway {
             return Ok(sent);
         }
         if leaves.read_here {
-            self.note(
-                "packets that are still to come, and standard input, are read on this machine",
-            );
+            self.note("live packets and standard input are read on this machine");
             return Ok(plan);
         }
         if !leaves.captures && !leaves.pieces {

@@ -74,7 +74,7 @@ impl Resolver<'_> {
         match self.root {
             Some(root) => root.check(path),
             None if self.files_only && path == Path::new("-") => {
-                let message = "standard input is that of another machine";
+                let message = "standard input belongs to another machine";
                 Err(Error::new(ErrorKind::Source, message).with_hint(FILES_ONLY))
             }
             None if self.files_only => {

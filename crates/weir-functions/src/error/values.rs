@@ -106,7 +106,7 @@ fn of_operation(message: &str) -> Option<Wording> {
     };
     Some((
         format!(
-            "values of these types are not calculated with: {}",
+            "there is no arithmetic on these types: {}",
             operation.replace("BinaryView", "address or bytes")
         ),
         Some(hint.to_owned()),

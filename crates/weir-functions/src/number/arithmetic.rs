@@ -192,7 +192,7 @@ pub(crate) fn negative() -> ScalarUDF {
                 | DataType::Null),
             ] => Ok(kind.clone()),
             [kind] => plan_err!("- takes a number or an interval, not {kind}"),
-            _ => exec_err!("a sign takes one value"),
+            _ => exec_err!("unary minus takes one operand"),
         },
         values: |_, _| exec_err!("the sign was not rewritten before execution"),
     };

@@ -338,7 +338,7 @@ impl Accumulator for SlidingAccumulator {
     }
 
     fn merge_batch(&mut self, _states: &[ArrayRef]) -> Result<()> {
-        not_impl_err!("frames that slide are not put together from parts")
+        not_impl_err!("the state of a sliding window frame cannot be merged")
     }
 
     fn size(&self) -> usize {

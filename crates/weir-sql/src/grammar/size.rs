@@ -222,7 +222,7 @@ impl Count {
         match self.most > most || self.squares > 2 * most * most {
             false => Ok(()),
             true => Err(limit(format!(
-                "{} {what}, {} of them in one {place}, are too many to be planned: the limit is {most} in one, or fewer in each of several",
+                "the statement has too many {what}: {} in all and {} in one {place}, where the limit is {most} in one {place}, and less in each of several",
                 self.all, self.most
             ))
             .with_hint("ask for less at once, in several statements")),

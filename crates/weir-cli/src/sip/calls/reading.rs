@@ -178,7 +178,7 @@ impl Taking<'_> {
         if let Some(spool) = self.spool.filter(|_| belongs) {
             match spool.keep(record, self.number) {
                 Ok(from) => self.shared.write().kept_from = from,
-                Err(error) => self.damage(format!("packets cannot be kept: {error}"), None),
+                Err(error) => self.damage(format!("packets cannot be stored: {error}"), None),
             }
         }
     }

@@ -67,7 +67,7 @@ impl Saving {
             Ok(captures) => captures,
             Err(error) => {
                 return (
-                    format!("the packets that were kept on disk cannot be written out: {error}"),
+                    format!("the packets stored on disk cannot be written out: {error}"),
                     true,
                 );
             }
