@@ -20,6 +20,39 @@ use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, Operator};
 
 use crate::pass::{Inputs, Pass};
 
+/// The methods of an [`AggregateUDFImpl`](datafusion::logical_expr::AggregateUDFImpl) that are those of the function in its field
+/// `inner`.
+macro_rules! of_inner {
+    () => {
+        fn name(&self) -> &str {
+            self.inner.name()
+        }
+
+        fn aliases(&self) -> &[String] {
+            self.inner.aliases()
+        }
+
+        fn signature(&self) -> &datafusion::logical_expr::Signature {
+            self.inner.signature()
+        }
+
+        fn return_type(
+            &self,
+            types: &[arrow::datatypes::DataType],
+        ) -> datafusion::error::Result<arrow::datatypes::DataType> {
+            self.inner.return_type(types)
+        }
+
+        fn state_fields(
+            &self,
+            args: datafusion::logical_expr::function::StateFieldsArgs<'_>,
+        ) -> datafusion::error::Result<Vec<arrow::datatypes::FieldRef>> {
+            self.inner.state_fields(args)
+        }
+    };
+}
+pub(crate) use of_inner;
+
 pub use arithmetic::{DIV, NEGATIVE, Operation, operation, operations};
 pub(crate) use arithmetic::{div, negative};
 pub use digest::CENTROIDS_MAX;

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::compute::max;
-use arrow::datatypes::{DataType, FieldRef, UInt64Type};
+use arrow::datatypes::UInt64Type;
 use datafusion::common::{ScalarValue, exec_err};
 use datafusion::error::Result;
 use datafusion::functions_aggregate::all_default_aggregate_functions;
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, Signature,
-};
+use datafusion::logical_expr::function::AccumulatorArgs;
+use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Documentation};
+
+use super::of_inner;
 
 /// The functions, whose states are looked at before they are merged.
 pub(crate) fn digests() -> Vec<AggregateUDF> {
@@ -32,25 +32,7 @@ struct Digest {
 }
 
 impl AggregateUDFImpl for Digest {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.inner.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(types)
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        self.inner.state_fields(args)
-    }
+    of_inner!();
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         let inner = self.inner.accumulator(args)?;
@@ -114,6 +96,7 @@ pub const CENTROIDS_MAX: u64 = 10_000;
 
 #[cfg(test)]
 mod tests {
+    use arrow::datatypes::DataType;
     use datafusion::functions_aggregate::approx_percentile_cont::ApproxPercentileAccumulator;
 
     use super::*;

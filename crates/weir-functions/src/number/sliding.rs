@@ -9,16 +9,17 @@ use std::mem::{size_of, size_of_val};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray};
-use arrow::datatypes::{DataType, FieldRef, Float64Type};
+use arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::{ScalarValue, not_impl_err};
 use datafusion::error::Result;
 use datafusion::functions_aggregate::all_default_aggregate_functions;
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF,
-    Signature,
 };
+
+use super::of_inner;
 
 /// The functions that differ from DataFusion's over a frame that slides, without `sum`, which differs elsewhere, too.
 pub(crate) fn sliding() -> Vec<AggregateUDF> {
@@ -56,21 +57,7 @@ struct Sliding {
 }
 
 impl AggregateUDFImpl for Sliding {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.inner.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(types)
-    }
+    of_inner!();
 
     fn is_nullable(&self) -> bool {
         self.inner.inner().is_nullable()
@@ -78,10 +65,6 @@ impl AggregateUDFImpl for Sliding {
 
     fn default_value(&self, kind: &DataType) -> Result<ScalarValue> {
         self.inner.inner().default_value(kind)
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        self.inner.state_fields(args)
     }
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {

@@ -5,21 +5,21 @@ use std::mem::size_of_val;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray};
-use arrow::datatypes::{ArrowNativeTypeOp, DataType, FieldRef, Int64Type, UInt64Type};
+use arrow::datatypes::{ArrowNativeTypeOp, DataType, Int64Type, UInt64Type};
 use arrow::error::ArrowError;
 use datafusion::common::ScalarValue;
 use datafusion::common::cast::as_primitive_array;
 use datafusion::error::Result;
 use datafusion::functions_aggregate::sum::sum_udaf;
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF,
-    SetMonotonicity, Signature,
+    SetMonotonicity,
 };
 
 use super::percentile::is_wanted;
-use super::sliding;
+use super::{of_inner, sliding};
 
 /// `sum(value)`.
 pub(crate) fn sum() -> AggregateUDF {
@@ -39,21 +39,7 @@ impl Sum {
 }
 
 impl AggregateUDFImpl for Sum {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(types)
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        self.inner.state_fields(args)
-    }
+    of_inner!();
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         match args.return_field.data_type() {
