@@ -3,7 +3,6 @@
 //! A field has as many values as there are headers of its protocol in the packet, including those in tunnels and in
 //! quotes of ICMP errors, as in Wireshark; columns of tables have the value of the outermost. A relation holds when it
 //! holds for one of them (`!=`: for all), and never for a missing field.
-
 //!
 //! A field of messages (`dns.qry.name`) is a column of an extraction's table. Which frames have a message for which a
 //! relation holds is read before the packets, from that table over the same file (`messages.rs`).
@@ -23,7 +22,7 @@ use regex::bytes::Regex;
 use weir_filter::{ArithmeticOperator, Error, Quantifier, Range, parse};
 use weir_packet::{Address, Field, Get, Layer, Needs, Options as DecodeOptions, Packet, Value};
 
-use crate::predicate::Network;
+use crate::predicate::{Network, Operator};
 use crate::{Column, Origin, Row, Since, Source as File, Table};
 use messages::{Cell, Messages};
 use reader::FilterReader;
@@ -57,7 +56,7 @@ enum Test {
     Always,
     /// There is a value; with the flag, one that is not 0.
     Exists(ValueSource, bool),
-    Compare(Quantifier, ValueSource, Sign, ValueSource),
+    Compare(Quantifier, ValueSource, Relation, ValueSource),
     /// The bytes contain these: a search that is prepared once.
     Contains(Quantifier, ValueSource, Box<Finder<'static>>),
     Matches(Quantifier, ValueSource, Regex),
@@ -66,29 +65,17 @@ enum Test {
     Message(usize, Arc<Messages>),
 }
 
+/// The relation of two values.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Sign {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
+enum Relation {
+    Order(Operator),
     Contains,
 }
 
-impl Sign {
-    /// Whether the sign is true of values in this order.
-    const fn holds(self, ordering: Ordering) -> bool {
-        match self {
-            Self::Equal => ordering.is_eq(),
-            Self::NotEqual => ordering.is_ne(),
-            Self::Less => ordering.is_lt(),
-            Self::LessOrEqual => ordering.is_le(),
-            Self::Greater => ordering.is_gt(),
-            Self::GreaterOrEqual => ordering.is_ge(),
-            Self::Contains => false,
-        }
+impl Relation {
+    /// Whether the relation is true of values in this order.
+    fn holds(self, ordering: Ordering) -> bool {
+        matches!(self, Self::Order(operator) if operator.holds(ordering))
     }
 }
 
@@ -255,7 +242,7 @@ impl Test {
             Self::Compare(
                 quantifier,
                 source,
-                Sign::Contains,
+                Relation::Contains,
                 ValueSource::Literal(Literal::Bytes(bytes)),
             ) => {
                 let finder = Finder::new(&bytes).into_owned();
@@ -302,10 +289,10 @@ impl Test {
                 FieldValue::Number(number) => !not_zero || number != 0,
                 FieldValue::Bytes(bytes) => !not_zero || bytes.iter().any(|byte| *byte != 0),
             }),
-            Self::Compare(quantifier, left, sign, right) => {
+            Self::Compare(quantifier, left, relation, right) => {
                 holds(*quantifier, |decide| {
                     left.each(at, &mut |left| {
-                        right.each(at, &mut |right| decide(compare(&left, *sign, &right)))
+                        right.each(at, &mut |right| decide(compare(&left, *relation, &right)))
                     })
                 }) || self.holds_for_network(at)
             }
@@ -340,7 +327,7 @@ impl Test {
 
     /// A comparison with a network.
     fn holds_for_network(&self, at: &At<'_>) -> bool {
-        let Self::Compare(quantifier, left, sign, right) = self else {
+        let Self::Compare(quantifier, left, relation, right) = self else {
             return false;
         };
         let ((source, ValueSource::Literal(Literal::Network(network)))
@@ -357,9 +344,9 @@ impl Test {
                 };
                 // An address of another family is in no order to the network.
                 decide(match ordering {
-                    Some(ordering) if is_left => sign.holds(ordering.reverse()),
-                    Some(ordering) => sign.holds(ordering),
-                    None => *sign == Sign::NotEqual,
+                    Some(ordering) if is_left => relation.holds(ordering.reverse()),
+                    Some(ordering) => relation.holds(ordering),
+                    None => *relation == Relation::Order(Operator::NotEqual),
                 })
             })
         })
@@ -414,18 +401,18 @@ fn holds(quantifier: Quantifier, visit: impl FnOnce(&mut dyn FnMut(bool) -> bool
     any && all
 }
 
-fn compare(left: &FieldValue<'_>, sign: Sign, right: &FieldValue<'_>) -> bool {
+fn compare(left: &FieldValue<'_>, relation: Relation, right: &FieldValue<'_>) -> bool {
     let ordering = match (left, right) {
         (FieldValue::Number(left), FieldValue::Number(right)) => left.cmp(right),
         (FieldValue::Bytes(left), FieldValue::Bytes(right)) => {
-            if sign == Sign::Contains {
+            if relation == Relation::Contains {
                 return contains(left, right);
             }
             left.cmp(right)
         }
         _ => return false,
     };
-    sign.holds(ordering)
+    relation.holds(ordering)
 }
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {

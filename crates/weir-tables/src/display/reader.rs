@@ -14,8 +14,9 @@ use weir_packet::{Kind, Layer, Needs, PROTOCOLS};
 
 use super::literal::{is_bytes, literal, literal_of};
 use super::messages::{FieldTest, MessageField, Messages};
-use super::{Literal, Sign, Test, Type, ValueSource};
+use super::{Literal, Relation, Test, Type, ValueSource};
 use crate::names::{Meaning, Name, advice};
+use crate::predicate::Operator;
 use crate::search::{Search, pattern_error};
 use crate::{Column, Origin, Table};
 
@@ -179,24 +180,24 @@ impl<'t> FilterReader<'t> {
         &mut self,
         quantifier: Quantifier,
         left: &Operand,
-        relation: ComparisonOperator,
+        operator: ComparisonOperator,
         right: &Operand,
     ) -> Result<Test, Error> {
-        let sign = match relation {
-            ComparisonOperator::Equal => Sign::Equal,
-            ComparisonOperator::NotEqual => Sign::NotEqual,
-            ComparisonOperator::Less => Sign::Less,
-            ComparisonOperator::LessOrEqual => Sign::LessOrEqual,
-            ComparisonOperator::Greater => Sign::Greater,
-            ComparisonOperator::GreaterOrEqual => Sign::GreaterOrEqual,
-            ComparisonOperator::Contains => Sign::Contains,
+        let relation = match operator {
+            ComparisonOperator::Equal => Relation::Order(Operator::Equal),
+            ComparisonOperator::NotEqual => Relation::Order(Operator::NotEqual),
+            ComparisonOperator::Less => Relation::Order(Operator::Less),
+            ComparisonOperator::LessOrEqual => Relation::Order(Operator::LessOrEqual),
+            ComparisonOperator::Greater => Relation::Order(Operator::Greater),
+            ComparisonOperator::GreaterOrEqual => Relation::Order(Operator::GreaterOrEqual),
+            ComparisonOperator::Contains => Relation::Contains,
             ComparisonOperator::Matches => return self.matches(quantifier, left, right),
         };
-        let (mut left, right) = self.sides(left, sign, right)?;
-        if sign == Sign::Contains {
+        let (mut left, right) = self.sides(left, relation, right)?;
+        if relation == Relation::Contains {
             left = left.searched();
         }
-        Ok(Test::Compare(quantifier, left, sign, right))
+        Ok(Test::Compare(quantifier, left, relation, right))
     }
 
     /// Reads a comparison of bytes or text with a pattern.
@@ -239,18 +240,18 @@ impl<'t> FilterReader<'t> {
     fn sides(
         &mut self,
         left: &Operand,
-        sign: Sign,
+        relation: Relation,
         right: &Operand,
     ) -> Result<(ValueSource, ValueSource), Error> {
         let open = (self.is_literal(left), self.is_literal(right));
         Ok(match open {
             (false, true) => {
                 let (source, kind) = self.source(left)?;
-                let kind = match (sign, kind) {
-                    (Sign::Contains, Type::Address) => Type::Bytes,
+                let kind = match (relation, kind) {
+                    (Relation::Contains, Type::Address) => Type::Bytes,
                     (_, kind) => kind,
                 };
-                if sign == Sign::Contains
+                if relation == Relation::Contains
                     && matches!(kind, Type::Number | Type::Flag | Type::Time | Type::Seconds)
                 {
                     return Err(
