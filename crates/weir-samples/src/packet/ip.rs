@@ -80,25 +80,13 @@ impl Ipv4 {
         }
     }
 
-    /// Sets the time to live.
-    #[must_use]
-    pub const fn ttl(mut self, ttl: u8) -> Self {
-        self.ttl = ttl;
-        self
-    }
-
-    /// Sets the byte that holds DSCP (high six bits) and ECN.
-    #[must_use]
-    pub const fn service(mut self, service: u8) -> Self {
-        self.service = service;
-        self
-    }
-
-    /// Sets the identification.
-    #[must_use]
-    pub const fn identification(mut self, identification: u16) -> Self {
-        self.identification = identification;
-        self
+    setters! {
+        /// Sets the time to live.
+        ttl: u8;
+        /// Sets the byte that holds DSCP (high six bits) and ECN.
+        service: u8;
+        /// Sets the identification.
+        identification: u16;
     }
 
     /// Forbids fragmentation.
@@ -201,25 +189,13 @@ impl Ipv6 {
         }
     }
 
-    /// Sets the hop limit.
-    #[must_use]
-    pub const fn hop_limit(mut self, hop_limit: u8) -> Self {
-        self.hop_limit = hop_limit;
-        self
-    }
-
-    /// Sets the traffic class.
-    #[must_use]
-    pub const fn traffic_class(mut self, traffic_class: u8) -> Self {
-        self.traffic_class = traffic_class;
-        self
-    }
-
-    /// Sets the flow label (20 bits).
-    #[must_use]
-    pub const fn flow_label(mut self, flow_label: u32) -> Self {
-        self.flow_label = flow_label;
-        self
+    setters! {
+        /// Sets the hop limit.
+        hop_limit: u8;
+        /// Sets the traffic class.
+        traffic_class: u8;
+        /// Sets the flow label (20 bits).
+        flow_label: u32;
     }
 
     /// Adds a hop-by-hop options header with these options, padded as RFC 8200 section 4.2 says.

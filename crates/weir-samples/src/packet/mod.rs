@@ -17,6 +17,18 @@
 //! A payload too long for a header's length field is the caller's mistake and panics. To make a
 //! damaged packet, build a good one and damage it.
 
+/// Methods of a header that set a field of their name.
+macro_rules! setters {
+    ($($(#[$doc:meta])+ $field:ident: $kind:ty;)+) => {$(
+        $(#[$doc])+
+        #[must_use]
+        pub const fn $field(mut self, $field: $kind) -> Self {
+            self.$field = $field;
+            self
+        }
+    )+};
+}
+
 mod atm;
 pub mod checksum;
 mod frame_relay;

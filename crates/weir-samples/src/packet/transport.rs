@@ -117,25 +117,13 @@ impl Tcp {
         self
     }
 
-    /// Sets the flags, see [`tcp_flags`].
-    #[must_use]
-    pub const fn flags(mut self, flags: u8) -> Self {
-        self.flags = flags;
-        self
-    }
-
-    /// Sets the window as it stands in the header.
-    #[must_use]
-    pub const fn window(mut self, window: u16) -> Self {
-        self.window = window;
-        self
-    }
-
-    /// Sets the urgent pointer.
-    #[must_use]
-    pub const fn urgent(mut self, urgent: u16) -> Self {
-        self.urgent = urgent;
-        self
+    setters! {
+        /// Sets the flags, see [`tcp_flags`].
+        flags: u8;
+        /// Sets the window as it stands in the header.
+        window: u16;
+        /// Sets the urgent pointer.
+        urgent: u16;
     }
 
     /// Sets the options, filled up with no-operations to a multiple of four bytes.
