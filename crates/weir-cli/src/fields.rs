@@ -14,7 +14,7 @@ use crate::message::Messages;
 use crate::refusal::Refusal;
 use crate::session::Failure;
 use crate::target::Target;
-use weir_output::Writer;
+use weir_output::{Options, Writer};
 
 /// Lists the columns that the pattern lets through.
 pub(crate) fn run(
@@ -86,17 +86,21 @@ pub(crate) fn listed(
     messages: Messages,
 ) -> Result<ExitCode, Failure> {
     let file = output.file(0, 1)?;
-    let mut options = output.options(file, io::stdout().is_terminal(), global.color);
-    // A requested list is shown whole.
+    let options = output.options(file, io::stdout().is_terminal(), global.color);
+    let target = Target::optional(file, global)?;
+    let out = Target::writer(target.as_ref());
+    write_list(batch, options, (out, target), messages)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a requested list, without a limit on its rows.
+pub(crate) fn write_list(
+    batch: &RecordBatch,
+    mut options: Options,
+    (out, target): (Box<dyn Write + Send>, Option<Target>),
+    messages: Messages,
+) -> Result<(), Failure> {
     options.rows_max = None;
-    let target = match file {
-        Some(path) => Some(Target::new(path, global)?),
-        None => None,
-    };
-    let out: Box<dyn Write + Send> = match &target {
-        Some(target) => Box::new(target.clone()),
-        None => Box::new(io::stdout()),
-    };
     let mut writer = Writer::new(&options, batch.schema(), out)?;
     let _ = writer.write(batch)?;
     let notes = writer.finish()?.notes();
@@ -106,7 +110,7 @@ pub(crate) fn listed(
     for note in notes {
         messages.note(&note);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// All tables by name; a layout's own columns stand in the layout.

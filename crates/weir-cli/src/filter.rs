@@ -92,14 +92,8 @@ pub(crate) fn run(
     let options = filter
         .output
         .options(file, io::stdout().is_terminal(), global.color);
-    let target = match file {
-        Some(path) => Some(Target::new(path, global)?),
-        None => None,
-    };
-    let out: Box<dyn Write + Send> = match &target {
-        Some(target) => Box::new(target.clone()),
-        None => Box::new(io::stdout()),
-    };
+    let target = Target::optional(file, global)?;
+    let out = Target::writer(target.as_ref());
     let session = session(global, messages)?;
     answered(&session, &sql, &options, out)?;
     if let Some(target) = target {

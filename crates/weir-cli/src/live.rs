@@ -65,10 +65,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
         Some(path) => Some(Target::growing(path, global)?),
         None => None,
     };
-    let out: Box<dyn Write + Send> = match &target {
-        Some(target) => Box::new(target.clone()),
-        None => Box::new(io::stdout()),
-    };
+    let out = Target::writer(target.as_ref());
     live.source.capture.end_in_time(&stop);
     let refresh = Refresh {
         every: live.every.or(stdout_terminal.then_some(Refresh::EVERY)),

@@ -109,10 +109,7 @@ fn ladder(args: &LadderArgs, global: Global, messages: Messages) -> Result<ExitC
         (None, Some(path)) => LadderFormat::of_path(path)?,
         (None, None) => LadderFormat::Text,
     };
-    let target = match output {
-        Some(path) => Some(Target::new(path, global)?),
-        None => None,
-    };
+    let target = Target::optional(output, global)?;
     if format == LadderFormat::Png && target.is_none() && io::stdout().is_terminal() {
         return Err(Refusal::usage(
             "a PNG cannot be shown on a terminal",

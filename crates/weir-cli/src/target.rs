@@ -44,6 +44,19 @@ impl Target {
         Ok(Self::with(path, TargetState::New(BufWriter::new(file))))
     }
 
+    /// The file at `path`, if there is one.
+    pub(crate) fn optional(path: Option<&Path>, global: Global) -> Result<Option<Self>, Failure> {
+        path.map(|path| Self::new(path, global)).transpose()
+    }
+
+    /// A writer to the file, or to standard output where there is none.
+    pub(crate) fn writer(target: Option<&Self>) -> Box<dyn Write + Send> {
+        match target {
+            Some(target) => Box::new(target.clone()),
+            None => Box::new(io::stdout()),
+        }
+    }
+
     /// The file at `path`, which others may see growing, and whose beginning is worth keeping.
     pub(crate) fn growing(path: &Path, global: Global) -> Result<Self, Failure> {
         if let Some(address) = path.to_str().filter(|path| is_remote(path)) {

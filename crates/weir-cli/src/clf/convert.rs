@@ -68,10 +68,8 @@ fn through(
 ) -> Result<ExitCode, Failure> {
     let (progress, passing) = Progress::of_files(global.quiet, [input]);
     let mut reader = reader(input, &passing)?;
-    let target = match output.filter(|output| output.as_os_str() != "-") {
-        Some(output) => Some(Target::new(output, global)?),
-        None => None,
-    };
+    let output = output.filter(|output| output.as_os_str() != "-");
+    let target = Target::optional(output, global)?;
     let mut out: Box<dyn Write> = match &target {
         Some(target) => Box::new(target.clone()),
         None if stdout_is_file() => Box::new(io::stdout().lock()),

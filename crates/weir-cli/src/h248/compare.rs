@@ -71,9 +71,7 @@ const MEASUREMENT_MAX: Duration = Duration::from_secs(10);
 /// Studies every message, then writes the report or the page.
 pub(super) fn run(args: &Compare, context: Context) -> Result<ExitCode, Failure> {
     let page = args.html.as_deref();
-    let page = page
-        .map(|path| Target::new(path, context.global))
-        .transpose()?;
+    let page = Target::optional(page, context.global)?;
     let mut study = Study::new();
     let mut clock = Stopwatch::new(args.time);
     let mut damaged = false;

@@ -28,7 +28,7 @@ use crate::target::Target;
 use crate::watch::Refresh;
 use crate::{fields, functions};
 use weir_output::plot::{Form, Kind};
-use weir_output::{self as output, Format, Writer, terminal_height};
+use weir_output::{self as output, Format, terminal_height};
 
 /// The settings of answers.
 #[derive(Clone, Debug, Default)]
@@ -429,18 +429,8 @@ impl Work {
 
     /// Shows a requested list without a limit on its rows.
     fn show(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
-        let (mut options, out, target) = self.destination()?;
-        options.rows_max = None;
-        let mut writer = Writer::new(&options, batch.schema(), out)?;
-        let _ = writer.write(batch)?;
-        let notes = writer.finish()?.notes();
-        if let Some(target) = target {
-            target.keep()?;
-        }
-        for note in notes {
-            self.messages.note(&note);
-        }
-        Ok(())
+        let (options, out, target) = self.destination()?;
+        fields::write_list(batch, options, (out, target), self.messages)
     }
 
     fn command(&mut self, line: &str) -> Result<Next, Failure> {

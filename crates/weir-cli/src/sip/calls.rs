@@ -179,14 +179,8 @@ fn rows(args: &CallsArgs, global: Global, messages: Messages) -> Result<ExitCode
     let options = args
         .output
         .options(file, io::stdout().is_terminal(), global.color);
-    let target = match file {
-        Some(path) => Some(Target::new(path, global)?),
-        None => None,
-    };
-    let out: Box<dyn io::Write + Send> = match &target {
-        Some(target) => Box::new(target.clone()),
-        None => Box::new(io::stdout()),
-    };
+    let target = Target::optional(file, global)?;
+    let out = Target::writer(target.as_ref());
     let session = Session::new(&weir_engine::Options::default(), messages, !global.quiet)?;
     let mut statements = session.parse(&sql)?.into();
     let mut out = Some(out);
