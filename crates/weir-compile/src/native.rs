@@ -45,22 +45,14 @@ struct RawSpace {
 #[derive(Debug)]
 pub struct CompileError {
     reason: String,
-    is_memory: bool,
 }
 
 impl CompileError {
-    /// The error of a failure that is not about memory.
+    /// The error with this reason.
     pub fn new(reason: impl fmt::Display) -> Self {
         Self {
             reason: reason.to_string(),
-            is_memory: false,
         }
-    }
-
-    /// The system gives no memory for machine code, rather than that this machine has no compiler.
-    #[must_use]
-    pub const fn is_of_memory(&self) -> bool {
-        self.is_memory
     }
 }
 
@@ -199,18 +191,10 @@ fn define(
     let function = module
         .declare_function("program", Linkage::Local, &context.func.signature)
         .map_err(CompileError::new)?;
-    let of_memory = |error: cranelift_module::ModuleError| CompileError {
-        is_memory: matches!(
-            error,
-            cranelift_module::ModuleError::Allocation { .. }
-                | cranelift_module::ModuleError::Backend(_)
-        ),
-        reason: error.to_string(),
-    };
     module
         .define_function(function, &mut context)
-        .map_err(of_memory)?;
-    module.finalize_definitions().map_err(of_memory)?;
+        .map_err(CompileError::new)?;
+    module.finalize_definitions().map_err(CompileError::new)?;
     Ok(function)
 }
 

@@ -30,8 +30,6 @@ pub mod erf_type {
 pub mod erf_flags {
     /// Records vary in length: each is as long as its packet.
     pub const VARYING_LENGTH: u8 = 0x04;
-    /// The card ran out of room; the record is cut.
-    pub const TRUNCATED: u8 = 0x08;
     /// The receiver saw an error on the line.
     pub const RECEIVE_ERROR: u8 = 0x10;
     /// The card's own data stream had an error.

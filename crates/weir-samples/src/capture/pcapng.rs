@@ -9,10 +9,6 @@ pub mod option_code {
     pub const COMMENT: u16 = 1;
     /// Section header: the machine.
     pub const SHB_HARDWARE: u16 = 2;
-    /// Section header: the operating system.
-    pub const SHB_OS: u16 = 3;
-    /// Section header: the program that wrote the file.
-    pub const SHB_USERAPPL: u16 = 4;
     /// Interface description: its name.
     pub const IF_NAME: u16 = 2;
     /// Interface description: what it is.
@@ -23,8 +19,6 @@ pub mod option_code {
     pub const IF_TSRESOL: u16 = 9;
     /// Interface description: seconds to add to its times, 64 bits.
     pub const IF_TSOFFSET: u16 = 14;
-    /// Enhanced packet: flags, direction in the low two bits, 32 bits.
-    pub const EPB_FLAGS: u16 = 2;
 }
 
 /// An interface as its description block has it.

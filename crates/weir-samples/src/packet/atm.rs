@@ -58,28 +58,12 @@ impl CellHeader {
         word.to_be_bytes()
     }
 
-    /// The five bytes of the header on the wire, with HEC.
-    #[must_use]
-    pub fn bytes_with_hec(&self) -> [u8; 5] {
-        let [a, b, c, d] = self.bytes();
-        [a, b, c, d, checksum::atm_hec([a, b, c, d])]
-    }
-
     /// A cell of 52 bytes, without HEC.
     #[must_use]
     pub fn cell(&self, payload: &[u8; 48]) -> [u8; 52] {
         let mut cell = [0; 52];
         cell[..4].copy_from_slice(&self.bytes());
         cell[4..].copy_from_slice(payload);
-        cell
-    }
-
-    /// A cell of 53 bytes, with HEC.
-    #[must_use]
-    pub fn cell_with_hec(&self, payload: &[u8; 48]) -> [u8; 53] {
-        let mut cell = [0; 53];
-        cell[..5].copy_from_slice(&self.bytes_with_hec());
-        cell[5..].copy_from_slice(payload);
         cell
     }
 

@@ -18,23 +18,6 @@ pub fn transport(src: IpAddr, dst: IpAddr, protocol: u8, segment: &[u8]) -> u16 
     !fold(addresses + rest + sum_words(segment))
 }
 
-/// The frame check sequence of PPP and HDLC (RFC 1662 appendix C.2), transmitted low byte first.
-#[must_use]
-pub fn fcs16(bytes: &[u8]) -> u16 {
-    let mut crc = 0xffff_u16;
-    for &byte in bytes {
-        crc ^= u16::from(byte);
-        for _ in 0..8 {
-            crc = if crc & 1 == 1 {
-                (crc >> 1) ^ 0x8408
-            } else {
-                crc >> 1
-            };
-        }
-    }
-    !crc
-}
-
 /// The CRC-32 of AAL5 (ITU-T I.363.5 section 9.2.1.2): most significant bit first, polynomial
 /// 04C11DB7, all ones at the start, complemented.
 #[must_use]
@@ -54,24 +37,6 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
         crc = (crc >> 8) ^ CASTAGNOLI_TABLE[usize::from(crc as u8 ^ byte)];
     }
     !crc
-}
-
-/// The header error control of an ATM cell (ITU-T I.432.1 section 4.3.2): CRC-8 of the four
-/// header bytes with polynomial 07, the coset 55 added.
-#[must_use]
-pub fn atm_hec(header: [u8; 4]) -> u8 {
-    let mut crc = 0_u8;
-    for byte in header {
-        crc ^= byte;
-        for _ in 0..8 {
-            crc = if crc & 0x80 != 0 {
-                (crc << 1) ^ 0x07
-            } else {
-                crc << 1
-            };
-        }
-    }
-    crc ^ 0x55
 }
 
 /// The sum of the big-endian words of `bytes`, not folded yet.
@@ -143,7 +108,7 @@ static CASTAGNOLI_TABLE: [u32; 256] = {
 
 #[cfg(test)]
 mod tests {
-    use super::{atm_hec, crc32_aal5, crc32c, fcs16, internet};
+    use super::{crc32_aal5, crc32c, internet};
 
     #[test]
     fn published_check_values() {
@@ -151,9 +116,6 @@ mod tests {
         let digits = b"123456789";
         assert_eq!(crc32c(digits), 0xe306_9283);
         assert_eq!(crc32_aal5(digits), 0xfc89_1918);
-        assert_eq!(fcs16(digits), 0x906e);
-        // An idle cell's header and its HEC (I.432.1 table 4).
-        assert_eq!(atm_hec([0, 0, 0, 1]), 0x52);
         // The example of RFC 1071 section 3.
         assert_eq!(
             internet(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]),

@@ -139,8 +139,6 @@ pub mod nlpid {
     pub const Q933: u8 = 0x08;
     /// A SNAP header follows.
     pub const SNAP: u8 = 0x80;
-    /// OSI connectionless network protocol.
-    pub const CLNP: u8 = 0x81;
     /// IPv6.
     pub const IPV6: u8 = 0x8e;
     /// IPv4.

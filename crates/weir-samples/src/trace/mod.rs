@@ -34,8 +34,6 @@ pub struct Trace {
 
 /// Size of the Ethernet trace that the published measurements of today's tools used.
 pub const ETHERNET_BYTES: u64 = 272_000_000;
-/// Size of Tribeca's frame relay and ATM files.
-pub const TRIBECA_BYTES: u64 = 260_000_000;
 
 /// Collects records and passes them on in large pieces, up to a number of bytes.
 struct RecordSink<W> {
