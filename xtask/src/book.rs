@@ -1,7 +1,7 @@
 //! `cargo xtask docs`: the documents as a site, `target/book/html`, made by mdBook.
 //!
-//! The written pages are in `docs/`; what the program says of itself (columns, tables, functions, commands) and what
-//! the benchmarks measured last is asked and drawn here, so that it cannot be out of date. Every link of the site is
+//! The written pages are in `docs/`; the lists of columns, tables, functions and commands come from the program,
+//! and the charts from the last measurements of the benchmarks, so that neither can be out of date. Every link of the site is
 //! followed.
 
 mod generated;

@@ -114,7 +114,7 @@ fn programs(wanted: &Wanted) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// Builds the program of a release for a target; `None`, and said so, when what that takes is not there.
+/// Builds the program of a release for a target; `None`, with a message, when the tools for it are missing.
 fn binary(target: &str, host: &str) -> Result<Option<PathBuf>> {
     let mut build = if target == host {
         cargo(&["build"])?
@@ -196,7 +196,7 @@ impl Program {
         };
         let output = Command::new(path).arg("--version").output();
         let said = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        // A program for another machine cannot be asked.
+        // A program for another machine does not run here.
         let version = said
             .ok()
             .and_then(|said| Some(said.split_whitespace().nth(1)?.to_owned()));

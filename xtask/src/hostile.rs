@@ -572,7 +572,7 @@ const LARGE: &[&str] = &[
 const MEMORY_LIMIT: &str = "300m";
 /// Connections at once.
 const SENDERS: u64 = 8;
-/// Questions without an answer after which the server is said to be gone.
+/// Requests without an answer after which the server counts as gone.
 const MISSES_MAX: u32 = 10;
 /// Octets of an answer that are read.
 const ANSWER_MAX: usize = 1 << 20;

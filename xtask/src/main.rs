@@ -152,8 +152,7 @@ pub(crate) const CHORES: &[&str] = &[
 
 /// The root of the checkout.
 fn root() -> Result<PathBuf> {
-    // Asked when it runs, as cargo tells it then: checkouts may share a target directory, and with it
-    // this program.
+    // The variable has the checkout of this run: checkouts may share a target directory, and with it this program.
     let here = env::var_os("CARGO_MANIFEST_DIR");
     let here = here.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Ok(Path::new(&here)

@@ -14,7 +14,7 @@ pub type RepeatsKey = fn(u32, &[u8], &mut Vec<u8>);
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// Bytes asked of the source in one read, and the size at which the buffer starts. The buffer
+    /// The bytes of one read from the source, and the size at which the buffer starts. The buffer
     /// grows beyond it only while a record that is larger arrives. At least 4 KiB.
     pub buffer_bytes: usize,
     /// Captured bytes that one record may have. `None`: what libpcap allows for the link type,

@@ -1,4 +1,4 @@
-//! snoop: what Solaris captures (RFC 1761), and others who send captures on.
+//! snoop, the format of captures of Solaris (RFC 1761).
 
 use std::io::Read;
 

@@ -133,8 +133,7 @@ impl Messages {
     }
 }
 
-/// An error and its causes, outermost first. A cause that the text above already ends with is not
-/// said twice.
+/// An error and its causes, outermost first, without a cause that the text before it already ends with.
 pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -246,7 +246,7 @@ impl<W: Write> Write for Before<W> {
     }
 }
 
-/// Draws until told to stop.
+/// Draws until the ticker is stopped.
 fn tick(stop: &TickerStop, target: ProgressDrawTarget, done: &dyn Fn() -> Done) {
     let begun = Instant::now();
     let mut target = Some(target);

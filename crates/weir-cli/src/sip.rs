@@ -90,7 +90,7 @@ impl LadderFormat {
     }
 }
 
-/// Does what the user asked for.
+/// Runs the command.
 pub(crate) fn run(sip: &Sip, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     match &sip.command {
         SipCommand::Calls(args) => calls::run(args, global, messages),

@@ -95,7 +95,7 @@ impl Target {
         kept.map_err(|error| Failure::written(&self.path, &error))
     }
 
-    /// The output will not be whole. Says where the part of it is that is kept, if one is.
+    /// Gives the output up, which is not whole. A note names the file in which a part of it remains.
     pub(crate) fn give_up(&self, messages: Messages) {
         let state = self.with_state(|state| std::mem::replace(state, TargetState::Done));
         if let TargetState::Growing(mut file) = state {

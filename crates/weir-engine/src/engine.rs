@@ -466,8 +466,8 @@ impl Engine {
     /// Starts what was planned.
     ///
     /// # Errors
-    /// When packets that are still to come are wanted twice, or kept and not decided on where they are
-    /// read; or when standard input is wanted twice.
+    /// When a statement reads live packets twice, or standard input; or when live packets are to be saved, and the scan cannot
+    /// evaluate all of WHERE.
     pub fn start(&self, planned: Planned) -> Result<Answer, Error> {
         let Planned {
             schema,

@@ -350,7 +350,7 @@ mod tests {
         #[cfg(unix)]
         {
             assert!(root.check(&folder.join("link")).is_err());
-            // A missing file was said to be outside.
+            // A missing file is not reported as one outside of the root.
             let missing = root.check(&folder.join("none")).unwrap_err().to_string();
             assert!(missing.ends_with("none: No such file or directory (os error 2)"));
             std::os::unix::fs::symlink("..", folder.join("up")).unwrap();

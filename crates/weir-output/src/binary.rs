@@ -144,8 +144,7 @@ impl Encoder for Arrow {
     }
 }
 
-/// The schema with names of its own for every column and, where asked for, text for the types that
-/// Parquet lacks.
+/// The schema with a different name for each column; `for_parquet`, types that Parquet lacks become text.
 fn renamed(schema: &Schema, for_parquet: bool) -> SchemaRef {
     let fields: Vec<Field> = schema
         .fields()

@@ -27,7 +27,7 @@ pub enum Error {
 /// The kinds of [`Error`], for the exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The user asked for what cannot be: exit status 2.
+    /// The format or the chart does not fit the rows or the destination: exit status 2.
     Usage,
     /// The environment failed: exit status 3.
     Environment,

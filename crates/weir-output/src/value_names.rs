@@ -1,6 +1,6 @@
 //! The names of values of header fields: `ip.proto 17` is UDP.
 //!
-//! For people at a terminal, who look at one packet; programs get the number alone. The names are those of the registries
+//! One packet on a terminal has them; files and pipes have the number alone. The names are those of the registries
 //! of IANA and IEEE 802 and of the standards that `weir fields` gives for the columns.
 
 /// The name of a value of a column; `None` where there is none.

@@ -12,11 +12,11 @@
 //! ```
 //!
 //! Addresses are `s3://bucket/key`, `gs://bucket/key`, `az://container/key` (also `abfss://container@account…`),
-//! `https://host/path` and `http://host/path`. Stores are asked through the crate `object_store`, which takes its
+//! `https://host/path` and `http://host/path`. Requests go through the crate `object_store`, which takes its
 //! keys and endpoints from the variables of the environment that each store's own tools take them from.
 //!
 //! - Several requests for parts of the object are under way at once, in the order of the bytes ([`Limits`]). The
-//!   first ones are small, so that who wants a few records fetches little.
+//!   first ones are small, so that a few records take little of the network.
 //! - All requests ask for the version that the first answer had. A change of the object is an error.
 //! - A body that breaks is requested again from where it broke.
 //! - What is written is not there before it is whole: it is uploaded in parts, which become an object at the end.

@@ -586,8 +586,8 @@ fn each_numbered<'p>(
     })
 }
 
-/// Whether a protocol is the bytes of its header alone, and not those behind it, in slices, lengths and comparisons. Wireshark 4.0 has
-/// it so of these protocols, as its tshark said for frames of each, and of others not.
+/// Whether a protocol is the bytes of its header alone, and not those behind it, in slices, lengths and comparisons: so tshark 4.0
+/// has it for frames of these protocols.
 fn is_header_alone(layer: Layer) -> bool {
     ALONE.contains(&layer.protocol().name)
 }

@@ -177,7 +177,7 @@ struct Process {
     parent: u32,
     /// The process group, by the number of the process that it was made for.
     group: u32,
-    /// The state of proc(5): `Z` has ended, and its parent has not asked for its status.
+    /// The state of proc(5): `Z` is a process that has ended and whose status its parent has not read.
     state: u8,
     /// The start time in ticks since boot, which distinguishes a later process with the same id.
     began: u64,

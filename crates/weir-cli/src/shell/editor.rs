@@ -65,7 +65,7 @@ impl LineReader {
         plain(input)
     }
 
-    /// Writes what was typed to where it is kept.
+    /// Writes the history to its file.
     pub(super) fn keep(&mut self) {
         if let Some(editor) = &mut self.editor
             && let Err(error) = editor.sync_history()

@@ -16,13 +16,13 @@ pub(super) struct Views {
 }
 
 impl Views {
-    /// None yet; they are kept at this place.
+    /// No views; `path` is the file in which they are saved.
     pub(super) fn new(path: Option<PathBuf>) -> Self {
         let list = Vec::new();
         Self { path, list }
     }
 
-    /// The statements that were kept.
+    /// The statements of the saved views.
     ///
     /// # Errors
     /// When there is a file that cannot be read.

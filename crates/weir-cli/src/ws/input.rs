@@ -25,7 +25,7 @@ use crate::session::Failure;
 pub(super) struct InputTotals {
     /// Different headers `Sec-WebSocket-Extensions` of responses.
     pub(super) extensions: Vec<String>,
-    /// Something was damaged, and said.
+    /// An input was damaged, and a message reports it.
     pub(super) damaged: bool,
     connections: u64,
     too_long: u64,

@@ -95,7 +95,7 @@ impl Spool {
             kept.wire_len = record.wire_len;
             half.writer.write(&kept).map_err(io_error)?;
         }
-        // The packets before the first kept one were all packets, unless some were dropped.
+        // Before a third half begins, none is removed: all packets are there.
         Ok(if halves.next > 2 { first } else { 0 })
     }
 
