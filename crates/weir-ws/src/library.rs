@@ -122,26 +122,26 @@ impl Lacks {
     }
 }
 
+/// Whether the window is dropped behind each message, the window bits, the level and the memLevel.
+const fn values(setting: Setting) -> (bool, u8, u8, u8) {
+    let takeover = setting.takeover;
+    (
+        !takeover,
+        setting.window_bits,
+        setting.level,
+        setting.mem_level,
+    )
+}
+
 fn ws(setting: Setting, threshold: u64) -> String {
-    let Setting {
-        window_bits,
-        level,
-        mem_level,
-        ..
-    } = setting;
-    let no_takeover = !setting.takeover;
+    let (no_takeover, window_bits, level, mem_level) = values(setting);
     format!(
         "new WebSocketServer({{\n  port: 8080,\n  perMessageDeflate: {{\n    serverNoContextTakeover: {no_takeover},\n    clientNoContextTakeover: {no_takeover},\n    serverMaxWindowBits: {window_bits},\n    clientMaxWindowBits: {window_bits},\n    zlibDeflateOptions: {{ level: {level}, memLevel: {mem_level} }},\n    threshold: {threshold},\n  }},\n}});"
     )
 }
 
 fn micro_web_sockets(setting: Setting, lacks: &mut Lacks) -> String {
-    let Setting {
-        window_bits,
-        mem_level,
-        ..
-    } = setting;
-    let no_takeover = !setting.takeover;
+    let (no_takeover, window_bits, _, mem_level) = values(setting);
     lacks.knob("the level");
     lacks.knob("a threshold (send() takes a flag for each message)");
     let name = micro_pair(setting);
@@ -167,13 +167,7 @@ fn micro_web_sockets(setting: Setting, lacks: &mut Lacks) -> String {
 }
 
 fn python_websockets(setting: Setting, lacks: &mut Lacks) -> String {
-    let Setting {
-        window_bits,
-        level,
-        mem_level,
-        ..
-    } = setting;
-    let no_takeover = !setting.takeover;
+    let (no_takeover, window_bits, level, mem_level) = values(setting);
     lacks.knob("a threshold");
     format!(
         "from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory\n\nserve(handler, host, port, compression=None, extensions=[\n    ServerPerMessageDeflateFactory(\n        server_no_context_takeover={0},\n        client_no_context_takeover={0},\n        server_max_window_bits={window_bits},\n        client_max_window_bits={window_bits},\n        compress_settings={{\"level\": {level}, \"memLevel\": {mem_level}}},\n    ),\n])",
@@ -191,10 +185,7 @@ fn aiohttp(setting: Setting, lacks: &mut Lacks) -> String {
 }
 
 fn netty(setting: Setting, lacks: &mut Lacks) -> String {
-    let Setting {
-        window_bits, level, ..
-    } = setting;
-    let no_takeover = !setting.takeover;
+    let (no_takeover, window_bits, level, _) = values(setting);
     lacks.knob("memLevel (it is 8 with the JDK's zlib)");
     lacks.knob("the server's own window bits (it takes what the client asks for)");
     if no_takeover {
@@ -207,8 +198,7 @@ fn netty(setting: Setting, lacks: &mut Lacks) -> String {
 }
 
 fn jetty(setting: Setting, lacks: &mut Lacks) -> String {
-    let Setting { level, .. } = setting;
-    let no_takeover = !setting.takeover;
+    let (no_takeover, _, level, _) = values(setting);
     lacks.knob("window bits and memLevel (the JDK's zlib always has 15 and 8)");
     format!(
         "server.addBean(new DeflaterPool(CompressionPool.DEFAULT_CAPACITY, {level}, true)); // before it starts\n// and in the upgrade: response.setExtensions(List.of(ExtensionConfig.parse(\"permessage-deflate{}\")));",
@@ -221,9 +211,7 @@ fn jetty(setting: Setting, lacks: &mut Lacks) -> String {
 }
 
 fn tornado(setting: Setting, lacks: &mut Lacks) -> String {
-    let Setting {
-        level, mem_level, ..
-    } = setting;
+    let (_, _, level, mem_level) = values(setting);
     lacks.knob("window bits (it takes what the client asks for)");
     lacks.knob("takeover (it takes what the client asks for)");
     format!(
@@ -232,21 +220,14 @@ fn tornado(setting: Setting, lacks: &mut Lacks) -> String {
 }
 
 fn beast(setting: Setting, threshold: u64) -> String {
-    let Setting {
-        window_bits,
-        level,
-        mem_level,
-        ..
-    } = setting;
-    let no_takeover = !setting.takeover;
+    let (no_takeover, window_bits, level, mem_level) = values(setting);
     format!(
         "websocket::permessage_deflate options;\noptions.server_enable = true;\noptions.server_max_window_bits = {window_bits};\noptions.client_max_window_bits = {window_bits};\noptions.server_no_context_takeover = {no_takeover};\noptions.client_no_context_takeover = {no_takeover};\noptions.compLevel = {level};\noptions.memLevel = {mem_level};\noptions.msg_size_threshold = {threshold};\nstream.set_option(options);"
     )
 }
 
 fn dot_net(setting: Setting, lacks: &mut Lacks) -> String {
-    let Setting { window_bits, .. } = setting;
-    let no_takeover = !setting.takeover;
+    let (no_takeover, window_bits, _, _) = values(setting);
     lacks.knob("level and memLevel");
     lacks.knob("a threshold (SendAsync takes WebSocketMessageFlags.DisableCompression)");
     format!(
@@ -285,8 +266,7 @@ fn coder(setting: Setting, threshold: u64, lacks: &mut Lacks) -> String {
 }
 
 fn dart(setting: Setting, lacks: &mut Lacks) -> String {
-    let Setting { window_bits, .. } = setting;
-    let no_takeover = !setting.takeover;
+    let (no_takeover, window_bits, _, _) = values(setting);
     lacks.knob("level and memLevel");
     lacks.knob("a threshold");
     format!(
