@@ -161,24 +161,8 @@ impl Office<'_> {
                 .turned()
                 .udp(mark, (dns_ports.1, dns_ports.0), &answer);
             let reply_ns = start_ns + self.rng.between(300_000, 20_000_000);
-            self.on_lan(
-                desk,
-                tag,
-                &TimedPacket {
-                    time_ns: start_ns,
-                    from_client: true,
-                    packet: query,
-                },
-            );
-            self.on_lan(
-                desk,
-                tag,
-                &TimedPacket {
-                    time_ns: reply_ns,
-                    from_client: false,
-                    packet: reply,
-                },
-            );
+            self.on_lan(desk, tag, &TimedPacket::up(start_ns, query));
+            self.on_lan(desk, tag, &TimedPacket::down(reply_ns, reply));
             if answers == 0 {
                 continue;
             }
@@ -323,27 +307,11 @@ impl Office<'_> {
             let body = b"abcdefghijklmnopqrstuvwabcdefghi";
             let echo = icmp_echo(reply, 0x4242, sequence, body);
             let packet = pair.ip(protocol::ICMP, sequence, &echo);
-            self.on_lan(
-                12,
-                None,
-                &TimedPacket {
-                    time_ns,
-                    from_client: !reply,
-                    packet,
-                },
-            );
+            self.on_lan(12, None, &TimedPacket::new(time_ns, !reply, packet));
             let echo = icmpv6_echo(ends.0, ends.1, reply, 0x4242, sequence, body);
             let packet = Ipv6::new(ends.0, ends.1, protocol::ICMPV6).packet(&echo);
             let time_ns = time_ns + 2_000_000_000;
-            self.on_lan(
-                12,
-                None,
-                &TimedPacket {
-                    time_ns,
-                    from_client: !reply,
-                    packet,
-                },
-            );
+            self.on_lan(12, None, &TimedPacket::new(time_ns, !reply, packet));
         }
     }
 
@@ -355,15 +323,7 @@ impl Office<'_> {
             clock.resize(48, 0);
             let time_ns = START_NS + minute * 60_000_000_000 + u64::from(desk) * 1_300_000;
             let packet = pair.udp(desk.into(), (123, 123), &clock);
-            self.on_lan(
-                desk,
-                None,
-                &TimedPacket {
-                    time_ns,
-                    from_client: true,
-                    packet,
-                },
-            );
+            self.on_lan(desk, None, &TimedPacket::up(time_ns, packet));
         }
     }
 
@@ -421,25 +381,9 @@ impl Office<'_> {
         let answer = Ipv4::new(from, client, protocol::ICMP)
             .ttl(64 - hop)
             .packet(&error);
-        self.on_lan(
-            15,
-            None,
-            &TimedPacket {
-                time_ns,
-                from_client: true,
-                packet,
-            },
-        );
+        self.on_lan(15, None, &TimedPacket::up(time_ns, packet));
         let time_ns = time_ns + u64::from(hop) * 1_700_000;
-        self.on_lan(
-            15,
-            None,
-            &TimedPacket {
-                time_ns,
-                from_client: false,
-                packet: answer,
-            },
-        );
+        self.on_lan(15, None, &TimedPacket::down(time_ns, answer));
     }
 
     /// A packet over IPv6 that the next link's MTU is too small for.
@@ -453,25 +397,9 @@ impl Office<'_> {
         let error = icmpv6(router, own, 2, 0, 1_400_u32.to_be_bytes(), quoted);
         let answer = Ipv6::new(router, own, protocol::ICMPV6).packet(&error);
         let time_ns = arrival_ns(self.rng);
-        self.on_lan(
-            21,
-            Some(10),
-            &TimedPacket {
-                time_ns,
-                from_client: true,
-                packet,
-            },
-        );
+        self.on_lan(21, Some(10), &TimedPacket::up(time_ns, packet));
         let time_ns = time_ns + 600_000;
-        self.on_lan(
-            21,
-            Some(10),
-            &TimedPacket {
-                time_ns,
-                from_client: false,
-                packet: answer,
-            },
-        );
+        self.on_lan(21, Some(10), &TimedPacket::down(time_ns, answer));
     }
 
     /// Each kind of IPv6 extension header, alone and together.
@@ -500,15 +428,7 @@ impl Office<'_> {
             };
             let packet = header.packet(&datagram);
             let time_ns = arrival_ns(self.rng);
-            self.on_lan(
-                desk,
-                Some(10),
-                &TimedPacket {
-                    time_ns,
-                    from_client: true,
-                    packet,
-                },
-            );
+            self.on_lan(desk, Some(10), &TimedPacket::up(time_ns, packet));
         }
         for index in 0..8_u16 {
             // Multicast listener reports carry a router alert (RFC 3810 section 5).
@@ -547,15 +467,7 @@ impl Office<'_> {
             let start_ns = arrival_ns(self.rng);
             for (part, packet) in packets.into_iter().enumerate() {
                 let time_ns = start_ns + part as u64 * 13_000;
-                self.on_lan(
-                    desk,
-                    Some(10),
-                    &TimedPacket {
-                        time_ns,
-                        from_client: true,
-                        packet,
-                    },
-                );
+                self.on_lan(desk, Some(10), &TimedPacket::up(time_ns, packet));
             }
         }
     }

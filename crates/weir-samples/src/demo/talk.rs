@@ -63,6 +63,26 @@ pub(super) struct TimedPacket {
     pub(super) packet: Vec<u8>,
 }
 
+impl TimedPacket {
+    pub(super) const fn new(time_ns: u64, from_client: bool, packet: Vec<u8>) -> Self {
+        Self {
+            time_ns,
+            from_client,
+            packet,
+        }
+    }
+
+    /// A packet of the client.
+    pub(super) const fn up(time_ns: u64, packet: Vec<u8>) -> Self {
+        Self::new(time_ns, true, packet)
+    }
+
+    /// A packet of the server.
+    pub(super) const fn down(time_ns: u64, packet: Vec<u8>) -> Self {
+        Self::new(time_ns, false, packet)
+    }
+}
+
 /// One side says something.
 #[derive(Clone, Debug)]
 pub(super) struct Says {
@@ -216,11 +236,8 @@ impl TalkState {
         let segment = header.segment(pair.src(), pair.dst(), payload);
         self.mark = self.mark.wrapping_add(1);
         let packet = pair.ip(protocol::TCP, self.mark, &segment);
-        self.sent.push(TimedPacket {
-            time_ns: self.time_ns,
-            from_client: client,
-            packet,
-        });
+        self.sent
+            .push(TimedPacket::new(self.time_ns, client, packet));
     }
 }
 

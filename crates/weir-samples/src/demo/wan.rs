@@ -263,11 +263,7 @@ fn talk(rng: &mut Rng, circuits: &[Circuit], connections: u64, events: &mut Vec<
                 false => pair.turned().udp(mark, (dns_ports.1, dns_ports.0), &bytes),
             };
             let delay_ns = if from_client { 0 } else { 9_000_000 };
-            sent.push(TimedPacket {
-                time_ns: start_ns + delay_ns,
-                from_client,
-                packet,
-            });
+            sent.push(TimedPacket::new(start_ns + delay_ns, from_client, packet));
         }
         let ports = (client_port, server_port);
         sent.extend(tcp_connection(
@@ -284,11 +280,7 @@ fn talk(rng: &mut Rng, circuits: &[Circuit], connections: u64, events: &mut Vec<
                 let pair = if reply { pair.turned() } else { pair };
                 let time_ns = start_ns + if reply { 41_000_000 } else { 5_000_000 };
                 let packet = pair.ip(protocol::ICMP, mark, &echo);
-                sent.push(TimedPacket {
-                    time_ns,
-                    from_client: !reply,
-                    packet,
-                });
+                sent.push(TimedPacket::new(time_ns, !reply, packet));
             }
         }
         for TimedPacket {
