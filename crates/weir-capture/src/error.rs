@@ -108,6 +108,18 @@ pub(crate) struct DecompressFailure {
     pub(crate) limit: bool,
 }
 
+impl DecompressFailure {
+    /// Damage, and no limit.
+    pub(crate) fn damage(what: &'static str, code: Option<String>, source_offset: u64) -> Self {
+        Self {
+            what,
+            code,
+            source_offset,
+            limit: false,
+        }
+    }
+}
+
 impl fmt::Display for DecompressFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.what)?;

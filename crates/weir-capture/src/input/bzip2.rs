@@ -96,14 +96,7 @@ impl<R: Read> Bzip2<R> {
     }
 
     fn failure(&self, what: &'static str, code: Option<String>) -> InputError {
-        InputError::Decompress(
-            Compression::Bzip2,
-            DecompressFailure {
-                what,
-                code,
-                source_offset: self.source.consumed(),
-                limit: false,
-            },
-        )
+        let failure = DecompressFailure::damage(what, code, self.source.consumed());
+        InputError::Decompress(Compression::Bzip2, failure)
     }
 }

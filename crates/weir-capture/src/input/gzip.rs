@@ -177,15 +177,8 @@ impl<R: Read> Gzip<R> {
 
     fn failure(&mut self, what: &'static str, code: Option<String>) -> InputError {
         self.state = GzipState::End;
-        InputError::Decompress(
-            Compression::Gzip,
-            DecompressFailure {
-                what,
-                code,
-                source_offset: self.source.consumed(),
-                limit: false,
-            },
-        )
+        let failure = DecompressFailure::damage(what, code, self.source.consumed());
+        InputError::Decompress(Compression::Gzip, failure)
     }
 }
 

@@ -140,15 +140,8 @@ impl<R: Read> Lz4<R> {
 
     fn failure(&mut self, what: &'static str, code: Option<String>) -> InputError {
         self.ended = true;
-        InputError::Decompress(
-            Compression::Lz4,
-            DecompressFailure {
-                what,
-                code,
-                source_offset: self.source_bytes(),
-                limit: false,
-            },
-        )
+        let failure = DecompressFailure::damage(what, code, self.source_bytes());
+        InputError::Decompress(Compression::Lz4, failure)
     }
 }
 

@@ -109,13 +109,6 @@ impl<R: Read> Read for Member<R> {
 }
 
 fn failure(what: &'static str, source_offset: u64) -> InputError {
-    InputError::Decompress(
-        Compression::Zip,
-        DecompressFailure {
-            what,
-            code: None,
-            source_offset,
-            limit: false,
-        },
-    )
+    let failure = DecompressFailure::damage(what, None, source_offset);
+    InputError::Decompress(Compression::Zip, failure)
 }

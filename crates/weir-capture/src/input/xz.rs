@@ -94,15 +94,8 @@ impl<R: Read> Xz<R> {
     }
 
     fn failure(&self, what: &'static str) -> InputError {
-        InputError::Decompress(
-            Compression::Xz,
-            DecompressFailure {
-                what,
-                code: None,
-                source_offset: self.source.consumed(),
-                limit: false,
-            },
-        )
+        let failure = DecompressFailure::damage(what, None, self.source.consumed());
+        InputError::Decompress(Compression::Xz, failure)
     }
 }
 

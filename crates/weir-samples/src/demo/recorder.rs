@@ -27,33 +27,12 @@ pub(super) fn file(rng: &mut Rng) -> (Vec<u8>, u64) {
     let mut out = Vec::new();
     let mut records = 0;
     let mut seen = 0_u32;
-    let lines = [
-        WanLine {
-            board: 0,
-            interface: 0,
-            channel: 1,
-        },
-        WanLine {
-            board: 0,
-            interface: 0,
-            channel: 7,
-        },
-        WanLine {
-            board: 0,
-            interface: 1,
-            channel: 3,
-        },
-        WanLine {
-            board: 1,
-            interface: 0,
-            channel: 24,
-        },
-        WanLine {
-            board: 1,
-            interface: 2,
-            channel: 12,
-        },
-    ];
+    let lines = [(0, 0, 1), (0, 0, 7), (0, 1, 3), (1, 0, 24), (1, 2, 12)];
+    let lines = lines.map(|(board, interface, channel)| WanLine {
+        board,
+        interface,
+        channel,
+    });
     for event in frame_relay_traffic(rng, &lines, 40) {
         let captured = &event.frame[..event.frame.len().min(CAPTURE_BYTES_MAX)];
         let cut = u8::from(captured.len() < event.frame.len()) << 1;
