@@ -10,6 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use weir_functions::{Error, ErrorKind};
 
+use crate::reworded::cast;
 use crate::statement::Statement;
 
 /// The bytes that PostgreSQL reads in a text; `None` where it reads none.
@@ -157,13 +158,7 @@ fn text(value: &ValueWithSpan) -> Option<&str> {
 
 /// NULL with the type of bytes.
 fn null() -> Expr {
-    Expr::Cast {
-        kind: CastKind::Cast,
-        expr: Box::new(Expr::Value(Value::Null.into())),
-        data_type: DataType::Bytea,
-        array: false,
-        format: None,
-    }
+    cast(Expr::Value(Value::Null.into()), DataType::Bytea)
 }
 
 /// Characters of a literal that a message shows.

@@ -11,12 +11,11 @@ use std::ops::ControlFlow;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr as PlanExpr, LogicalPlan};
 use datafusion::sql::parser::Statement as DfStatement;
-use datafusion::sql::sqlparser::ast::{
-    self, CastKind, DataType, Expr, Ident, Value, Visitor, VisitorMut,
-};
+use datafusion::sql::sqlparser::ast::{self, DataType, Expr, Ident, Value, Visitor, VisitorMut};
 use weir_functions::similar::similar;
 use weir_functions::{Error, ErrorKind};
 
+use crate::reworded::cast;
 use crate::statement::Statement;
 use crate::walk::{walk, walk_mut};
 
@@ -343,13 +342,7 @@ impl VisitorMut for ParameterWriter<'_> {
             return ControlFlow::Continue(());
         };
         *expr = match (self.types.get(index), value) {
-            (Some(kind), value) => Expr::Cast {
-                kind: CastKind::Cast,
-                expr: Box::new(value.clone()),
-                data_type: kind.clone(),
-                array: false,
-                format: None,
-            },
+            (Some(kind), value) => cast(value.clone(), kind.clone()),
             (None, Expr::Value(_)) => value.clone(),
             (None, value) => Expr::Nested(Box::new(value.clone())),
         };

@@ -8,12 +8,12 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Array, ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, UnaryOperator, Value,
-    VisitorMut,
+    Array, ArrayElemTypeDef, BinaryOperator, DataType, Expr, UnaryOperator, Value, VisitorMut,
 };
 use weir_functions::lists::UNKNOWN_IN_LIST;
 
 use crate::names::call;
+use crate::reworded::cast;
 use crate::statement::Statement;
 
 /// Puts the comparisons of a statement with lists into words that DataFusion plans with their meaning. Comparisons with queries stay.
@@ -72,13 +72,7 @@ fn is_list(list: &Expr) -> bool {
 fn any(value: &Expr, operator: &BinaryOperator, list: &Expr) -> Option<Expr> {
     opposite(operator)?;
     if is_null(list) {
-        return Some(Expr::Cast {
-            kind: CastKind::Cast,
-            expr: Box::new(literal(Value::Null)),
-            data_type: DataType::Boolean,
-            array: false,
-            format: None,
-        });
+        return Some(cast(literal(Value::Null), DataType::Boolean));
     }
     if *operator == BinaryOperator::Eq
         && let Some(list) = written_out(list)

@@ -168,7 +168,8 @@ pub(crate) fn group_all(body: &mut SetExpr) {
     }
 }
 
-fn cast(expr: Expr, data_type: DataType) -> Expr {
+/// `CAST(expr AS data_type)`.
+pub(crate) fn cast(expr: Expr, data_type: DataType) -> Expr {
     Expr::Cast {
         kind: CastKind::Cast,
         expr: Box::new(expr),

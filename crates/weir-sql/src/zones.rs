@@ -6,10 +6,11 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, Expr, TimezoneInfo, TypedString, Value, VisitorMut,
+    DataType, Expr, TimezoneInfo, TypedString, Value, VisitorMut,
 };
 use weir_functions::{Error, ErrorKind, zone};
 
+use crate::reworded::cast;
 use crate::statement::Statement;
 
 /// Puts the names that zones have in the places of those that are written: `Europe/Berlin` for `europe/berlin`; and gives instants a
@@ -102,13 +103,7 @@ fn as_local(expr: &Expr) -> Option<Expr> {
         },
         Expr::TypedString(TypedString {
             data_type, value, ..
-        }) => Expr::Cast {
-            kind: CastKind::Cast,
-            data_type: local(data_type)?,
-            expr: Box::new(Expr::Value(value.clone())),
-            array: false,
-            format: None,
-        },
+        }) => cast(Expr::Value(value.clone()), local(data_type)?),
         _ => return None,
     })
 }
