@@ -112,10 +112,7 @@ fn parts(messages: &[&[u8]], only: &str) {
         ),
         (
             "one: 15/8 level 6 no takeover",
-            Cells::one(Setting {
-                takeover: false,
-                ..Setting::ZLIB
-            }),
+            Cells::one(Setting::ZLIB.with_takeover(false)),
         ),
     ];
     for (name, cells) in parts {

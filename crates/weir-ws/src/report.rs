@@ -129,20 +129,9 @@ fn kinds_table(page: &mut Page, study: &StudyResult) {
     page.heading("By direction and kind");
     let settings = [
         Setting::ZLIB,
-        Setting {
-            window_bits: 12,
-            mem_level: 5,
-            ..Setting::ZLIB
-        },
-        Setting {
-            window_bits: 9,
-            mem_level: 1,
-            ..Setting::ZLIB
-        },
-        Setting {
-            takeover: false,
-            ..Setting::ZLIB
-        },
+        Setting::ZLIB.with_window_bits(12).with_mem_level(5),
+        Setting::ZLIB.with_window_bits(9).with_mem_level(1),
+        Setting::ZLIB.with_takeover(false),
     ];
     let names = settings.map(|setting| setting.to_string());
     let mut headings = vec!["kind", "direction", "messages", "bytes"];
@@ -175,11 +164,9 @@ fn windows_table(page: &mut Page, study: &StudyResult) {
     let rows = [8, 9, 10, 11, 12, 13, 14, 15].map(|window_bits: u8| {
         let mut row = vec![window_bits.to_string()];
         row.extend((1..=9).map(|mem_level| {
-            let setting = Setting {
-                window_bits,
-                mem_level,
-                ..Setting::ZLIB
-            };
+            let setting = Setting::ZLIB
+                .with_window_bits(window_bits)
+                .with_mem_level(mem_level);
             format!("{:.4}", total.ratio(setting))
         }));
         row

@@ -28,6 +28,27 @@ impl Setting {
         mem_level: 8,
     };
 
+    /// This setting, but with or without takeover.
+    #[must_use]
+    pub const fn with_takeover(self, takeover: bool) -> Self {
+        Self { takeover, ..self }
+    }
+
+    /// This setting, but with these window bits.
+    #[must_use]
+    pub const fn with_window_bits(self, window_bits: u8) -> Self {
+        Self {
+            window_bits,
+            ..self
+        }
+    }
+
+    /// This setting, but with this memLevel.
+    #[must_use]
+    pub const fn with_mem_level(self, mem_level: u8) -> Self {
+        Self { mem_level, ..self }
+    }
+
     /// All settings, in the order of [`Self::index`].
     pub fn all() -> impl Iterator<Item = Self> + Clone {
         (0..CELLS).map(Self::from_index)

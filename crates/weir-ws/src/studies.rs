@@ -24,10 +24,7 @@ pub struct Variant {
 
 fn engine(setting: Setting, takeover: bool, classes: usize) -> Engine {
     let options = EngineOptions {
-        cells: Cells::one(Setting {
-            takeover,
-            ..setting
-        }),
+        cells: Cells::one(setting.with_takeover(takeover)),
         classes_max: classes,
         ..EngineOptions::default()
     };
@@ -43,10 +40,10 @@ fn compressed(messages: &[&[u8]], setting: Setting, begins: impl Fn(usize) -> bo
         }
         engine.message(message, 0);
     }
-    engine.finish().total().compressed(Setting {
-        takeover: true,
-        ..setting
-    })
+    engine
+        .finish()
+        .total()
+        .compressed(setting.with_takeover(true))
 }
 
 /// Fragments of at most so many bytes before compression, each flushed by itself (0: none): what
@@ -80,10 +77,7 @@ pub fn fragmentation(messages: &[&[u8]], setting: Setting, fragment_bytes: &[u64
                 // All but the last keep the four bytes of their flush.
                 pieces += count - 1;
             }
-            let exact = Setting {
-                takeover: true,
-                ..setting
-            };
+            let exact = setting.with_takeover(true);
             let payload_bytes = engine.finish().total().compressed(exact) + 4 * pieces;
             Variant {
                 value: most,
@@ -154,10 +148,10 @@ pub fn broadcast(messages: &[&[u8]], setting: Setting, clients: u64) -> Broadcas
         for message in messages {
             engine.message(message, 0);
         }
-        engine.finish().total().compressed(Setting {
-            takeover,
-            ..setting
-        })
+        engine
+            .finish()
+            .total()
+            .compressed(setting.with_takeover(takeover))
     };
     let count = messages.len() as u64;
     Broadcast {

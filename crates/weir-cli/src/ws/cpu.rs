@@ -29,14 +29,8 @@ pub(super) fn measure(messages: &[&[u8]], cells: Cells, mean_bytes: f64) -> Opti
         let near = MEM_LEVELS.contains(&setting.mem_level);
         // Eight bits are deflated with nine.
         let wanted = (1..=9).any(|mem_level| {
-            let same = Setting {
-                mem_level,
-                ..setting
-            };
-            let eight = Setting {
-                window_bits: 8,
-                ..same
-            };
+            let same = setting.with_mem_level(mem_level);
+            let eight = same.with_window_bits(8);
             cells.contains(same) || (setting.window_bits == 9 && cells.contains(eight))
         });
         if !near || !wanted || setting.window_bits == 8 {
@@ -87,11 +81,9 @@ fn run(messages: &[&[u8]], setting: Setting) -> Option<Duration> {
 
 fn interpolated(times: &[Option<f64>], setting: Setting) -> f64 {
     let at = |mem_level: u8| {
-        let measured = Setting {
-            mem_level,
-            window_bits: setting.window_bits.max(9),
-            ..setting
-        };
+        let measured = setting
+            .with_mem_level(mem_level)
+            .with_window_bits(setting.window_bits.max(9));
         times.get(measured.index()).copied().flatten()
     };
     let (low, high) = if setting.mem_level <= 5 {

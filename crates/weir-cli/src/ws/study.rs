@@ -176,21 +176,11 @@ fn grid_tables(total: &ClassSizes, times: &CpuTimes, cells: weir_ws::Cells, text
     });
     lines("takeover", takeover.to_vec())
         .write(&format!("Context takeover, otherwise {}", one(base)), text);
-    let windows = (8..=15).map(|window_bits| {
-        (
-            window_bits.to_string(),
-            Setting {
-                window_bits,
-                ..base
-            },
-        )
-    });
+    let windows =
+        (8..=15).map(|window_bits| (window_bits.to_string(), base.with_window_bits(window_bits)));
     lines("window bits", windows.collect())
         .write(&format!("Window bits, otherwise {}", one(base)), text);
-    if cells.contains(Setting {
-        window_bits: 8,
-        ..base
-    }) {
+    if cells.contains(base.with_window_bits(8)) {
         text.push_str(
             "  8: zlib deflates with 9 bits where 8 are negotiated; its distances stay below 256\n",
         );
@@ -246,12 +236,7 @@ fn windows_by_mem_levels(
         .filter(|&mem_level| cells.contains(Setting { mem_level, ..base }))
         .collect();
     let windows: Vec<u8> = (8..=15)
-        .filter(|&window_bits| {
-            cells.contains(Setting {
-                window_bits,
-                ..base
-            })
-        })
+        .filter(|&window_bits| cells.contains(base.with_window_bits(window_bits)))
         .collect();
     if mem_levels.len() < 2 || windows.len() < 2 {
         return;
@@ -262,11 +247,7 @@ fn windows_by_mem_levels(
     let mut table = TextTable::new(&all);
     for window_bits in windows {
         let ratios = mem_levels.iter().map(|&mem_level| {
-            let setting = Setting {
-                window_bits,
-                mem_level,
-                ..base
-            };
+            let setting = base.with_window_bits(window_bits).with_mem_level(mem_level);
             format!("{:.4}", total.ratio(setting))
         });
         table.row(
@@ -286,20 +267,9 @@ fn class_table(result: &StudyResult, cells: weir_ws::Cells, text: &mut String) {
     let zlib = Setting::ZLIB;
     let settings: Vec<Setting> = [
         zlib,
-        Setting {
-            window_bits: 12,
-            mem_level: 5,
-            ..zlib
-        },
-        Setting {
-            window_bits: 9,
-            mem_level: 1,
-            ..zlib
-        },
-        Setting {
-            takeover: false,
-            ..zlib
-        },
+        zlib.with_window_bits(12).with_mem_level(5),
+        zlib.with_window_bits(9).with_mem_level(1),
+        zlib.with_takeover(false),
     ]
     .into_iter()
     .filter(|&setting| cells.contains(setting))
@@ -446,15 +416,8 @@ fn sampled_tables(found: &Sampled, count: usize, bytes: usize, cells: weir_ws::C
         (name.to_owned(), Setting { takeover, ..base })
     });
     put("takeover", takeover.to_vec());
-    let windows = (8..=15).map(|window_bits| {
-        (
-            window_bits.to_string(),
-            Setting {
-                window_bits,
-                ..base
-            },
-        )
-    });
+    let windows =
+        (8..=15).map(|window_bits| (window_bits.to_string(), base.with_window_bits(window_bits)));
     put("window bits", windows.collect());
     let mem_levels =
         (1..=9).map(|mem_level| (mem_level.to_string(), Setting { mem_level, ..base }));

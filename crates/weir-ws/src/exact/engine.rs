@@ -436,10 +436,7 @@ impl ClassSizes {
             return;
         }
         for setting in Setting::all().filter(|setting| setting.window_bits == 8) {
-            let nine = Setting {
-                window_bits: 9,
-                ..setting
-            };
+            let nine = setting.with_window_bits(9);
             self.cells[setting.index()] = self.cells[nine.index()];
             if !cells.contains(nine) {
                 self.cells[nine.index()] = 0;

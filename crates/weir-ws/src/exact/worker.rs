@@ -164,10 +164,7 @@ impl Worker {
         // Eight bits are computed as nine.
         let computed = |setting: &Setting| {
             let nine = setting.window_bits == 9 && shared.cells.window(9);
-            let eight = Setting {
-                window_bits: 8,
-                ..*setting
-            };
+            let eight = setting.with_window_bits(8);
             setting.window_bits > 8
                 && (shared.cells.contains(*setting) || (nine && shared.cells.contains(eight)))
         };

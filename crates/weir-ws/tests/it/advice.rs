@@ -30,14 +30,7 @@ fn the_originals_tables_to_three_digits() {
             "{setting}: {ratio} is not {expected}"
         );
     };
-    near(
-        Setting {
-            takeover: false,
-            ..zlib
-        },
-        0.841,
-        1e-3,
-    );
+    near(zlib.with_takeover(false), 0.841, 1e-3);
     near(zlib, 0.304, 1e-3);
     for (window_bits, ratio) in [
         (8, 0.510),
@@ -49,14 +42,7 @@ fn the_originals_tables_to_three_digits() {
         (14, 0.315),
         (15, 0.304),
     ] {
-        near(
-            Setting {
-                window_bits,
-                ..zlib
-            },
-            ratio,
-            1e-3,
-        );
+        near(zlib.with_window_bits(window_bits), ratio, 1e-3);
     }
     let by_mem_level = [
         0.3077, 0.3058, 0.3051, 0.3048, 0.3047, 0.3046, 0.3045, 0.3045, 0.3045,
@@ -122,10 +108,7 @@ fn a_sample_comes_close_and_says_how_close() {
     options.blocks = 400;
     let whole = sample(&messages, &options);
     assert!(whole.complete);
-    let setting = Setting {
-        window_bits: 12,
-        ..Setting::ZLIB
-    };
+    let setting = Setting::ZLIB.with_window_bits(12);
     assert_eq!(whole.estimate(setting).ratio, exact.ratio(setting));
 }
 

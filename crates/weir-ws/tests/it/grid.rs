@@ -146,11 +146,7 @@ fn long_odd_and_incompressible_messages_are_zlibs() {
 #[test]
 fn contexts_begin_with_an_empty_window() {
     let messages = corners(9, 60_000);
-    let setting = Setting {
-        window_bits: 12,
-        mem_level: 5,
-        ..Setting::ZLIB
-    };
+    let setting = Setting::ZLIB.with_window_bits(12).with_mem_level(5);
     let mut engine = Engine::new(EngineOptions::default());
     let (mut fast, mut lazy) = (0, 0);
     for part in messages.chunks(7) {

@@ -54,11 +54,9 @@ fn resident_estimates_agree_with_processes_of_1000_connections() {
     let mut wrong = Vec::new();
     for (window_bits, mem_level) in [(15, 8), (15, 5), (13, 6), (12, 5), (11, 4), (9, 1)] {
         for messages in [1usize, 20, 300] {
-            let setting = Setting {
-                window_bits,
-                mem_level,
-                ..Setting::ZLIB
-            };
+            let setting = Setting::ZLIB
+                .with_window_bits(window_bits)
+                .with_mem_level(mem_level);
             // The test runs in a new process, so that no freed memory is used again.
             let output = Command::new(std::env::current_exe().unwrap())
                 .args([

@@ -210,10 +210,7 @@ fn gorilla_takes_the_configuration() {
 #[test]
 fn coder_takes_the_configuration() {
     for takeover in [true, false] {
-        let setting = Setting {
-            takeover,
-            ..Setting::ZLIB
-        };
+        let setting = Setting::ZLIB.with_takeover(takeover);
         let snippet = snippet(Library::Coder, setting, 16);
         let Some(found) = go(
             include_str!("snippets_coder.go"),

@@ -25,21 +25,9 @@ fn chat() -> Vec<Vec<u8>> {
 fn studies_count_zlibs_bytes() {
     let messages = chat();
     let messages: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
-    let setting = Setting {
-        window_bits: 11,
-        mem_level: 4,
-        ..Setting::ZLIB
-    };
+    let setting = Setting::ZLIB.with_window_bits(11).with_mem_level(4);
     let whole: u64 = zlib(setting, &messages).iter().sum();
-    let alone: u64 = zlib(
-        Setting {
-            takeover: false,
-            ..setting
-        },
-        &messages,
-    )
-    .iter()
-    .sum();
+    let alone: u64 = zlib(setting.with_takeover(false), &messages).iter().sum();
 
     // Fragments of 50 bytes, each flushed.
     let mut deflate = weir_zlib::Deflate::new(6, 11, 4, 0).unwrap();
