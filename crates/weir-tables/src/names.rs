@@ -304,50 +304,40 @@ fn elsewhere(name: &str) -> Option<String> {
     }
 }
 
-const fn sides(name: &'static str, columns: &'static [&'static str]) -> Name {
+const fn known(of: &'static str, name: &'static str, meaning: Meaning) -> Name {
     Name {
         name,
-        meaning: Meaning::Sides(columns),
-        of: "Wireshark",
-        with: None,
-    }
-}
-
-const fn advised(name: &'static str, advice: &'static str) -> Name {
-    Name {
-        name,
-        meaning: Meaning::Advice(advice),
-        of: "Wireshark",
-        with: None,
-    }
-}
-
-const fn column(of: &'static str, name: &'static str, column: &'static str) -> Name {
-    Name {
-        name,
-        meaning: Meaning::Column(column),
+        meaning,
         of,
         with: None,
     }
+}
+
+const fn sides(name: &'static str, columns: &'static [&'static str]) -> Name {
+    known("Wireshark", name, Meaning::Sides(columns))
+}
+
+const fn advised(name: &'static str, advice: &'static str) -> Name {
+    known("Wireshark", name, Meaning::Advice(advice))
+}
+
+const fn column(of: &'static str, name: &'static str, column: &'static str) -> Name {
+    known(of, name, Meaning::Column(column))
 }
 
 /// A column of flows, which packets do not have.
 const fn of_flow(of: &'static str, name: &'static str, column: &'static str) -> Name {
     Name {
-        name,
-        meaning: Meaning::Column(column),
-        of,
         with: Some("flow.state"),
+        ..known(of, name, Meaning::Column(column))
     }
 }
 
 /// The number of the flow, in tables that number flows.
 const fn of_flows(name: &'static str) -> Name {
     Name {
-        name,
-        meaning: Meaning::Column("flow.id"),
-        of: "Wireshark",
         with: Some("flow.id"),
+        ..known("Wireshark", name, Meaning::Column("flow.id"))
     }
 }
 
