@@ -109,7 +109,7 @@ pub(crate) struct DecompressFailure {
 }
 
 impl DecompressFailure {
-    /// Damage, and no limit.
+    /// The failure of damaged data.
     pub(crate) fn damage(what: &'static str, code: Option<String>, source_offset: u64) -> Self {
         Self {
             what,

@@ -36,7 +36,7 @@ pub enum Exit {
 pub(crate) const STATE_WORDS: u64 = 2;
 pub(crate) const AT_WORD: usize = 0;
 pub(crate) const LEFT_WORD: usize = 1;
-/// The result of the compiled code in place of the number of an [`Terminator::Leave`](crate::Terminator::Leave).
+/// The result of the compiled code in place of the number of a [`Terminator::Leave`](crate::Terminator::Leave).
 pub(crate) const PAUSED: u64 = u8::MAX as u64;
 
 impl Runner {

@@ -24,7 +24,7 @@ pub(crate) fn computed(
     })
 }
 
-/// A function whose name says all that it does: two of one name are equal. Each part of it is given the name.
+/// A function that its name identifies: two of one name are equal. The first argument of `kind` and `values` is the name.
 #[derive(Debug)]
 pub(crate) struct ColumnFunction {
     pub(crate) name: &'static str,
@@ -37,9 +37,9 @@ pub(crate) struct ColumnFunction {
 /// The arguments of a function.
 #[derive(Debug)]
 pub(crate) enum Arguments {
-    /// So many, of any type.
+    /// This number of arguments, of any types.
     Any(usize),
-    /// Those of types for which there are others to which they are cast.
+    /// Arguments that are cast to the types that this returns for the name of the function and the types given.
     Coerced(fn(&str, &[DataType]) -> Result<Vec<DataType>>),
 }
 
