@@ -90,6 +90,8 @@ const TUNNEL_OCTETS_MAX: u64 = 1 << 14;
 const ANSWERS_OCTETS_MAX: usize = 1 << 12;
 /// The number of whole messages of both sides, at least one of each, that prove a protocol between any ports.
 const PROOF_MESSAGES: usize = 4;
+/// The number of octets behind what precedes the protocol in which it is searched for from each piece on.
+const LATER_OCTETS_MAX: usize = 1 << 9;
 /// The number of octets of a direction that wait to be recognised, at most: the longest message of DNS.
 const BEGUN_OCTETS_MAX: usize = 2 + u16::MAX as usize;
 
@@ -252,6 +254,131 @@ impl Undecided {
             piece.offset = piece.offset.saturating_add(here as u64);
             piece.octets > 0
         });
+    }
+
+    /// Classifies all octets of a direction that wait, the last of which are `bytes`. `None` where they are something else.
+    fn judge<C>(
+        &mut self,
+        (chunk, bytes): (&Chunk<'_>, &[u8]),
+        begin: impl Fn(&[u8], u64) -> Begin<C>,
+    ) -> Option<Begin<C>> {
+        let sender = chunk.sender;
+        let begun = self.begun(sender);
+        let octets = begun.len();
+        if octets > BEGUN_OCTETS_MAX {
+            return None;
+        }
+        let earlier = octets.saturating_sub(bytes.len()) as u64;
+        let answer = match begin(begun, chunk.offset.saturating_sub(earlier)) {
+            Begin::Likely(known, messages) => self.proven(sender, (known, messages), &begin),
+            answer => answer,
+        };
+        let is_searched = self.is_before && octets <= LATER_OCTETS_MAX;
+        match answer {
+            // None of the octets that precede the protocol begins it.
+            Begin::Before => {
+                self.is_before = true;
+                self.drop_begun(sender, bytes.len());
+                Some(Begin::Before)
+            }
+            Begin::Other if is_searched => self.later((chunk, bytes), begin),
+            Begin::Other => None,
+            Begin::Unsure if is_searched => {
+                let later = self.certain_later((chunk, bytes), begin);
+                Some(later.map_or(Begin::Unsure, Begin::With))
+            }
+            Begin::Within(octets) => {
+                let octets = match begin(bytes, chunk.offset) {
+                    Begin::With(_) => 0,
+                    Begin::Unsure => octets.max(bytes.len()),
+                    _ => octets,
+                };
+                // The octets begin the protocol without those before them.
+                (octets > 0).then(|| {
+                    self.keep_last(sender, octets);
+                    Begin::Within(octets)
+                })
+            }
+            Begin::With(_) | Begin::Likely(..) | Begin::Unsure => Some(answer),
+        }
+    }
+
+    /// Classifies the octets of a direction from each of its later pieces on, as those before it are something else. `None` where none
+    /// of these pieces begins the protocol, except the last one, `bytes`, which is left to the caller.
+    fn later<C>(
+        &mut self,
+        (chunk, bytes): (&Chunk<'_>, &[u8]),
+        begin: impl Fn(&[u8], u64) -> Begin<C>,
+    ) -> Option<Begin<C>> {
+        let sender = chunk.sender;
+        loop {
+            let first = self.pieces.iter().find(|piece| piece.sender == sender);
+            let octets = first?.octets;
+            let rest = self.begun(sender).len().saturating_sub(octets);
+            if rest <= bytes.len() {
+                return None;
+            }
+            self.keep_last(sender, rest);
+            let earlier = rest.saturating_sub(bytes.len()) as u64;
+            match begin(self.begun(sender), chunk.offset.saturating_sub(earlier)) {
+                Begin::Before | Begin::Other => {}
+                Begin::Likely(known, messages) => {
+                    return Some(self.proven(sender, (known, messages), begin));
+                }
+                Begin::Within(octets) => {
+                    self.keep_last(sender, octets);
+                    return Some(Begin::Within(octets));
+                }
+                answer => return Some(answer),
+            }
+        }
+    }
+
+    /// The connection that certainly begins with a later piece of a direction, while its octets from the first piece on only may begin
+    /// one: what precedes the protocol may look like the header of a long message.
+    fn certain_later<C>(
+        &mut self,
+        (chunk, bytes): (&Chunk<'_>, &[u8]),
+        begin: impl Fn(&[u8], u64) -> Begin<C>,
+    ) -> Option<C> {
+        let [low, high] = &self.begun;
+        let begun = match chunk.sender {
+            Sender::Low => low,
+            Sender::High => high,
+        };
+        let end = chunk.offset.saturating_add(bytes.len() as u64);
+        let pieces = self.pieces.iter().filter(|it| it.sender == chunk.sender);
+        let mut rests = pieces.scan(begun.len(), |rest, piece| {
+            *rest = rest.saturating_sub(piece.octets);
+            Some(*rest)
+        });
+        let (rest, known) = rests.find_map(|rest| {
+            let behind = begun.get(begun.len().saturating_sub(rest)..)?;
+            match begin(behind, end.saturating_sub(rest as u64)) {
+                Begin::With(known) if rest > 0 => Some((rest, known)),
+                _ => None,
+            }
+        })?;
+        self.keep_last(chunk.sender, rest);
+        Some(known)
+    }
+
+    /// Drops the pieces of the other side that came before it had anything of the message that `sender` begins: they answer the request
+    /// for a tunnel.
+    fn drop_answers(&mut self, sender: Sender) {
+        let first = self.pieces.iter().find(|piece| piece.sender == sender);
+        let Some(start) = first.map(|piece| piece.offset) else {
+            return;
+        };
+        let other = match sender {
+            Sender::Low => Sender::High,
+            Sender::High => Sender::Low,
+        };
+        let others = self.pieces.iter().filter(|piece| piece.sender == other);
+        let answers = others.take_while(|piece| piece.acknowledged.is_some_and(|it| it <= start));
+        let octets: usize = answers.map(|piece| piece.octets).sum();
+        let rest = self.begun(other).len().saturating_sub(octets);
+        self.keep_last(other, rest);
     }
 
     /// Passes the pieces on, in the order in which they came, until one is not wanted.
@@ -453,7 +580,7 @@ impl<C> Followed<C> {
             wanted = take(&mut known, payload, chunk);
             wanted.is_some()
         };
-        match self.released(chunk) {
+        match self.released(looks, chunk) {
             Some(undecided) => undecided.release(payload, chunk, &mut each),
             None => each(payload, chunk),
         };
@@ -499,34 +626,15 @@ impl<C> Followed<C> {
         }
         if !undecided.begun(chunk.sender).is_empty() {
             undecided.hold(payload, chunk, bytes);
-            let begun = undecided.begun(chunk.sender);
-            if begun.len() <= BEGUN_OCTETS_MAX {
-                let earlier = begun.len().saturating_sub(bytes.len()) as u64;
-                let answer = begin(begun, chunk.offset.saturating_sub(earlier));
-                match answer {
-                    Begin::Before => undecided.is_before = true,
-                    Begin::Other => {}
-                    Begin::With(_) | Begin::Unsure => return answer,
-                    Begin::Likely(known, messages) => {
-                        return undecided.proven(chunk.sender, (known, messages), begin);
-                    }
-                    Begin::Within(octets) => {
-                        let octets = match begin(bytes, chunk.offset) {
-                            Begin::With(_) => 0,
-                            Begin::Unsure => octets.max(bytes.len()),
-                            _ => octets,
-                        };
-                        // The octets begin the protocol without those before them.
-                        if octets > 0 {
-                            undecided.keep_last(chunk.sender, octets);
-                            return Begin::Within(octets);
-                        }
-                    }
-                }
+            let answer = undecided.judge((chunk, bytes), &begin);
+            if answer.is_none() {
+                undecided.drop_begun(chunk.sender, bytes.len());
             }
-            undecided.drop_begun(chunk.sender, bytes.len());
             if undecided.passed > undecided.octets_max(looks) {
                 return Begin::Other;
+            }
+            if let Some(answer) = answer {
+                return answer;
             }
         }
         let answer = begin(bytes, chunk.offset);
@@ -577,9 +685,9 @@ impl<C> Followed<C> {
     }
 
     /// The pieces of a connection that were held, where there are any.
-    fn released(&mut self, chunk: &Chunk<'_>) -> Option<Undecided> {
+    fn released(&mut self, looks: Looks, chunk: &Chunk<'_>) -> Option<Undecided> {
         let held = self.undecided(chunk)?;
-        let released = std::mem::take(held);
+        let mut released = std::mem::take(held);
         held.passed = released.passed;
         held.is_before = released.is_before;
         held.is_behind_gap = released.is_behind_gap;
@@ -588,6 +696,9 @@ impl<C> Followed<C> {
         }
         self.missed = self.missed.saturating_add(released.missing);
         self.budget.free(released.counted);
+        if released.is_before && looks.octets_max == 0 {
+            released.drop_answers(chunk.sender);
+        }
         Some(released).filter(|it| !it.pieces.is_empty())
     }
 

@@ -303,22 +303,37 @@ fn messages_behind_a_proxy_are_found() {
     let diameter = [watchdog(0x80, 7), watchdog(0, 7)];
     let connect = b"\x10\x10\0\x04MQTT\x04\x02\0\x3c\0\x04gate".to_vec();
     let mqtt = [connect, b"\x20\x02\0\0".to_vec()];
-    for (table, [request, response]) in [("dns", dns), ("diameter", diameter), ("mqtt", mqtt)] {
+    let radius = |code: u8, attributes: &[u8]| {
+        let mut packet = vec![code, 7, 0, 20 + attributes.len() as u8];
+        packet.extend(1..=16);
+        packet.extend(attributes);
+        packet
+    };
+    let radius = [
+        radius(1, b"\x01\x06alic\x02\x0c0123456789"),
+        radius(2, b"\x06\x06\0\0\0\x02"),
+    ];
+    let all = [
+        ("dns", dns),
+        ("diameter", diameter),
+        ("mqtt", mqtt),
+        ("radius", radius),
+    ];
+    for (table, [request, response]) in all {
         for tunnel in TUNNELS {
             let messages = [(true, &request[..]), (false, &response[..])];
-            let (packets, _) = cut(&[tunnel, &messages].concat(), usize::MAX);
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("made.pcap");
-            wire::write(&packets, &path);
-            // Octets of the proxy may be counted as those of no message.
-            let (batch, _) = read_with_notes(table, &[&path], 100);
-            let numbers = column(&batch, "frame.number");
-            let first = OPENING + tunnel.len() + 1;
-            assert_eq!(
-                numbers,
-                [first.to_string(), (first + 1).to_string()],
-                "{table}"
-            );
+            for octets in [1, 2, 3, 7, usize::MAX] {
+                let (packets, ends) = cut(&[tunnel, &messages].concat(), octets);
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path().join("made.pcap");
+                wire::write(&packets, &path);
+                // Octets of the proxy may be counted as those of no message.
+                let (batch, _) = read_with_notes(table, &[&path], 100);
+                let numbers = column(&batch, "frame.number");
+                let expected: Vec<String> =
+                    ends[tunnel.len()..].iter().map(usize::to_string).collect();
+                assert_eq!(numbers, expected, "{table} by {octets}, {tunnel:?}");
+            }
         }
     }
 }
