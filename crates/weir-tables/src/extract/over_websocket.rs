@@ -83,6 +83,8 @@ impl OverWebSocket {
                     (Direction::ToServer, true) | (Direction::ToClient, false) => Sender::Low,
                     (Direction::ToServer, false) | (Direction::ToClient, true) => Sender::High,
                 };
+                // What a server sends first answers octets of its client, which are captured behind it in captures out of order.
+                let is_answer = direction == Direction::ToClient && stream.octets == [0; 2];
                 let offset = stream.add(sender, message.payload.len());
                 if stream.is_unwanted {
                     return;
@@ -93,7 +95,7 @@ impl OverWebSocket {
                     from_originator: chunk.from_originator == (sender == chunk.sender),
                     time_ns: sight.time_ns,
                     frame: sight.frame,
-                    acknowledged: None,
+                    acknowledged: is_answer.then_some(1),
                     offset,
                     saw_start: !sight.ends.mid_stream,
                     is_last: false,

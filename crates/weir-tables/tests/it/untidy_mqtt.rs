@@ -109,3 +109,29 @@ fn mqtt_without_its_connect_is_found_by_whole_packets_of_both_sides() {
     }
     assert_eq!(rows("mqtt", &packets[3..]).0, 0);
 }
+
+/// A server's first message that was captured before its client's ended the search in the connection, so that there were no rows, without
+/// a word.
+#[test]
+fn a_connack_in_a_websocket_message_before_its_connect_is_read() {
+    let upgrade =
+        b"GET /mqtt HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+    let switch = b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+    let masked = |bytes: &[u8]| [&[0x82, 0x80 | bytes.len() as u8, 0, 0, 0, 0][..], bytes].concat();
+    let connect = masked(b"\x10\x10\0\x04MQTT\x04\x02\0\x3c\0\x04gate");
+    let ping = masked(b"\xc0\0");
+    let mut packets = Vec::new();
+    let ends = [(CLIENT, 40_000), (SERVER, 8_083)];
+    let mut connection = Connection::open(ends[0], ends[1], &mut packets);
+    connection.send_one(true, upgrade, &mut packets);
+    connection.send_one(false, switch, &mut packets);
+    connection.send_one(true, &connect, &mut packets);
+    connection.send_one(false, b"\x82\x04\x20\x02\0\0", &mut packets);
+    connection.send_one(true, &ping, &mut packets);
+    let columns = ["mqtt.msgtype", "mqtt.session_present"];
+    let expected = [["1", ""], ["2", "false"], ["12", ""]];
+    assert_eq!(columns_of("mqtt", &packets, &columns), expected);
+    let connack = packets.len() - 2;
+    packets.swap(connack - 1, connack);
+    assert_eq!(columns_of("mqtt", &packets, &columns), expected);
+}
