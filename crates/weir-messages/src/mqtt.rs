@@ -176,27 +176,51 @@ pub const BEGINNING_OCTETS: usize = 5 + 2 + 128;
 /// Whether a packet is whole, with the flags, the length and the fields of its type (MQTT 3.1.1 or 5.0), which end where it does.
 #[must_use]
 pub fn is_understood(bytes: &[u8]) -> bool {
+    let mut versions = [4, WITH_PROPERTIES].into_iter();
+    versions.any(|version| is_understood_as(bytes, version))
+}
+
+/// The same for one version.
+fn is_understood_as(bytes: &[u8], version: u8) -> bool {
     let Some(Ok((header, length))) = length(bytes).filter(|_| may_begin(bytes)) else {
         return false;
     };
     let body = bytes.get(header..).unwrap_or_default();
-    let mut versions = [4, WITH_PROPERTIES].into_iter();
-    let is_of = |version| {
-        let mut fields = Fields(body);
-        let first = u8_at(bytes, 0).unwrap_or_default();
-        let mut packet = Packet {
-            kind: first >> 4,
-            flags: first & 15,
-            ..Packet::default()
-        };
-        packet.body(&mut fields, version).is_some()
-            && (fields.0.is_empty() || packet.may_have_rest(version))
-            && packet.topics.iter().all(is_topic)
-            && packet.properties.iter().all(Property::is_known)
-            && packet.reasons.iter().all(is_reason)
+    let mut fields = Fields(body);
+    let first = u8_at(bytes, 0).unwrap_or_default();
+    let mut packet = Packet {
+        kind: first >> 4,
+        flags: first & 15,
+        ..Packet::default()
     };
-    body.len() == length && versions.any(is_of)
+    body.len() == length
+        && packet.body(&mut fields, version).is_some()
+        && (fields.0.is_empty() || packet.may_have_rest(version))
+        && packet.topics.iter().all(is_topic)
+        && packet.properties.iter().all(Property::is_known)
+        && packet.reasons.iter().all(is_reason)
 }
+
+/// Whether a whole packet is one of version 5 by itself: a PUBLISH with properties, or another packet that earlier versions do not
+/// write so. A CONNECT says its version.
+#[must_use]
+pub fn is_of_version_5(bytes: &[u8]) -> bool {
+    let Some(packet) = Packet::new(bytes, WITH_PROPERTIES) else {
+        return false;
+    };
+    let is_only_5 = match packet.kind {
+        kind::CONNECT => false,
+        kind::PUBLISH => {
+            let mut properties = packet.properties.iter();
+            !packet.properties.is_empty() && properties.all(|it| OF_PUBLISH.contains(&it.id))
+        }
+        _ => !is_understood_as(bytes, 4),
+    };
+    is_only_5 && is_understood_as(bytes, WITH_PROPERTIES)
+}
+
+/// The properties that a PUBLISH may have (MQTT 5.0, 3.3.2.3).
+const OF_PUBLISH: [u8; 8] = [0x01, 0x02, 0x03, 0x08, 0x09, 0x0b, 0x23, 0x26];
 
 /// Whether flags and length are those of a type of packet.
 fn may_begin(bytes: &[u8]) -> bool {
@@ -624,6 +648,36 @@ mod tests {
             (subscribe.topics.len(), subscribe.qualities),
             (2, vec![1, 0])
         );
+    }
+
+    /// MQTT 5.0: 3.3.2, 3.4.2, 3.8.2, 3.11.2, 3.14.2.
+    #[test]
+    fn packets_of_version_5_are_known_by_their_properties() {
+        let of_5: [&[u8]; 6] = [
+            PUBLISH_5,
+            b"\x30\x0b\0\x03a/b\x03\x23\0\x01hi",
+            b"\x82\x09\0\x01\0\0\x03a/b\0",
+            b"\x40\x04\0\x02\0\0",
+            b"\xb0\x04\0\x01\0\0",
+            b"\xe0\x02\0\0",
+        ];
+        for packet in of_5 {
+            assert!(is_of_version_5(packet), "{}", packet.escape_ascii());
+        }
+        let of_either: [&[u8]; 9] = [
+            CONNECT,
+            PUBLISH,
+            SUBSCRIBE,
+            b"\x30\x08\0\x03a/b\0hi",
+            b"\x30\x0b\0\x03a/b{\"a\":",
+            b"\x90\x04\0\x01\0\0",
+            b"\x40\x02\0\x02",
+            b"\xc0\0",
+            b"\xe0\0",
+        ];
+        for packet in of_either {
+            assert!(!is_of_version_5(packet), "{}", packet.escape_ascii());
+        }
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! `mqtt`: one row a packet of MQTT.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use weir_messages::mqtt::{
     BEGINNING_OCTETS, PORT, Packet, PropertyValue, begins_with_connect, find, has_flags_of_type,
-    is_understood, kind, kind_word, length, may_begin_with_connect, proof, property,
+    is_of_version_5, is_understood, kind, kind_word, length, may_begin_with_connect, proof,
+    property,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -26,16 +27,16 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 
 #[derive(Default)]
 struct Mqtt {
-    /// The versions of flows that have another one than 3.1.1, in the order in which they began.
+    /// The known versions of conversations, in the order in which they began.
     versions: HashMap<u64, u8>,
     order: VecDeque<u64>,
-    /// Conversations of version 3.1.1 whose CONNECT was read, and no CONNACK yet.
-    greeted: HashSet<u64>,
     aliases: Aliases,
+    /// The number of messages that may begin with an empty list of properties, as the version is not known.
+    unclear: u64,
 }
 
 /// The number of connections whose version is stored.
-const CONNECTIONS_MAX: usize = 1 << 16;
+const CONNECTIONS_MAX: usize = 1 << 18;
 /// The version whose flags of CONNACK are reserved: 3.1.
 const WITHOUT_FLAGS: u8 = 3;
 /// The version of connections whose beginning was not seen: 3.1.1.
@@ -46,41 +47,31 @@ const CONNACK_OCTETS: usize = 2;
 const WITH_PROPERTIES: u8 = 5;
 
 impl Mqtt {
-    /// The version by which a packet is read, and whether a CONNACK has it for certain. A CONNACK with properties says the version
-    /// of its connection where the CONNECT was not captured. `None` without a fixed header.
+    /// The version by which a packet is read, and whether it is known. A CONNACK with properties, and other packets that only version 5
+    /// has, say the version of their connection where the CONNECT was not captured. `None` without a fixed header.
     fn version(&mut self, bytes: &[u8], conversation: u64) -> Option<(u8, bool)> {
         let known = self.versions.get(&conversation).copied();
-        let version = known.unwrap_or(USUAL);
-        let first = bytes.first()?;
-        if first >> 4 != kind::CONNACK {
-            return Some((version, known.is_some()));
-        }
-        let (_, octets) = length(bytes)?.ok()?;
-        let was_greeted = self.greeted.remove(&conversation);
-        if known.is_none() && octets > CONNACK_OCTETS {
+        let first = bytes.first()? >> 4;
+        let is_5 = match first {
+            kind::CONNACK => length(bytes)?.ok()?.1 > CONNACK_OCTETS,
+            _ => known.is_none() && is_of_version_5(bytes),
+        };
+        if is_5 && known.is_none_or(|version| version < WITH_PROPERTIES) {
             self.remember(conversation, WITH_PROPERTIES);
             return Some((WITH_PROPERTIES, true));
         }
-        Some((version, known.is_some() || was_greeted))
+        Some((known.unwrap_or(USUAL), known.is_some()))
     }
 
     /// Whether the version of a connection is known when its CONNACK comes: by its CONNECT, or by the CONNACK itself.
     fn knows_version(&self, connack: &[u8], conversation: u64) -> bool {
         let octets = length(connack).and_then(Result::ok);
         self.versions.contains_key(&conversation)
-            || self.greeted.contains(&conversation)
             || octets.is_some_and(|(_, octets)| octets > CONNACK_OCTETS)
     }
 
     fn remember(&mut self, conversation: u64, version: u8) {
-        self.greeted.remove(&conversation);
-        if version == USUAL {
-            self.versions.remove(&conversation);
-            if self.greeted.len() >= CONNECTIONS_MAX {
-                self.greeted.clear();
-            }
-            self.greeted.insert(conversation);
-        } else if self.versions.insert(conversation, version).is_none() {
+        if self.versions.insert(conversation, version).is_none() {
             self.order.push_back(conversation);
             if self.order.len() > CONNECTIONS_MAX
                 && let Some(oldest) = self.order.pop_front()
@@ -194,6 +185,10 @@ impl Protocol for Mqtt {
         if let Some(connect) = &packet.connect {
             self.remember(way.conversation(), connect.version);
         }
+        let message = packet.message.unwrap_or_default();
+        if !is_version_known && message.first() == Some(&0) {
+            self.unclear = self.unclear.saturating_add(1);
+        }
         let texts = |all: &[&[u8]]| {
             all.iter()
                 .map(|text| weir_messages::printable(text))
@@ -220,10 +215,16 @@ impl Protocol for Mqtt {
     }
 
     fn counted(&self) -> Vec<(u64, &'static str)> {
-        vec![(
-            self.aliases.forgotten,
-            "topic aliases were dropped because they took more than 16 MiB, so that mqtt.topic may be empty",
-        )]
+        vec![
+            (
+                self.aliases.forgotten,
+                "topic aliases were dropped because they took more than 16 MiB, so that mqtt.topic may be empty",
+            ),
+            (
+                self.unclear,
+                "messages may begin with the octet of an empty list of properties, because the CONNECT that says the version of their connections was not captured",
+            ),
+        ]
     }
 }
 
@@ -231,7 +232,7 @@ struct MqttItem<'p> {
     packet: Packet<'p>,
     /// The version of its connection.
     version: u8,
-    /// A CONNACK says it, or comes behind its CONNECT.
+    /// The CONNECT was read, or another packet says it.
     is_version_known: bool,
     /// The values of [`LISTS`], which are computed when a column needs them.
     lists: [OnceCell<List>; LISTS_MAX],

@@ -135,3 +135,19 @@ fn a_connack_in_a_websocket_message_before_its_connect_is_read() {
     packets.swap(connack - 1, connack);
     assert_eq!(columns_of("mqtt", &packets, &columns), expected);
 }
+
+/// A connection of version 5 whose CONNECT and CONNACK were not captured was read as one of 3.1.1 to its end.
+#[test]
+fn packets_that_only_version_5_has_say_the_version() {
+    let subscribe: &[u8] = b"\x82\x09\0\x01\0\0\x03a/b\0";
+    let publish: &[u8] = b"\x30\x08\0\x03a/b\0hi";
+    let columns = ["mqtt.msgtype", "mqtt.fault"];
+    let packets = from_the_middle(1_883, &[subscribe, publish]);
+    let expected = [["8", ""], ["3", ""]];
+    assert_eq!(columns_of("mqtt", &packets, &columns), expected);
+    assert_eq!(rows("mqtt", &packets), (2, Vec::new()));
+    // The version is not known yet when the message is read.
+    let (found, notes) = rows("mqtt", &from_the_middle(1_883, &[publish, subscribe]));
+    assert_eq!(found, 2);
+    assert!(notes[0].starts_with("mqtt: 1 messages may begin with the octet of an empty list"));
+}
