@@ -90,6 +90,8 @@ const TUNNEL_OCTETS_MAX: u64 = 1 << 14;
 const ANSWERS_OCTETS_MAX: usize = 1 << 12;
 /// The number of whole messages of both sides, at least one of each, that prove a protocol between any ports.
 const PROOF_MESSAGES: usize = 4;
+/// The number of whole messages of one side within a connection that prove a protocol between any ports.
+const PROOF_ALONE_MESSAGES: usize = 8;
 /// The number of octets behind what precedes the protocol in which it is searched for from each piece on.
 const LATER_OCTETS_MAX: usize = 1 << 9;
 /// The number of octets of a direction that wait to be recognised, at most: the longest message of DNS.
@@ -177,7 +179,8 @@ impl Undecided {
         }
     }
 
-    /// Begins a connection whose octets of this sender are likely to be of the protocol, once those of the other side are.
+    /// Begins a connection whose octets of this sender are likely to be of the protocol, once those of the other side are, or there are
+    /// many messages.
     fn proven<C>(
         &self,
         sender: Sender,
@@ -195,7 +198,8 @@ impl Undecided {
             _ => 0,
         };
         let are_enough = messages.saturating_add(answers) >= PROOF_MESSAGES;
-        match messages > 0 && answers > 0 && are_enough {
+        let are_of_both = messages > 0 && answers > 0 && are_enough;
+        match are_of_both || messages >= PROOF_ALONE_MESSAGES {
             true => Begin::With(known),
             false => Begin::Unsure,
         }
@@ -619,9 +623,14 @@ impl<C> Followed<C> {
         };
         if undecided.answers == Some(chunk.sender) {
             undecided.hold(payload, chunk, bytes);
-            return match undecided.begun(chunk.sender).len() <= ANSWERS_OCTETS_MAX {
-                true => Begin::Unsure,
-                false => Begin::Other,
+            let begun = undecided.begun(chunk.sender);
+            if begun.len() > ANSWERS_OCTETS_MAX {
+                return Begin::Other;
+            }
+            // What they answer may not have been captured at all. The octets are not the first ones of the connection.
+            return match begin(begun, 1) {
+                Begin::Likely(known, messages) if messages >= PROOF_MESSAGES => Begin::With(known),
+                _ => Begin::Unsure,
             };
         }
         if !undecided.begun(chunk.sender).is_empty() {

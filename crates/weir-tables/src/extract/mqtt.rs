@@ -17,7 +17,7 @@ use super::{Extraction, Item, ItemField, columns};
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "mqtt",
-    doc: "one row per MQTT packet, on any port where a connection begins with CONNECT, or has whole packets of both sides",
+    doc: "one row per MQTT packet, on any port where a connection begins with CONNECT, or whole packets prove it",
     columns: || columns_with_way(concat_columns(columns(&[], FIELDS), columns(&[], LISTS))),
     needs: &[Needs::All],
     start: Messages::<Mqtt>::start,

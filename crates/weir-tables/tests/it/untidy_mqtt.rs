@@ -151,3 +151,35 @@ fn packets_that_only_version_5_has_say_the_version() {
     assert_eq!(found, 2);
     assert!(notes[0].starts_with("mqtt: 1 messages may begin with the octet of an empty list"));
 }
+
+/// Between ports of no protocol a broker whose client was not captured had no rows, and neither had a side alone of a connection that
+/// began before the capture, without a word.
+#[test]
+fn many_packets_of_one_side_prove_mqtt() {
+    let sent: [(bool, &[u8]); 8] = [
+        (true, b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0"),
+        (false, b"\x20\x02\0\0"),
+        (true, b"\x82\x08\0\x01\0\x03a/b\0"),
+        (false, b"\x90\x03\0\x01\0"),
+        (true, b"\x30\x07\0\x03a/bhi"),
+        (false, b"\x30\x07\0\x03a/bhi"),
+        (true, b"\xc0\0"),
+        (false, b"\xd0\0"),
+    ];
+    for size in [1, 3, 1_000] {
+        let mut packets = Vec::new();
+        let ends = [(CLIENT, 40_000), (SERVER, 5_999)];
+        let mut connection = Connection::open(ends[0], ends[1], &mut packets);
+        for (from_client, packet) in sent {
+            for piece in packet.chunks(size) {
+                connection.send_one(from_client, piece, &mut packets);
+            }
+        }
+        packets.retain(|packet| packet[12..16] == SERVER.octets());
+        let found = columns_of("mqtt", &packets, &["mqtt.msgtype"]);
+        assert_eq!(found, [["2"], ["9"], ["3"], ["13"]], "{size}");
+    }
+    let client: Vec<&[u8]> = sent[2..].iter().filter(|it| it.0).map(|it| it.1).collect();
+    let found = rows("mqtt", &from_the_middle(5_999, &client.repeat(3)));
+    assert_eq!(found, (9, Vec::new()));
+}
