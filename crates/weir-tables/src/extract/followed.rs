@@ -619,7 +619,12 @@ impl<C> Followed<C> {
                     undecided.keep_last(chunk.sender, octets);
                 }
             }
-            return answer;
+            return match answer {
+                Begin::Likely(known, messages) if messages >= PROOF_ALONE_MESSAGES => {
+                    Begin::With(known)
+                }
+                answer => answer,
+            };
         };
         if undecided.answers == Some(chunk.sender) {
             undecided.hold(payload, chunk, bytes);

@@ -182,4 +182,7 @@ fn many_packets_of_one_side_prove_mqtt() {
     let client: Vec<&[u8]> = sent[2..].iter().filter(|it| it.0).map(|it| it.1).collect();
     let found = rows("mqtt", &from_the_middle(5_999, &client.repeat(3)));
     assert_eq!(found, (9, Vec::new()));
+    let at_once = client.repeat(3).concat();
+    let found = rows("mqtt", &from_the_middle(5_999, &[&at_once]));
+    assert_eq!(found, (9, Vec::new()));
 }
