@@ -263,6 +263,7 @@ impl Undecided {
     /// Classifies all octets of a direction that wait, the last of which are `bytes`. `None` where they are something else.
     fn judge<C>(
         &mut self,
+        looks: Looks,
         (chunk, bytes): (&Chunk<'_>, &[u8]),
         begin: impl Fn(&[u8], u64) -> Begin<C>,
     ) -> Option<Begin<C>> {
@@ -277,7 +278,8 @@ impl Undecided {
             Begin::Likely(known, messages) => self.proven(sender, (known, messages), &begin),
             answer => answer,
         };
-        let is_searched = self.is_before && octets <= LATER_OCTETS_MAX;
+        // Behind a request for a tunnel. Elsewhere few octets may say that a connection begins, wherever they stand.
+        let is_searched = self.is_before && looks.octets_max == 0 && octets <= LATER_OCTETS_MAX;
         match answer {
             // None of the octets that precede the protocol begins it.
             Begin::Before => {
@@ -640,7 +642,7 @@ impl<C> Followed<C> {
         }
         if !undecided.begun(chunk.sender).is_empty() {
             undecided.hold(payload, chunk, bytes);
-            let answer = undecided.judge((chunk, bytes), &begin);
+            let answer = undecided.judge(looks, (chunk, bytes), &begin);
             if answer.is_none() {
                 undecided.drop_begun(chunk.sender, bytes.len());
             }
