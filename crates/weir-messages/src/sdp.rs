@@ -34,6 +34,17 @@ pub struct Media {
     /// Whether the describing side gives keys of SRTP (RFC 4568, 9.1), or the fingerprint of the certificate with which they are
     /// agreed on (RFC 5763, 5).
     pub has_keys: bool,
+    /// Whether the describing side agrees on sockets by ICE (RFC 8839, 5.4), and may name further candidates.
+    pub has_ice: bool,
+}
+
+/// Candidates of ICE that a fragment of a description adds to media (RFC 8840, 9).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Candidates {
+    /// The identification of the media (`mid`).
+    pub mid: Option<String>,
+    /// The sockets of the candidates over UDP.
+    pub sockets: Vec<SocketAddr>,
 }
 
 /// The media of a text.
@@ -90,6 +101,8 @@ const NAME_OCTETS_MAX: usize = 64;
 const OTHERS_MAX: usize = 16;
 /// Synchronization sources of media that are kept.
 const SOURCES_MAX: usize = 64;
+/// The attribute that each side has which agrees on sockets by ICE.
+const ICE: &str = "ice-ufrag";
 /// The profile of T.38 without RTP.
 const UDPTL: &str = "udptl";
 /// The header extension with the name of media in a bundle.
@@ -102,6 +115,7 @@ struct SdpReader {
     /// The address of the session is a host name.
     is_named: bool,
     has_keys: bool,
+    has_ice: bool,
     /// The names of the media in the bundle of the description.
     bundle: Vec<String>,
     mid_extension: Option<u8>,
@@ -121,6 +135,7 @@ struct Begun {
     /// The address is a host name.
     is_named: bool,
     has_keys: bool,
+    has_ice: bool,
     port: u16,
     control_port: Option<u16>,
     is_multiplexed: bool,
@@ -151,20 +166,60 @@ pub fn media_and_faxes(text: &[u8]) -> Vec<Media> {
 #[must_use]
 pub fn describe(text: &[u8]) -> Description {
     let mut reader = SdpReader::default();
-    for line in text.split(|byte| matches!(byte, b'\n' | b'\r')) {
-        // A brace may follow a line in a text of Megaco.
-        let line = line.split(|byte| *byte == b'}').next().unwrap_or_default();
-        let [name, b'=', value @ ..] = line.trim_ascii() else {
-            continue;
-        };
-        if let Ok(value) = std::str::from_utf8(value) {
-            reader.line(*name, value);
-        }
+    for (name, value) in lines(text) {
+        reader.line(name, value);
     }
     reader.end();
     Description {
         media: reader.all,
         named: reader.named,
+    }
+}
+
+/// The candidates of ICE in a fragment of a description, of each media that has some.
+#[must_use]
+pub fn candidates(text: &[u8]) -> Vec<Candidates> {
+    let mut all = vec![Candidates::default()];
+    for (name, value) in lines(text) {
+        match name {
+            b'm' if all.len() > MEDIA_MAX => break,
+            b'm' => all.push(Candidates::default()),
+            b'a' => {
+                if let Some(last) = all.last_mut() {
+                    last.attribute(value);
+                }
+            }
+            _ => {}
+        }
+    }
+    all.retain(|media| !media.sockets.is_empty());
+    all
+}
+
+/// The lines of a text that have a name, and their values.
+fn lines(text: &[u8]) -> impl Iterator<Item = (u8, &str)> {
+    let lines = text.split(|byte| matches!(byte, b'\n' | b'\r'));
+    lines.filter_map(|line| {
+        // A brace may follow a line in a text of Megaco.
+        let line = line.split(|byte| *byte == b'}').next().unwrap_or_default();
+        let [name, b'=', value @ ..] = line.trim_ascii() else {
+            return None;
+        };
+        Some((*name, std::str::from_utf8(value).ok()?))
+    })
+}
+
+impl Candidates {
+    fn attribute(&mut self, attribute: &str) {
+        if let Some(mid) = value_of(attribute, "mid") {
+            self.mid = Some(kept(mid.trim()));
+        }
+        if let Some(socket) = value_of(attribute, "candidate").and_then(candidate)
+            && self.sockets.len() < OTHERS_MAX
+            && !self.sockets.contains(&socket)
+        {
+            self.sockets.push(socket);
+        }
     }
 }
 
@@ -176,6 +231,7 @@ impl SdpReader {
                 self.session = None;
                 self.is_named = false;
                 self.has_keys = false;
+                self.has_ice = false;
                 self.mid_extension = None;
                 self.bundle.clear();
                 self.before = self.all.len();
@@ -202,6 +258,7 @@ impl SdpReader {
                 None => {
                     self.mid_extension = mid_extension(value).or(self.mid_extension);
                     self.has_keys |= gives_keys(value);
+                    self.has_ice |= value_of(value, ICE).is_some();
                     let group = value_of(value, "group");
                     if let Some(names) = group.and_then(|it| it.strip_prefix("BUNDLE ")) {
                         let names = names.split_ascii_whitespace().map(kept);
@@ -256,6 +313,7 @@ impl SdpReader {
             sources: begun.sources,
             others: begun.others,
             has_keys: begun.has_keys || self.has_keys,
+            has_ice: begun.has_ice || self.has_ice,
         });
     }
 
@@ -321,6 +379,7 @@ fn begin(value: &str) -> Option<Begun> {
         address: None,
         is_named: false,
         has_keys: false,
+        has_ice: false,
         port,
         control_port: None,
         is_multiplexed: false,
@@ -366,6 +425,7 @@ impl Begun {
     fn attribute(&mut self, value: &str) {
         self.mid_extension = mid_extension(value).or(self.mid_extension);
         self.has_keys |= gives_keys(value);
+        self.has_ice |= value_of(value, ICE).is_some();
         let (name, value) = value.split_once(':').unwrap_or((value, ""));
         match name.to_ascii_lowercase().as_str() {
             "rtpmap" => {
@@ -581,6 +641,32 @@ mod tests {
         assert_eq!(has_keys("a=fingerprint:sha-256 00:11\n"), [true, false]);
         let crypto = "m=video 6 RTP/AVP 96\na=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:x\n";
         assert_eq!(has_keys(crypto), [true, false, false]);
+    }
+
+    /// RFC 8840, 9: the lines `m=` of a fragment say of which media the candidates are, and no more.
+    #[test]
+    fn candidates_of_a_fragment_are_read() {
+        let text = b"a=ice-pwd:asd88fgpdd777uzjYhagZg\r\na=ice-ufrag:8hhY\r\nm=audio 9 RTP/AVP 0\r\na=mid:1\r\n\
+            a=candidate:1 1 UDP 1658497328 192.0.2.3 5000 typ host\r\na=candidate:1 2 udp 1658497328 2001:db8::3 5001 typ host\r\n\
+            a=candidate:1 1 UDP 1658497328 192.0.2.3 5000 typ host\r\nm=video 9 RTP/AVP 0\r\na=mid:2\r\na=end-of-candidates\r\n";
+        let all = candidates(text);
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].mid.as_deref(), Some("1"));
+        let expected: [SocketAddr; 2] = [
+            "192.0.2.3:5000".parse().unwrap(),
+            "[2001:db8::3]:5001".parse().unwrap(),
+        ];
+        assert_eq!(all[0].sockets, expected);
+        // A fragment describes no media.
+        assert_eq!(describe(text), Description::default());
+        let has_ice = |text: &str| media(text.as_bytes())[0].has_ice;
+        assert!(has_ice(
+            "c=IN IP4 0.0.0.0\na=ice-ufrag:8hhY\nm=audio 9 RTP/AVP 0\n"
+        ));
+        assert!(has_ice(
+            "c=IN IP4 0.0.0.0\nm=audio 9 RTP/AVP 0\na=ice-ufrag:8hhY\n"
+        ));
+        assert!(!has_ice("c=IN IP4 0.0.0.0\nm=audio 9 RTP/AVP 0\n"));
     }
 
     #[test]

@@ -169,10 +169,21 @@ impl<'a> Digest<'a> {
     /// Whether the body is a session description (`application/sdp`).
     #[must_use]
     pub fn has_sdp(&self) -> bool {
-        let is_sdp = self.media_type().is_some_and(|(kind, subtype)| {
-            kind.eq_ignore_ascii_case(b"application") && subtype.eq_ignore_ascii_case(b"sdp")
+        self.is_application(b"sdp")
+    }
+
+    /// Whether the body is a fragment of a description with candidates of ICE (RFC 8840, 9).
+    #[must_use]
+    pub fn has_candidates(&self) -> bool {
+        self.is_application(b"trickle-ice-sdpfrag")
+    }
+
+    /// Whether there is a body of `application` and this subtype.
+    fn is_application(&self, wanted: &[u8]) -> bool {
+        let is_of_type = self.media_type().is_some_and(|(kind, subtype)| {
+            kind.eq_ignore_ascii_case(b"application") && subtype.eq_ignore_ascii_case(wanted)
         });
-        is_sdp && !self.body.is_empty()
+        is_of_type && !self.body.is_empty()
     }
 
     /// Whether the body has several parts, one of which may be a session description.

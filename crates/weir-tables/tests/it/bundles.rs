@@ -64,6 +64,74 @@ fn media_with_ports_of_their_own_are_found_where_the_first_is_sent() {
     assert!(calls.iter().all(|it| it == "fax"), "{calls:?}");
 }
 
+/// RFC 8840: candidates may come in INFO, behind an offer that has none. Media that were sent there had neither call nor codec.
+#[test]
+fn media_are_found_at_candidates_that_come_later() {
+    let media = "a=group:BUNDLE 0 1\r\na=ice-ufrag:8hhY\r\nm=audio 9 RTP/AVP 111\r\nc=IN IP4 0.0.0.0\r\na=mid:0\r\na=rtcp-mux\r\n\
+        a=rtpmap:111 opus/48000/2\r\nm=video 9 RTP/AVP 96\r\nc=IN IP4 0.0.0.0\r\na=mid:1\r\na=rtcp-mux\r\na=rtpmap:96 VP8/90000\r\n";
+    let offer = message("INVITE sip:b@x SIP/2.0", 1, SENDER, media);
+    let answer = message("SIP/2.0 183 Session Progress", 1, RECEIVER, media);
+    let info = |is_back: bool, lines: &str| {
+        let tags = if is_back { ["2", "1"] } else { ["1", "2"] };
+        format!(
+            "INFO sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP 10.0.0.1;branch=z9hG4bKi\r\nFrom: <sip:a@x>;tag={}\r\n\
+             To: <sip:b@x>;tag={}\r\nCall-ID: fax\r\nCSeq: 7 INFO\r\nInfo-Package: trickle-ice\r\n\
+             Content-Type: application/trickle-ice-sdpfrag\r\nContent-Disposition: Info-Package\r\n\
+             Content-Length: {}\r\n\r\n{lines}",
+            tags[0],
+            tags[1],
+            lines.len()
+        )
+        .into_bytes()
+    };
+    let candidate = |mid: u8, address: &str, port: u16| {
+        format!(
+            "a=ice-ufrag:8hhY\r\nm=audio 9 RTP/AVP 0\r\na=mid:{mid}\r\n\
+             a=candidate:1 1 UDP 1658497328 {address} {port} typ host\r\n"
+        )
+    };
+    let first = candidate(0, "10.0.0.1", 4100);
+    let both = format!(
+        "{first}a=candidate:2 1 UDP 1658497327 10.0.0.1 4200 typ host\r\na=end-of-candidates\r\n"
+    );
+    let mut packets = vec![
+        datagram(false, [5060, 5060], &offer),
+        datagram(true, [5060, 5060], &answer),
+        datagram(false, [5060, 5060], &info(false, &first)),
+        datagram(false, [5060, 5060], &info(false, &both)),
+        // No media have this name.
+        datagram(
+            true,
+            [5060, 5060],
+            &info(true, &candidate(7, "10.0.0.2", 6200)),
+        ),
+        datagram(
+            true,
+            [5060, 5060],
+            &info(true, &candidate(0, "10.0.0.2", 5100)),
+        ),
+    ];
+    for (is_back, ports, first) in [
+        (true, [6000, 4100], 1),
+        (true, [6000, 4200], 3),
+        (false, [7000, 5100], 5),
+        (false, [7000, 6200], 7),
+    ] {
+        packets.extend(stream(is_back, ports, 111, first));
+        packets.extend(stream(is_back, ports, 96, first + 1));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trickled.pcap");
+    wire::write(&packets, &path);
+    let found = sip::read("media", &[&path], 10);
+    let columns = ["media.codec", "media.setup_frame", "sip.call_id"];
+    let [codecs, frames, calls] = columns.map(|name| sip::column(&found, name));
+    assert_eq!(codecs[..6], ["opus", "VP8"].repeat(3));
+    assert_eq!(codecs[6..], ["", ""]);
+    assert_eq!(frames[..6], ["4", "4", "4", "4", "6", "6"]);
+    assert!(calls[..6].iter().all(|it| it == "fax"), "{calls:?}");
+}
+
 /// Media whose address is a host name were left out without a word.
 #[test]
 fn media_with_host_names_are_counted() {

@@ -2,6 +2,7 @@
 //! the same sockets, one after another or at once, and several media of a call may share a socket (RFC 9143).
 
 use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -65,6 +66,8 @@ struct Call {
     course: Arc<CallCourse>,
     /// The tag of the side that gave keys first.
     keys_of: Option<Vec<u8>>,
+    /// The media of sides that agree on sockets by ICE, with the tag of the side.
+    with_ice: Vec<(Vec<u8>, Media)>,
 }
 
 impl Call {
@@ -156,6 +159,8 @@ const TAG_OCTETS_MAX: usize = 256;
 /// The number of offers of a call without a final response that are known: one of each side, and those of which the
 /// response was not captured.
 const OFFERS_MAX: usize = 4;
+/// The number of media of a call that further candidates of ICE are added to.
+const WITH_ICE_MAX: usize = 16;
 
 impl Announced {
     /// The number of sockets that were discarded because there were more than 131,072.
@@ -218,11 +223,54 @@ impl Announced {
     pub(super) fn end_call(&mut self, call_id: &str) {
         self.events = self.events.saturating_add(1);
         self.offers.remove(call_id);
-        if let Some(call) = self.calls.get(call_id)
+        if let Some(call) = self.calls.get_mut(call_id)
             && !call.course.is_over()
         {
             call.course.end.store(self.events, Ordering::Relaxed);
+            call.with_ice.clear();
         }
+    }
+
+    /// Stores media of a side, with its tag, that may name further candidates of ICE.
+    pub(super) fn keep_for_candidates(&mut self, call_id: &str, tag: &[u8], media: &Media) {
+        let Some(call) = self.calls.get_mut(call_id) else {
+            return;
+        };
+        let tag = tag.get(..TAG_OCTETS_MAX).unwrap_or(tag);
+        call.with_ice
+            .retain(|(side, known)| side.as_slice() != tag || known.mid != media.mid);
+        if call.with_ice.len() < WITH_ICE_MAX {
+            call.with_ice.push((tag.to_vec(), media.clone()));
+        }
+    }
+
+    /// The media of a side to which the candidates of the media with this name belong: those, and those that share their socket in a
+    /// bundle; without a name, all of the side.
+    pub(super) fn media_with_ice(
+        &self,
+        call_id: &str,
+        tag: &[u8],
+        mid: Option<&str>,
+    ) -> Vec<Media> {
+        let tag = tag.get(..TAG_OCTETS_MAX).unwrap_or(tag);
+        let call = self.calls.get(call_id);
+        let all = call.map_or(&[][..], |call| call.with_ice.as_slice());
+        let own = all.iter().filter(|(side, _)| side.as_slice() == tag);
+        let own: Vec<&Media> = own.map(|(_, media)| media).collect();
+        let Some(mid) = mid else {
+            return own.into_iter().cloned().collect();
+        };
+        let mut all = own.iter().copied();
+        let Some(named) = all.find(|it| it.mid.as_deref() == Some(mid)) else {
+            return Vec::new();
+        };
+        let socket = SocketAddr::new(named.address, named.port);
+        let shares = |it: &&Media| {
+            it.mid == named.mid
+                || SocketAddr::new(it.address, it.port) == socket
+                || it.others.contains(&socket)
+        };
+        own.into_iter().filter(shares).cloned().collect()
     }
 
     /// Processes the final response to an offer within a call. Where it was refused, what it replaced counts again.

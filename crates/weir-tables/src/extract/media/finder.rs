@@ -2,6 +2,7 @@
 //! theirs do.
 
 use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use weir_flow::{Carried, Chunk, Endpoint, Interest, Payload};
@@ -11,7 +12,7 @@ use weir_messages::sdp;
 use weir_packet::Packet;
 use weir_sip::{Digest, Method};
 
-use super::announced::{Announced, Announcement, Offer};
+use super::announced::{Announced, Announcement, CallCourse, Offer};
 use super::relay::{MediaConnections, relayed};
 use crate::extract::h248::{CarrierStreams, FoundMessage, is_on_ports};
 use crate::extract::messages::Way;
@@ -344,7 +345,8 @@ impl MediaFinder {
             let call_id = String::from_utf8_lossy(call_id);
             self.announced.answer_offer(&call_id, offer, status >= 300);
         }
-        if digest.has_sdp() || digest.has_parts() && !digest.body.is_empty() {
+        let is_described = digest.has_sdp() || digest.has_parts() && !digest.body.is_empty();
+        if is_described || digest.has_candidates() {
             let call_id = digest
                 .call_id
                 .map(|id| String::from_utf8_lossy(id).into_owned());
@@ -359,7 +361,27 @@ impl MediaFinder {
                 },
                 frame: found.way.frame,
             };
-            self.announce(&described, digest.body);
+            match is_described {
+                true => self.announce(&described, digest.body),
+                false => self.trickle(&described, digest.body),
+            }
+        }
+    }
+
+    /// Reads a fragment with candidates of ICE, to which the media of its sender may be sent, too (RFC 8840).
+    fn trickle(&mut self, by: &Described<'_>, text: &[u8]) {
+        let (Some(call_id), Some(tag)) = (by.call_id.as_deref(), by.tag) else {
+            return;
+        };
+        let mut known = Vec::new();
+        for found in sdp::candidates(text) {
+            let mid = found.mid.as_deref();
+            let all = self.announced.media_with_ice(call_id, tag, mid);
+            let ends: Vec<Endpoint> = found.sockets.iter().map(endpoint).collect();
+            for media in all {
+                let (order, course) = self.announced.describe(Some(call_id), None);
+                self.place(by, (order, &course), media, &ends, &mut known);
+            }
         }
     }
 
@@ -389,29 +411,43 @@ impl MediaFinder {
                 ends.push(socket(media.control_port));
             }
             for other in &media.others {
-                let end = Endpoint {
-                    address: other.ip(),
-                    port: other.port(),
-                };
+                let end = endpoint(other);
                 if !ends.contains(&end) {
                     ends.push(end);
                 }
             }
-            let announcement = Arc::new(Announcement {
-                by: by.by,
-                call_id: by.call_id.clone(),
-                frame: by.frame,
-                media,
-                offer: by.offer.clone(),
-                order,
-                course: Arc::clone(&course),
-            });
-            for end in &ends {
-                let is_same = known.contains(end);
-                self.announced
-                    .insert(*end, Arc::clone(&announcement), is_same);
-                known.push(*end);
+            if media.has_ice
+                && let (Some(call_id), Some(tag)) = (by.call_id.as_deref(), by.tag)
+            {
+                self.announced.keep_for_candidates(call_id, tag, &media);
             }
+            self.place(by, (order, &course), media, &ends, &mut known);
+        }
+    }
+
+    /// Announces media for these sockets. `known` has those of the same message so far.
+    fn place(
+        &mut self,
+        by: &Described<'_>,
+        (order, course): (u64, &Arc<CallCourse>),
+        media: sdp::Media,
+        ends: &[Endpoint],
+        known: &mut Vec<Endpoint>,
+    ) {
+        let announcement = Arc::new(Announcement {
+            by: by.by,
+            call_id: by.call_id.clone(),
+            frame: by.frame,
+            media,
+            offer: by.offer.clone(),
+            order,
+            course: Arc::clone(course),
+        });
+        for end in ends {
+            let is_same = known.contains(end);
+            self.announced
+                .insert(*end, Arc::clone(&announcement), is_same);
+            known.push(*end);
         }
     }
 
@@ -656,6 +692,13 @@ fn fax_sight(bytes: &[u8], way: Way, announced: Arc<Announcement>, each: &mut On
             octets: bytes.len() as u64,
             announced,
         }));
+    }
+}
+
+const fn endpoint(socket: &SocketAddr) -> Endpoint {
+    Endpoint {
+        address: socket.ip(),
+        port: socket.port(),
     }
 }
 
