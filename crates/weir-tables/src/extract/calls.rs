@@ -23,7 +23,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     needs: &[Needs::All],
     start: |settings| {
         Box::new(CallTable {
-            finder: Finder::of_announced().with_settings(settings),
+            finder: Finder::default().with_settings(settings),
             ..CallTable::default()
         })
     },
@@ -31,22 +31,13 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     aliases: &[],
 };
 
+#[derive(Default)]
 struct CallTable {
+    /// Media by content, too, as they may come before the description of their sockets.
     finder: Finder,
     followed: Followed,
     streams: CallStreams,
     is_finished: bool,
-}
-
-impl Default for CallTable {
-    fn default() -> Self {
-        Self {
-            finder: Finder::of_announced(),
-            followed: Followed::default(),
-            streams: CallStreams::default(),
-            is_finished: false,
-        }
-    }
 }
 
 #[derive(Default)]

@@ -58,3 +58,24 @@ fn packets_of_a_source_before_its_description_are_media() {
     let names = ["rtp.ssrc", "media.packets", "media.lost"];
     assert_eq!(rows_of("media", &packets, names), [["7", "3", "0"]]);
 }
+
+/// The losses in front of the first description were not among those of the call, as where a capture begins within it.
+#[test]
+fn packets_before_their_description_are_of_the_call() {
+    let audio = |port: u16| format!("m=audio {port} RTP/AVP 0\r\n");
+    let invite = message("INVITE sip:b@x SIP/2.0", 2, SENDER, &audio(4000));
+    let answer = message("SIP/2.0 200 OK", 2, RECEIVER, &audio(5000));
+    for early in [&[1, 3][..], &[1, 3, 4, 5, 6, 7]] {
+        let mut packets: Vec<Vec<u8>> = early.iter().map(|number| to_b(7, *number)).collect();
+        packets.push(datagram(false, [5060, 5060], &invite));
+        packets.push(datagram(true, [5060, 5060], &answer));
+        packets.extend([8, 10, 11].map(|number| to_b(7, number)));
+        let lost = if early.len() == 2 { "6" } else { "2" };
+        let found = rows_of("calls", &packets, ["sip.call_id", "call.lost"]);
+        assert_eq!(found, [["fax", lost]]);
+        // A stream that ends before its sockets are described is of no call.
+        packets.drain(early.len() + 2..);
+        let found = rows_of("calls", &packets, ["sip.call_id", "call.lost"]);
+        assert_eq!(found, [["fax", ""]]);
+    }
+}

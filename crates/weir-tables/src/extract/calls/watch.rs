@@ -10,7 +10,7 @@ use crate::extract::Note;
 use crate::extract::media::{CallStreams, Finder, Sight};
 use crate::extract::sip::SipMessage;
 
-/// Follows SIP messages, the calls that they make, and the RTP that they announce, packet by packet, as the tables
+/// Follows SIP messages, the calls that they make, and the RTP that belongs to them, packet by packet, as the tables
 /// `sip` and `calls` do and within the same limits.
 ///
 /// ```
@@ -22,6 +22,7 @@ use crate::extract::sip::SipMessage;
 /// let packet = decoder.decode(Frame::new(LinkType::ETHERNET, &[0; 60]));
 /// watch.packet(&packet, &mut |_| unreachable!("no SIP is in it"));
 /// ```
+#[derive(Default)]
 pub struct CallWatch {
     finder: Finder,
     calls: Calls,
@@ -52,7 +53,7 @@ pub enum CallSight<'s> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CallMedia<'s> {
-    /// The Call-ID of the announcement; `None` for RTCP without one.
+    /// The Call-ID of the announcement; `None` where there is none, as for media in front of it.
     pub call_id: Option<&'s str>,
     /// The sender.
     pub src: SocketAddr,
@@ -78,17 +79,6 @@ pub struct CallSound {
     pub lost: Option<u64>,
     /// The highest mean jitter in milliseconds, as `call.jitter`.
     pub jitter_ms: Option<f64>,
-}
-
-impl Default for CallWatch {
-    fn default() -> Self {
-        Self {
-            finder: Finder::of_announced(),
-            calls: Calls::default(),
-            streams: CallStreams::default(),
-            last_ns: 0,
-        }
-    }
 }
 
 impl CallWatch {

@@ -111,7 +111,7 @@ impl CallStreams {
         });
     }
 
-    /// Calls `take` with the stream `key`, which returns whether the stream is new.
+    /// Calls `take` with the stream `key`, which returns whether the stream is new, or has got its announcement.
     fn take(
         &mut self,
         key: Key,
@@ -125,7 +125,7 @@ impl CallStreams {
             past_order,
             left_out,
         } = self;
-        let is_new = take(streams, &mut |stream| {
+        let is_next = take(streams, &mut |stream| {
             let Some(call_id) = stream.call_id() else {
                 return;
             };
@@ -149,7 +149,7 @@ impl CallStreams {
         let Some(call_id) = announced.and_then(|it| it.call_id.as_deref()) else {
             return;
         };
-        if is_new {
+        if is_next {
             let keys = by_call.entry(call_id.to_owned()).or_default();
             if keys.contains(&key) {
                 return;
@@ -498,7 +498,7 @@ impl Streams {
         self.evicted
     }
 
-    /// Reads a packet of RTP; returns true when it is the first of a stream.
+    /// Reads a packet of RTP; returns true when it is the first of a stream, or the first one behind the announcement.
     pub(in crate::extract) fn rtp(
         &mut self,
         sight: &RtpSight<'_>,
@@ -519,7 +519,7 @@ impl Streams {
         self.take(way, None, announced, &mut |it| it.take_fax(sight), on_end)
     }
 
-    /// Finds the stream of a packet, or begins it, and passes it to `take`; returns true when it is new.
+    /// Finds the stream of a packet, or begins it, and passes it to `take`; returns true when it is new, or gets its announcement.
     fn take(
         &mut self,
         way: &Way,
@@ -557,10 +557,12 @@ impl Streams {
             let stream = Stream::new(way, ssrc, announced);
             self.open.insert(key, Box::new(stream));
         }
-        if let Some(stream) = self.open.get_mut(&key) {
-            take(stream);
-        }
-        is_new
+        let Some(stream) = self.open.get_mut(&key) else {
+            return is_new;
+        };
+        let was_announced = !is_new && stream.announced.is_some();
+        take(stream);
+        is_new || !was_announced && stream.announced.is_some()
     }
 
     /// Reads a datagram of RTCP.
