@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use std::ops::Deref;
 
 use weir_packet::{Kind, Needs, Value};
-use weir_sip::{Call, CallLimits, Calls, Digest, Flow, Party};
+use weir_sip::{Call, CallLimits, Calls, Digest, Flow, Party, ReportCause};
 
 pub use self::watch::{CallMedia, CallSight, CallSound, CallWatch};
-use super::media::{CallStreams, Finder, Heard};
+use super::media::{CallSpan, CallStreams, Finder, Heard};
 use super::sip::SipMessage;
 use super::value::{address, filled, number, seconds, text};
 use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
@@ -79,7 +79,7 @@ impl CallTable {
             && let Some(call) = self.followed.finished.pop_front()
         {
             // The Call-ID is looked up as it was sent, before its bytes that are no UTF-8 are replaced.
-            let heard = self.streams.heard(&call.call_id);
+            let heard = self.streams.heard(&call.call_id, span_of(&call));
             let call = legible(call);
             push_item(rows, file, &CallItem(HeardCall { call, heard }));
         }
@@ -123,6 +123,15 @@ impl Extract for CallTable {
     fn notes(&self) -> Vec<Note> {
         let Followed { calls, unnamed, .. } = &self.followed;
         notes(calls, &self.finder, &self.streams, *unnamed)
+    }
+}
+
+/// The time in which the streams of a call are sent.
+fn span_of(call: &Call) -> CallSpan {
+    let is_over = matches!(call.reported, ReportCause::Ended | ReportCause::Reused);
+    CallSpan {
+        first_ns: call.first_ns,
+        last_ns: is_over.then_some(call.last_ns),
     }
 }
 

@@ -13,7 +13,9 @@ use weir_packet::{Needs, Value};
 pub(super) use self::announced::Announcement;
 use self::columns::FIELDS;
 pub(super) use self::finder::{Finder, RtpSight, Sight};
-pub(super) use self::streams::{CANONICAL_NAME, CallStreams, Heard, Stream, Streams, Trips};
+pub(super) use self::streams::{
+    CANONICAL_NAME, CallSpan, CallStreams, Heard, Stream, Streams, Trips,
+};
 use super::list::Cache;
 use super::messages::{WithWay, columns_with_way};
 use super::{Extract, Extraction, Item, Note, columns, push_item};

@@ -79,3 +79,32 @@ fn packets_before_their_description_are_of_the_call() {
         assert_eq!(found, [["fax", ""]]);
     }
 }
+
+/// A call that has the Call-ID of one before had the losses of both.
+#[test]
+fn calls_with_one_call_id_have_streams_of_their_own() {
+    let audio = |port: u16| format!("m=audio {port} RTP/AVP 0\r\n");
+    let mut packets = Vec::new();
+    for (number, ssrc, media) in [(1, 7, [1, 4, 5]), (5, 9, [1, 2, 3])] {
+        let text = |first: &str, number: u32, address, media: &str| {
+            let text = String::from_utf8(message(first, number, address, media)).unwrap();
+            text.replace("z9hG4bKa", &format!("z9hG4bK{number}"))
+        };
+        let invite = text("INVITE sip:b@x SIP/2.0", number, SENDER, &audio(4000));
+        let answer = text("SIP/2.0 200 OK", number, RECEIVER, &audio(5000));
+        let of_bye = |first: &str| {
+            let text = text(first, number + 1, SENDER, "");
+            let text = text.replace("application/sdp", "text/plain");
+            text.replace(" INVITE\r\n", " BYE\r\n")
+        };
+        let signal = |is_back, text: &str| datagram(is_back, [5060, 5060], text.as_bytes());
+        packets.push(signal(false, &invite.replace(";tag=2", "")));
+        packets.push(signal(true, &answer));
+        packets.extend(media.map(|number| to_b(ssrc, number)));
+        packets.push(signal(false, &of_bye("BYE sip:b@x SIP/2.0")));
+        packets.push(signal(true, &of_bye("SIP/2.0 200 OK")));
+    }
+    let names = ["sip.call_id", "call.state", "call.lost"];
+    let expected = [["fax", "completed", "2"], ["fax", "completed", "0"]];
+    assert_eq!(rows_of("calls", &packets, names), expected);
+}

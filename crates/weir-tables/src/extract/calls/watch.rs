@@ -7,7 +7,7 @@ use weir_packet::Packet;
 use weir_sip::{Calls, Digest, Seen};
 
 use crate::extract::Note;
-use crate::extract::media::{CallStreams, Finder, Sight};
+use crate::extract::media::{CallSpan, CallStreams, Finder, Sight};
 use crate::extract::sip::SipMessage;
 
 /// Follows SIP messages, the calls that they make, and the RTP that belongs to them, packet by packet, as the tables
@@ -144,7 +144,7 @@ impl CallWatch {
     /// The quality of the streams of a call so far.
     #[must_use]
     pub fn sound(&self, call_id: &[u8]) -> CallSound {
-        let heard = self.streams.heard(call_id);
+        let heard = self.streams.heard(call_id, CallSpan::ALL);
         CallSound {
             mos: heard.mos,
             lost: heard.missing,

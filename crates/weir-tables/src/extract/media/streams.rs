@@ -45,18 +45,56 @@ pub(in crate::extract) struct Heard {
 }
 
 impl Heard {
-    fn take(&mut self, stream: &Stream) {
+    fn of(stream: &Stream) -> Self {
+        Self {
+            mos: stream.opinion(),
+            missing: Some(stream.measure.missing()),
+            jitter_ms: stream.measure.jitters_ms().map(|jitters| jitters.1),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
         let worst =
             |one: Option<f64>, other: Option<f64>, worst: fn(f64, f64) -> f64| match (one, other) {
                 (Some(one), Some(other)) => Some(worst(one, other)),
                 (one, other) => one.or(other),
             };
-        self.mos = worst(self.mos, stream.opinion(), f64::min);
-        let jitter = stream.measure.jitters_ms().map(|jitters| jitters.1);
-        self.jitter_ms = worst(self.jitter_ms, jitter, f64::max);
-        let missing = stream.measure.missing();
-        self.missing = Some(self.missing.unwrap_or_default().saturating_add(missing));
+        self.mos = worst(self.mos, other.mos, f64::min);
+        self.jitter_ms = worst(self.jitter_ms, other.jitter_ms, f64::max);
+        self.missing = match (self.missing, other.missing) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
     }
+}
+
+/// The time from the first message of a call to the last one; there is no last one while it goes on.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::extract) struct CallSpan {
+    pub(in crate::extract) first_ns: i64,
+    pub(in crate::extract) last_ns: Option<i64>,
+}
+
+impl CallSpan {
+    /// The span of all calls.
+    pub(in crate::extract) const ALL: Self = Self {
+        first_ns: i64::MIN,
+        last_ns: None,
+    };
+
+    /// Whether a stream with these times of its first and last packet was sent during the call. One whose times are not known was.
+    fn has(self, start_ns: Option<i64>, end_ns: Option<i64>) -> bool {
+        let is_before = end_ns.is_some_and(|end| end < self.first_ns);
+        let with_last = start_ns.zip(self.last_ns);
+        !is_before && !with_last.is_some_and(|(start, last)| start > last)
+    }
+}
+
+/// The quality of a stream that has ended, and its times.
+struct PastStream {
+    start_ns: Option<i64>,
+    end_ns: Option<i64>,
+    heard: Heard,
 }
 
 /// The streams of calls.
@@ -65,8 +103,8 @@ pub(in crate::extract) struct CallStreams {
     streams: Streams,
     /// The followed streams by their Call-ID.
     by_call: HashMap<String, Vec<Key>>,
-    /// The quality of streams that have ended, and the order of their calls.
-    past: HashMap<String, Heard>,
+    /// The streams that have ended, and the order of their calls.
+    past: HashMap<String, Vec<PastStream>>,
     past_order: VecDeque<String>,
     /// The number of streams that have no part in the quality of their call.
     left_out: u64,
@@ -139,7 +177,20 @@ impl CallStreams {
             if !past.contains_key(call_id) {
                 past_order.push_back(call_id.to_owned());
             }
-            past.entry(call_id.to_owned()).or_default().take(&stream);
+            let ended = past.entry(call_id.to_owned()).or_default();
+            let (end_ns, heard) = (stream.way.time_ns, Heard::of(&stream));
+            let is_full = ended.len() >= OF_CALL_MAX;
+            match ended.last_mut().filter(|_| is_full) {
+                Some(last) => {
+                    last.end_ns = end_ns;
+                    last.heard.add(&heard);
+                }
+                None => ended.push(PastStream {
+                    start_ns: stream.start_ns,
+                    end_ns,
+                    heard,
+                }),
+            }
             if past_order.len() > PAST_MAX
                 && let Some(oldest) = past_order.pop_front()
             {
@@ -166,15 +217,21 @@ impl CallStreams {
         self.streams.rtcp(bytes, way);
     }
 
-    /// The quality of the streams of a call so far.
-    pub(in crate::extract) fn heard(&self, call_id: &[u8]) -> Heard {
+    /// The quality of the streams of a call so far. Calls that have one Call-ID, one after the other, are distinguished by their times.
+    pub(in crate::extract) fn heard(&self, call_id: &[u8], span: CallSpan) -> Heard {
         let call_id = String::from_utf8_lossy(call_id);
-        let mut heard = self.past.get(&*call_id).copied().unwrap_or_default();
+        let mut heard = Heard::default();
+        for past in self.past.get(&*call_id).into_iter().flatten() {
+            if span.has(past.start_ns, past.end_ns) {
+                heard.add(&past.heard);
+            }
+        }
         for key in self.by_call.get(&*call_id).into_iter().flatten() {
             if let Some(stream) = self.streams.open.get(key)
                 && stream.call_id() == Some(&*call_id)
+                && span.has(stream.start_ns, stream.way.time_ns)
             {
-                heard.take(stream);
+                heard.add(&Heard::of(stream));
             }
         }
         heard
@@ -745,7 +802,7 @@ mod tests {
             }
         }
         assert_eq!(streams.counted().map(|(count, _)| count), [36]);
-        assert_eq!(streams.heard(b"a").missing, Some(64));
+        assert_eq!(streams.heard(b"a", CallSpan::ALL).missing, Some(64));
     }
 
     /// Returns which of these packets of events begin one: timestamp, marker, event, end, duration.
