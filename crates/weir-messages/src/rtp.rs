@@ -281,6 +281,18 @@ pub struct Codec {
 }
 
 impl Codec {
+    /// Ticks of the timestamp a second, where these are sure. Some descriptions give G722 its sampling rate, which the timestamps of
+    /// some of their senders follow and of others not (RFC 3551, 4.5.2), and opus another rate than it has (RFC 7587, 4.1).
+    #[must_use]
+    pub fn sure_clock_rate(&self) -> Option<u32> {
+        let only = match &*self.name {
+            name if name.eq_ignore_ascii_case("G722") => 8_000,
+            name if name.eq_ignore_ascii_case("opus") => 48_000,
+            _ => self.clock_rate,
+        };
+        (self.clock_rate == only).then_some(only)
+    }
+
     /// Whether it carries named events (RFC 4733).
     #[must_use]
     pub fn is_events(&self) -> bool {
@@ -413,6 +425,19 @@ mod tests {
         bytes.extend([5, 0x8a, 3, 0x20]);
         bytes.extend([0, 2]);
         bytes
+    }
+
+    #[test]
+    fn clock_rates_that_a_codec_does_not_have_are_not_sure() {
+        let rate = |name: &'static str, clock_rate| {
+            let name = name.into();
+            Codec { name, clock_rate }.sure_clock_rate()
+        };
+        assert_eq!(rate("G722", 8_000), Some(8_000));
+        assert_eq!(rate("G722", 16_000), None);
+        assert_eq!(rate("opus", 48_000), Some(48_000));
+        assert_eq!(rate("opus", 16_000), None);
+        assert_eq!(rate("L16", 16_000), Some(16_000));
     }
 
     #[test]

@@ -307,7 +307,7 @@ impl Stream {
             clock_rate: codec
                 .as_ref()
                 .filter(|_| !is_event)
-                .map(|codec| codec.clock_rate),
+                .and_then(Codec::sure_clock_rate),
             is_comfort_noise,
         });
         self.octets = self

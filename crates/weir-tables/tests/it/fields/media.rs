@@ -686,6 +686,60 @@ fn all_codecs_of_a_payload_type_are_listed() {
     assert_eq!(column(&batch, "media.codecs"), ["[G726-32, AMR]"]);
 }
 
+/// RFC 3551, 4.5.2, and RFC 7587, 4.1: what a description gives these codecs is not the rate of their timestamps. Packets were
+/// late, and the clock was twice as fast or slow.
+#[test]
+fn streams_with_doubtful_clock_rates_have_no_jitter() {
+    let columns = [
+        "media.codec",
+        "media.lost",
+        "media.clock_rate",
+        "media.late",
+        "media.jitter_mean",
+        "media.clock_drift",
+    ];
+    for (codec, clock_rate, is_sure) in [
+        ("G722/8000", 8_000, true),
+        ("G722/16000", 8_000, false),
+        ("opus/48000/2", 48_000, true),
+        ("opus/16000", 48_000, false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("clocks.pcap");
+        let mut wire = Wire::default();
+        let made = Made {
+            from: (CALLER, 30_000),
+            to: (CALLEE, 40_000),
+            ssrc: 7,
+            payload_type: 99,
+            clock_rate,
+            packets: 200,
+            lost: 0,
+            doubled: 0,
+            overtaken: 0,
+            late_ms: 0,
+            first_sequence: 10,
+        };
+        let formats = format!("99\r\na=rtpmap:99 {codec}\r\na=x:");
+        let invite = "INVITE sip:b@x SIP/2.0";
+        wire.sip(0, true, invite, "1 INVITE", Some((30_000, &formats)));
+        let answer = Some((40_000, &*formats));
+        wire.sip(100, false, "SIP/2.0 200 OK", "1 INVITE", answer);
+        send(&mut wire, &mut Rng::new(1), &made, 200);
+        wire.write(&path);
+        let (batch, _) = read_with_notes("media", &[&path], 10);
+        let found = columns.map(|name| column(&batch, name)[0].clone());
+        let name = codec.split('/').next().unwrap();
+        assert_eq!(found[..2], [name, "0"]);
+        let are_there = found[2..].iter().all(|it| !it.is_empty());
+        assert_eq!(are_there, is_sure, "{found:?}");
+        assert!(
+            is_sure || found[2..].iter().all(String::is_empty),
+            "{found:?}"
+        );
+    }
+}
+
 /// RFC 2198: each packet has the key and the one before it, and a key of which only copies arrived counts, too.
 #[test]
 fn keys_in_redundant_data_count_once() {
