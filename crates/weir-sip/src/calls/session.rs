@@ -69,6 +69,8 @@ struct Failure {
     status: u16,
     ns: i64,
     tag: Option<Vec<u8>>,
+    /// The number of the CSeq.
+    cseq: Option<u32>,
     /// The INVITE was not seen, and may have been one within the dialog.
     is_of_unknown: bool,
     /// A proxy got it, and may send its client another one in its place.
@@ -83,6 +85,8 @@ struct Fork {
     user_agent: Option<Vec<u8>>,
     ringing_ns: Option<i64>,
     answer: Option<(i64, u16)>,
+    /// The success of an INVITE that was not seen: the number of the CSeq, the time and the status.
+    success_of_unknown: Option<(u32, i64, u16)>,
     /// Later messages show that there was a success, which was not seen.
     is_confirmed: bool,
     /// The time of the BYE and the side that sent it. There is no time when only its response was seen.
@@ -99,6 +103,13 @@ impl Fork {
 
     const fn is_answered(&self) -> bool {
         self.answer.is_some() || self.is_confirmed
+    }
+
+    /// Takes the success that has overtaken the INVITE with this number.
+    fn settle(&mut self, cseq: u32) {
+        let success = self.success_of_unknown.filter(|it| it.0 == cseq);
+        let success = success.map(|(_, ns, status)| (ns, status));
+        self.answer = self.answer.or(success);
     }
 
     fn take_bye(&mut self, time_ns: Option<i64>, sender: Side) {
@@ -361,8 +372,14 @@ impl Session {
         // The message that shows the answer has overtaken it.
         let is_overtaken = self.invite.is_none() && self.is_answered();
         if is_next && !self.is_answered() {
-            // The failure of the attempt before is not the end.
-            self.failure = None;
+            // The failure of the attempt before is not the end. One that has overtaken this INVITE is.
+            let failure = self.failure.take().filter(|failure| {
+                failure.is_of_unknown && failure.cseq.is_some_and(|number| number == cseq)
+            });
+            self.failure = failure.map(|failure| Failure {
+                is_of_unknown: false,
+                ..failure
+            });
             self.cancel_ns = None;
             self.invites = Invites::default();
             self.is_acked = false;
@@ -378,6 +395,9 @@ impl Session {
             ns: Some(time_ns),
         });
         self.invites.take(digest);
+        for fork in &mut self.forks {
+            fork.settle(cseq);
+        }
         self.attempts = self.attempts.saturating_add(1);
         if self.start_ns.is_none() {
             self.start_ns = Some(time_ns);
@@ -548,6 +568,7 @@ impl Session {
                 status,
                 ns: time_ns,
                 tag: digest.to_tag().map(|tag| copier.keep(tag)),
+                cseq: digest.cseq.map(|cseq| cseq.number),
                 is_of_unknown,
                 is_of_later_hop,
             });
@@ -566,6 +587,9 @@ impl Session {
         }
         if is_of_unknown {
             fork.is_confirmed = true;
+            let number = digest.cseq.map(|cseq| cseq.number);
+            let success = number.map(|number| (number, time_ns, status));
+            fork.success_of_unknown = fork.success_of_unknown.or(success);
         } else if status < 200 {
             fork.ringing_ns.get_or_insert(time_ns);
         } else {

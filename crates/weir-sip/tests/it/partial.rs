@@ -612,6 +612,35 @@ fn who_called_is_known_by_what_only_the_first_invite_has() {
     }
 }
 
+/// The packets of several interfaces may be captured out of order. The success had no time and no status, and the call that a failure
+/// had ended was trying.
+#[test]
+fn a_final_response_that_has_overtaken_its_invite_is_that_of_the_call() {
+    let invite = "1.001 INVITE sip:bob@b SIP/2.0";
+    let answered = call(&[
+        "1 SIP/2.0 200 OK | T: b",
+        invite,
+        "1.1 ACK sip:bob@b SIP/2.0 | T: b | B: z9hG4bK-k",
+        "4 BYE sip:bob@b SIP/2.0 | T: b | CSeq: 2 BYE | B: z9hG4bK-2",
+    ]);
+    assert_eq!(
+        (answered.state, answered.status, answered.answer_ns),
+        (CallState::Completed, Some(200), Some(1_000_000_000))
+    );
+    assert_eq!(answered.duration_ns, Some(3_000_000_000));
+    assert_eq!(answered.setup_delay_ns, None);
+    let ack = "1.1 ACK sip:bob@b SIP/2.0 | T: b";
+    let busy = call(&["1 SIP/2.0 486 Busy Here | T: b", invite, ack]);
+    assert_eq!((busy.state, busy.status), (CallState::Busy, Some(486)));
+    assert_eq!(busy.end_ns, Some(1_000_000_000));
+    // These answer another INVITE.
+    let next = "2 INVITE sip:bob@b SIP/2.0 | CSeq: 2 INVITE | B: z9hG4bK-2";
+    let next = call(&["1 SIP/2.0 407 Proxy | T: b", next]);
+    assert_eq!((next.state, next.status), (CallState::Trying, None));
+    let call = call(&["1 SIP/2.0 200 OK | T: b | CSeq: 7 INVITE", invite]);
+    assert_eq!((call.status, call.answer_ns), (None, None));
+}
+
 /// RFC 3261 §9.1 and §15.1.2: the INVITE that a CANCEL speaks of began the call that the 487 ends.
 #[test]
 fn a_cancel_shows_a_lost_invite() {
