@@ -54,6 +54,8 @@ pub struct Description {
     pub media: Vec<Media>,
     /// The number of media that are left out because their address is a host name.
     pub named: u64,
+    /// The number of media that are left out because there is no line with their address.
+    pub without_address: u64,
 }
 
 impl Media {
@@ -114,6 +116,8 @@ struct SdpReader {
     session: Option<IpAddr>,
     /// The address of the session is a host name.
     is_named: bool,
+    /// There is a line with the address of the session.
+    has_address: bool,
     has_keys: bool,
     has_ice: bool,
     /// The names of the media in the bundle of the description.
@@ -125,6 +129,8 @@ struct SdpReader {
     before: usize,
     /// The number of media whose address is a host name.
     named: u64,
+    /// The number of media without a line with their address.
+    without_address: u64,
 }
 
 /// Media whose lines are being read.
@@ -134,9 +140,12 @@ struct Begun {
     address: Option<IpAddr>,
     /// The address is a host name.
     is_named: bool,
+    has_address: bool,
     has_keys: bool,
     has_ice: bool,
     port: u16,
+    /// The number of ports, each with one for its reports.
+    ports: u16,
     control_port: Option<u16>,
     is_multiplexed: bool,
     /// The media share the port of the first ones (RFC 9143, 6).
@@ -173,6 +182,7 @@ pub fn describe(text: &[u8]) -> Description {
     Description {
         media: reader.all,
         named: reader.named,
+        without_address: reader.without_address,
     }
 }
 
@@ -230,6 +240,7 @@ impl SdpReader {
                 self.end();
                 self.session = None;
                 self.is_named = false;
+                self.has_address = false;
                 self.has_keys = false;
                 self.has_ice = false;
                 self.mid_extension = None;
@@ -242,10 +253,12 @@ impl SdpReader {
                     Some(begun) => {
                         begun.address = address.or(begun.address);
                         begun.is_named = is_named(value);
+                        begun.has_address = true;
                     }
                     None => {
                         self.session = address;
                         self.is_named = is_named(value);
+                        self.has_address = true;
                     }
                 }
             }
@@ -291,12 +304,15 @@ impl SdpReader {
         let Some(address) = begun.address.or(session) else {
             let is_named = begun.is_named || self.is_named;
             self.named = self.named.saturating_add(is_named.into());
+            let has_address = begun.has_address || self.has_address;
+            self.without_address = self.without_address.saturating_add((!has_address).into());
             return;
         };
         let control_port = match begun.is_multiplexed {
             true => begun.port,
             false => begun.control_port.unwrap_or(begun.port.saturating_add(1)),
         };
+        begun.hierarchy(address);
         let first = self.first_of_bundle(begun.mid.as_deref());
         for socket in first {
             begun.other(socket);
@@ -365,7 +381,9 @@ fn gives_keys(attribute: &str) -> bool {
 fn begin(value: &str) -> Option<Begun> {
     let mut words = value.split_ascii_whitespace();
     let (kind, port, profile) = (words.next()?, words.next()?, words.next()?);
-    let port = port.split('/').next()?.parse().ok()?;
+    let (port, ports) = port.split_once('/').unwrap_or((port, "1"));
+    let port = port.parse().ok()?;
+    let profile = profile.to_ascii_uppercase();
     if !profile.contains("RTP/") && !profile.eq_ignore_ascii_case(UDPTL) {
         return None;
     }
@@ -375,12 +393,14 @@ fn begin(value: &str) -> Option<Begun> {
     });
     Some(Begun {
         kind: kept(kind),
-        profile: kept(profile),
+        profile: kept(&profile),
         address: None,
         is_named: false,
+        has_address: false,
         has_keys: false,
         has_ice: false,
         port,
+        ports: ports.parse().unwrap_or(1),
         control_port: None,
         is_multiplexed: false,
         is_bundle_only: false,
@@ -416,6 +436,17 @@ fn mid_extension(attribute: &str) -> Option<u8> {
 }
 
 impl Begun {
+    /// Adds the ports behind the first one: `49170/2` are those from 49170 to 49173, every second one for reports (RFC 8866, 5.14).
+    fn hierarchy(&mut self, address: IpAddr) {
+        let more = u16::try_from(OTHERS_MAX).unwrap_or(u16::MAX);
+        let more = self.ports.saturating_mul(2).min(more).max(2);
+        for step in 2..more {
+            if let Some(port) = self.port.checked_add(step) {
+                self.other(SocketAddr::new(address, port));
+            }
+        }
+    }
+
     fn other(&mut self, socket: SocketAddr) {
         if self.others.len() < OTHERS_MAX && !self.others.contains(&socket) {
             self.others.push(socket);
@@ -558,6 +589,45 @@ mod tests {
         );
     }
 
+    /// RFC 8866, 5.14: these are pairs of ports, of which the first alone was read.
+    #[test]
+    fn media_with_several_ports_have_all_of_them() {
+        let others = |port: &str| -> Vec<u16> {
+            let text = format!("c=IN IP4 192.0.2.1\nm=audio {port} RTP/AVP 8\n");
+            let all = media(text.as_bytes());
+            all[0].others.iter().map(SocketAddr::port).collect()
+        };
+        assert_eq!(others("49170"), []);
+        assert_eq!(others("49170/1"), []);
+        assert_eq!(others("49170/2"), [49_172, 49_173]);
+        assert_eq!(others("65533/2"), [65_535]);
+        assert_eq!(others("1/65535").len(), 14);
+        assert_eq!(others("49170/x"), []);
+    }
+
+    /// There are senders that write the profile in small letters, and their media had no call.
+    #[test]
+    fn profiles_may_be_in_small_letters() {
+        let all = media(b"c=IN IP4 192.0.2.1\nm=audio 4000 rtp/savp 8\n");
+        assert_eq!(all[0].profile, "RTP/SAVP");
+        assert!(all[0].is_secure());
+    }
+
+    #[test]
+    fn media_without_an_address_are_counted() {
+        let count = |text: &str| {
+            let description = describe(text.as_bytes());
+            (description.media.len(), description.without_address)
+        };
+        assert_eq!(count("v=0\nm=audio 4000 RTP/AVP 8\n"), (0, 1));
+        assert_eq!(
+            count("c=IN IP4 192.0.2.1\nm=audio 4000 RTP/AVP 8\n"),
+            (1, 0)
+        );
+        assert_eq!(count("c=IN IP4 $\nm=audio 4000 RTP/AVP 8\n"), (0, 0));
+        assert_eq!(count("m=audio 0 RTP/AVP 8\n"), (0, 0));
+    }
+
     #[test]
     fn names_and_sources_of_bundled_media_are_read() {
         let text = b"v=0\r\nc=IN IP4 192.0.2.1\r\na=group:BUNDLE a v\r\na=extmap:3 urn:ietf:params:rtp-hdrext:sdes:mid\r\n\
@@ -658,7 +728,7 @@ mod tests {
         ];
         assert_eq!(all[0].sockets, expected);
         // A fragment describes no media.
-        assert_eq!(describe(text), Description::default());
+        assert_eq!(describe(text).media, []);
         let has_ice = |text: &str| media(text.as_bytes())[0].has_ice;
         assert!(has_ice(
             "c=IN IP4 0.0.0.0\na=ice-ufrag:8hhY\nm=audio 9 RTP/AVP 0\n"

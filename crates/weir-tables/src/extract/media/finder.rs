@@ -222,6 +222,8 @@ pub(in crate::extract) struct MediaFinder {
     over_tls: u64,
     /// The number of media in descriptions whose address is a host name.
     named: u64,
+    /// The number of media in descriptions without an address.
+    without_address: u64,
     /// The number of candidates that were dropped although packets of them continue each other.
     candidates_dropped: u64,
 }
@@ -290,7 +292,7 @@ const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 const MGCP_PORTS: [u16; 2] = [2_427, 2_727];
 
 impl MediaFinder {
-    fn counted(&self) -> [(u64, &'static str); 8] {
+    fn counted(&self) -> [(u64, &'static str); 9] {
         [
             (
                 self.announced.forgotten(),
@@ -319,6 +321,10 @@ impl MediaFinder {
             (
                 self.named,
                 "media in descriptions have a host name in place of an address: they are found by content only, and are of no call",
+            ),
+            (
+                self.without_address,
+                "media in descriptions have no address: they are found by content only, and are of no call",
             ),
             (
                 self.candidates_dropped,
@@ -396,6 +402,9 @@ impl MediaFinder {
         let mut known = Vec::new();
         let description = sdp::describe(text);
         self.named = self.named.saturating_add(description.named);
+        self.without_address = self
+            .without_address
+            .saturating_add(description.without_address);
         let has_keys = description.media.iter().any(|media| media.has_keys);
         let keys_of = by.tag.filter(|_| has_keys);
         let (order, course) = self.announced.describe(by.call_id.as_deref(), keys_of);
