@@ -8,6 +8,7 @@ mod calls;
 mod came_in;
 mod conversation;
 pub(crate) mod conversations;
+pub(crate) mod descriptions;
 mod dhcp;
 mod diameter;
 mod dns;

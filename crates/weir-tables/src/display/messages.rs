@@ -18,7 +18,7 @@ use weir_filter::Quantifier;
 use weir_packet::{Address, Kind, Options as DecodeOptions};
 
 use super::{At, FieldValue, Test, Type, nanoseconds};
-use crate::extract::{conversations, http_frames, tls_records};
+use crate::extract::{conversations, descriptions, http_frames, tls_records};
 use crate::{
     Constant, EXTRACTIONS, Extraction, Operator, Origin, Predicate, Row, Scan, ScanOptions, Source,
     Table,
@@ -79,6 +79,9 @@ impl MessageField {
         if tls_records::has(&name) {
             return Self::at(&tls_records::EXTRACTION, vec![(name, FRAME)]);
         }
+        if descriptions::has(&name) {
+            return Self::at(&descriptions::EXTRACTION, vec![(name, FRAME)]);
+        }
         let is_of_packets = PACKETS.iter().any(|prefix| name.starts_with(prefix));
         if is_of_packets || !name.contains('.') || OWN.contains(&name.as_str()) {
             return None;
@@ -105,6 +108,10 @@ impl MessageField {
         if let Some(column) = http_frames::is_there(name) {
             let places = vec![(column.to_owned(), http_frames::FRAME)];
             return Some(Self::at(&http_frames::EXTRACTION, places)?.0);
+        }
+        if name == "sdp" {
+            let places = vec![(FRAME.to_owned(), FRAME)];
+            return Some(Self::at(&descriptions::EXTRACTION, places)?.0);
         }
         let (_, table, frames) = PROTOCOLS.iter().find(|(known, ..)| *known == name)?;
         let places = frames.iter().map(|frame| ((*frame).to_owned(), *frame));
@@ -163,6 +170,9 @@ impl MessageField {
             return "SQL compares any two columns; tls('trace.pcap') has a row for each handshake"
                 .to_owned();
         }
+        if *self.table == descriptions::EXTRACTION {
+            return "SQL compares any two columns; sip('trace.pcap') has sip.msg_body".to_owned();
+        }
         format!("SQL compares any two columns: SELECT {column} FROM {name}('trace.pcap') WHERE …")
     }
 }
@@ -198,8 +208,6 @@ const OWN: &[&str] = &[
     "mtp3.sls",
     // Wireshark has SDP there, whatever protocol carried the description.
     "rtp.setup_method",
-    "sdp.connection_info.address",
-    "sdp.media.port",
 ];
 
 /// Fields of DNS that Wireshark has in responses only. A column marks these.
@@ -749,6 +757,8 @@ mod tests {
             ("stun.response-in", Type::Number),
             ("tls.handshake.session_id_length", Type::Number),
             ("radius.User_Name", Type::Text),
+            ("sdp.media.port", Type::Number),
+            ("sdp.connection_info.address", Type::Text),
         ] {
             let found = MessageField::named(&name.to_ascii_lowercase());
             assert_eq!(found.map(|(_, found)| found), Some(kind), "{name}");
@@ -761,6 +771,7 @@ mod tests {
             "tcp.port",
             "lookup.query",
             "rtp.setup_method",
+            "sdp.is_there",
         ] {
             assert_eq!(MessageField::named(name), None, "{name}");
         }

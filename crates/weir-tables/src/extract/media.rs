@@ -12,7 +12,7 @@ use weir_packet::{Needs, Value};
 
 pub(super) use self::announced::Announcement;
 use self::columns::FIELDS;
-pub(super) use self::finder::{Finder, RtpSight, Sight};
+pub(super) use self::finder::{Finder, RtpSight, Sight, gateway, is_text};
 pub(super) use self::streams::{
     CANONICAL_NAME, CallSpan, CallStreams, Heard, Stream, Streams, Trips,
 };

@@ -3,6 +3,7 @@
 //! One run of tshark applies all filters to a capture: a listener of Lua for each.
 
 mod conversation_differences;
+mod descriptions;
 mod differences;
 mod message_differences;
 mod octets;

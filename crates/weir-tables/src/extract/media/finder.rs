@@ -724,7 +724,7 @@ fn offer_of(digest: &Digest<'_>) -> Option<Offer> {
 }
 
 /// Returns the name of the gateway protocol whose message a datagram may be, which may announce media.
-fn gateway(bytes: &[u8], payload: &Payload<'_>) -> Option<&'static str> {
+pub(in crate::extract) fn gateway(bytes: &[u8], payload: &Payload<'_>) -> Option<&'static str> {
     let text = bytes.trim_ascii_start();
     let is_megaco = text.starts_with(b"!/")
         || text
@@ -740,7 +740,7 @@ fn gateway(bytes: &[u8], payload: &Payload<'_>) -> Option<&'static str> {
 }
 
 /// Whether a message of Megaco in this encoding is a text, with descriptions as they are.
-const fn is_text(encoding: Encoding) -> bool {
+pub(in crate::extract) const fn is_text(encoding: Encoding) -> bool {
     matches!(encoding, Encoding::Pretty | Encoding::Compact)
 }
 
