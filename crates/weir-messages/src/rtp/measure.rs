@@ -25,8 +25,8 @@ pub struct Arrival {
 /// RFC 3550's (A.8), in milliseconds, over the packets in the order in which they came. Means and extremes leave
 /// out what begins after a pause: packets with a marker, comfort noise and what follows it.
 ///
-/// A source may begin anew (RFC 3550, A.1): numbers that jump and go on from there are counted from there, and a
-/// timestamp that jumps while the numbers go on is a clock that was set. Neither is a loss, nor jitter, nor lateness.
+/// A source may begin anew (RFC 3550, A.1): numbers that jump and go on from there are counted from there, unless as much time has
+/// passed by both clocks as the packets between take, which were lost then; and a timestamp that jumps while the numbers go on is a clock that was set. Neither is a loss, nor jitter, nor lateness.
 #[derive(Clone, Debug, Default)]
 pub struct Measure {
     packets: u64,
@@ -291,7 +291,8 @@ impl Measure {
             self.count_twice()
         } else {
             let is_set = !was_alone && self.is_clock_set(arrival);
-            self.count(arrival.sequence, is_set)
+            let is_behind_loss = self.is_behind_long_loss(arrival);
+            self.count(arrival.sequence, is_set, is_behind_loss)
         };
         if was_alone || self.jump.is_some() {
             self.clocked = None;
@@ -329,6 +330,23 @@ impl Measure {
         self.clocked
             .zip(rate)
             .is_some_and(|(before, rate)| Self::interval(&before, arrival, rate).is_anew())
+    }
+
+    /// Whether the numbers between this packet and the one before, which are more than those of a dropout, were lost: the time of the
+    /// media that they take is that of the packets so far, and has passed.
+    fn is_behind_long_loss(&self, arrival: &Arrival) -> bool {
+        let rate = arrival.clock_rate.filter(|rate| *rate > 0);
+        let rate = rate.filter(|_| self.clock_rate == rate);
+        let Some((before, rate)) = self.clocked.zip(rate) else {
+            return false;
+        };
+        let step = Self::interval(&before, arrival, rate);
+        let own_ms = self.fit.media_ms / self.packets as f64;
+        let lost_ms = step.media_ms / step.numbers;
+        step.numbers > DROPOUT_MAX as f64
+            && (step.media_ms - step.arrival_ms).abs() <= AHEAD_MAX_MS
+            && lost_ms > own_ms / 2.0
+            && lost_ms < own_ms * 2.0
     }
 
     fn interval(before: &Last, arrival: &Arrival, rate: u32) -> Interval {
@@ -465,7 +483,7 @@ impl Measure {
 
     /// Counts a sequence number, and remembers it when it jumped, or when it is behind or ahead and the clock was set with it: no
     /// packet that was overtaken, came twice or follows lost ones has a timestamp far from those around it.
-    fn count(&mut self, sequence: u16, is_clock_set: bool) -> Counted {
+    fn count(&mut self, sequence: u16, is_clock_set: bool, is_behind_loss: bool) -> Counted {
         let before = Numbers {
             first: self.first,
             highest: self.highest,
@@ -476,6 +494,7 @@ impl Measure {
         let number = self.highest.saturating_add(step);
         let counted = match step {
             1..=DROPOUT_MAX => self.count_next(number, step),
+            _ if step > 0 && is_behind_loss => self.count_next(number, step),
             _ if step <= 0 && (-step <= MISORDER_MAX || number >= self.first) => {
                 self.count_behind(number, -step)
             }
@@ -842,6 +861,31 @@ mod tests {
             .chain(last));
         assert_eq!((measure.packets(), measure.expected()), (209, 210));
         assert_eq!((measure.missing(), measure.gaps()), (1, 1));
+    }
+
+    /// A network that fails for minutes loses more than 3,000 packets, of which none was counted.
+    #[test]
+    fn more_packets_than_those_of_a_dropout_are_lost_if_their_time_has_passed() {
+        let lost = |count: i64, late_ms: i64| {
+            let (time_ms, sequence) = (20 * (100 + count), 100 + count);
+            let timestamp = 160 * sequence as u32;
+            of(run(100, 0, 0, 0).chain(run(100, time_ms + late_ms, sequence as u16, timestamp)))
+        };
+        for count in [2_999, 3_000, 4_150, 32_766] {
+            let measure = lost(count, 30);
+            assert_eq!((measure.packets(), measure.gaps()), (200, 1), "{count}");
+            assert_eq!(measure.missing(), count as u64);
+            assert_eq!(measure.longest_gap(), count as u64);
+        }
+        // So many packets were not sent in this time.
+        is_whole(
+            &of(run(100, 0, 0, 0).chain(run(100, 5_000, 4_000, 40_000))),
+            200,
+        );
+        // The clock goes on, and the packets would have had 200 ms each.
+        let slow = of(run(100, 0, 0, 0).chain(run(100, 802_000, 4_100, 6_416_000)));
+        assert_eq!((slow.packets(), slow.missing()), (200, 0));
+        assert_eq!(lost(4_150, -5_000).missing(), 0);
     }
 
     #[test]
