@@ -373,9 +373,8 @@ impl Session {
         let is_overtaken = self.invite.is_none() && self.is_answered();
         if is_next && !self.is_answered() {
             // The failure of the attempt before is not the end. One that has overtaken this INVITE is.
-            let failure = self.failure.take().filter(|failure| {
-                failure.is_of_unknown && failure.cseq.is_some_and(|number| number == cseq)
-            });
+            let failure = self.failure.take();
+            let failure = failure.filter(|it| it.is_of_unknown && it.cseq == Some(cseq));
             self.failure = failure.map(|failure| Failure {
                 is_of_unknown: false,
                 ..failure
