@@ -147,6 +147,8 @@ struct Begun {
     /// The number of ports, each with one for its reports.
     ports: u16,
     control_port: Option<u16>,
+    /// Where reports are sent if not to the address of the media (RFC 3605, 2.1).
+    control_address: Option<IpAddr>,
     is_multiplexed: bool,
     /// The media share the port of the first ones (RFC 9143, 6).
     is_bundle_only: bool,
@@ -312,6 +314,11 @@ impl SdpReader {
             true => begun.port,
             false => begun.control_port.unwrap_or(begun.port.saturating_add(1)),
         };
+        if let (Some(port), Some(control)) = (begun.control_port, begun.control_address)
+            && control != address
+        {
+            begun.other(SocketAddr::new(control, port));
+        }
         begun.hierarchy(address);
         let first = self.first_of_bundle(begun.mid.as_deref());
         for socket in first {
@@ -402,6 +409,7 @@ fn begin(value: &str) -> Option<Begun> {
         port,
         ports: ports.parse().unwrap_or(1),
         control_port: None,
+        control_address: None,
         is_multiplexed: false,
         is_bundle_only: false,
         codecs: assigned.take(CODECS_MAX).collect(),
@@ -469,8 +477,9 @@ impl Begun {
                 }
             }
             "rtcp" => {
-                let port = value.split_ascii_whitespace().next();
-                self.control_port = port.and_then(|port| port.parse().ok());
+                let mut words = value.split_ascii_whitespace();
+                self.control_port = words.next().and_then(|port| port.parse().ok());
+                self.control_address = words.nth(2).and_then(|address| address.parse().ok());
             }
             "rtcp-mux" => self.is_multiplexed = true,
             "bundle-only" => self.is_bundle_only = true,
@@ -603,6 +612,21 @@ mod tests {
         assert_eq!(others("65533/2"), [65_535]);
         assert_eq!(others("1/65535").len(), 14);
         assert!(others("49170/x").is_empty());
+    }
+
+    /// RFC 3605, 2.1: reports may be sent to another address than the media.
+    #[test]
+    fn reports_have_an_address_of_their_own() {
+        let others = |value: &str| {
+            let text = format!("c=IN IP4 192.0.2.1\nm=audio 4000 RTP/AVP 8\na=rtcp:{value}\n");
+            let media = media(text.as_bytes()).remove(0);
+            (media.control_port, media.others)
+        };
+        let socket: SocketAddr = "192.0.2.7:53020".parse().unwrap();
+        assert_eq!(others("53020 IN IP4 192.0.2.7"), (53_020, vec![socket]));
+        assert_eq!(others("53020"), (53_020, vec![]));
+        let socket: SocketAddr = "[2001:db8::7]:53020".parse().unwrap();
+        assert_eq!(others("53020 IN IP6 2001:db8::7"), (53_020, vec![socket]));
     }
 
     /// There are senders that write the profile in small letters, and their media had no call.
