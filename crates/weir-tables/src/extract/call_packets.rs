@@ -1,10 +1,13 @@
 //! `call_packets`: one row a packet that carries signalling or media of a call.
 
+mod early;
+
 use std::collections::{HashMap, VecDeque};
 
 use weir_packet::{Kind, Needs, Value};
 use weir_sip::Digest;
 
+use self::early::EarlyPackets;
 use super::media::{Finder, Sight};
 use super::sip::SipMessage;
 use super::value::number;
@@ -19,8 +22,9 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     needs: &[Needs::All],
     start: |settings| {
         Box::new(CallPackets {
-            finder: Finder::of_announced().with_settings(settings),
+            finder: Finder::default().with_settings(settings),
             files: Files::default(),
+            early: EarlyPackets::default(),
             last: None,
             unnamed: 0,
         })
@@ -30,8 +34,10 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 };
 
 struct CallPackets {
+    /// Media by content, too, as they may come before the description of their sockets.
     finder: Finder,
     files: Files,
+    early: EarlyPackets,
     /// The packets of messages and of media that were complete, or given up, only at the end of the capture.
     last: Option<VecDeque<(String, &'static str, Vec<u64>)>>,
     /// Messages without a Call-ID.
@@ -90,10 +96,17 @@ impl Extract for CallPackets {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
         let number = self.files.number(row.file, row.packet.frame().number);
         let packet = row.packet.with_number(number);
-        let (files, unnamed) = (&self.files, &mut self.unnamed);
+        let Self {
+            finder,
+            files,
+            early,
+            unnamed,
+            ..
+        } = self;
+        let files = &*files;
         // Messages and media are passed to the same rows, one after the other.
         let rows = std::cell::RefCell::new(rows);
-        self.finder.packet_with_sip(
+        finder.packet_with_sip(
             &packet,
             &mut |message| {
                 let Some(call_id) = call_id(message) else {
@@ -104,16 +117,24 @@ impl Extract for CallPackets {
                 push(*rows.borrow_mut(), files, &frames, (&call_id, "SIP"));
             },
             &mut |sight, others| {
+                early.sight(sight, others);
                 if let Some((call_id, protocol, frame)) = of_call(sight) {
                     let frames = frames(frame, others);
                     push(*rows.borrow_mut(), files, &frames, (call_id, protocol));
                 }
             },
         );
+        let rows = rows.into_inner();
+        while !rows.is_full()
+            && let Some((call_id, frame)) = early.pop()
+        {
+            push(rows, files, &[frame], (&call_id, "RTP"));
+        }
     }
 
     fn finish(&mut self, rows: &mut Rows) -> bool {
         let (finder, unnamed) = (&mut self.finder, &mut self.unnamed);
+        let early = &mut self.early;
         let last = self.last.get_or_insert_with(|| {
             // Messages and media are passed to the same list, one after the other.
             let last = std::cell::RefCell::new(VecDeque::new());
@@ -126,13 +147,18 @@ impl Extract for CallPackets {
                     last.borrow_mut().extend(found);
                 },
                 &mut |sight, others| {
+                    early.sight(sight, others);
                     if let Some((call_id, protocol, frame)) = of_call(sight) {
                         let found = (call_id.to_owned(), protocol, frames(frame, others));
                         last.borrow_mut().push_back(found);
                     }
                 },
             );
-            last.into_inner()
+            let mut last = last.into_inner();
+            while let Some((call_id, frame)) = early.pop() {
+                last.push_back((call_id.to_string(), "RTP", vec![frame]));
+            }
+            last
         });
         while !rows.is_full() {
             let Some((call_id, protocol, frames)) = last.pop_front() else {
@@ -148,9 +174,13 @@ impl Extract for CallPackets {
             self.unnamed,
             "messages are left out because they have no valid Call-ID",
         );
+        let early = (
+            self.early.forgotten(),
+            "packets of media that no description was captured for were not remembered, and are left out if one follows",
+        );
         Note::of(
             "call_packets",
-            self.finder.counted().into_iter().chain([unnamed]),
+            self.finder.counted().into_iter().chain([unnamed, early]),
         )
         .collect()
     }

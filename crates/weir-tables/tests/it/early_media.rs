@@ -73,10 +73,20 @@ fn packets_before_their_description_are_of_the_call() {
         let lost = if early.len() == 2 { "6" } else { "2" };
         let found = rows_of("calls", &packets, ["sip.call_id", "call.lost"]);
         assert_eq!(found, [["fax", lost]]);
+        let frames = |packets: &[Vec<u8>]| {
+            let rows = rows_of("call_packets", packets, ["frame.number", "call.protocol"]);
+            let numbers = rows.iter().map(|[number, _]| number.parse().unwrap());
+            let mut numbers: Vec<usize> = numbers.collect();
+            numbers.sort_unstable();
+            numbers
+        };
+        let all: Vec<usize> = (1..=packets.len()).collect();
+        assert_eq!(frames(&packets), all);
         // A stream that ends before its sockets are described is of no call.
         packets.drain(early.len() + 2..);
         let found = rows_of("calls", &packets, ["sip.call_id", "call.lost"]);
         assert_eq!(found, [["fax", ""]]);
+        assert_eq!(frames(&packets), [early.len() + 1, early.len() + 2]);
     }
 }
 

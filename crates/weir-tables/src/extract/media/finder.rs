@@ -95,13 +95,6 @@ type OnMessage<'e> = dyn FnMut(&SipMessage<'_>) + 'e;
 type OnSight<'e> = dyn FnMut(&Sight<'_>, &[u64]) + 'e;
 
 impl Finder {
-    /// Creates a finder of announced media only, and none by content.
-    pub(in crate::extract) fn of_announced() -> Self {
-        let mut finder = Self::default();
-        finder.readers.media.only_announced = true;
-        finder
-    }
-
     /// Sets the secrets of the settings, by which TLS is decrypted.
     pub(in crate::extract) fn with_settings(mut self, settings: &Settings) -> Self {
         self.payloads = OpenedPayloads::with_settings(settings).with_upgrades_of_hep();
@@ -202,8 +195,6 @@ impl Readers {
 /// Finds RTP and RTCP in datagrams, by the addresses that signalling announced and by content.
 #[derive(Default)]
 pub(in crate::extract) struct MediaFinder {
-    /// Whether nothing is searched for by content.
-    only_announced: bool,
     announced: Announced,
     /// The candidates between two sockets, by their sources.
     candidates: HashMap<Pair, HashMap<u32, Candidate>>,
@@ -508,7 +499,7 @@ impl MediaFinder {
                 .saturating_add((is_sure && is_report).into());
             return self.count_cut(bytes, &way);
         };
-        if !is_sure && (self.only_announced || !self.goes_on(&packet, bytes, &way, each)) {
+        if !is_sure && !self.goes_on(&packet, bytes, &way, each) {
             return;
         }
         if announced.is_some() && !self.candidates.is_empty() {
