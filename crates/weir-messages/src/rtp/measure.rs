@@ -26,7 +26,8 @@ pub struct Arrival {
 /// out what begins after a pause: packets with a marker, comfort noise and what follows it.
 ///
 /// A source may begin anew (RFC 3550, A.1): numbers that jump and go on from there are counted from there, unless as much time has
-/// passed by both clocks as the packets between take, which were lost then; and a timestamp that jumps while the numbers go on is a clock that was set. Neither is a loss, nor jitter, nor lateness.
+/// passed by both clocks as the packets between take, which were lost then; and a timestamp that jumps while the numbers go on is a
+/// clock that was set. Neither is a loss, nor jitter, nor lateness.
 #[derive(Clone, Debug, Default)]
 pub struct Measure {
     packets: u64,
