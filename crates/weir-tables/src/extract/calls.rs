@@ -110,6 +110,8 @@ impl Extract for CallTable {
                 .finish(&mut |message| followed.take(message), &mut |sight, _| {
                     streams.sight(sight);
                 });
+            let finder = &self.finder;
+            streams.adopt(&|way| finder.late(way));
             let Followed {
                 calls, finished, ..
             } = followed;

@@ -61,8 +61,11 @@ impl Item for StreamItem<'_> {
 impl Media {
     fn push(&mut self, rows: &mut Rows) {
         while !rows.is_full()
-            && let Some(stream) = self.told.pop_front()
+            && let Some(mut stream) = self.told.pop_front()
         {
+            if stream.announced.is_none() {
+                stream.announced = self.finder.late(&stream.way);
+            }
             let own = StreamItem {
                 stream: &stream,
                 cache: Cache::new(FIELDS.len()),

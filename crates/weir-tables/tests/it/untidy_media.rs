@@ -31,17 +31,21 @@ fn invite() -> Vec<u8> {
 
 /// A request with a description of media at the second socket.
 fn invite_with(profile: &str) -> Vec<u8> {
+    let invite = text_of_invite(profile);
+    datagram((TO.0, 5_060), (FROM.0, 5_060), invite.as_bytes())
+}
+
+fn text_of_invite(profile: &str) -> String {
     let body = format!(
         "v=0\r\nc=IN IP4 {}\r\nm=audio {} {profile} 0\r\n",
         TO.0, TO.1
     );
-    let invite = format!(
+    format!(
         "INVITE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=a\r\n\
          To: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\
          Content-Length: {}\r\n\r\n{body}",
         body.len()
-    );
-    datagram((TO.0, 5_060), (FROM.0, 5_060), invite.as_bytes())
+    )
 }
 
 #[test]
@@ -115,4 +119,32 @@ fn packets_over_tcp_are_found_behind_a_loss() {
             }
         }
     }
+}
+
+/// Messages behind a lost segment are complete later than what they announce, which was of no call where it ended before.
+#[test]
+fn media_behind_a_description_that_waits_for_a_lost_segment_are_of_its_call() {
+    let ends = [(TO.0, 40_001), (FROM.0, 5_060)];
+    let [client, server] = ends;
+    let mut packets = Vec::new();
+    Connection::open(client, server, &mut packets);
+    let invite = text_of_invite("RTP/AVP");
+    // The first 200 octets of the client are missing.
+    let numbers = [201, 1];
+    packets.push(segment(
+        client,
+        server,
+        numbers,
+        tcp_flags::ACK,
+        invite.as_bytes(),
+    ));
+    let setup = packets.len().to_string();
+    let numbers = [1, 201 + invite.len() as u32];
+    packets.push(segment(server, client, numbers, tcp_flags::ACK, b""));
+    packets.extend((0..6).map(|n| rtp(7, n, n)));
+    let columns = ["media.packets", "media.setup_frame", "sip.call_id"];
+    let (found, notes) = rows("media", &packets, &columns);
+    assert_eq!(found, [["6", &*setup, "a"]], "{notes:?}");
+    let (found, _) = rows("calls", &packets, &["sip.call_id", "call.lost"]);
+    assert_eq!(found, [["a", "0"]]);
 }

@@ -23,6 +23,8 @@ pub(in crate::extract) struct Announcement {
     pub(in crate::extract) call_id: Option<String>,
     /// The number of the record with the announcement; 0 where that is not known.
     pub(in crate::extract) frame: u64,
+    /// The time of that record.
+    pub(in crate::extract) time_ns: Option<i64>,
     /// The announced media.
     pub(in crate::extract) media: Media,
     /// The offer within a call that announced them; `None` for offers that begin calls, and for answers.
@@ -341,6 +343,18 @@ impl Announced {
         }
     }
 
+    /// The announcement of a stream that was found by content, where the message with it was captured in front of the last packet,
+    /// and was complete only behind it: messages behind a lost segment are.
+    pub(super) fn of_stream(&self, way: &Way) -> Option<Arc<Announcement>> {
+        let ends = [way.dst, way.src];
+        let socket = ends.iter().find_map(|end| self.sockets.get(end))?;
+        let is_before = |it: &&Arc<Announcement>| {
+            let times = it.time_ns.zip(way.time_ns);
+            times.is_some_and(|(announced, last)| announced <= last)
+        };
+        socket.media.iter().rev().find(is_before).cloned()
+    }
+
     /// The announcement of a packet, by the socket of its receiver or of its sender.
     pub(super) fn of_packet(&mut self, way: &Way, bytes: &[u8]) -> Option<Arc<Announcement>> {
         let (end, other) = match self.sockets.get_mut(&way.dst) {
@@ -615,6 +629,7 @@ mod tests {
                 by: "sip",
                 call_id: Some(call.to_owned()),
                 frame: 1,
+                time_ns: None,
                 media,
                 offer: offer.cloned(),
                 order,

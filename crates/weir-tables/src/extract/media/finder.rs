@@ -135,6 +135,11 @@ impl Finder {
         });
     }
 
+    /// The announcement of a stream that was found by content, where it was captured in time and was complete too late.
+    pub(in crate::extract) fn late(&self, way: &Way) -> Option<Arc<Announcement>> {
+        self.readers.media.announced.of_stream(way)
+    }
+
     /// The counters of what was given up because of limits.
     pub(in crate::extract) fn counted(&self) -> Vec<(u64, &'static str)> {
         let Readers {
@@ -227,17 +232,19 @@ struct Described<'m> {
     /// The tag of the describing side, in messages of SIP.
     tag: Option<&'m [u8]>,
     frame: u64,
+    time_ns: Option<i64>,
 }
 
 impl Described<'_> {
     /// A message of a protocol of gateways.
-    const fn of_gateway(by: &'static str, frame: u64) -> Self {
+    const fn of_gateway(by: &'static str, frame: u64, time_ns: Option<i64>) -> Self {
         Self {
             by,
             call_id: None,
             offer: None,
             tag: None,
             frame,
+            time_ns,
         }
     }
 }
@@ -357,6 +364,7 @@ impl MediaFinder {
                     false => digest.to_tag(),
                 },
                 frame: found.way.frame,
+                time_ns: found.way.time_ns,
             };
             match is_described {
                 true => self.announce(&described, digest.body),
@@ -385,7 +393,8 @@ impl MediaFinder {
     /// Reads a message of Megaco over TCP or SCTP, which may announce media.
     fn megaco(&mut self, found: &FoundMessage<'_>) {
         if is_text(found.encoding) {
-            self.announce(&Described::of_gateway("h248", found.frame), found.octets);
+            let described = Described::of_gateway("h248", found.frame, found.time_ns);
+            self.announce(&described, found.octets);
         }
     }
 
@@ -438,6 +447,7 @@ impl MediaFinder {
             by: by.by,
             call_id: by.call_id.clone(),
             frame: by.frame,
+            time_ns: by.time_ns,
             media,
             offer: by.offer.clone(),
             order,
@@ -470,7 +480,8 @@ impl MediaFinder {
         // Neither STUN, DTLS nor text begins so (RFC 7983).
         if bytes.first().is_none_or(|first| first >> 6 != 2) {
             if let Some(by) = gateway(bytes, payload) {
-                self.announce(&Described::of_gateway(by, payload.frame), bytes);
+                let described = Described::of_gateway(by, payload.frame, payload.time_ns);
+                self.announce(&described, bytes);
             } else if let Some((data, missing)) = relayed(bytes, payload.missing) {
                 let mut of_peer = *payload;
                 of_peer.missing = missing;

@@ -217,6 +217,30 @@ impl CallStreams {
         self.streams.rtcp(bytes, way);
     }
 
+    /// Gives streams without an announcement the one that `find` has for their sockets.
+    pub(in crate::extract) fn adopt(&mut self, find: &dyn Fn(&Way) -> Option<Arc<Announcement>>) {
+        let Self {
+            streams,
+            by_call,
+            left_out,
+            ..
+        } = self;
+        for (key, stream) in &mut streams.open {
+            if stream.announced.is_some() {
+                continue;
+            }
+            stream.announced = find(&stream.way);
+            let Some(call_id) = stream.call_id() else {
+                continue;
+            };
+            let keys = by_call.entry(call_id.to_owned()).or_default();
+            match keys.len() < OF_CALL_MAX {
+                true => keys.push(*key),
+                false => *left_out = left_out.saturating_add(1),
+            }
+        }
+    }
+
     /// The quality of the streams of a call so far. Calls that have one Call-ID, one after the other, are distinguished by their times.
     pub(in crate::extract) fn heard(&self, call_id: &[u8], span: CallSpan) -> Heard {
         let call_id = String::from_utf8_lossy(call_id);
@@ -776,6 +800,7 @@ mod tests {
             by: "sip",
             call_id: Some("a".to_owned()),
             frame: 1,
+            time_ns: None,
             media: media[0].clone(),
             offer: None,
             order: 1,
