@@ -1,8 +1,8 @@
 //! Records of a stream (RFC 8446, 5.1) and the messages of the handshake in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use weir_bytes::{u16_be_at, u24_be_at};
+use weir_bytes::{u16_be_at, u24_be_at, u32_be_at};
 
 use super::session::HANDSHAKE_OCTETS_MAX;
 
@@ -311,6 +311,10 @@ fn is_header(bytes: &[u8]) -> bool {
 pub(super) struct Datagrams {
     /// The messages under way, as their fragments may be mixed; that which began last is the last one.
     begun: Vec<BegunMessage>,
+    /// The numbers of whole messages, which sent again have the same ones (RFC 6347, 4.2.2).
+    whole: BTreeSet<u16>,
+    /// The numbers of records in clear, which sent again have others (RFC 6347, 4.1).
+    clear: BTreeSet<u64>,
 }
 
 /// A message of DTLS that came in part.
@@ -326,6 +330,8 @@ struct BegunMessage {
 const FRAGMENTS_MAX: usize = 256;
 /// Messages of DTLS under way in one direction, at most: a server sends five at once.
 const BEGUN_MAX: usize = 8;
+/// Numbers of messages that are kept, and of records, at most.
+const NUMBERS_MAX: usize = 256;
 
 /// Whether a datagram begins with a DTLS hello, of a client or of a server.
 #[must_use]
@@ -398,6 +404,17 @@ impl Datagrams {
         fragments.map(Vec::capacity).sum()
     }
 
+    /// Whether a message did not come, or a part of one, in front of others that came.
+    pub(super) fn lacks_messages(&self) -> bool {
+        let mut begun = self.begun.iter().map(|it| it.name.0);
+        has_hole(&self.whole) || begun.any(|number| !self.whole.contains(&number))
+    }
+
+    /// Whether a record in clear did not come in front of others that came. What it had may have been sent again.
+    pub(super) fn lacks_records(&self) -> bool {
+        has_hole(&self.clear)
+    }
+
     /// Reads a datagram (RFC 6347, 4.1 and 4.2.2).
     pub(super) fn take(&mut self, bytes: &[u8], each: &mut dyn FnMut(RecordPart<'_>)) {
         let mut rest = bytes;
@@ -405,6 +422,12 @@ impl Datagrams {
             && is_datagram_header(rest)
         {
             let is_clear = [*epoch_high, *epoch_low] == [0, 0];
+            let number = u16_be_at(rest, 5).zip(u32_be_at(rest, 7));
+            if let Some((high, low)) = number.filter(|_| is_clear)
+                && self.clear.len() < NUMBERS_MAX
+            {
+                self.clear.insert(u64::from(high) << 32 | u64::from(low));
+            }
             let Some(length) = u16_be_at(rest, 11) else {
                 return;
             };
@@ -446,16 +469,25 @@ impl Datagrams {
             };
             rest = rest.get(12 + there..).unwrap_or_default();
             if length > HANDSHAKE_OCTETS_MAX {
+                self.note_whole(number);
                 each(RecordPart::TooLong);
                 continue;
             }
             if offset == 0 && there == length {
+                self.note_whole(number);
                 each(RecordPart::Handshake(*kind, octets));
                 continue;
             }
             if let Some(message) = self.fragment((number, *kind, length), offset, octets) {
+                self.note_whole(number);
                 each(RecordPart::Handshake(*kind, &message));
             }
+        }
+    }
+
+    fn note_whole(&mut self, number: u16) {
+        if self.whole.len() < NUMBERS_MAX {
+            self.whole.insert(number);
         }
     }
 
@@ -492,6 +524,15 @@ impl Datagrams {
         self.begun.remove(at);
         Some(message)
     }
+}
+
+/// Whether a number between the first and the last one is missing.
+fn has_hole<T: Ord + Copy + Into<u64>>(numbers: &BTreeSet<T>) -> bool {
+    let ends = numbers.first().zip(numbers.last());
+    ends.is_some_and(|(first, last)| {
+        let (first, last): (u64, u64) = ((*first).into(), (*last).into());
+        last.saturating_sub(first) >= numbers.len() as u64
+    })
 }
 
 impl BegunMessage {

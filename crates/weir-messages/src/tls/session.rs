@@ -91,6 +91,10 @@ pub struct Session {
     pub is_established: bool,
     /// Messages that were too long.
     pub too_long: u64,
+    /// The server's flight came to its end, which it has where no session is resumed (RFC 5246, 7.3).
+    has_hello_done: bool,
+    /// The client's key exchange came, which follows that.
+    has_key_exchange: bool,
     /// The side that is the client.
     client_side: Option<usize>,
     /// Something of a side was seen.
@@ -126,6 +130,8 @@ impl Session {
             group: None,
             is_established: false,
             too_long: 0,
+            has_hello_done: false,
+            has_key_exchange: false,
             client_side: None,
             received: [false; 2],
             gaps: [false; 2],
@@ -179,7 +185,8 @@ impl Session {
         if is_private_hello(server.negotiated()) {
             return Some(server.has_key_of_earlier);
         }
-        if !self.certificates.is_empty() || self.group.is_some() {
+        let is_full = self.has_hello_done || self.has_key_exchange;
+        if is_full || !self.certificates.is_empty() || self.group.is_some() {
             return Some(false);
         }
         (self.is_established && !self.lacks_some_of_server()).then_some(true)
@@ -194,8 +201,7 @@ impl Session {
         }
         let is_seen_in_part = self.received != [true; 2] && self.changed != [false; 2];
         let is_without_hello = self.server.is_none() && self.is_encrypted == [true; 2];
-        let is_unknown =
-            self.carrier == Carrier::Quic || self.gaps != [false; 2] || is_without_hello;
+        let is_unknown = self.carrier == Carrier::Quic || self.lacks_some() || is_without_hello;
         (!is_unknown && !is_seen_in_part).then_some(false)
     }
 
@@ -220,8 +226,15 @@ impl Session {
             (Some(_), None) if self.is_encrypted == [true; 2] => {
                 Some("the server's hello was not captured")
             }
-            _ => None,
+            _ => self.lacks_some().then_some("bytes were not captured"),
         }
+    }
+
+    /// Whether something between what came did not come.
+    fn lacks_some(&self) -> bool {
+        let lacks_done = self.server.is_some() && self.has_key_exchange && !self.has_hello_done;
+        let mut datagrams = self.datagrams.iter();
+        self.gaps != [false; 2] || lacks_done || datagrams.any(Datagrams::lacks_messages)
     }
 
     /// Whether both sides have sent so many encrypted records, and the server's hello was not captured.
@@ -231,7 +244,11 @@ impl Session {
 
     fn lacks_some_of_server(&self) -> bool {
         let server = self.client_side.map(|client| 1 - (client & 1));
-        server.is_some_and(|side| self.gaps.get(side) == Some(&true))
+        server.is_some_and(|side| {
+            let mut datagrams = self.datagrams.get(side).into_iter();
+            self.gaps.get(side) == Some(&true)
+                || datagrams.any(|it| it.lacks_messages() || it.lacks_records())
+        })
     }
 
     /// Octets of a stream, of one side.
@@ -380,6 +397,8 @@ impl Session {
                     self.group.get_or_insert(0);
                 }
             }
+            14 => self.has_hello_done = true,
+            16 => self.has_key_exchange = true,
             _ => {}
         }
     }

@@ -265,6 +265,71 @@ fn fragments_of_several_messages_may_be_mixed() {
     assert_eq!(session.held(), 0);
 }
 
+/// A whole message of this type and number in a datagram of DTLS, whose record has that number, too.
+fn whole(kind: u8, number: u8, body: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(body.len()).unwrap();
+    let mut bytes = vec![22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, number, 0, length + 12];
+    bytes.extend_from_slice(&[kind, 0, 0, length, 0, number, 0, 0, 0, 0, 0, length]);
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// A handshake whose certificates did not come was one that resumes a session, without a fault.
+#[test]
+fn messages_of_dtls_that_did_not_come_are_missing() {
+    let mut client = hello_record()[9..].to_vec();
+    client.insert(2 + 32 + 1, 0);
+    let server = [&[0xfe, 0xfd][..], &[9; 32], &[0, 0xc0, 0x2f, 0]].concat();
+    let certificate = [0, 0, 4, 0, 0, 1, 5];
+    let half_certificate = {
+        let mut bytes = whole(11, 1, &certificate[..4]);
+        bytes[16] = 7;
+        bytes
+    };
+    let change = |number: u8| vec![20, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, number, 0, 1, 1];
+    let flights = [
+        (0, whole(1, 0, &client)),
+        (1, whole(2, 0, &server)),
+        (1, whole(11, 1, &certificate)),
+        (1, whole(14, 2, &[])),
+        (0, whole(16, 1, &[7; 8])),
+        (0, change(2)),
+        (1, whole(4, 3, &[0; 6])),
+        (1, change(4)),
+    ];
+    let told_by = |kept: &[usize]| {
+        let mut session = Session::new(Carrier::Dtls);
+        for at in kept {
+            let (side, bytes) = &flights[*at];
+            session.datagram(*side, bytes, Stamp::default());
+        }
+        assert!(session.client.is_some() && session.server.is_some());
+        (session.resumed(), session.fault())
+    };
+    let missing = Some("bytes were not captured");
+    assert_eq!(told_by(&[0, 1, 2, 3, 4, 5, 6, 7]), (Some(false), None));
+    // Messages that are sent again have the same numbers.
+    assert_eq!(
+        told_by(&[0, 1, 1, 2, 3, 0, 2, 3, 4, 5, 6, 7]),
+        (Some(false), None)
+    );
+    assert_eq!(told_by(&[0, 1, 3, 4, 5, 6, 7]), (Some(false), missing));
+    assert_eq!(told_by(&[0, 1, 4, 5, 7]), (Some(false), missing));
+    assert_eq!(told_by(&[0, 1, 5, 6, 7]), (None, missing));
+    // The number of the last record alone shows that some are missing, which may have been sent again.
+    assert_eq!(told_by(&[0, 1, 5, 7]), (None, None));
+
+    let mut session = Session::new(Carrier::Dtls);
+    for (side, bytes) in &flights[..2] {
+        session.datagram(*side, bytes, Stamp::default());
+    }
+    session.datagram(1, &half_certificate, Stamp::default());
+    assert_eq!(session.fault(), missing);
+    session.datagram(1, &flights[2].1, Stamp::default());
+    assert_eq!(session.fault(), None);
+    assert_eq!(session.certificates.len(), 1);
+}
+
 /// Encrypted records of DTLS 1.3, whose header is another one (RFC 9147, 4), establish a connection.
 #[test]
 fn encrypted_records_of_dtls_1_3_are_data() {
