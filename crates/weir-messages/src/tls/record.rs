@@ -174,6 +174,8 @@ pub(super) struct Direction {
     handshake: Vec<u8>,
     /// Octets of a message that is passed over.
     passing: usize,
+    /// The level of an alert whose description did not come yet.
+    alert: Option<u8>,
     /// Something came that was read.
     has_begun: bool,
     pub(super) is_private: bool,
@@ -191,6 +193,7 @@ impl Direction {
         self.begun = Vec::new();
         self.handshake = Vec::new();
         self.passing = 0;
+        self.alert = None;
         self.is_lost = true;
     }
 
@@ -262,15 +265,26 @@ impl Direction {
         match kind {
             20 if is_within && !self.is_private => {}
             20 => each(self, RecordPart::ChangeCipherSpec),
-            21 if !self.is_private => {
-                if let [level, description] = body {
-                    each(self, RecordPart::Alert(*level, *description));
-                }
-            }
+            21 if !self.is_private => self.alerts(body, each),
             22 if !self.is_private => self.messages(body, each),
             22 | 23 => each(self, RecordPart::Data),
             _ => {}
         }
+    }
+
+    /// The alerts that a record completes: one may have several, and a part of one (RFC 5246, 6.2.1). What is sealed has other levels.
+    fn alerts(&mut self, body: &[u8], each: &mut dyn FnMut(&mut Self, RecordPart<'_>)) {
+        let begun = self.alert.take().into_iter();
+        let all: Vec<u8> = begun.chain(body.iter().copied()).collect();
+        let mut levels = all.iter().step_by(2);
+        if all.len() != 2 && !levels.all(|level| matches!(level, 1 | 2)) {
+            return;
+        }
+        let (alerts, rest) = all.as_chunks::<2>();
+        for [level, description] in alerts {
+            each(self, RecordPart::Alert(*level, *description));
+        }
+        self.alert = rest.first().copied();
     }
 
     /// The messages that a record completes.

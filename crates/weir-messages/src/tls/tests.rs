@@ -540,6 +540,28 @@ fn a_hello_in_the_form_of_ssl_2_is_read() {
     assert!(session.server.is_some());
 }
 
+/// RFC 5246, 6.2.1: two alerts in one record, or an alert in two, were left out.
+#[test]
+fn alerts_are_read_however_they_lie_in_records() {
+    let alerts_of = |records: &[u8]| {
+        let mut session = Session::new(Carrier::Tls);
+        session.stream(0, &hello_record(), Stamp::default());
+        session.stream(1, records, Stamp::default());
+        let alerts = session.alerts.iter();
+        let alerts: Vec<(u8, u8)> = alerts.map(|it| (it.level, it.description)).collect();
+        alerts
+    };
+    for records in [
+        &[21, 3, 3, 0, 2, 1, 112, 21, 3, 3, 0, 2, 2, 40][..],
+        &[21, 3, 3, 0, 4, 1, 112, 2, 40],
+        &[21, 3, 3, 0, 1, 1, 21, 3, 3, 0, 3, 112, 2, 40],
+    ] {
+        assert_eq!(alerts_of(records), [(1, 112), (2, 40)], "{records:?}");
+    }
+    let sealed = [21, 3, 3, 0, 6, 9, 1, 2, 3, 4, 5];
+    assert_eq!(alerts_of(&sealed), []);
+}
+
 #[test]
 fn what_is_no_record_is_no_tls() {
     let mut session = Session::new(Carrier::Tls);
