@@ -10,10 +10,12 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use weir_bytes::{Endian, Reader, u32_be_at};
 
+use super::record::RecordPart;
+
 /// The connection IDs of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QuicIds {
-    /// Version.
+    /// Version: the client's, as long as the server has not answered in another one (RFC 9368).
     pub version: u32,
     /// Destination of the client's first packet.
     pub destination: Vec<u8>,
@@ -367,6 +369,8 @@ pub(super) struct Initials {
     /// The connection IDs of the client's first packet.
     pub(super) ids: Option<QuicIds>,
     sides: [Crypto; 2],
+    /// The client calls its server otherwise than at first, as the server wants it (RFC 9000, 7.2).
+    is_answered: bool,
 }
 
 /// The handshake of one direction, put in order.
@@ -407,13 +411,13 @@ impl Crypto {
     }
 
     /// Hands on the messages that are whole.
-    fn messages(&mut self, each: &mut dyn FnMut(u8, &[u8])) {
+    fn messages(&mut self, each: &mut dyn FnMut(RecordPart<'_>)) {
         while let Some([kind, a, b, c, after @ ..]) = self.octets.get(self.read..) {
             let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
             let Some(message) = after.get(..length) else {
                 return;
             };
-            each(*kind, message);
+            each(RecordPart::Handshake(*kind, message));
             self.read += 4 + length;
         }
     }
@@ -427,13 +431,21 @@ impl Initials {
             .sum()
     }
 
-    /// Reads a datagram of one side, and reports the messages that it completes. False when none of its packets is of this
+    /// Whether something did not come which others that came follow: a piece of the handshake, or all packets of a server whose client
+    /// has some.
+    pub(super) fn lacks_some(&self) -> bool {
+        let is_unseen = self.ids.as_ref().is_some_and(|ids| ids.server.is_none());
+        let mut sides = self.sides.iter();
+        self.is_answered && is_unseen || sides.any(|side| !side.waiting.is_empty())
+    }
+
+    /// Reads a datagram of one side, and reports the messages that it completes, and alerts. False when none of its packets is of this
     /// connection.
     pub(super) fn take(
         &mut self,
         side: usize,
         datagram: &[u8],
-        each: &mut dyn FnMut(u8, &[u8]),
+        each: &mut dyn FnMut(RecordPart<'_>),
     ) -> bool {
         if self.is_retry(side, datagram) {
             return true;
@@ -444,7 +456,7 @@ impl Initials {
                 && let Some(crypto) = self.sides.get_mut(side)
             {
                 is_its = true;
-                read_frames(&frames, long.version, crypto);
+                read_frames(&frames, long.version, crypto, each);
                 crypto.messages(each);
             }
         }
@@ -475,6 +487,10 @@ impl Initials {
                 let label = if is_client { "client in" } else { "server in" };
                 let keys = PacketKeys::of(long.version, &ids.destination, label);
                 if let Some(frames) = keys.and_then(|keys| keys.open(long)) {
+                    if ids.server.is_none() {
+                        ids.version = long.version;
+                    }
+                    self.is_answered |= is_client && long.destination != ids.destination;
                     if !is_client {
                         ids.server.get_or_insert_with(|| long.source.to_vec());
                     }
@@ -503,8 +519,16 @@ impl Initials {
     }
 }
 
-/// Reads the CRYPTO frames of a packet (RFC 9000, 19).
-fn read_frames(frames: &[u8], version: u32, crypto: &mut Crypto) {
+/// A frame that closes the connection (RFC 9000, 19.19).
+const CONNECTION_CLOSE: u64 = 0x1c;
+
+/// Reads the CRYPTO frames of a packet (RFC 9000, 19), and reports an alert by which its sender closes the connection.
+fn read_frames(
+    frames: &[u8],
+    version: u32,
+    crypto: &mut Crypto,
+    each: &mut dyn FnMut(RecordPart<'_>),
+) {
     let mut reader = Reader::new(frames);
     let crypto_kind = if version == T050 { 8 } else { 6 };
     while let Some(kind) = number(&mut reader) {
@@ -518,6 +542,13 @@ fn read_frames(frames: &[u8], version: u32, crypto: &mut Crypto) {
                     crypto.take(usize::try_from(offset).ok()?, octets);
                     Some(())
                 })
+            }
+            CONNECTION_CLOSE => {
+                // An error of the handshake is a fatal alert (RFC 9001, 4.8).
+                if let Some(error @ 0x100..=0x1ff) = number(&mut reader) {
+                    each(RecordPart::Alert(2, (error & 0xff) as u8));
+                }
+                None
             }
             _ => None,
         };
@@ -556,6 +587,19 @@ pub fn write_initial(
     token: &[u8],
     frames: &[u8],
 ) -> Option<Vec<u8>> {
+    let keys = PacketKeys::of(version, ids[0], "client in")?;
+    write_initial_with(&keys, first, version, ids, token, frames)
+}
+
+/// The same with these keys.
+fn write_initial_with(
+    keys: &PacketKeys,
+    first: u8,
+    version: u32,
+    ids: [&[u8]; 2],
+    token: &[u8],
+    frames: &[u8],
+) -> Option<Vec<u8>> {
     let short = |octets: &[u8]| {
         u8::try_from(octets.len())
             .ok()
@@ -574,7 +618,6 @@ pub fn write_initial(
     let length = u16::try_from(frames.len() + 18).ok();
     let length = length.filter(|length| *length < 0x4000)?;
     head.extend((0x4000 | length).to_be_bytes());
-    let keys = PacketKeys::of(version, ids[0], "client in")?;
     let number_at = head.len();
     head.extend([0, 0]);
     let payload = Payload {
@@ -598,7 +641,11 @@ pub(super) fn tests_only_messages(pieces: &[(usize, &[u8])]) -> Vec<(u8, Vec<u8>
     let (mut crypto, mut found) = (Crypto::default(), Vec::new());
     for (offset, octets) in pieces {
         crypto.take(*offset, octets);
-        crypto.messages(&mut |kind, body| found.push((kind, body.to_vec())));
+        crypto.messages(&mut |part| {
+            if let RecordPart::Handshake(kind, body) = part {
+                found.push((kind, body.to_vec()));
+            }
+        });
     }
     found
 }
@@ -615,12 +662,26 @@ pub(super) fn tests_only_open(packet: &[u8], destination: &[u8]) -> Option<super
         ..Initials::default()
     };
     let mut hello = None;
-    initials.take(1, packet, &mut |kind, body| {
-        hello = (kind == 2)
-            .then(|| super::ServerHello::parse(body).ok())
-            .flatten();
+    initials.take(1, packet, &mut |part| {
+        if let RecordPart::Handshake(2, body) = part {
+            hello = super::ServerHello::parse(body).ok();
+        }
     });
     hello
+}
+
+/// An Initial packet of a side, `client in` or `server in`, of a connection whose client first called its server so.
+#[cfg(test)]
+pub(super) fn tests_only_initial(
+    version: u32,
+    called: &[u8],
+    label: &str,
+    ids: [&[u8]; 2],
+    frames: &[u8],
+) -> Vec<u8> {
+    let keys = PacketKeys::of(version, called, label).unwrap();
+    let first = 0xc0 | version_of(version).unwrap().initial << 4;
+    write_initial_with(&keys, first, version, ids, b"", frames).unwrap()
 }
 
 /// The packet of RFC 9001, A.3, as a server that greases the fixed bit sends it (RFC 9287).

@@ -234,7 +234,10 @@ impl Session {
     fn lacks_some(&self) -> bool {
         let lacks_done = self.server.is_some() && self.has_key_exchange && !self.has_hello_done;
         let mut datagrams = self.datagrams.iter();
-        self.gaps != [false; 2] || lacks_done || datagrams.any(Datagrams::lacks_messages)
+        self.gaps != [false; 2]
+            || lacks_done
+            || self.initials.lacks_some()
+            || datagrams.any(Datagrams::lacks_messages)
     }
 
     /// Whether both sides have sent so many encrypted records, and the server's hello was not captured.
@@ -293,9 +296,7 @@ impl Session {
         stamp: Stamp,
     ) -> Option<SessionState> {
         let mut initials = std::mem::take(&mut self.initials);
-        let is_its = initials.take(side, bytes, &mut |kind, body| {
-            self.part(side, RecordPart::Handshake(kind, body), stamp);
-        });
+        let is_its = initials.take(side, bytes, &mut |part| self.part(side, part, stamp));
         self.initials = initials;
         is_its.then(|| self.state())
     }
@@ -335,12 +336,15 @@ impl Session {
                 self.client_hello(side, ClientHello::parse_ssl2(body), stamp);
             }
             RecordPart::Alert(level, description) => {
-                if self.alerts.len() < ALERTS_MAX {
-                    self.alerts.push(Alert {
-                        from_client: self.client_side == Some(side),
-                        level,
-                        description,
-                    });
+                let alert = Alert {
+                    from_client: self.client_side == Some(side),
+                    level,
+                    description,
+                };
+                // Datagrams are sent again.
+                let is_again = self.carrier != Carrier::Tls && self.alerts.last() == Some(&alert);
+                if self.alerts.len() < ALERTS_MAX && !is_again {
+                    self.alerts.push(alert);
                 }
             }
             RecordPart::ChangeCipherSpec => {

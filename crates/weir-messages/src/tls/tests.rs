@@ -559,7 +559,7 @@ fn alerts_are_read_however_they_lie_in_records() {
         assert_eq!(alerts_of(records), [(1, 112), (2, 40)], "{records:?}");
     }
     let sealed = [21, 3, 3, 0, 6, 9, 1, 2, 3, 4, 5];
-    assert_eq!(alerts_of(&sealed), []);
+    assert!(alerts_of(&sealed).is_empty());
 }
 
 #[test]
@@ -722,6 +722,60 @@ fn a_first_packet_that_is_written_is_read() {
         write_quic_initial(0xc0, 1, [b"s", b""], b"", &[0; 20_000]),
         None
     );
+}
+
+/// Octets of a handshake in a CRYPTO frame, behind so many others.
+fn crypto(offset: u8, octets: &[u8]) -> Vec<u8> {
+    [&[6, offset, 0x40, octets.len() as u8][..], octets].concat()
+}
+
+/// What packets of QUIC say of those that were not captured, of the version, and of the end.
+#[test]
+fn packets_of_quic_say_what_was_not_captured() {
+    const TO_SERVER: [&[u8]; 2] = [b"server", b"client"];
+    const TO_CLIENT: [&[u8]; 2] = [b"client", b"server"];
+    let of_client = |ids: [&[u8]; 2], frames: &[u8]| {
+        quic::tests_only_initial(1, b"first", "client in", ids, frames)
+    };
+    let of_server = |version: u32, frames: &[u8]| {
+        quic::tests_only_initial(version, b"first", "server in", TO_CLIENT, frames)
+    };
+    let hello = &server_hello_of_1_3([9; 32])[5..55];
+    let called = [&b"first"[..], b"client"];
+    let first = of_client(called, &crypto(0, &hello_record()[5..]));
+    let session_of = |others: &[(usize, Vec<u8>)]| {
+        let mut session = Session::new(Carrier::Quic);
+        session.datagram(0, &first, Stamp::default());
+        assert!(session.client.is_some());
+        for (side, packet) in others {
+            session.datagram(*side, packet, Stamp::default());
+        }
+        session
+    };
+    let missing = Some("bytes were not captured");
+    assert_eq!(session_of(&[]).fault(), None);
+    // The client acknowledges a packet of a server that calls itself otherwise.
+    let acknowledges = of_client(TO_SERVER, &[2, 0, 0, 0, 0]);
+    assert_eq!(session_of(&[(0, acknowledges.clone())]).fault(), missing);
+    let whole = [(1, of_server(1, &crypto(0, hello))), (0, acknowledges)];
+    assert_eq!(session_of(&whole).fault(), None);
+    let rest = (1, of_server(1, &crypto(20, &hello[20..])));
+    let session = session_of(&[rest]);
+    assert!(session.server.is_none());
+    assert_eq!(session.fault(), missing);
+    // RFC 9368: a server answers in another version.
+    let session = session_of(&[(1, of_server(0x6b33_43cf, &crypto(0, hello)))]);
+    assert!(session.server.is_some());
+    assert_eq!(session.quic().map(|ids| ids.version), Some(0x6b33_43cf));
+    // RFC 9001, 4.8: no_application_protocol, which is sent twice.
+    let closes = (1, of_server(1, &[2, 0, 0, 0, 0, 0x1c, 0x41, 0x78, 6, 0]));
+    let session = session_of(&[closes.clone(), closes]);
+    let alert = session.alerts.first().unwrap();
+    assert_eq!(
+        (alert.from_client, alert.level, alert.description),
+        (false, 2, 120)
+    );
+    assert_eq!(session.alerts.len(), 1);
 }
 
 #[test]

@@ -173,7 +173,7 @@ pub(super) static FIELDS: &[ItemField<Say<Session>>] = &[
     ItemField::new("tls.client_cert.subject", Kind::Text, Say::Value(|s| filled(s.client_certificates.first()?.subject.as_bytes())),
         "Subject of the client's certificate", "RFC 5280, 4.1.2.6"),
     ItemField::new("quic.version", Kind::U32, Say::Value(|s| number(s.quic()?.version)),
-        "QUIC: version", "RFC 9000, 15"),
+        "QUIC: version, that of the server's first packet where it is another than the client's", "RFC 9000, 15; RFC 9368"),
     ItemField::new("quic.dcid", Kind::Text, Say::Text(|s| hex(&s.quic()?.destination)),
         "QUIC: destination connection ID of the client's first packet", "RFC 9000, 17.2.2"),
     ItemField::new("quic.scid", Kind::Text, Say::Text(|s| hex(&s.quic()?.source)),
