@@ -884,7 +884,7 @@ impl Connection {
                 self.over_by_answer(1 - (side & 1));
                 self.is_unread = false;
                 let client = self.asks(1 - (side & 1));
-                let asked = self.sent.get(client).copied().unwrap_or_default();
+                let asked = self.asked(client);
                 // A server may send a 408 without having received anything (RFC 9110, 15.5.9).
                 let offset = self.offset.filter(|_| head.line.code != 408);
                 let exchange = self.pairs.next_response(place, offset, asked)?;
@@ -932,6 +932,16 @@ impl Connection {
                 Some((length, body))
             }
         }
+    }
+
+    /// Octets of the client in front of a request whose head has no end yet, or all: a server may answer such a head.
+    fn asked(&self, client: usize) -> u64 {
+        let sent = self.sent.get(client).copied().unwrap_or_default();
+        let begun = self
+            .sides
+            .get(client)
+            .filter(|side| matches!(side.state, State::Head) && head::looks_like(&side.begun));
+        sent.saturating_sub(begun.map_or(0, |side| side.begun.len() as u64))
     }
 
     /// Determines the client, if it is not known yet; returns its side. Octets that it lost before may be requests.

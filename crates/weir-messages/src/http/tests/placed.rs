@@ -70,6 +70,35 @@ fn one_by_one(count: u16, lost: [&[u16]; 2]) -> Vec<SentMessage> {
     sent
 }
 
+/// A server answers a head that takes too long, or is too long, before its end (RFC 9110, 15.5.9; RFC 6585, 5): such a response was one
+/// of another request that was not there.
+#[test]
+fn a_response_to_a_head_without_an_end_is_its_own() {
+    let message = |side, text: &str, received| SentMessage {
+        side,
+        text: text.to_owned(),
+        received,
+        is_lost: false,
+    };
+    let head = "GET /2 HTTP/1.1\r\nHost: a\r\n";
+    let refused = "HTTP/1.1 408 A\r\nContent-Length: 0\r\n\r\n";
+    let head_octets = head.len() as u64;
+    let both = [message(0, head, 0), message(1, refused, head_octets)];
+    let expected = ("/2".to_owned(), 408, Some(Fault::Malformed));
+    assert_eq!(placed(&both), [expected.clone()]);
+    // The rest of the head comes behind the response.
+    let [first, second] = both;
+    let rest = message(0, "\r\n", 0);
+    let whole = ("/2".to_owned(), 408, None);
+    assert_eq!(placed(&[first, second, rest]), [whole]);
+    // A connection in which others came before.
+    let mut sent = one_by_one(1, [&[], &[]]);
+    let octets = [0, 1].map(|side: usize| sent[side].text.len() as u64);
+    sent.push(message(0, head, octets[1]));
+    sent.push(message(1, refused, octets[0] + head_octets));
+    assert_eq!(placed(&sent), [("/0".to_owned(), 210, None), expected]);
+}
+
 /// Two requests are lost at once, and the response to the second, which the client had when it asked for more.
 #[test]
 fn what_the_client_had_before_it_asked_is_not_what_it_asked_for() {
