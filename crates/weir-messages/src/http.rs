@@ -991,8 +991,11 @@ impl Connection {
         }
     }
 
-    /// Octets of a side from this place on are no head: a response may be among them.
+    /// Octets of a side from this place on are no head: a response may be among them, or answer them.
     fn unread(&mut self, side: usize, place: Option<Place>) {
+        if self.client == Some(side) {
+            return self.pairs.request_unread();
+        }
         if let Some(place) = place.filter(|_| self.client == Some(1 - (side & 1))) {
             self.pairs.response_unread(place.offset);
         }

@@ -63,9 +63,14 @@ fn lengths<L>(head: &Head<L>) -> impl Iterator<Item = Option<u64>> {
     })
 }
 
-/// The first length that is one.
+/// The first length that is one; where none is, the number that the first value begins with, as software of C reads it.
 fn length<L>(head: &Head<L>) -> Option<u64> {
-    lengths(head).flatten().next()
+    lengths(head).flatten().next().or_else(|| {
+        let value = head.field("content-length")?.trim();
+        let value = value.strip_prefix('+').unwrap_or(value);
+        let end = value.find(|letter: char| !letter.is_ascii_digit());
+        value.get(..end.unwrap_or(value.len()))?.parse().ok()
+    })
 }
 
 /// Whether a head has contradictory or malformed framing.
@@ -176,7 +181,9 @@ impl Body {
             Self::ChunkSize => {
                 let digits = line.split(|byte| *byte == b';').next().unwrap_or_default();
                 let digits = std::str::from_utf8(digits.trim_ascii()).unwrap_or_default();
+                // A sign is none of a size (RFC 9112, 7.1), which the standard library takes.
                 match u64::from_str_radix(digits, 16) {
+                    Ok(_) if digits.starts_with('+') => return BodyStep::Broken,
                     Ok(0) => *self = Self::Trailers,
                     Ok(size) => *self = Self::Chunk(size),
                     Err(_) => return BodyStep::Broken,

@@ -31,6 +31,8 @@ pub(super) struct Pairs {
     stamp: Stamp,
     /// The octets before the next request were not captured.
     is_behind_loss: bool,
+    /// The octets of the client behind its last request are no request.
+    is_unread: bool,
     /// The next request, if the octets that were not captured are its first ones.
     cut: Option<CutRequest>,
 }
@@ -196,6 +198,7 @@ impl Pairs {
     /// Adds a request.
     pub(super) fn request(&mut self, head: Head<RequestLine>, stamp: Stamp, place: Option<Place>) {
         self.is_in_step = true;
+        self.is_unread = false;
         self.request_over(false);
         self.pass_early(place);
         let is_behind_loss = std::mem::take(&mut self.is_behind_loss);
@@ -326,7 +329,10 @@ impl Pairs {
     /// its client had received says which responses before it are older.
     fn begin_next(&mut self, place: Option<Place>) -> usize {
         let may_follow = self.is_in_step || self.offset.is_some();
-        let is_early = place.map_or(may_follow, |it| it.received > self.client_octets);
+        let is_unread = std::mem::take(&mut self.is_unread);
+        let is_early = place.map_or(may_follow && !is_unread, |it| {
+            it.received > self.client_octets
+        });
         if !self.is_in_step && self.early >= EARLY_MAX {
             self.is_one_sided = true;
             for early in &mut self.waiting {
@@ -347,7 +353,11 @@ impl Pairs {
         self.begin(Exchange::default(), request);
         if let Some(last) = self.waiting.back_mut() {
             last.offset = self.offset;
-            last.exchange.fault = is_lost.then_some(Fault::Missing);
+            last.exchange.fault = match request {
+                Progress::Over if is_lost => Some(Fault::Missing),
+                Progress::Over if is_unread => Some(Fault::Head),
+                _ => None,
+            };
         }
         self.waiting.len().saturating_sub(1)
     }
@@ -686,6 +696,11 @@ impl Pairs {
             open.exchange.fault.get_or_insert(Fault::Missing);
             open.is_doubtful = true;
         }
+    }
+
+    /// Octets of the client are no request: the next response may answer them.
+    pub(super) const fn request_unread(&mut self) {
+        self.is_unread = true;
     }
 
     /// Octets of the server behind so many others were not understood: a response may be among them.

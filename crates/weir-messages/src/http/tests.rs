@@ -432,6 +432,8 @@ fn lengths_that_contradict_each_other_are_a_fault() {
             "hi",
             Some(Fault::Length),
         ),
+        ("Content-Length: +2\r\n", "hi", "hi", Some(Fault::Length)),
+        ("Content-Length: 2x\r\n", "hi", "hi", Some(Fault::Length)),
         ("Transfer-Encoding: CHUNKED\r\n", chunks, "hi", None),
         ("Transfer-Encoding: gzip, chunked\r\n", chunks, "hi", None),
         (
@@ -497,6 +499,7 @@ fn lengths_that_contradict_each_other_are_a_fault() {
     for chunk in [
         "0x2\r\nhi",
         "-2\r\nhi",
+        "+2\r\nhi",
         "\r\nhi",
         "11111111111111111\r\nhi",
         "2\r\nhi!\r\n",

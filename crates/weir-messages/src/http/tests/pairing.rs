@@ -207,6 +207,18 @@ fn an_answer_that_is_none_is_a_fault() {
     assert_pairs(&[GET_1, Seen::Server("HTTP/1.1 20")], &[("/1", 0, None)]);
 }
 
+/// A response to what is no request was one without a request, and without a word.
+#[test]
+fn a_response_to_octets_that_are_no_request_says_so() {
+    let other = Seen::Client("G@T /2 HTTP/1.1\r\n\r\n");
+    let expected = [
+        ("/1", 201, None),
+        ("", 202, Some(Fault::Head)),
+        ("/3", 203, None),
+    ];
+    assert_pairs(&[GET_1, OK_1, other, OK_2, GET_3, OK_3], &expected);
+}
+
 #[test]
 fn a_request_that_is_answered_early_keeps_its_body() {
     let mut connection = Connection::default();
