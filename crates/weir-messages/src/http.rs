@@ -286,7 +286,7 @@ impl Connection {
         let is_new = self.pairs.depth() == 0;
         // A server may begin before its client.
         if is_new && let Some(all) = place.with_settings(bytes) {
-            self.two = Some(Box::new(two::Http2Connection::new(1 - side, 0)));
+            self.two = Some(Box::new(self.begun_by_settings(side, &all)));
             return self.go_on(side, &all, stamp, each);
         }
         let mut this = std::mem::take(place);
@@ -473,6 +473,19 @@ impl Connection {
         );
     }
 
+    /// The connection of HTTP/2 that the settings of a side begin. They are those of a client where its preface in front of them was not
+    /// captured.
+    fn begun_by_settings(&self, side: usize, bytes: &[u8]) -> two::Http2Connection {
+        let sent = self.sent.get(side).copied().unwrap_or_default();
+        let before = sent.saturating_sub(bytes.len() as u64);
+        let is_of_client =
+            before == two::PREFACE.len() as u64 || two::is_of_client(bytes) == Some(true);
+        match is_of_client {
+            true => two::Http2Connection::partly(side),
+            false => two::Http2Connection::new(1 - (side & 1), 0),
+        }
+    }
+
     /// Whether a connection in which nothing was found is one of HTTP/2 whose beginning is missing, by a piece of it.
     fn begins_within(&mut self, side: usize, bytes: &[u8]) -> bool {
         let Some(is_of_client) = two::is_of_client(bytes) else {
@@ -634,6 +647,9 @@ impl Connection {
         };
         if is_short && !may_be_empty && self.two.is_none() {
             self.faulty(side, Fault::Unended);
+        }
+        if let Some(two) = &mut self.two {
+            two.close(side);
         }
         self.end(side, each);
     }

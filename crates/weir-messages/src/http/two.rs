@@ -71,6 +71,19 @@ impl Http2Side {
             ..Self::default()
         }
     }
+
+    /// Reads what comes of the preface; false where something else comes.
+    fn preface(&mut self, rest: &mut &[u8]) -> bool {
+        let is_whole = fill(&mut self.begun, rest, PREFACE.len());
+        if !PREFACE.starts_with(&self.begun) {
+            return false;
+        }
+        if is_whole {
+            self.begun.clear();
+            self.state = DirectionState::Frame;
+        }
+        true
+    }
 }
 
 /// Whether the sender of a piece is the client of a connection of HTTP/2, of which the beginning was not seen: the piece
@@ -310,12 +323,12 @@ impl Http2Connection {
                 }
                 DirectionState::Lost => break,
                 DirectionState::Preface => {
-                    let begun = fill(&mut this.begun, &mut rest, PREFACE.len());
-                    if !PREFACE.starts_with(&this.begun) {
-                        self.is_over = true;
-                    } else if begun {
-                        this.begun.clear();
-                        this.state = DirectionState::Frame;
+                    if !this.preface(&mut rest) {
+                        // It was not captured, or not completely.
+                        let taken = bytes.len().saturating_sub(rest.len());
+                        self.is_over = this.begun.len() != taken || !begin_with_frame(bytes);
+                        rest = bytes;
+                        self.lose(side, &mut this, Fault::Missing, each);
                     }
                 }
                 DirectionState::Frame => {
@@ -375,7 +388,7 @@ impl Http2Connection {
         self.begins(side, header);
         this.state = state_of(header, &this.block);
         if let DirectionState::Lost = this.state {
-            self.lose(side, this, Fault::Fields, each);
+            self.lose_fields(side, this, header.stream, each);
         } else if header.kind == RESET {
             self.reset(side, header.stream, each);
         }
@@ -424,6 +437,19 @@ impl Http2Connection {
         }
     }
 
+    /// A side has ended by a FIN or a RST: no more of the messages comes that it has begun.
+    pub(super) fn close(&mut self, side: usize) {
+        for exchange in &mut self.streams {
+            let is_short = match side == self.client {
+                true => exchange.request.as_ref().is_some_and(|it| !it.is_whole),
+                false => exchange.response.as_ref().is_some_and(|it| !it.is_whole),
+            };
+            if is_short {
+                exchange.fault.get_or_insert(Fault::Unended);
+            }
+        }
+    }
+
     /// The connection has ended: the waiting messages are reported.
     pub(super) fn finish(&mut self, each: &mut dyn FnMut(Event<'_>)) {
         for exchange in std::mem::take(&mut self.streams) {
@@ -467,6 +493,19 @@ impl Http2Connection {
         if !self.resumes {
             *this = Http2Side::partial();
         }
+    }
+
+    /// A block of fields is damaged, or longer than what is kept: it may be the head of a stream, which has no row then.
+    fn lose_fields(
+        &mut self,
+        side: usize,
+        this: &mut Http2Side,
+        stream: u32,
+        each: &mut dyn FnMut(Event<'_>),
+    ) {
+        let is_new = self.stream(stream).is_none();
+        self.unknown = self.unknown.saturating_add(is_new.into());
+        self.lose(side, this, Fault::Fields, each);
     }
 
     /// The frames of a side are read again behind a loss. The responses to later streams are not among what was lost.
@@ -515,7 +554,7 @@ impl Http2Connection {
             HEADERS | PROMISE | CONTINUATION => {
                 let is_read = self.block(side, this, header, &payload, stamp, each);
                 if is_read.is_none() {
-                    self.lose(side, this, Fault::Fields, each);
+                    self.lose_fields(side, this, header.stream, each);
                 }
             }
             SETTINGS => self.set(side, &payload),

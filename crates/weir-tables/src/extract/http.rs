@@ -275,7 +275,7 @@ impl Extract for Http {
             ),
             (
                 self.found.unknown,
-                "HEADERS of HTTP/2 connections that began before the capture have no row, because they refer to earlier fields",
+                "HEADERS of HTTP/2 have no row, because they refer to fields that were not captured, or are damaged",
             ),
         ];
         let counted = own.into_iter().chain(self.payloads.given_up());

@@ -426,3 +426,64 @@ fn a_request_behind_a_loss_of_both_is_read_and_a_lost_one_is_missed() {
     let expected = [first, (5, String::new(), 200, Some(Fault::Missing))];
     assert_eq!(rows_of(&came), expected);
 }
+
+/// Settings behind a gap of the preface were those of a server, and a client whose preface was cut ended its connection.
+#[test]
+fn a_client_whose_preface_was_not_captured_is_the_client() {
+    let settings = frame(4, 0, 0, b"");
+    let get = |stream| frame(1, 5, stream, b"\x82\x86\x84");
+    let ok = |stream| frame(1, 5, stream, b"\x88");
+    let row = |stream: u32| -> (u32, String, u16, Option<Fault>) {
+        (stream, "GET".to_owned(), 200, None)
+    };
+    let begun = [settings.clone(), get(1)].concat();
+    let answered = [settings.clone(), ok(1)].concat();
+    let came = [
+        (0, Err(24)),
+        (0, Ok(begun)),
+        (1, Ok(answered.clone())),
+        (0, Ok(get(3))),
+        (1, Ok(ok(3))),
+    ];
+    assert_eq!(rows_of(&came), [row(1), row(3)]);
+    let came = [
+        (0, Err(24)),
+        (0, Ok(settings.clone())),
+        (1, Ok(settings.clone())),
+        (0, Ok(get(1))),
+        (1, Ok(ok(1))),
+    ];
+    assert_eq!(rows_of(&came), [row(1)]);
+    let rest = [&two::PREFACE[10..], &settings[..], &get(1)[..]].concat();
+    let came = [
+        (0, Err(10)),
+        (0, Ok(rest)),
+        (1, Ok(answered)),
+        (0, Ok(get(3))),
+        (1, Ok(ok(3))),
+    ];
+    let first = (1, String::new(), 200, Some(Fault::Missing));
+    assert_eq!(rows_of(&came), [first, row(3)]);
+}
+
+/// Of a head that is damaged there was no word, nor of a stream whose end does not come before that of its connection.
+#[test]
+fn damaged_heads_are_counted_and_streams_without_an_end_say_so() {
+    let begun = [two::PREFACE, &frame(4, 0, 0, b"")[..]].concat();
+    let mut connection = Connection::searching();
+    let mut found: Vec<Exchange> = Vec::new();
+    for (side, bytes) in [
+        (0, begun),
+        (0, frame(1, 5, 1, b"\xff\xff\xff\xff\xff")),
+        (0, frame(1, 5, 3, b"\x82\x86\x84")),
+        (1, frame(4, 0, 0, b"")),
+        (1, frame(1, 4, 3, b"\x88")),
+    ] {
+        connection.take(side, &bytes, Stamp::default(), &mut |it| found.push(it));
+    }
+    assert_eq!(connection.unknown(), 1);
+    connection.close(1, &mut |it| found.push(it));
+    connection.finish(&mut |it| found.push(it));
+    let faults: Vec<_> = found.iter().map(|it| (it.stream, it.fault)).collect();
+    assert_eq!(faults, [(Some(3), Some(Fault::Unended))]);
+}
