@@ -248,6 +248,12 @@ impl Connection {
         self.two.as_ref().map_or(0, |two| two.unknown())
     }
 
+    /// Octets of HTTP/2 that were passed over behind a loss, up to a piece that begins with a frame.
+    #[must_use]
+    pub fn passed_over(&self) -> u64 {
+        self.two.as_ref().map_or(0, |two| two.passed())
+    }
+
     /// The side that asks, 0 or 1, when it is known.
     #[must_use]
     pub fn client_side(&self) -> Option<usize> {
@@ -563,6 +569,16 @@ impl Connection {
         let Some(place) = self.sides.get_mut(side) else {
             return;
         };
+        if place.has_preface() {
+            let stamp = place.stamp;
+            place.begun = Vec::new();
+            self.two = Some(Box::new(two::Http2Connection::partly(side)));
+            self.go_on(side, &[], stamp, each);
+            if let Some(two) = &mut self.two {
+                two.gap(side, octets, &mut exchanges(each));
+            }
+            return;
+        }
         let mut this = std::mem::take(place);
         if let State::Body(body) = &mut this.state
             && body.pass(octets)

@@ -96,6 +96,11 @@ impl Side {
             && self.begun.windows(2).any(|pair| pair == b"\r\r")
     }
 
+    /// Whether the waiting octets are the first line of the preface of HTTP/2 (RFC 9113, 3.4), and no head.
+    pub(super) fn has_preface(&self) -> bool {
+        matches!(self.state, State::Head) && self.begun.starts_with(b"PRI * HTTP/2.0\r\n")
+    }
+
     /// The settings that a server of HTTP/2 begins with, and what is behind them.
     pub(super) fn with_settings<'b>(&mut self, bytes: &'b [u8]) -> Option<Cow<'b, [u8]>> {
         if self.begun.is_empty() {

@@ -153,6 +153,8 @@ pub(super) struct Http2Connection {
     unanswered: Option<u32>,
     /// The number of blocks of fields that begin no row, as it is not known what they are.
     unknown: u64,
+    /// Octets that were passed over behind a loss.
+    passed: u64,
     /// A frame of each side was seen.
     has_begun: [bool; 2],
     /// The settings of each side.
@@ -191,6 +193,7 @@ impl Http2Connection {
             resumes: false,
             unanswered: None,
             unknown: 0,
+            passed: 0,
             has_begun: [false; 2],
             settings: [None, None],
             ahead: Ahead::default(),
@@ -259,6 +262,11 @@ impl Http2Connection {
         self.unknown
     }
 
+    /// The number of octets that were passed over behind a loss, as no frame begins with their segments.
+    pub(super) const fn passed(&self) -> u64 {
+        self.passed
+    }
+
     pub(super) fn held(&self) -> usize {
         let of_side = |side: &Http2Side| {
             let block = side
@@ -316,12 +324,15 @@ impl Http2Connection {
                     this.state = DirectionState::Frame;
                 }
                 DirectionState::Lost
-                    if !self.resumes && rest.len() == bytes.len() && begin_with_frame(rest) =>
+                    if !self.resumes && rest.len() == bytes.len() && self.may_resume(rest) =>
                 {
                     this.state = DirectionState::Frame;
                     self.goes_on(side);
                 }
-                DirectionState::Lost => break,
+                DirectionState::Lost => {
+                    self.passed = self.passed.saturating_add(rest.len() as u64);
+                    break;
+                }
                 DirectionState::Preface => {
                     if !this.preface(&mut rest) {
                         // It was not captured, or not completely.
@@ -493,6 +504,16 @@ impl Http2Connection {
         if !self.resumes {
             *this = Http2Side::partial();
         }
+    }
+
+    /// Whether a piece behind a loss begins with a frame: one that is whole, or a head, or data of a stream that is known.
+    fn may_resume(&self, bytes: &[u8]) -> bool {
+        let is_known = |header: FrameHeader| {
+            let mut streams = self.streams.iter();
+            header.kind == HEADERS
+                || header.kind == DATA && streams.any(|it| it.stream == Some(header.stream))
+        };
+        begin_with_frame(bytes) || are_frames(bytes) && header(bytes).is_some_and(is_known)
     }
 
     /// A block of fields is damaged, or longer than what is kept: it may be the head of a stream, which has no row then.

@@ -85,6 +85,8 @@ struct Exchanges {
     not_understood: u64,
     /// The number of blocks of fields of HTTP/2 without a row.
     unknown: u64,
+    /// The number of octets of HTTP/2 that were passed over behind losses.
+    passed_over: u64,
 }
 
 impl HttpConnection {
@@ -106,6 +108,7 @@ impl Default for Exchanges {
             dropped: 0,
             not_understood: 0,
             unknown: 0,
+            passed_over: 0,
         }
     }
 }
@@ -124,6 +127,7 @@ impl Exchanges {
             dropped,
             not_understood,
             unknown,
+            passed_over,
         } = self;
         let is_expected = way.ports().iter().any(|port| PORTS.contains(port));
         streams.chunk_or_gap(
@@ -146,6 +150,8 @@ impl Exchanges {
                 let is_spent = !is_found && stream.is_spent(is_expected && !chunk.saw_start);
                 if held.is_none() || is_spent {
                     *unknown = unknown.saturating_add(stream.connection.unknown());
+                    let passed = stream.connection.passed_over();
+                    *passed_over = passed_over.saturating_add(passed);
                     let is_other = is_expected && !is_found && stream.seen != [0; 2];
                     *not_understood = not_understood.saturating_add(is_other.into());
                 }
@@ -276,6 +282,10 @@ impl Extract for Http {
             (
                 self.found.unknown,
                 "HEADERS of HTTP/2 have no row, because they refer to fields that were not captured, or are damaged",
+            ),
+            (
+                self.found.passed_over,
+                "octets of HTTP/2 behind others that were not captured were not read, because no frame begins with their segments",
             ),
         ];
         let counted = own.into_iter().chain(self.payloads.given_up());

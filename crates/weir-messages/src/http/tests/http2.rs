@@ -487,3 +487,52 @@ fn damaged_heads_are_counted_and_streams_without_an_end_say_so() {
     let faults: Vec<_> = found.iter().map(|it| (it.stream, it.fault)).collect();
     assert_eq!(faults, [(Some(3), Some(Fault::Unended))]);
 }
+
+/// Behind a loss a head in several segments was passed over, without a word, and the line of a cut preface was a request.
+#[test]
+fn frames_in_several_segments_are_read_behind_a_loss() {
+    let settings = frame(4, 0, 0, b"");
+    let get = |stream| frame(1, 5, stream, b"\x82\x86\x04\x02/b");
+    let ok = |stream| frame(1, 5, stream, b"\x88");
+    let row = |stream: u32, fault| -> (u32, String, u16, Option<Fault>) {
+        (stream, "GET".to_owned(), 200, fault)
+    };
+    let begun = [two::PREFACE, &settings[..], &get(1)[..]].concat();
+    let answered = [settings.clone(), ok(1)].concat();
+    let (head, tail) = (get(5)[..11].to_vec(), get(5)[11..].to_vec());
+    let came = [
+        (0, Ok(begun.clone())),
+        (1, Ok(answered.clone())),
+        (0, Err(15)),
+        (0, Ok(head)),
+        (0, Ok(tail)),
+        (1, Ok(ok(5))),
+    ];
+    assert_eq!(rows_of(&came), [row(1, None), row(5, None)]);
+    let rest = [settings.clone(), get(1)].concat();
+    let came = [
+        (0, Ok(two::PREFACE[..20].to_vec())),
+        (0, Err(4)),
+        (0, Ok(rest)),
+        (1, Ok(answered)),
+    ];
+    assert_eq!(rows_of(&came), [row(1, None)]);
+
+    let mut connection = Connection::searching();
+    let mut found: Vec<Exchange> = Vec::new();
+    let mut each = |it| found.push(it);
+    let opened = [settings, frame(1, 4, 1, b"\x88")].concat();
+    connection.take(0, &begun, Stamp::default(), &mut each);
+    connection.take(1, &opened, Stamp::default(), &mut each);
+    connection.gap(1, 100, &mut each);
+    connection.take(1, b"no frame", Stamp::default(), &mut each);
+    let data = frame(0, 1, 1, &[7; 20]);
+    connection.take(1, &data[..15], Stamp::default(), &mut each);
+    connection.take(1, &data[15..], Stamp::default(), &mut each);
+    assert_eq!(connection.passed_over(), 8);
+    let response = found[0].response.as_ref().unwrap();
+    assert_eq!(
+        (response.body_len, found[0].fault),
+        (20, Some(Fault::Missing))
+    );
+}
