@@ -710,7 +710,8 @@ impl Pairs {
     }
 
     /// Whether what is at this place may be the next response, and not the body of the one under way, of which nothing came so far: its
-    /// request was not captured and may have been HEAD, and its server had received more in between, as far as that is known. The end of
+    /// request was not captured and may have been HEAD, and its server had received more in between, as far as that is known, or requests
+    /// were lost. The end of
     /// the connection alone does not show that there is a body.
     pub(super) fn may_be_bodiless(&self, body: Body, place: Option<Place>) -> bool {
         let mut all = self.waiting.iter();
@@ -719,6 +720,8 @@ impl Pairs {
         };
         let both = first.places[1].zip(place);
         let had_more = both.is_none_or(|(head, next)| next.received > head.received);
+        // Lost requests may have been sent together.
+        let had_more = had_more || self.losses.of_client;
         let response = first.exchange.response.as_ref();
         let is_of_messages = response.is_some_and(|it| carries_messages(&it.head));
         (had_more || body.ends_with_connection()) && !is_of_messages && self.may_answer_head()

@@ -486,6 +486,33 @@ fn a_lost_request_for_a_head_does_not_take_the_next_response() {
     }
 }
 
+/// The same where its client sends requests together: the server had received no more before the next response.
+#[test]
+fn a_lost_request_for_a_head_among_others_does_not_either() {
+    let request = |n: u16| format!("GET /{n} HTTP/1.1\r\n\r\n");
+    let response =
+        |code: u16, length: u16| format!("HTTP/1.1 {code} A\r\nContent-Length: {length}\r\n\r\n");
+    let sent = |side, text: String, received, is_lost| SentMessage {
+        side,
+        text,
+        received,
+        is_lost,
+    };
+    let asked = 3 * request(0).len() as u64;
+    let found = placed(&[
+        sent(0, request(0), 0, false),
+        sent(0, request(1), 0, true),
+        sent(0, request(2), 0, false),
+        sent(1, response(210, 0), asked, false),
+        sent(1, response(211, 1_000), asked, false),
+        sent(1, response(212, 0), asked, false),
+    ]);
+    let row = |target: &str, code: u16| (target.to_owned(), code);
+    let rows: Vec<_> = found.iter().map(|it| (it.0.clone(), it.1)).collect();
+    let expected = [row("/0", 210), row("", 211), row("/2", 212)];
+    assert_eq!(rows, expected, "{found:?}");
+}
+
 /// A response that is not understood leaves the ones behind it to their requests.
 #[test]
 fn after_a_response_that_is_not_understood_the_rest_is_not_shifted() {
