@@ -19,6 +19,7 @@ use weir_tables::{ADDRESS_EXTENSION, Network};
 
 use crate::computed::{Arguments, ColumnFunction};
 use crate::payload;
+use crate::replacement;
 
 /// `cidr_match(address, 'network')`: true when the address lies in the network.
 pub const CIDR_MATCH: &str = "cidr_match";
@@ -67,6 +68,7 @@ pub const TEXT_FUNCTIONS: &[&str] = &[
     "regexp_like",
     "regexp_match",
     "regexp_replace",
+    replacement::REGEXP_REPLACEMENT,
     "repeat",
     "replace",
     "reverse",

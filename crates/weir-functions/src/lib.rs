@@ -38,6 +38,7 @@ mod pattern_size;
 pub mod payload;
 pub mod plan_size;
 mod registries;
+pub mod replacement;
 pub mod similar;
 pub mod top_k;
 mod units;
@@ -88,6 +89,7 @@ pub fn register(
     session.register_udf(clock::instant_of_clock());
     session.register_udf(number::negative());
     session.register_udf(lists::unknown_in_list());
+    session.register_udf(replacement::regexp_replacement());
     session.register_udaf(number::sum());
     session.register_udaf(number::percentile_cont());
     for function in number::sliding().into_iter().chain(number::digests()) {

@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::lists;
 use crate::number;
 use crate::payload;
+use crate::replacement;
 use crate::similar::similar;
 
 /// A function of SQL.
@@ -367,4 +368,5 @@ const INTERNAL: &[&str] = &[
     payload::LIKE,
     number::NEGATIVE,
     lists::UNKNOWN_IN_LIST,
+    replacement::REGEXP_REPLACEMENT,
 ];

@@ -1,13 +1,21 @@
-//! Patterns of SIMILAR TO and of LIKE with an escape character, as patterns that DataFusion has.
+//! Patterns of SIMILAR TO and of LIKE with an escape character, and replacements of `regexp_replace`, as DataFusion has them.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value, ValueWithSpan};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value,
+    ValueWithSpan,
+};
+use weir_functions::replacement::{REGEXP_REPLACEMENT, is_plain};
+
+use crate::names::call;
 
 /// Puts a regular expression in the place of SIMILAR TO, which DataFusion takes for one, and backslashes in the place
 /// of other escape characters of LIKE, which DataFusion does not support. Patterns that are not literals are left
 /// unchanged.
+///
+/// The replacement of `regexp_replace` is PostgreSQL's: see [`weir_functions::replacement`].
 pub(crate) fn reword(expr: &mut Expr) {
     match expr {
         Expr::SimilarTo {
@@ -53,7 +61,41 @@ pub(crate) fn reword(expr: &mut Expr) {
                 *escape_char = None;
             }
         }
+        Expr::Function(function) => reword_replacement(function),
         _ => {}
+    }
+}
+
+/// Marks the third argument of `regexp_replace` as one in PostgreSQL's notation. Statements are written out and read again, so that
+/// one may be marked already.
+fn reword_replacement(function: &mut Function) {
+    if !function
+        .name
+        .to_string()
+        .eq_ignore_ascii_case("regexp_replace")
+    {
+        return;
+    }
+    let FunctionArguments::List(list) = &mut function.args else {
+        return;
+    };
+    let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(replacement))) = list.args.get_mut(2)
+    else {
+        return;
+    };
+    let is_the_same = match &*replacement {
+        Expr::Value(written) => match &written.value {
+            Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text) => is_plain(text),
+            // The types of parameters are those of what they are compared with or passed to.
+            _ => true,
+        },
+        Expr::Function(marked) => marked.name.to_string() == REGEXP_REPLACEMENT,
+        _ => false,
+    };
+    if !is_the_same {
+        let null = Expr::Value(Value::Null.into());
+        let written = std::mem::replace(replacement, null);
+        *replacement = call(REGEXP_REPLACEMENT, vec![written]);
     }
 }
 
