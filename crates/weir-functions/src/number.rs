@@ -3,10 +3,11 @@
 //! `+`, `-` and `*` of integers are computed with 64 bits, signed, and fail where these have no room:
 //! in the columns' own types `frame.cap_len - frame.len` would wrap around and `udp.srcport + udp.dstport`
 //! overflow, without a word. `/` is the quotient of real numbers, whatever is divided, and `//` that of
-//! integers; both fail when the divisor is zero. `docs/decisions/0007-division.md` has the reasons.
+//! integers; both fail when the divisor is zero. A decimal beside a double is a double. `docs/decisions/0007-division.md` has the reasons.
 
 mod arithmetic;
 mod digest;
+mod mixed;
 mod percentile;
 mod sliding;
 mod sum;
@@ -66,7 +67,8 @@ pub struct Arithmetic;
 
 impl Pass for Arithmetic {
     fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
-        widen_expr(expr, inputs.all())
+        let schema = inputs.all();
+        mixed::as_doubles(expr, schema).transform_data(|expr| widen_expr(expr, schema))
     }
 }
 

@@ -1,0 +1,87 @@
+//! Decimals beside doubles.
+
+use arrow::datatypes::DataType;
+use datafusion::common::DFSchema;
+use datafusion::common::tree_node::Transformed;
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
+
+use super::cast;
+
+/// Makes doubles of decimals that are compared with doubles, or are values of an expression beside them, as PostgreSQL and DuckDB do.
+/// The planner would make decimals of both, with 15 digits behind the point, where `1e-17` is 0 and `1e30` has no room.
+pub(super) fn as_doubles(mut expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    let is_changed = match &mut expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
+            unified(vec![left.as_mut(), right.as_mut()], true, schema)
+        }
+        Expr::Between(between) => {
+            let bounds = [between.low.as_mut(), between.high.as_mut()];
+            let mut values = vec![between.expr.as_mut()];
+            values.extend(bounds);
+            unified(values, true, schema)
+        }
+        Expr::InList(list) => {
+            let mut values = vec![list.expr.as_mut()];
+            values.extend(list.list.iter_mut());
+            unified(values, true, schema)
+        }
+        Expr::Case(case) => {
+            let (mut compared, mut results) = (Vec::new(), Vec::new());
+            let has_value = case.expr.is_some();
+            compared.extend(case.expr.as_deref_mut());
+            for (when, then) in &mut case.when_then_expr {
+                if has_value {
+                    compared.push(when.as_mut());
+                }
+                results.push(then.as_mut());
+            }
+            results.extend(case.else_expr.as_deref_mut());
+            let is_compared = unified(compared, true, schema);
+            unified(results, false, schema) || is_compared
+        }
+        Expr::ScalarFunction(call) if ONE_OF_ARGUMENTS.contains(&call.func.name()) => {
+            unified(call.args.iter_mut().collect(), false, schema)
+        }
+        _ => false,
+    };
+    Transformed::new_transformed(expr, is_changed)
+}
+
+/// Casts decimals where one of the values is a double; true when there are some. A number that is written with a fraction is a double,
+/// too, and does not make doubles of decimals that it only stands beside.
+fn unified(values: Vec<&mut Expr>, are_compared: bool, schema: &DFSchema) -> bool {
+    let kinds = values.iter().map(|value| value.get_type(schema).ok());
+    let kinds: Vec<Option<DataType>> = kinds.collect();
+    let has_double = values.iter().zip(&kinds).any(|(value, kind)| {
+        let counts = are_compared || !matches!(value, Expr::Literal(..));
+        counts && kind.as_ref().is_some_and(DataType::is_floating)
+    });
+    if !has_double {
+        return false;
+    }
+    let mut is_changed = false;
+    for (value, kind) in values.into_iter().zip(kinds) {
+        if let Some(kind) = kind.filter(DataType::is_decimal) {
+            *value = cast(std::mem::take(value), &kind, &DataType::Float64);
+            is_changed = true;
+        }
+    }
+    is_changed
+}
+
+const fn compares(op: Operator) -> bool {
+    matches!(
+        op,
+        Operator::Eq
+            | Operator::NotEq
+            | Operator::Lt
+            | Operator::LtEq
+            | Operator::Gt
+            | Operator::GtEq
+            | Operator::IsDistinctFrom
+            | Operator::IsNotDistinctFrom
+    )
+}
+
+/// The functions whose value is that of one of their arguments.
+const ONE_OF_ARGUMENTS: &[&str] = &["coalesce", "greatest", "least"];
