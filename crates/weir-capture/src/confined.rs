@@ -6,16 +6,26 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The folders of this process; none when it is not confined.
-static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+/// The confinement of this process; none when it is not confined.
+static CONFINEMENT: OnceLock<Confinement> = OnceLock::new();
+
+/// The files that a process may open.
+struct Confinement {
+    folders: Vec<PathBuf>,
+    open: Opener,
+}
+
+/// Opens a file to read.
+pub type Opener = fn(&Path) -> io::Result<File>;
 
 /// Confines this process: from now on, [`open_local`] opens files below these folders only. They have no links in their paths, and
 /// the first call decides. It has an effect on Linux only, where the system tells which file was opened.
 ///
-/// Files that are opened otherwise are not affected.
-pub fn confine(folders: Vec<PathBuf>) {
+/// Files are opened by `open`, which must not wait for a writer where a pipe has taken the place of a file. Files that are opened
+/// otherwise are not affected.
+pub fn confine(folders: Vec<PathBuf>, open: Opener) {
     // Those of the first call stay.
-    let _ = FOLDERS.set(folders);
+    let _ = CONFINEMENT.set(Confinement { folders, open });
 }
 
 /// Opens a file to read. In a process that is confined to folders ([`confine`]) what was opened lies below one, whatever was at
@@ -24,10 +34,9 @@ pub fn confine(folders: Vec<PathBuf>) {
 /// # Errors
 /// When the file cannot be opened, or is another one.
 pub fn open_local(path: &Path) -> io::Result<File> {
-    let file = File::open(path)?;
-    match FOLDERS.get() {
-        None => Ok(file),
-        Some(folders) => checked(file, folders),
+    match CONFINEMENT.get() {
+        None => File::open(path),
+        Some(confinement) => checked((confinement.open)(path)?, &confinement.folders),
     }
 }
 

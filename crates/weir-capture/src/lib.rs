@@ -50,7 +50,7 @@ mod stream;
 mod write;
 mod zip;
 
-pub use confined::{confine, lies_below, open_local};
+pub use confined::{Opener, confine, lies_below, open_local};
 pub use detect::{other_compression, sniff};
 pub use error::{Error, ErrorKind, Location, Reason};
 pub use files::{

@@ -68,12 +68,17 @@ fn is_capture(path: &Path, roots: &[PathBuf]) -> bool {
 /// Opens a file to read. A pipe or a device that has taken the place of a file since it was looked at is refused, and not waited for; so
 /// is a link that leads out of the roots.
 fn opened(path: &Path, roots: &[PathBuf]) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let file = open_without_wait(path)?;
     match file.metadata()?.is_file() && weir_capture::lies_below(&file, roots)? {
         true => Ok(file),
         false => Err(io::ErrorKind::InvalidInput.into()),
     }
+}
+
+/// Opens a file to read. Opening a pipe does not wait for its writer, and a terminal does not become that of the process.
+pub(crate) fn open_without_wait(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
 /// What is at a path, if it lies below a root: a link there, or in place of a folder on the way, may lead out of it.
@@ -238,6 +243,14 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
         assert_eq!(FileKind::of(&pipe, &roots), FileKind::Other);
+        // So do the processes of statements open files.
+        assert!(
+            !open_without_wait(&pipe)
+                .unwrap()
+                .metadata()
+                .unwrap()
+                .is_file()
+        );
         let capture = folder.path().join("capture");
         fs::write(&capture, [0xd4, 0xc3, 0xb2, 0xa1]).unwrap();
         assert_eq!(FileKind::of(&capture, &roots), FileKind::Capture);

@@ -15,6 +15,7 @@ use weir_tables::Totals;
 use super::pieces;
 use super::wire::{self, Frame, Progress, Reply, Request, Task, Work, Written, broken};
 use crate::error::{Error, Failure};
+use crate::files::open_without_wait;
 use crate::options::{Limits, Options};
 use crate::server::{STACK_BYTES, statement_threads};
 use crate::session::{Answer, Session};
@@ -39,7 +40,7 @@ pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
     let (_end, ending) = watch::channel(false);
     let shared = Shared::of_worker(options, runtime.handle().clone(), ending)?;
     // A path was looked at before it is opened, and may have become a link since.
-    weir_capture::confine(shared.roots().to_vec());
+    weir_capture::confine(shared.roots().to_vec(), open_without_wait);
     let (sender, requests) = mpsc::channel(2);
     let (out, frames) = mpsc::channel(2);
     let started = |name: &str, work: Box<dyn FnOnce() + Send>| {
