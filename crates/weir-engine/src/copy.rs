@@ -23,7 +23,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use weir_anonymize::Anonymizer;
 use weir_capture::{WriteError, Writer, is_remote, redacted};
-use weir_file::NewFolder;
+use weir_file::{NewFile, NewFolder};
 use weir_functions::{Error, ErrorKind};
 use weir_sql::Statement;
 use weir_tables::{RECORD_COLUMN, kept_record};
@@ -31,6 +31,7 @@ use weir_tables::{RECORD_COLUMN, kept_record};
 use crate::answer::Answer;
 use crate::hive;
 use crate::remote::{NewOutput, Remote};
+use crate::root::Root;
 use crate::row_encoder::{EncodeError, RowEncoder, RowFormat};
 
 /// The use that a `COPY` makes of the answer to its query.
@@ -58,6 +59,21 @@ pub(crate) struct CopyOptions<'o> {
     /// Captures that are there may be replaced.
     pub(crate) overwrite: bool,
     pub(crate) remote: &'o Remote,
+    /// The folders that statements are confined to.
+    pub(crate) root: Option<&'o Root>,
+}
+
+impl CopyOptions<'_> {
+    /// The file, or object, at a target.
+    fn output(&self, target: &str) -> Result<NewOutput, Error> {
+        let Some(root) = self.root else {
+            return NewOutput::create(target, self.remote);
+        };
+        let opened = root.open_target(target);
+        let file = opened.and_then(|(folder, name)| NewFile::create_in(folder, &name));
+        file.map(NewOutput::from)
+            .map_err(|error| unmade(Path::new(target), &error))
+    }
 }
 
 /// Prepares the target of a `COPY`, and leaves the part of the statement that is to be planned. Nothing has been read yet, and no
@@ -86,7 +102,7 @@ pub(crate) fn prepared(
         let hint = "use OPTIONS (overwrite true) or --overwrite to replace it, or another name to keep both";
         options.remote.guard(&copy.target, hint)?;
     }
-    if let Some(mut copy) = CaptureCopy::of(copy, is_explain, options.remote)? {
+    if let Some(mut copy) = CaptureCopy::of(copy, is_explain, options)? {
         copy.anonymizer = anonymizer;
         return Ok((
             statement.without_copy(),
@@ -121,7 +137,7 @@ pub(crate) fn prepared(
     if let (Some(encoder), Some(format), true, true) = (options.encoder, format, is_file, is_plain)
         && matches!(copy.source, CopyToSource::Query(_))
     {
-        let file = NewOutput::create(&copy.target, options.remote)?;
+        let file = options.output(&copy.target)?;
         let copy = RowsCopy {
             path: redacted(&copy.target).into_owned(),
             file,
@@ -134,7 +150,7 @@ pub(crate) fn prepared(
         return Err(several_into_store(&copy.target));
     }
     let file_extension = extension.filter(|_| is_file).map(str::to_owned);
-    let staged = staged(copy, path, file_extension.as_deref())?;
+    let staged = staged(copy, path, file_extension.as_deref(), options.root)?;
     Ok((statement, Some(Copy::Staged(staged))))
 }
 
@@ -143,17 +159,26 @@ fn staged(
     copy: &mut CopyToStatement,
     path: PathBuf,
     extension: Option<&str>,
+    root: Option<&Root>,
 ) -> Result<StagedCopy, Error> {
     let name = match extension {
         Some(extension) => format!("out.{extension}"),
         None => "out".to_owned(),
     };
+    // Where statements are confined to folders, that of the target is there.
     if extension.is_none()
+        && root.is_none()
         && let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty())
     {
         std::fs::create_dir_all(above).map_err(|error| unmade(&path, &error))?;
     }
-    let folder = NewFolder::create(&path, &name).map_err(|error| unmade(&path, &error))?;
+    let folder = match root {
+        None => NewFolder::create(&path, &name),
+        Some(root) => root
+            .open_target(&copy.target)
+            .and_then(|(folder, own)| NewFolder::create_in(folder, &own, &name)),
+    };
+    let folder = folder.map_err(|error| unmade(&path, &error))?;
     copy.target = folder.path().display().to_string();
     if extension.is_none() {
         copy.target.push('/');
@@ -419,7 +444,7 @@ impl CaptureCopy {
     fn of(
         copy: &CopyToStatement,
         is_explain: bool,
-        remote: &Remote,
+        options: &CopyOptions<'_>,
     ) -> Result<Option<Self>, Error> {
         let path = Path::new(&copy.target);
         let (packing, unpacked) = Packing::of(path);
@@ -450,7 +475,7 @@ impl CaptureCopy {
         }
         let file = match is_explain {
             true => None,
-            false => Some(NewOutput::create(&copy.target, remote)?),
+            false => Some(options.output(&copy.target)?),
         };
         Ok(Some(Self {
             path: redacted(&copy.target).into_owned(),

@@ -378,6 +378,7 @@ impl Engine {
             encoder: self.options.encoder.as_ref(),
             overwrite: self.options.overwrite,
             remote: &self.remote,
+            root: self.root.as_ref(),
         };
         let view = statement.made().filter(|made| made.is_view);
         let view = view.map(|_| statement.parsed().to_string());

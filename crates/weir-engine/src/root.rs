@@ -1,10 +1,13 @@
 //! The folders that statements are confined to ([`Options::root`](crate::Options), [`Options::roots`](crate::Options)): names are
 //! relative to them, and lead to no file outside, neither by `..` nor by a link.
 
+use std::ffi::OsString;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use datafusion::sql::parser::Statement as DfStatement;
 use weir_capture::shown;
+use weir_file::OpenFolder;
 use weir_functions::{Error, ErrorKind};
 use weir_sql::Statement;
 
@@ -158,6 +161,23 @@ impl Root {
             Some(folder) => self.check(folder).map(|()| joined),
             None => Err(self.refusal(name)),
         }
+    }
+
+    /// The folder of a [target](Self::target), open, and the name of the target in it. A folder on the way may have been replaced by a
+    /// link since the path was looked at.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or lies outside.
+    pub(crate) fn open_target(&self, target: &str) -> io::Result<(OpenFolder, OsString)> {
+        // Without the separator at the end of a folder, behind which a link is not seen.
+        let mut path: PathBuf = Path::new(target).components().collect();
+        if path.is_symlink() {
+            path = path.canonicalize()?;
+        }
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        Ok((OpenFolder::below(folder, &self.folders)?, name.to_owned()))
     }
 
     /// Keeps what a statement writes in these folders, and refuses what DataFusion would open by itself, as well as settings of where

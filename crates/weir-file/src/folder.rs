@@ -1,10 +1,12 @@
 //! Output that others write by a path: a file, or a folder of files.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::new::{finish, renamed};
+use crate::open_folder::OpenFolder;
 use crate::place::{TargetKind, folder_of, sync_folder, temporary_name};
 use crate::unfinished::Unfinished;
 
@@ -15,6 +17,8 @@ pub struct NewFolder {
     root: Unfinished,
     staged: PathBuf,
     target: PathBuf,
+    /// The folder of the target and the hidden one, into which the paths lead while they are open.
+    opened: Option<[OpenFolder; 2]>,
 }
 
 impl NewFolder {
@@ -28,6 +32,23 @@ impl NewFolder {
             staged: root.path().join(name),
             root,
             target: target.to_owned(),
+            opened: None,
+        })
+    }
+
+    /// Room for what is to have the name `own` in an open folder, where no link is followed, under the name `name` meanwhile.
+    ///
+    /// # Errors
+    /// When the folder does not let another be made in it.
+    pub fn create_in(folder: OpenFolder, own: &OsStr, name: &str) -> io::Result<Self> {
+        let target = folder.path().join(own);
+        let ((), root) = Unfinished::made(temporary_name(&target), |path| fs::create_dir(path))?;
+        let hidden = OpenFolder::itself(root.path())?;
+        Ok(Self {
+            staged: hidden.path().join(name),
+            root,
+            target,
+            opened: Some([folder, hidden]),
         })
     }
 
@@ -49,7 +70,11 @@ impl NewFolder {
         if metadata.is_dir() {
             return self.keep_folder();
         }
-        match TargetKind::of(&self.target)? {
+        let kind = match self.opened {
+            Some(_) => TargetKind::in_open_folder(self.target.clone())?,
+            None => TargetKind::of(&self.target)?,
+        };
+        match kind {
             TargetKind::Direct(mut to) => {
                 io::copy(&mut File::open(&self.staged)?, &mut to).map(|_| ())
             }
@@ -81,12 +106,20 @@ impl NewFolder {
             sync_folder(folder_of(&self.target));
             return Ok(());
         }
-        let mut moved = Moved::default();
+        let opened = match self.opened {
+            Some(_) => Some(OpenFolder::itself(&self.target)?),
+            None => None,
+        };
+        let target = opened.as_ref().map_or(&*self.target, OpenFolder::path);
+        let mut moved = Moved {
+            follows_links: opened.is_none(),
+            ..Moved::default()
+        };
         for file in &files {
-            moved.one(&self.staged.join(file), &self.target, file)?;
+            moved.one(&self.staged.join(file), target, file)?;
         }
         moved.stays = true;
-        sync_folder(&self.target);
+        sync_folder(target);
         Ok(())
     }
 }
@@ -110,27 +143,38 @@ struct Moved {
     files: Vec<PathBuf>,
     folders: Vec<PathBuf>,
     stays: bool,
+    /// Whether folders may be links to others.
+    follows_links: bool,
 }
 
 impl Moved {
     fn one(&mut self, from: &Path, root: &Path, within: &Path) -> io::Result<()> {
         let mut folder = root.to_owned();
+        // The path of the folder, and the one through which it is reached, which differs where no link is followed.
+        let mut reached = root.to_owned();
+        let mut opened = None;
         for part in within.parent().into_iter().flat_map(Path::components) {
             folder.push(part);
-            match fs::create_dir(&folder) {
+            reached.push(part);
+            match fs::create_dir(&reached) {
                 Ok(()) => self.folders.push(folder.clone()),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
+            if !self.follows_links {
+                // The folder above stays open until this one is.
+                let next = opened.insert(OpenFolder::itself(&reached)?);
+                next.path().clone_into(&mut reached);
+            }
         }
-        let to = root.join(within);
+        let to = reached.join(within.file_name().unwrap_or_default());
         // A link cannot take the place of a file that is there, as a rename could.
         match fs::hard_link(from, &to) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
             Ok(()) => {}
             Err(_) => fs::rename(from, &to)?,
         }
-        self.files.push(to);
+        self.files.push(root.join(within));
         Ok(())
     }
 }

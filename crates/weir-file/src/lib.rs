@@ -27,6 +27,7 @@
 //! - Links are followed: the file that a link names is replaced, and the link stays. A file that is
 //!   there keeps its mode, and its owner as far as the user may give files away; one that may not be
 //!   written to is not replaced. Other hard links to it keep the old content.
+//!   In a folder that is open ([`OpenFolder`]) no link is followed: one in the place of a file is replaced.
 //! - A target that is not a regular file (a device, a pipe, `/dev/stdout`) is written to directly.
 //! - A folder ([`NewFolder`]) that is not there yet appears whole. Files for a folder that is there are
 //!   moved into it one by one at the end, and taken back when one cannot be; whoever looks at that very
@@ -44,6 +45,7 @@ mod folder;
 mod growing;
 mod mark;
 mod new;
+mod open_folder;
 mod place;
 #[cfg(unix)]
 mod private;
@@ -53,6 +55,7 @@ pub use folder::NewFolder;
 pub use growing::GrowingFile;
 pub use mark::leads_into_private_folder;
 pub use new::NewFile;
+pub use open_folder::OpenFolder;
 #[cfg(unix)]
 pub use private::{PrivateFolder, PrivateFolderKind};
 pub use unfinished::{remove_left_by, remove_unfinished};

@@ -1,9 +1,11 @@
 //! A file that takes its name when it is whole.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::open_folder::OpenFolder;
 use crate::place::{TargetKind, folder_of, sync_folder, take_over, temporary_name};
 use crate::unfinished::Unfinished;
 
@@ -15,6 +17,8 @@ use crate::unfinished::Unfinished;
 pub struct NewFile {
     file: File,
     end: End,
+    /// The folder of the paths in `end`, which lead into it while it is open.
+    _folder: Option<OpenFolder>,
 }
 
 /// The action at the end.
@@ -35,20 +39,41 @@ impl NewFile {
     /// When the folder is missing or does not let files be made, when `path` is a folder, or a file
     /// that may not be written to.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let (path, old) = match TargetKind::of(path)? {
+        Self::of(TargetKind::of(path)?, None)
+    }
+
+    /// A file that is to have the name `name` in an open folder, where no link is followed.
+    ///
+    /// # Errors
+    /// When the folder does not let files be made, or when something else than a file that may be written to has the name.
+    pub fn create_in(folder: OpenFolder, name: &OsStr) -> io::Result<Self> {
+        let kind = TargetKind::in_open_folder(folder.path().join(name))?;
+        Self::of(kind, Some(folder))
+    }
+
+    fn of(kind: TargetKind, folder: Option<OpenFolder>) -> io::Result<Self> {
+        let (path, old) = match kind {
             TargetKind::Direct(file) => {
-                let end = End::Direct;
-                return Ok(Self { file, end });
+                return Ok(Self {
+                    file,
+                    end: End::Direct,
+                    _folder: folder,
+                });
             }
             TargetKind::Regular(path, old) => (path, old),
         };
-        if let Some(file) = anonymous(folder_of(&path)) {
-            let end = End::Anonymous(path, old);
-            return Ok(Self { file, end });
-        }
-        let (file, temporary) = named(&path)?;
-        let end = End::Named(temporary, path, old);
-        Ok(Self { file, end })
+        let (file, end) = match anonymous(folder_of(&path)) {
+            Some(file) => (file, End::Anonymous(path, old)),
+            None => {
+                let (file, temporary) = named(&path)?;
+                (file, End::Named(temporary, path, old))
+            }
+        };
+        Ok(Self {
+            file,
+            end,
+            _folder: folder,
+        })
     }
 
     /// Whether this is a device or a pipe, where written bytes cannot be withdrawn.
@@ -75,7 +100,12 @@ impl NewFile {
     }
 
     fn keep_as(self, synced: bool) -> io::Result<()> {
-        let Self { mut file, end } = self;
+        // The folder is closed last: what is removed is found through it.
+        let Self {
+            _folder,
+            mut file,
+            end,
+        } = self;
         file.flush()?;
         let finish = |file: &File, old: Option<&Metadata>| match synced {
             true => finish(file, old),

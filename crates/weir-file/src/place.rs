@@ -48,6 +48,30 @@ impl TargetKind {
         }
         Err(io::Error::other("too many levels of symbolic links"))
     }
+
+    /// Finds out for a path in an [`OpenFolder`](crate::OpenFolder), where only regular files are written, and no link is followed.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn in_open_folder(path: PathBuf) -> io::Result<Self> {
+        use rustix::fs::{Mode, OFlags, open};
+        // A file that may not be written to may not be replaced either. Opening a pipe does not wait for its reader.
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let opened = open(path.as_path(), flags | OFlags::CLOEXEC, Mode::empty());
+        let old = match opened.map(File::from).map_err(io::Error::from) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self::Regular(path, None));
+            }
+            opened => opened?.metadata()?,
+        };
+        match old.is_file() {
+            true => Ok(Self::Regular(path, Some(old))),
+            false => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn in_open_folder(path: PathBuf) -> io::Result<Self> {
+        Self::of(&path)
+    }
 }
 
 /// True for the names of what this process has open, which is written to and not replaced.

@@ -5,6 +5,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -12,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use weir_file::{GrowingFile, NewFile, NewFolder, remove_left_by};
+use weir_file::{GrowingFile, NewFile, NewFolder, OpenFolder, remove_left_by};
 use weir_testkit::Limited as _;
 
 fn names(folder: &Path) -> Vec<String> {
@@ -201,6 +202,71 @@ fn a_folder_appears_whole_and_files_of_one_that_is_there_are_taken_back_together
         assert_eq!(fs::read_to_string(&one).unwrap(), text);
     }
     assert_eq!(names(folder.path()), ["one", "parts"]);
+}
+
+/// A link that took the place of the folder, or of the file, after the path had been looked at led what was written elsewhere.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_written_through_links_into_an_open_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path().canonicalize().unwrap();
+    let at = |name: &str| home.join(name);
+    for folder in ["inside/day/parts", "outside/parts"] {
+        fs::create_dir_all(at(folder)).unwrap();
+    }
+    fs::write(at("outside/rows.csv"), "secret").unwrap();
+    let folders = [at("nowhere"), at("inside")];
+    let day = || OpenFolder::below(&at("inside/day"), &folders).unwrap();
+    let [rows, gone, parts, one] = ["rows.csv", "gone.csv", "parts", "one.csv"].map(OsStr::new);
+    let mut file = NewFile::create_in(day(), rows).unwrap();
+    let mut dropped = NewFile::create_in(day(), gone).unwrap();
+    let new_parts = NewFolder::create_in(day(), parts, "out").unwrap();
+    let new_one = NewFolder::create_in(day(), one, "out.csv").unwrap();
+    // The folder is moved away, and a link out of the folders stands in its place.
+    fs::rename(at("inside/day"), at("inside/moved")).unwrap();
+    symlink("../outside", at("inside/day")).unwrap();
+    symlink("../../outside/rows.csv", at("inside/moved/rows.csv")).unwrap();
+    file.write_all(b"new").unwrap();
+    file.keep().unwrap();
+    dropped.write_all(b"new").unwrap();
+    drop(dropped);
+    fs::create_dir_all(new_parts.path().join("k=1")).unwrap();
+    fs::write(new_parts.path().join("k=1/x"), "new").unwrap();
+    new_parts.keep().unwrap();
+    fs::write(new_one.path(), "new").unwrap();
+    new_one.keep().unwrap();
+    assert_eq!(names(&at("outside")), ["parts", "rows.csv"]);
+    assert!(names(&at("outside/parts")).is_empty());
+    assert_eq!(
+        fs::read_to_string(at("outside/rows.csv")).unwrap(),
+        "secret"
+    );
+    assert_eq!(names(&at("inside/moved")), ["one.csv", "parts", "rows.csv"]);
+    for name in ["one.csv", "parts/k=1/x", "rows.csv"] {
+        let text = fs::read_to_string(at("inside/moved").join(name)).unwrap();
+        assert_eq!(text, "new", "{name}");
+    }
+    // What leads out from the start is not opened, and neither is a link within the folder followed.
+    let error = OpenFolder::below(&at("inside/day"), &folders).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+    let moved = || OpenFolder::below(&at("inside/moved"), &folders).unwrap();
+    symlink("../../outside/rows.csv", at("inside/moved/link")).unwrap();
+    for name in ["link", "parts"] {
+        assert!(
+            NewFile::create_in(moved(), OsStr::new(name)).is_err(),
+            "{name}"
+        );
+    }
+    symlink("../../../outside/parts", at("inside/moved/parts/k=2")).unwrap();
+    let new = NewFolder::create_in(moved(), parts, "out").unwrap();
+    for folder in ["k=1", "k=2", "k=3"] {
+        fs::create_dir_all(new.path().join(folder)).unwrap();
+        fs::write(new.path().join(folder).join("y"), "new").unwrap();
+    }
+    assert!(new.keep().is_err());
+    assert!(names(&at("outside/parts")).is_empty());
+    assert_eq!(names(&at("inside/moved/parts/k=1")), ["x"]);
+    assert!(!at("inside/moved/parts/k=3").exists());
 }
 
 #[test]

@@ -784,6 +784,67 @@ fn what_may_write_stays_in_its_root_and_its_limits() {
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
+/// Files are written through the open folder; what stands at its path afterwards does not matter (weir-file).
+#[cfg(target_os = "linux")]
+#[test]
+fn what_may_write_follows_links_within_its_root_only() {
+    use std::os::unix::fs::symlink;
+    let served = Served::with(|options| options.allow_write = true);
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("rows.csv"), "a\n0\n").unwrap();
+    let at = |name: &str| served.path().join(name);
+    for folder in ["day", "day/parts"] {
+        std::fs::create_dir(at(folder)).unwrap();
+    }
+    std::fs::write(at("day/rows.csv"), "a\n0\n").unwrap();
+    symlink("day/rows.csv", at("in.csv")).unwrap();
+    symlink("day", at("in")).unwrap();
+    symlink("day/parts", at("parts")).unwrap();
+    symlink(outside.path().join("rows.csv"), at("out.csv")).unwrap();
+    symlink(outside.path(), at("out")).unwrap();
+    symlink(outside.path(), at("day/parts/a=2")).unwrap();
+    let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sql";
+    let copied = |value: u8, to: &str| {
+        served.request(head, &format!("COPY (SELECT {value} AS a, 7 AS b) TO {to}"))
+    };
+    for (value, to) in [
+        (1, "'in.csv'"),
+        (1, "'in/own.csv'"),
+        (1, "'in/tabs.csv' OPTIONS (format.delimiter ';')"),
+        (1, "'parts' STORED AS CSV PARTITIONED BY (a)"),
+        (1, "'in/new/' STORED AS CSV PARTITIONED BY (a)"),
+    ] {
+        let answer = copied(value, to);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{to}: {answer}");
+    }
+    for (value, to) in [
+        (1, "'out.csv'"),
+        (1, "'out/own.csv'"),
+        (1, "'out/tabs.csv' OPTIONS (format.delimiter ';')"),
+        (1, "'out' STORED AS CSV PARTITIONED BY (a)"),
+        (2, "'parts' STORED AS CSV PARTITIONED BY (a)"),
+    ] {
+        let answer = copied(value, to);
+        assert!(!answer.starts_with("HTTP/1.1 200"), "{to}: {answer}");
+    }
+    assert!(at("in.csv").is_symlink());
+    let read = |name: &str| std::fs::read_to_string(at(name)).unwrap();
+    assert_eq!(read("day/rows.csv"), "a,b\n1,7\n");
+    assert_eq!(read("day/own.csv"), "a,b\n1,7\n");
+    assert_eq!(read("day/tabs.csv"), "a;b\n1;7\n");
+    for folder in ["day/parts/a=1", "day/new/a=1"] {
+        assert_eq!(
+            std::fs::read_dir(at(folder)).unwrap().count(),
+            1,
+            "{folder}"
+        );
+    }
+    let left = std::fs::read_dir(outside.path()).unwrap().count();
+    assert_eq!(left, 1);
+    let text = std::fs::read_to_string(outside.path().join("rows.csv")).unwrap();
+    assert_eq!(text, "a\n0\n");
+}
+
 #[test]
 fn what_may_write_says_how_many_rows_it_wrote() {
     if !has_psql() {
