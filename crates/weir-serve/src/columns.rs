@@ -1,13 +1,15 @@
 //! The columns of the files below the roots.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
 
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
+use bytes::Bytes;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_engine::{Described, Engine, Options, Statement};
 
-use crate::error::Failure;
+use crate::error::{Failure, FailureKind};
 use crate::files::{FileKind, Files, Listed};
 use crate::session::Session;
 use crate::shared::Shared;
@@ -16,7 +18,17 @@ use crate::shared::Shared;
 pub(crate) struct Columns {
     files: Arc<Files>,
     looks: tokio::sync::Mutex<Looks>,
-    known: Mutex<HashMap<String, CachedColumns>>,
+    known: Mutex<Known>,
+    /// The permits for long columns on their way to clients, one for each KiB.
+    room: Arc<Semaphore>,
+}
+
+/// The files that were looked at.
+#[derive(Default)]
+struct Known {
+    files: HashMap<String, CachedColumns>,
+    /// The bytes that their columns hold, about.
+    bytes: usize,
 }
 
 /// The session that opens files, one after the other.
@@ -31,11 +43,43 @@ enum Looks {
 type CachedColumns = (u64, SystemTime, Option<Arc<FileColumns>>);
 
 /// The columns of a file.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) struct FileColumns {
     pub(crate) schema: SchemaRef,
     /// The columns that columns of addresses come from.
     pub(crate) origins: Vec<Option<String>>,
+    /// The message with the columns, once a client of Flight SQL has requested it.
+    message: OnceLock<Bytes>,
+}
+
+impl PartialEq for FileColumns {
+    fn eq(&self, other: &Self) -> bool {
+        self.schema == other.schema && self.origins == other.origins
+    }
+}
+
+impl FileColumns {
+    /// The message with the columns, which is made for the first client that requests it.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(crate) fn message<E>(
+        &self,
+        make: impl FnOnce(&Schema) -> Result<Bytes, E>,
+    ) -> Result<Bytes, E> {
+        if let Some(message) = self.message.get() {
+            return Ok(message.clone());
+        }
+        let made = make(&self.schema)?;
+        Ok(self.message.get_or_init(|| made).clone())
+    }
+
+    /// The bytes that the columns and their message hold, about.
+    fn held_bytes(&self) -> usize {
+        let origins = self.origins.iter().flatten().map(String::len);
+        let fields = self.schema.fields().size();
+        fields.saturating_mul(2).saturating_add(origins.sum())
+    }
 }
 
 impl std::fmt::Debug for Columns {
@@ -60,6 +104,7 @@ impl Columns {
             files: Arc::clone(files),
             looks: tokio::sync::Mutex::new(looks),
             known: Mutex::default(),
+            room: Arc::new(Semaphore::new(ROOM_KIB)),
         }
     }
 
@@ -70,16 +115,33 @@ impl Columns {
         tables.take(TABLES_MAX).cloned().collect()
     }
 
-    /// The columns of a file, as they were when it was last changed; `None` for what is no table.
-    pub(crate) async fn of(&self, file: &Listed) -> Option<SchemaRef> {
-        let known = self.described(file).await?;
-        Some(Arc::clone(&known.schema))
+    /// Waits until the message of columns, of so many bytes, may be sent; the permit is held until the client has taken it. Messages as
+    /// captures have them need none.
+    ///
+    /// # Errors
+    /// When clients do not take the messages that are on their way.
+    pub(crate) async fn room(&self, bytes: usize) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        let kib = bytes.div_ceil(1024);
+        if kib <= FREE_KIB {
+            return Ok(None);
+        }
+        let kib = u32::try_from(kib.min(ROOM_KIB)).unwrap_or(u32::MAX);
+        let permits = Arc::clone(&self.room).acquire_many_owned(kib);
+        match tokio::time::timeout(ROOM_WAIT, permits).await {
+            // The semaphore is never closed.
+            Ok(permits) => Ok(permits.ok()),
+            Err(_) => Err(Failure::new(
+                FailureKind::Limit,
+                "other clients do not take the long columns of tables that they have requested",
+            )
+            .with_hint("try again, or request the tables without their columns")),
+        }
     }
 
-    /// The columns of a file, and where its addresses come from.
+    /// The columns of a file, as they were when it was last changed, and where its addresses come from; `None` for what is no table.
     pub(crate) async fn described(&self, file: &Listed) -> Option<Arc<FileColumns>> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((size, modified, columns)) = known().get(&file.path)
+        if let Some((size, modified, columns)) = known().files.get(&file.path)
             && (*size, *modified) == (file.size, file.modified)
         {
             return columns.clone();
@@ -90,22 +152,36 @@ impl Columns {
             Arc::new(FileColumns {
                 schema: described.schema,
                 origins: described.address_origins,
+                message: OnceLock::new(),
             })
         });
-        let mut known = known();
+        let cached = (file.size, file.modified, columns);
+        known().insert(file.path.clone(), cached)
+    }
+}
+
+impl Known {
+    /// Keeps the columns of the file at a path, and gives them as they are kept.
+    fn insert(&mut self, path: String, cached: CachedColumns) -> Option<Arc<FileColumns>> {
+        let (size, modified, columns) = cached;
         // Most captures have the same columns, which are held once.
-        let columns = columns.map(|columns| {
-            let mut others = known.values().filter_map(|(_, _, others)| others.as_ref());
-            let same = others.find(|others| ***others == *columns);
-            same.map_or(columns, Arc::clone)
+        let same = columns.as_ref().and_then(|columns| {
+            let mut others = self
+                .files
+                .values()
+                .filter_map(|(_, _, others)| others.as_ref());
+            others.find(|others| **others == *columns).cloned()
         });
-        if known.len() >= TABLES_MAX * 4 {
-            known.clear();
+        let is_shared = same.is_some();
+        let columns = same.or(columns);
+        let own = columns.as_ref().map_or(0, |columns| columns.held_bytes());
+        let bytes = self.bytes.saturating_add(if is_shared { 0 } else { own });
+        self.bytes = bytes;
+        if self.files.len() >= TABLES_MAX * 4 || bytes > KNOWN_BYTES_MAX {
+            self.files.clear();
+            self.bytes = own;
         }
-        known.insert(
-            file.path.clone(),
-            (file.size, file.modified, columns.clone()),
-        );
+        self.files.insert(path, (size, modified, columns.clone()));
         columns
     }
 }
@@ -130,3 +206,89 @@ impl Looks {
 
 /// Files that are listed; others can still be named.
 const TABLES_MAX: usize = 1000;
+/// Bytes of columns that are kept; those of a capture have one megabyte.
+const KNOWN_BYTES_MAX: usize = 64 << 20;
+/// KiB of long messages with columns on their way to clients.
+const ROOM_KIB: usize = 16 << 10;
+/// KiB of a message that is sent without a permit: that of a capture has a hundred.
+const FREE_KIB: usize = 192;
+/// The longest wait for a permit.
+const ROOM_WAIT: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use arrow::datatypes::{DataType, Field};
+
+    use super::*;
+
+    fn columns(name: String) -> Arc<FileColumns> {
+        Arc::new(FileColumns {
+            schema: Arc::new(Schema::new(vec![Field::new(name, DataType::Utf8, true)])),
+            origins: vec![None],
+            message: OnceLock::new(),
+        })
+    }
+
+    /// Forty clients that requested the columns of all captures kept others from being answered for five seconds.
+    #[test]
+    fn messages_of_equal_columns_are_made_once() {
+        let mut known = Known::default();
+        let mut insert = |path: &str, name: &str| {
+            let cached = (1, SystemTime::UNIX_EPOCH, Some(columns(name.to_owned())));
+            known.insert(path.to_owned(), cached).unwrap()
+        };
+        let (one, other) = (insert("a.pcap", "frame"), insert("b.pcap", "frame"));
+        assert!(Arc::ptr_eq(&one, &other));
+        assert!(!Arc::ptr_eq(&one, &insert("c.csv", "a")));
+        let made = one.message(|_| Ok::<_, Infallible>(Bytes::from_static(b"made")));
+        let kept = other.message(|_| Ok::<_, Infallible>(Bytes::from_static(b"made again")));
+        assert_eq!(
+            (made, kept),
+            (Ok(Bytes::from("made")), Ok(Bytes::from("made")))
+        );
+        assert!(
+            columns("a".to_owned())
+                .message(|_| Err::<Bytes, _>(()))
+                .is_err()
+        );
+    }
+
+    /// The columns of a thousand files with names of a megabyte were kept for good.
+    #[test]
+    fn columns_that_are_kept_have_a_limit() {
+        let mut known = Known::default();
+        let mut files_max = 0;
+        for number in 0..200 {
+            let name = format!("{number}{}", "x".repeat(1_000_000));
+            let cached = (1, SystemTime::UNIX_EPOCH, Some(columns(name)));
+            assert!(known.insert(number.to_string(), cached).is_some());
+            assert!(known.bytes <= KNOWN_BYTES_MAX, "{}", known.bytes);
+            let held = known
+                .files
+                .values()
+                .filter_map(|(_, _, columns)| columns.as_ref());
+            let held: usize = held.map(|columns| columns.held_bytes()).sum();
+            assert_eq!(held, known.bytes);
+            files_max = files_max.max(known.files.len());
+        }
+        assert!(files_max > 10, "{files_max}");
+    }
+
+    #[tokio::test]
+    async fn long_columns_have_room_for_so_many_at_a_time() {
+        let files = Arc::new(Files::new(Vec::new()));
+        let columns = Columns::here(&files, Options::default());
+        let long = || columns.room(2 << 20);
+        let mut held = Vec::new();
+        for _ in 0..8 {
+            held.push(long().await.unwrap().unwrap());
+        }
+        let failure = long().await.unwrap_err();
+        assert!(failure.message.contains("do not take"), "{failure}");
+        assert!(columns.room(100 << 10).await.unwrap().is_none());
+        held.pop();
+        assert!(long().await.unwrap().is_some());
+    }
+}

@@ -313,7 +313,7 @@ fn info<M: ProstMessageExt>(
 }
 
 /// Columns as the bytes of a message.
-fn bytes_of(schema: &Schema) -> Result<bytes::Bytes, Status> {
+pub(super) fn bytes_of(schema: &Schema) -> Result<bytes::Bytes, Status> {
     let options = IpcWriteOptions::default();
     let message = IpcMessage::try_from(SchemaAsIpc::new(schema, &options));
     let IpcMessage(bytes) = message.map_err(|error| Status::internal(error.to_string()))?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, BinaryArray, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow_flight::error::FlightError;
 use arrow_flight::sql::metadata::{
@@ -15,9 +15,12 @@ use arrow_flight::sql::{
     SqlSupportedUnions, SupportedSqlGrammar, XdbcDataType, XdbcDatetimeSubcode,
 };
 use futures::stream;
+use tokio::sync::OwnedSemaphorePermit;
 use tonic::Status;
 
+use super::connection::bytes_of;
 use super::flow::{self, FlightStream, plain_schema};
+use super::status::refused;
 use crate::columns::Columns;
 use crate::files::{CATALOG, Listed, SCHEMA};
 use crate::options::Options;
@@ -139,44 +142,91 @@ pub(super) fn check_patterns<'p>(
 }
 
 /// The files below the roots, with their columns if these are requested: then files that are not tables are left out. The columns of a
-/// capture have a hundred kilobytes, and those of some files are made at a time.
+/// capture have a hundred kilobytes, and are sent file by file.
 pub(super) fn tables(columns: &Arc<Columns>, query: CommandGetTables) -> FlightStream {
     let schema = tables_builder(query.clone()).schema();
-    let state = (columns.tables().into_iter(), Arc::clone(columns));
-    let batches = stream::try_unfold(state, move |(mut files, columns)| {
-        let query = query.clone();
-        async move {
-            let some: Vec<Listed> = files.by_ref().take(FILES_AT_ONCE).collect();
-            if some.is_empty() {
-                return Ok(None);
-            }
-            // Others do something between them.
-            tokio::task::yield_now().await;
-            let batch = some_tables(&columns, query, &some).await;
-            batch.map(|batch| Some((batch, (files, columns))))
-        }
+    let left = TablesLeft {
+        files: columns.tables().into_iter(),
+        columns: Arc::clone(columns),
+        query,
+        schema: Arc::clone(&schema),
+        room: None,
+    };
+    let batches = stream::try_unfold(left, |mut left| async move {
+        let batch = left.next().await;
+        batch.map(|batch| batch.map(|batch| (batch, left)))
     });
     flow::each(schema, batches)
 }
 
-async fn some_tables(
-    columns: &Columns,
+/// The files of an answer that were not sent yet.
+struct TablesLeft {
+    files: std::vec::IntoIter<Listed>,
+    columns: Arc<Columns>,
     query: CommandGetTables,
-    files: &[Listed],
-) -> Result<RecordBatch, FlightError> {
-    let wants_columns = query.include_schema;
-    let mut builder = tables_builder(query);
+    schema: SchemaRef,
+    /// The permit for the columns that were sent last.
+    room: Option<OwnedSemaphorePermit>,
+}
+
+impl TablesLeft {
+    /// The next rows; `None` at the end.
+    async fn next(&mut self) -> Result<Option<RecordBatch>, FlightError> {
+        // The client has taken the message before this one.
+        self.room = None;
+        let files_at_once = match self.query.include_schema {
+            true => 1,
+            false => FILES_AT_ONCE,
+        };
+        loop {
+            let some: Vec<Listed> = self.files.by_ref().take(files_at_once).collect();
+            let Some(first) = some.first() else {
+                return Ok(None);
+            };
+            // Others do something between them.
+            tokio::task::yield_now().await;
+            let named = named_tables(self.query.clone(), &some)?;
+            if !self.query.include_schema {
+                return Ok(Some(named));
+            }
+            if named.num_rows() > 0
+                && let Some(batch) = self.with_columns(&named, first).await?
+            {
+                return Ok(Some(batch));
+            }
+        }
+    }
+
+    /// The row of a file with its columns; `None` for what is no table.
+    async fn with_columns(
+        &mut self,
+        named: &RecordBatch,
+        file: &Listed,
+    ) -> Result<Option<RecordBatch>, FlightError> {
+        let Some(described) = self.columns.described(file).await else {
+            return Ok(None);
+        };
+        let message = described.message(|schema| bytes_of(&plain_schema(schema)))?;
+        let room = self.columns.room(message.len()).await;
+        self.room = room.map_err(|failure| refused(&failure))?;
+        let mut arrays = named.columns().to_vec();
+        arrays.push(Arc::new(BinaryArray::from_vec(vec![&*message])) as ArrayRef);
+        Ok(Some(RecordBatch::try_new(
+            Arc::clone(&self.schema),
+            arrays,
+        )?))
+    }
+}
+
+/// Those of some files that a request is for, without their columns.
+fn named_tables(query: CommandGetTables, files: &[Listed]) -> Result<RecordBatch, FlightError> {
+    let mut builder = tables_builder(CommandGetTables {
+        include_schema: false,
+        ..query
+    });
     let none = Schema::empty();
     for file in files {
-        let schema = match wants_columns {
-            true => columns.of(file).await.map(|schema| plain_schema(&schema)),
-            false => None,
-        };
-        match schema {
-            Some(schema) => builder.append(CATALOG, SCHEMA, &file.name, TABLE, &schema)?,
-            None if wants_columns => {}
-            None => builder.append(CATALOG, SCHEMA, &file.name, TABLE, &none)?,
-        }
+        builder.append(CATALOG, SCHEMA, &file.name, TABLE, &none)?;
     }
     builder.build()
 }
@@ -292,5 +342,5 @@ pub(super) const TABLE: &str = "TABLE";
 
 /// Bytes of a pattern of names.
 const PATTERN_BYTES_MAX: usize = 1000;
-/// Files whose columns are made at a time.
+/// Files that are listed at a time without their columns.
 const FILES_AT_ONCE: usize = 16;
