@@ -224,7 +224,7 @@ fn builder() -> http2::Builder<TokioExecutor> {
     builder
 }
 
-/// The response, with the name of the limit where the message of a request was too long.
+/// The response, with the name of the limit where the message of a request was too long, and with a short message of its status.
 fn named(response: Response<Body>, most: usize) -> Response<Body> {
     let header = |name| {
         let value = response.headers().get(name);
@@ -233,7 +233,7 @@ fn named(response: Response<Body>, most: usize) -> Response<Body> {
     let is_refused = header("grpc-status") == Some(OUT_OF_RANGE)
         && header("grpc-message").is_some_and(|message| message.contains("length"));
     match is_refused {
-        false => response,
+        false => status::short(response),
         true => status::too_long(most).into_http(),
     }
 }

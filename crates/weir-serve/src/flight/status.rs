@@ -1,5 +1,7 @@
 //! Failures as gRPC has them.
 
+use hyper::Response;
+use tonic::body::Body;
 use tonic::{Code, Status};
 
 use crate::error::{Failure, FailureKind, shorten};
@@ -41,6 +43,22 @@ pub(super) fn shortened(mut text: String) -> String {
     text
 }
 
+/// The response with a short message of its status: libraries quote all that a client has sent.
+pub(super) fn short(response: Response<Body>) -> Response<Body> {
+    let headers = response.headers();
+    let message = headers.get("grpc-message");
+    let is_long = message.is_some_and(|message| message.len() > WRITTEN_MAX);
+    match is_long.then(|| Status::from_header_map(headers)).flatten() {
+        Some(status) => {
+            let message = shortened(status.message().to_owned());
+            Status::new(status.code(), message).into_http()
+        }
+        None => response,
+    }
+}
+
+/// Bytes of the header with the longest message.
+const WRITTEN_MAX: usize = 3 * (MESSAGE_MAX + 4);
 /// Bytes of a message: gRPC writes three for each that is no plain letter, and clients take 8 KiB of headers.
 const MESSAGE_MAX: usize = 2000;
 
@@ -57,5 +75,19 @@ mod tests {
         assert_eq!(status.message(), "no (line 2, column 3); hint: so");
         let long = refused(&Failure::new(FailureKind::Run, "é".repeat(5000)));
         assert!(long.message().len() < MESSAGE_MAX + 5 && long.message().ends_with('…'));
+    }
+
+    /// A request of a megabyte was in the headers of its answer, up to three times as long.
+    #[test]
+    fn messages_of_libraries_are_shortened() {
+        for text in ["é".repeat(5000), "x".repeat(50_000), "é".repeat(10)] {
+            let response = Status::invalid_argument(text.clone()).into_http();
+            let response = short(response);
+            assert!(response.headers()["grpc-message"].len() <= WRITTEN_MAX);
+            let status = Status::from_header_map(response.headers()).unwrap();
+            assert_eq!(status.code(), Code::InvalidArgument);
+            let kept = status.message().trim_end_matches('…');
+            assert!(text.starts_with(kept) && kept.len() >= text.len().min(1900));
+        }
     }
 }
