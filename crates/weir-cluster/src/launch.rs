@@ -17,8 +17,9 @@ use prost::Message as _;
 
 use crate::check::Refused;
 use crate::client::MESSAGE_BYTES_MAX;
+use crate::losses::{LOST_MAX, Losses, RunningTask};
 
-/// The reasons for which executors have rejected tasks lately, by their jobs. Ballista has no place for a reason: an executor writes it
+/// The reasons for which tasks were not launched lately, by their jobs. Ballista has no place for a reason: an executor writes it
 /// behind the name of the job ([`rejection`]).
 #[derive(Clone, Default)]
 pub(crate) struct Rejections(Arc<Mutex<VecDeque<(String, String)>>>);
@@ -28,20 +29,36 @@ impl Rejections {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes the first reason for which tasks of a job are rejected.
+    /// Notes the first reason for which an executor rejects tasks of a job.
     fn note(&self, job: &str, why: &str) {
+        if !why.is_empty() {
+            // An executor may send any text.
+            let why = Refused::malformed(why);
+            let message = format!("an executor rejects the tasks of the statement: {why}");
+            self.insert(job, message);
+        }
+    }
+
+    /// Notes that a job has lost as many executors as it may.
+    fn note_losses(&self, job: &str) {
+        let message = format!(
+            "{LOST_MAX} executors were lost while they ran its tasks, and it is not run again: it may take more memory than they have"
+        );
+        self.insert(job, message);
+    }
+
+    fn insert(&self, job: &str, message: String) {
         let mut known = self.known();
-        if why.is_empty() || known.iter().any(|(of, _)| of == job) {
+        if known.iter().any(|(of, _)| of == job) {
             return;
         }
-        // An executor may send any text.
-        known.push_back((job.to_owned(), Refused::malformed(why).to_string()));
+        known.push_back((job.to_owned(), message));
         if known.len() > REJECTIONS_MAX {
             known.pop_front();
         }
     }
 
-    /// The reason for which tasks of a job were rejected.
+    /// The reason for which tasks of a job were not launched, as an error message.
     pub(crate) fn reason(&self, job: &str) -> Option<String> {
         let known = self.known();
         let of_job = known.iter().find(|(of, _)| of == job);
@@ -54,14 +71,40 @@ pub(crate) fn rejection(job: &str, why: &Refused) -> String {
     format!("{job} {why}")
 }
 
-/// Sends the tasks for an executor in as many messages as it takes.
+/// Sends the tasks for an executor in as many messages as it takes, but not those of a job that has lost too many executors.
 pub(crate) struct BoundedLauncher {
     rejections: Rejections,
+    losses: Losses,
 }
 
 impl BoundedLauncher {
-    pub(crate) const fn new(rejections: Rejections) -> Self {
-        Self { rejections }
+    pub(crate) const fn new(rejections: Rejections, losses: Losses) -> Self {
+        Self { rejections, losses }
+    }
+
+    /// The jobs of tasks that have lost too many executors.
+    async fn failing(
+        &self,
+        tasks: &[MultiTaskDefinition],
+        executor_manager: &ExecutorManager,
+    ) -> HashSet<JobId> {
+        let jobs: HashSet<&str> = tasks.iter().map(|task| task.job_id.as_str()).collect();
+        let mut failing = HashSet::new();
+        for job in jobs {
+            let mut gone = Vec::new();
+            for executor in self.losses.executors(job) {
+                // An error says that the executor is not registered.
+                let known = executor_manager.get_executor_metadata(&executor).await;
+                if known.is_err() {
+                    gone.push(executor);
+                }
+            }
+            if self.losses.lose(job, &gone) {
+                self.rejections.note_losses(job);
+                failing.insert(JobId::from(job.to_owned()));
+            }
+        }
+        failing
     }
 }
 
@@ -71,19 +114,28 @@ impl TaskLauncher for BoundedLauncher {
     async fn launch_tasks(
         &self,
         executor: &ExecutorMetadata,
-        tasks: Vec<MultiTaskDefinition>,
+        mut tasks: Vec<MultiTaskDefinition>,
         executor_manager: &ExecutorManager,
     ) -> Result<HashSet<JobId>, BallistaError> {
+        let failing = self.failing(&tasks, executor_manager).await;
+        tasks.retain(|task| !failing.contains(&JobId::from(task.job_id.clone())));
         let (messages, mut rejected) = messages(tasks);
         for job in &rejected {
             self.rejections.note(job.as_str(), TOO_LARGE);
         }
+        rejected.extend(failing);
         for tasks in messages {
+            let running = RunningTask::sent(&tasks);
+            self.losses.launch(&executor.id, &running);
             let sent: HashSet<String> = tasks.iter().map(|task| task.job_id.clone()).collect();
             // An executor reports to the scheduler that it was started for.
             let scheduler = String::new();
             let failed = executor_manager.launch_multi_task(&executor.id, tasks, scheduler);
-            for entry in failed.await? {
+            // An executor that is gone already has not taken them.
+            let failed = failed
+                .await
+                .inspect_err(|_| self.losses.end(&executor.id, &running));
+            for entry in failed? {
                 let (job, why) = entry
                     .as_str()
                     .split_once(' ')
@@ -145,8 +197,12 @@ mod tests {
         assert_eq!(rejections.reason("job"), None);
         rejections.note("job", &format!("deep\n{}", "x".repeat(10_000)));
         rejections.note("job", "another");
+        rejections.note_losses("job");
         let why = rejections.reason("job").unwrap();
-        assert!(why.starts_with("deep x") && why.len() < 1_000, "{why}");
+        assert!(
+            why.contains("rejects the tasks of the statement: deep x") && why.len() < 1_000,
+            "{why}"
+        );
         for number in 0..REJECTIONS_MAX {
             rejections.note(&number.to_string(), "deep");
         }

@@ -41,6 +41,7 @@ mod kept;
 mod launch;
 mod layout;
 mod local;
+mod losses;
 mod own;
 mod plans;
 mod pool;

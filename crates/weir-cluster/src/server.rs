@@ -34,6 +34,7 @@ use crate::client::{MESSAGE_BYTES_MAX, error_message};
 use crate::codec::WeirCodec;
 use crate::error::Error;
 use crate::launch::{BoundedLauncher, Rejections};
+use crate::losses::Losses;
 use crate::retry;
 use crate::services;
 use crate::trust::{Trust, chain, is_hung_up};
@@ -218,6 +219,7 @@ impl Scheduler {
         let logical = Arc::new(BallistaLogicalExtensionCodec::default());
         let codec = BallistaCodec::new(logical, Arc::new(WeirCodec::default()));
         let rejections = Rejections::default();
+        let losses = Losses::default();
         let mut scheduler =
             SchedulerServer::<LogicalPlanNode, PhysicalPlanNode>::new_with_task_launcher(
                 config.scheduler_endpoint(),
@@ -225,10 +227,18 @@ impl Scheduler {
                 codec,
                 config,
                 default_metrics_collector().map_err(failed)?,
-                Arc::new(BoundedLauncher::new(rejections.clone())),
+                Arc::new(BoundedLauncher::new(rejections.clone(), losses.clone())),
             );
         scheduler.init().await.map_err(failed)?;
-        services::schedule(self.listener, scheduler, jobs, rejections, &self.trust).await
+        services::schedule(
+            self.listener,
+            scheduler,
+            jobs,
+            rejections,
+            losses,
+            &self.trust,
+        )
+        .await
     }
 }
 

@@ -56,6 +56,7 @@ use crate::connections::{Connections, accept};
 use crate::error::Error;
 use crate::kept::KeptJobs;
 use crate::launch::{Rejections, rejection};
+use crate::losses::{Losses, RunningTask};
 use crate::plans::{ABANDONED_AFTER, Plans};
 use crate::rows::RowService;
 use crate::trust::{Trust, admitted};
@@ -104,12 +105,14 @@ fn connections<S>(mut accepted: mpsc::Receiver<S>) -> impl Stream<Item = std::io
     })
 }
 
-/// Serves the scheduler, whose jobs have this state, and whose executors give these reasons for rejections.
+/// Serves the scheduler, whose jobs have this state, whose executors give these reasons for rejections, and whose jobs lose these
+/// executors.
 pub(crate) async fn schedule(
     listener: TcpListener,
     scheduler: BallistaScheduler,
     jobs: Arc<dyn JobState>,
     rejections: Rejections,
+    losses: Losses,
     trust: &Trust,
 ) -> Result<(), Error> {
     let ready = scheduler.clone();
@@ -127,12 +130,18 @@ pub(crate) async fn schedule(
         );
     let plans = Arc::new(Plans::new(jobs));
     let kept = Arc::<KeptJobs>::default();
-    let ended = ended(scheduler.clone(), Arc::clone(&plans), Arc::clone(&kept));
+    let ended = ended(
+        scheduler.clone(),
+        Arc::clone(&plans),
+        Arc::clone(&kept),
+        losses.clone(),
+    );
     let validated = ValidatedScheduler {
         scheduler,
         plans,
         kept,
         rejections,
+        losses,
         jobs: Mutex::default(),
         refused: AtomicU64::new(0),
     };
@@ -148,10 +157,17 @@ pub(crate) async fn schedule(
 /// Waits until the event loop of the scheduler has ended. It launches all tasks, and all jobs wait for ever once it has
 /// panicked. Meanwhile removes the plans of jobs that have ended, cancels jobs whose clients are gone, and has rows removed that their
 /// clients do not read any more.
-async fn ended(scheduler: BallistaScheduler, plans: Arc<Plans>, kept: Arc<KeptJobs>) -> Error {
+async fn ended(
+    scheduler: BallistaScheduler,
+    plans: Arc<Plans>,
+    kept: Arc<KeptJobs>,
+    losses: Losses,
+) -> Error {
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
         plans.remove_ended(now_ms(), false).await;
+        let running = scheduler.state.task_manager.get_running_job_cache();
+        losses.retain(|job| running.contains_key(&JobId::from(job.to_owned())));
         for job in plans.abandoned(Instant::now(), now_ms()).await {
             let job_id = job.into_inner();
             // An error is that of the event loop, which is checked below.
@@ -196,6 +212,7 @@ struct ValidatedScheduler {
     plans: Arc<Plans>,
     kept: Arc<KeptJobs>,
     rejections: Rejections,
+    losses: Losses,
     jobs: Mutex<Jobs>,
     /// The number of refused reports of executors.
     refused: AtomicU64,
@@ -421,11 +438,13 @@ impl SchedulerGrpc for ValidatedScheduler {
     ) -> ServiceResponse<UpdateTaskStatusResult> {
         let reported = request.get_mut();
         let count = reported.task_status.len();
+        let ended = RunningTask::reported(&reported.task_status);
         let known = self.of_tasks(
             &reported.executor_id,
             std::mem::take(&mut reported.task_status),
         );
         reported.task_status = self.counting(known.await)?;
+        self.losses.end(&reported.executor_id, &ended);
         if reported.task_status.is_empty() {
             return Err(Status::not_found(format!(
                 "none of the {count} tasks runs on the executor that reports them"
@@ -530,7 +549,7 @@ impl SchedulerGrpc for ValidatedScheduler {
                 } else if failed.error.contains(REJECTED)
                     && let Some(why) = self.rejections.reason(&job)
                 {
-                    failed.error = format!("an executor rejects the tasks of the statement: {why}");
+                    failed.error = why;
                 }
             }
         }
@@ -551,6 +570,7 @@ impl SchedulerGrpc for ValidatedScheduler {
         request: Request<ExecutorStoppedParams>,
     ) -> ServiceResponse<ExecutorStoppedResult> {
         self.counting(check::stopped(request.get_ref()))?;
+        self.losses.leave(&request.get_ref().executor_id);
         SchedulerGrpc::executor_stopped(&self.scheduler, request).await
     }
 

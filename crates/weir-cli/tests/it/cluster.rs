@@ -119,17 +119,7 @@ impl Processes {
 
     /// User and system time of the executors, in ticks.
     fn cpu(&self) -> u64 {
-        let of = |child: &Child| {
-            let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id()));
-            let stat = stat.unwrap_or_default();
-            let behind = stat.rsplit(')').next().unwrap_or_default().to_owned();
-            let fields: Vec<u64> = behind
-                .split_whitespace()
-                .map(|field| field.parse().unwrap_or(0))
-                .collect();
-            fields.get(11).unwrap_or(&0) + fields.get(12).unwrap_or(&0)
-        };
-        self.executors.iter().map(of).sum()
+        self.executors.iter().map(ticks).sum()
     }
 
     /// Waits until an executor does something.
@@ -150,6 +140,18 @@ impl Drop for Processes {
             let _ = child.wait();
         }
     }
+}
+
+/// User and system time of a process, in ticks.
+fn ticks(child: &Child) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id()));
+    let stat = stat.unwrap_or_default();
+    let behind = stat.rsplit(')').next().unwrap_or_default().to_owned();
+    let fields: Vec<u64> = behind
+        .split_whitespace()
+        .map(|field| field.parse().unwrap_or(0))
+        .collect();
+    fields.get(11).unwrap_or(&0) + fields.get(12).unwrap_or(&0)
 }
 
 /// A scheduler at this address, and the one where it listens.
@@ -327,6 +329,42 @@ fn a_lost_executor_is_done_without() {
     cluster.executor(2);
     let again = cluster.ask("weir query --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"");
     assert_eq!(again.code, Some(0), "{}", again.stderr);
+}
+
+/// A statement that ends its executors, by their memory for instance, would end all of them, one after the other.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_job_that_has_lost_two_executors_fails() {
+    let folder = captures("a_job_that_has_lost_two_executors_fails");
+    let mut cluster = Processes::start(&folder, 3);
+    let count = "weir query --stats --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"";
+    let until = Instant::now() + Duration::from_secs(60);
+    while !cluster.ask(count).stderr.contains("read by 3 executors") {
+        assert!(Instant::now() < until, "{}", cluster.logs());
+    }
+    let asked = cluster.ask_long(6);
+    let before = [0, 1].map(|number: usize| ticks(&cluster.executors[number]));
+    let until = Instant::now() + Duration::from_secs(60);
+    while [0, 1]
+        .iter()
+        .any(|of: &usize| ticks(&cluster.executors[*of]) < before[*of] + 20)
+    {
+        assert!(Instant::now() < until, "an executor does nothing");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for executor in &mut cluster.executors[..2] {
+        executor.kill().unwrap();
+    }
+    let ended = asked.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    assert!(
+        !ended.status.success() && errors.contains("2 executors were lost"),
+        "{errors}"
+    );
+    // The third one goes on, and answers the next statement.
+    assert!(cluster.executors[2].try_wait().unwrap().is_none());
+    let next = cluster.ask(count);
+    assert_eq!(next.code, Some(0), "{}", next.stderr);
 }
 
 #[test]
