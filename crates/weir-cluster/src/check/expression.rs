@@ -1,5 +1,8 @@
 //! Validation of physical expressions.
 
+use std::cmp::Ordering;
+
+use datafusion::scalar::ScalarValue as Scalar;
 use datafusion_proto::protobuf::physical_aggregate_expr_node::AggregateFunction;
 use datafusion_proto::protobuf::physical_expr_node::ExprType;
 use datafusion_proto::protobuf::physical_window_expr_node::WindowFunction;
@@ -11,7 +14,7 @@ use datafusion_proto_common::protobuf_common::scalar_value::Value;
 use weir_engine::FRAME_ROWS_MAX;
 
 use super::plan::{KEYS_MAX, counted};
-use super::{Checked, Refused, shown, value};
+use super::{Checked, Refused, rows, shown, value};
 
 /// Validates an expression that is required.
 pub(super) fn needed(node: Option<&PhysicalExprNode>) -> Checked {
@@ -51,8 +54,8 @@ pub(super) fn window(node: &PhysicalWindowExprNode) -> Checked {
     windowed(node, 0)
 }
 
-/// Validates the bounds of a window frame. A frame of rows or groups ends no earlier than it begins, and no further away than in the text of
-/// a statement: DataFusion adds the numbers to those of rows, and subtracts its beginning from its end.
+/// Validates the bounds of a window frame. A frame ends no earlier than it begins, and one of rows or groups no further away than in the
+/// text of a statement: DataFusion adds the numbers to those of rows, and subtracts its beginning from its end.
 pub(super) fn frame(frame: Option<&WindowFrame>) -> Checked {
     let Some(frame) = frame else {
         return Ok(());
@@ -67,12 +70,61 @@ pub(super) fn frame(frame: Option<&WindowFrame>) -> Checked {
             value::scalar(bound.bound_value.as_ref())?;
         }
     }
-    if frame.window_frame_units() == WindowFrameUnits::Range {
-        return Ok(());
-    }
-    match place(start)? <= place(end)? {
+    let is_ordered = match frame.window_frame_units() {
+        WindowFrameUnits::Range => is_ordered_range(start, end)?,
+        WindowFrameUnits::Rows | WindowFrameUnits::Groups => place(start)? <= place(end)?,
+    };
+    match is_ordered {
         true => Ok(()),
         false => Err(Refused::malformed("a window frame ends before it begins")),
+    }
+}
+
+/// Whether a frame of a range of values ends no earlier than it begins.
+fn is_ordered_range(
+    start: Option<&WindowFrameBound>,
+    end: Option<&WindowFrameBound>,
+) -> Result<bool, Refused> {
+    use WindowFrameBoundType::{CurrentRow, Following, Preceding};
+    let kind = |bound: Option<&WindowFrameBound>| {
+        bound.map_or(CurrentRow, WindowFrameBound::window_frame_bound_type)
+    };
+    let (from, to) = (distance(start)?, distance(end)?);
+    let (nearer, farther) = match (kind(start), kind(end)) {
+        (Preceding, CurrentRow | Following) | (CurrentRow, CurrentRow | Following) => {
+            return Ok(true);
+        }
+        (CurrentRow | Following, Preceding) | (Following, CurrentRow) => return Ok(false),
+        (Preceding, Preceding) => (to, from),
+        (Following, Following) => (from, to),
+    };
+    Ok(match (nearer, farther) {
+        (_, None) => true,
+        (None, Some(_)) => false,
+        // Values of different types have no order.
+        (Some(nearer), Some(farther)) => matches!(
+            nearer.partial_cmp(&farther),
+            Some(Ordering::Less | Ordering::Equal)
+        ),
+    })
+}
+
+/// The distance of a bound of a range from the current row, which is not negative; `None` where there is no end.
+fn distance(bound: Option<&WindowFrameBound>) -> Result<Option<Scalar>, Refused> {
+    let Some(value) = bound.and_then(|bound| bound.bound_value.as_ref()) else {
+        return Ok(None);
+    };
+    let distance = rows::caught(|| Scalar::try_from(value))
+        .map_err(|_| Refused::malformed("the bound of a window frame cannot be decoded"))?;
+    if distance.is_null() {
+        return Ok(None);
+    }
+    let zero = Scalar::new_zero(&distance.data_type());
+    match zero.is_ok_and(|zero| distance < zero) {
+        true => Err(Refused::malformed(
+            "the bound of a window frame is negative",
+        )),
+        false => Ok(Some(distance)),
     }
 }
 
@@ -289,10 +341,11 @@ const DEPTH_MAX: usize = 1024;
 
 #[cfg(test)]
 mod tests {
+    use arrow::datatypes::DataType;
     use datafusion_proto::protobuf::{
         PhysicalAggregateExprNode, PhysicalBinaryExprNode, PhysicalColumn,
     };
-    use datafusion_proto_common::protobuf_common::ScalarValue;
+    use datafusion_proto_common::protobuf_common::{ArrowType, ScalarValue};
 
     use super::*;
 
@@ -394,6 +447,59 @@ mod tests {
         let (start, end) = (bound(Preceding, farther), bound(Following, farther));
         checked(WindowFrameUnits::Range, start, end).unwrap();
         frame(Some(&WindowFrame::default())).unwrap();
+    }
+
+    /// A range of values that ends before it begins made an operator panic.
+    #[test]
+    fn ranges_of_values_end_behind_their_start() {
+        use WindowFrameBoundType::{CurrentRow, Following, Preceding};
+        let bound = |kind: WindowFrameBoundType, value| WindowFrameBound {
+            window_frame_bound_type: kind.into(),
+            bound_value: Some(ScalarValue { value: Some(value) }),
+        };
+        let number = |kind, number| bound(kind, Value::Int64Value(number));
+        let null = ArrowType::try_from(&DataType::Null).unwrap();
+        let unbounded = |kind| bound(kind, Value::NullValue(null.clone()));
+        let current = || WindowFrameBound {
+            window_frame_bound_type: CurrentRow.into(),
+            bound_value: None,
+        };
+        let checked = |start, end| {
+            frame(Some(&WindowFrame {
+                window_frame_units: WindowFrameUnits::Range.into(),
+                start_bound: Some(start),
+                end_bound: Some(window_frame::EndBound::Bound(end)),
+            }))
+        };
+        for (start, end) in [
+            (number(Preceding, 5), number(Following, 5)),
+            (number(Preceding, 5), number(Preceding, 5)),
+            (number(Preceding, 5), number(Preceding, 0)),
+            (number(Following, 5), number(Following, i64::MAX)),
+            (unbounded(Preceding), number(Preceding, 5)),
+            (unbounded(Preceding), current()),
+            (current(), unbounded(Following)),
+            (number(Following, 5), unbounded(Following)),
+        ] {
+            checked(start, end).unwrap();
+        }
+        let text = || bound(Following, Value::Utf8Value("5".to_owned()));
+        for (start, end) in [
+            (number(Following, 5), number(Preceding, 5)),
+            (number(Preceding, 4), number(Preceding, 5)),
+            (number(Following, 5), number(Following, 4)),
+            (number(Preceding, 5), unbounded(Preceding)),
+            (number(Following, 5), current()),
+            (current(), number(Preceding, 5)),
+            (number(Preceding, -1), number(Following, 5)),
+            (number(Preceding, 1), number(Following, i64::MIN)),
+            (number(Following, 5), text()),
+        ] {
+            assert!(
+                checked(start.clone(), end.clone()).is_err(),
+                "{start:?} {end:?}"
+            );
+        }
     }
 
     /// Forty projections of `a || a` over each other would make a text of a tebibyte.
