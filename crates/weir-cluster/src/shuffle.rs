@@ -28,14 +28,14 @@ use datafusion::physical_plan::{
 use datafusion::prelude::SessionConfig;
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryStreamExt as _};
-use weir_engine::cooperative;
+use weir_engine::{cooperative, count_window_rows};
 
 use crate::fetch::{FetchError, Location, fetch};
 use crate::layout::{self, DeclaredExec};
 use crate::pool::ConnectionPool;
 
-/// Makes the stages of an executor, whose readers validate the rows of other executors, whose writers are given the columns that
-/// their plan declares, and whose tasks can be cancelled.
+/// Makes the stages of an executor, whose readers validate the rows of other executors, whose window functions count the rows that they
+/// hold, whose writers are given the columns that their plan declares, and whose tasks can be cancelled.
 pub(crate) struct ValidatingEngine {
     pool: ConnectionPool,
     engine: DefaultExecutionEngine,
@@ -74,6 +74,7 @@ impl ExecutionEngine for ValidatingEngine {
                 })
             })?
             .data;
+        let plan = count_window_rows(plan)?;
         // The operator that writes the rows of the stage.
         let inputs = plan.children().into_iter().cloned();
         let inputs = inputs.map(|input| {

@@ -78,6 +78,7 @@ pub use engine::{Engine, Planned};
 pub use ladder::{CallLadder, MediaStream, socket, texts};
 pub use offered::{Ended, Offered};
 pub use options::{Options, SharedMemory};
+pub use over::count_window_rows;
 pub use piece::{
     PieceExec, PieceSettings, PieceWork, QueryDescription, Reports, ScanDescription, TemplateScan,
     false_cuts, without_cuts,

@@ -33,23 +33,31 @@ impl PhysicalOptimizerRule for CountWindowRows {
         plan: Arc<dyn ExecutionPlan>,
         _config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
-            if plan.downcast_ref::<WindowAggExec>().is_none() {
-                return Ok(Transformed::no(plan));
-            }
-            let inputs = plan.children().into_iter();
-            let inputs = inputs.map(|input| {
-                let input = Arc::clone(input);
-                Arc::new(CountedRows { input }) as Arc<dyn ExecutionPlan>
-            });
-            let inputs = inputs.collect();
-            let counted = replace_children_if_necessary(Arc::clone(&plan), inputs)?;
-            Ok(Transformed::yes(counted))
-        })
-        .data()
+        count_window_rows(plan)
     }
 
     named_rule!("count_window_rows");
+}
+
+/// A plan whose window functions count the rows that they hold. An executor of a cluster is sent plans without this, and has a limit.
+///
+/// # Errors
+/// When an operator cannot be put together again.
+pub fn count_window_rows(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_up(|plan| {
+        if plan.downcast_ref::<WindowAggExec>().is_none() {
+            return Ok(Transformed::no(plan));
+        }
+        let inputs = plan.children().into_iter();
+        let inputs = inputs.map(|input| {
+            let input = Arc::clone(input);
+            Arc::new(CountedRows { input }) as Arc<dyn ExecutionPlan>
+        });
+        let inputs = inputs.collect();
+        let counted = replace_children_if_necessary(Arc::clone(&plan), inputs)?;
+        Ok(Transformed::yes(counted))
+    })
+    .data()
 }
 
 /// Passes rows on, and reserves the memory that they take until the operator above is done.
@@ -103,8 +111,28 @@ impl ExecutionPlan for CountedRows {
 mod tests {
     use arrow::array::AsArray;
     use arrow::datatypes::Int64Type;
+    use datafusion::physical_plan::displayable;
+    use datafusion::prelude::SessionContext;
 
+    use super::count_window_rows;
     use crate::{Engine, Options};
+
+    /// Executors of a cluster held the rows of window functions beside their limit.
+    #[tokio::test]
+    async fn window_functions_of_a_plan_count_their_rows() {
+        let context = SessionContext::new();
+        let sql = "SELECT sum(x) OVER () FROM (VALUES (1), (2)) AS a(x)";
+        let frame = context.sql(sql).await.unwrap();
+        let plan = count_window_rows(frame.create_physical_plan().await.unwrap()).unwrap();
+        let shown = displayable(plan.as_ref()).indent(false).to_string();
+        let lines: Vec<_> = shown.lines().map(str::trim).collect();
+        let counted = lines.iter().position(|line| *line == "CountedRows");
+        let above = counted.and_then(|counted| lines.get(counted.checked_sub(1)?));
+        assert!(
+            above.is_some_and(|line| line.starts_with("WindowAggExec")),
+            "{shown}"
+        );
+    }
 
     #[tokio::test]
     async fn window_functions_stay_within_the_memory_limit() {

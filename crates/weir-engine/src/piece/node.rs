@@ -29,7 +29,7 @@ use super::described::{QueryDescription, TemplateScan};
 use super::report::{PieceId, Reports, record};
 use crate::engine::Engine;
 use crate::fuse::{Certified, PARTIAL_BYTES_MAX, in_part, in_part_by};
-use crate::options::Options;
+use crate::options::{Options, SharedMemory};
 use crate::plan_node::no_expressions;
 use crate::remote::Remote;
 use crate::root::{Root, check_public};
@@ -472,6 +472,11 @@ impl PieceReader {
     ) -> Result<()> {
         let options = Options {
             memory_limit_bytes: self.settings.memory_limit_bytes,
+            // The statement and the operators above it have one limit.
+            shared_memory: Some(SharedMemory {
+                pool: Arc::clone(self.context.memory_pool()),
+                statements: 1,
+            }),
             threads: self.settings.threads,
             geoip: self.settings.geoip.clone(),
             roots: self.settings.roots.clone(),
@@ -713,6 +718,10 @@ const PARTS_OF_LIMIT: usize = 8;
 
 #[cfg(test)]
 mod tests {
+    use datafusion::execution::memory_pool::FairSpillPool;
+    use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+    use datafusion::prelude::SessionConfig;
+
     use super::*;
 
     /// A statement that reads no captures went on without an end when its task was cancelled.
@@ -751,6 +760,44 @@ mod tests {
             drop(piece);
             weir_testkit::until(endless, || held.strong_count() == 0);
         }
+    }
+
+    /// A statement had a limit of its own beside that of its task, which held twice as much together.
+    #[test]
+    fn a_statement_shares_the_memory_of_its_task() {
+        let sql = "SELECT count(*) AS x FROM (SELECT v, sum(v) OVER () AS s FROM generate_series(1, 1000000) t(v)) WHERE s > v";
+        let schema = Schema::new(vec![Field::new("x", DataType::Int64, true)]);
+        let options = Options::default();
+        let query = QueryDescription::new(sql.to_owned(), Vec::new(), Arc::new(schema), &options);
+        let piece = PieceExec::of_pieces(
+            PieceWork::Query(Arc::new(query)),
+            vec![Piece::Whole(Vec::new())],
+            std::env::temp_dir(),
+            0,
+            String::new(),
+        )
+        .unwrap();
+        let settings = PieceSettings {
+            memory_limit_bytes: Some(1 << 30),
+            ..PieceSettings::default()
+        };
+        let of_task = RuntimeEnvBuilder::new();
+        let of_task = of_task.with_memory_pool(Arc::new(FairSpillPool::new(4 << 20)));
+        let config = SessionConfig::new().with_extension(Arc::new(settings));
+        let context = TaskContext::default()
+            .with_session_config(config)
+            .with_runtime(of_task.build_arc().unwrap());
+        let threads = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .thread_stack_size(16 << 20)
+            .build()
+            .unwrap();
+        let outcome = threads.block_on(async {
+            let mut rows = piece.execute(0, Arc::new(context)).unwrap();
+            rows.next().await.unwrap()
+        });
+        let error = outcome.unwrap_err().to_string();
+        assert!(error.contains("out of memory"), "{error}");
     }
 
     /// A pipe without a writer held a thread of an executor for good.
