@@ -46,6 +46,16 @@ enum Growth {
     Series,
     /// All arguments behind each other.
     Together,
+    /// All arguments but the first, with the first between them.
+    Separated,
+    /// A list of structs that have an element of each argument; shorter lists are filled up.
+    Zipped,
+    /// The second argument is the format of a time, of which each character becomes `FORMATTED_BYTES` bytes at most.
+    Formatted,
+    /// Each group of the pattern in the second argument may be all of the first.
+    Groups,
+    /// The third argument in place of elements of the first that are equal to the second.
+    ReplaceElements,
     /// All elements of the first argument, with the second between them, and the third in place of those that are NULL.
     Between,
     /// Each byte of the first argument becomes two characters at most.
@@ -68,7 +78,7 @@ const FUNCTIONS: &[(&str, Growth)] = &[
     ("range", Growth::Series),
     ("generate_series", Growth::Series),
     ("concat", Growth::Together),
-    ("concat_ws", Growth::Together),
+    ("concat_ws", Growth::Separated),
     ("make_array", Growth::Together),
     ("array_append", Growth::Together),
     ("array_prepend", Growth::Together),
@@ -80,13 +90,18 @@ const FUNCTIONS: &[(&str, Growth)] = &[
     ("struct", Growth::Together),
     ("named_struct", Growth::Together),
     ("replace", Growth::Replace),
-    ("array_replace_all", Growth::Together),
+    ("array_replace_n", Growth::ReplaceElements),
+    ("array_replace_all", Growth::ReplaceElements),
+    ("arrays_zip", Growth::Zipped),
+    ("to_char", Growth::Formatted),
+    ("regexp_match", Growth::Groups),
     ("regexp_replace", Growth::ReplaceMatches),
     ("levenshtein", Growth::Compared),
     ("btrim", Growth::Compared),
     ("ltrim", Growth::Compared),
     ("rtrim", Growth::Compared),
     ("array_has_all", Growth::Compared),
+    ("array_has_any", Growth::Compared),
 ];
 
 /// Bytes that a function may make of one batch of rows, in an engine with a memory limit, and in one without.
@@ -194,6 +209,10 @@ impl ScalarUDFImpl for Bounded {
 
     /// The function that it is simplified to is bounded, too.
     fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        if self.growth == Growth::Separated {
+            // DataFusion would join constants here, however long they become.
+            return Ok(ExprSimplifyResult::Original(args));
+        }
         match self.inner.simplify(args, info)? {
             ExprSimplifyResult::Simplified(expr) => {
                 let expr = expr.transform_up(|expr| Ok(rebound(expr, self.bytes_max)))?;
@@ -312,7 +331,7 @@ fn operator(expr: Expr, inputs: &Inputs, bytes_max: usize) -> Transformed<Expr> 
         right,
     }) = expr
     else {
-        return Transformed::no(expr);
+        return planned(expr, bytes_max);
     };
     let schema = inputs.all();
     let types = (left.get_type(schema), right.get_type(schema));
@@ -325,6 +344,15 @@ fn operator(expr: Expr, inputs: &Inputs, bytes_max: usize) -> Transformed<Expr> 
             op: Operator::StringConcat,
             right,
         })),
+    }
+}
+
+/// A function that DataFusion has planned in the place of an operator (`a @> b`, `a || b` of lists), and not by its name. Literal lists stay as
+/// they are: other rules know them.
+fn planned(expr: Expr, bytes_max: usize) -> Transformed<Expr> {
+    match &expr {
+        Expr::ScalarFunction(call) if call.func.name() != "make_array" => rebound(expr, bytes_max),
+        _ => Transformed::no(expr),
     }
 }
 
@@ -409,6 +437,25 @@ impl Growth {
         };
         Ok(match self {
             Self::Together => sum(args.iter().map(|arg| total(arg, rows))),
+            Self::Separated => {
+                let between = total(first, rows).saturating_mul(args.len().saturating_sub(2));
+                sum(args.iter().skip(1).map(|arg| total(arg, rows))).saturating_add(between)
+            }
+            // The longest list is no longer than all, and its elements are no wider than those of the widest.
+            Self::Zipped => sum(args.iter().map(|arg| total(arg, rows))).saturating_mul(args.len()),
+            Self::Formatted => sum((0..rows).map(|row| {
+                let format = args.get(1).map_or(0, |arg| size(arg, row));
+                format.saturating_mul(FORMATTED_BYTES)
+            })),
+            Self::Groups => sum((0..rows).map(|row| {
+                let groups = args.get(1).map_or(0, |arg| groups(arg, row));
+                size(first, row).saturating_mul(groups.max(1))
+            })),
+            Self::ReplaceElements => {
+                let to = |row| args.get(2).map_or(0, |arg| size(arg, row));
+                let replaced = (0..rows).map(|row| length(first, row).saturating_mul(to(row)));
+                total(first, rows).saturating_add(sum(replaced))
+            }
             Self::Times => by_count(args.get(1), rows, |row, count| {
                 count.saturating_mul(size(first, row).max(1))
             })?,
@@ -630,12 +677,48 @@ fn array_size(array: &ArrayRef, row: usize) -> usize {
         DataType::Binary => array.as_binary::<i32>().value(row).len(),
         DataType::LargeBinary => array.as_binary::<i64>().value(row).len(),
         DataType::BinaryView => array.as_binary_view().value(row).len(),
-        _ => array
-            .get_array_memory_size()
-            .checked_div(array.len())
-            .unwrap_or(0)
-            .max(ELEMENT_BYTES),
+        _ => bytes(&array.slice(row, 1)).max(ELEMENT_BYTES),
     }
+}
+
+/// The bytes of the values of an array, and not of what else lies in its buffers.
+fn bytes(array: &ArrayRef) -> usize {
+    match array.data_type() {
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            let offsets = list.value_offsets();
+            let (from, to) = ends(offsets.first(), offsets.last());
+            bytes(&list.values().slice(from, to - from)).saturating_add(size_of_val(offsets))
+        }
+        DataType::LargeList(_) => {
+            let list = array.as_list::<i64>();
+            let offsets = list.value_offsets();
+            let (from, to) = ends(offsets.first(), offsets.last());
+            bytes(&list.values().slice(from, to - from)).saturating_add(size_of_val(offsets))
+        }
+        DataType::FixedSizeList(..) => bytes(array.as_fixed_size_list().values()),
+        DataType::Struct(_) => sum(array.as_struct().columns().iter().map(bytes)),
+        DataType::Utf8View => {
+            let texts = array.as_string_view().iter().flatten();
+            sum(texts.map(|text| text.len() + size_of::<u128>()))
+        }
+        DataType::BinaryView => {
+            let values = array.as_binary_view().iter().flatten();
+            sum(values.map(|value| value.len() + size_of::<u128>()))
+        }
+        _ => {
+            let data = array.to_data();
+            let bytes = data.get_slice_memory_size();
+            bytes.unwrap_or_else(|_| array.get_array_memory_size())
+        }
+    }
+}
+
+/// The first and the last of the offsets of a list. There is one at least, and they ascend.
+fn ends<T: Copy + TryInto<usize>>(first: Option<&T>, last: Option<&T>) -> (usize, usize) {
+    let number = |offset: Option<&T>| -> Option<usize> { (*offset?).try_into().ok() };
+    let from = number(first).unwrap_or(0);
+    (from, number(last).unwrap_or(from).max(from))
 }
 
 /// The elements of a list in one row, or the bytes of another argument.
@@ -683,6 +766,15 @@ fn references(arg: &ColumnarValue, row: usize) -> usize {
     }
 }
 
+/// The groups of a pattern, or more.
+fn groups(arg: &ColumnarValue, row: usize) -> usize {
+    let count = |pattern: &str| pattern.bytes().filter(|byte| *byte == b'(').count();
+    match arg {
+        ColumnarValue::Scalar(scalar) => scalar.try_as_str().flatten().map_or(0, count),
+        ColumnarValue::Array(array) => size(&ColumnarValue::Array(Arc::clone(array)), row),
+    }
+}
+
 /// The rows that a batch of a statement has at most, so that its constants fill no more than `CONSTANT_BYTES_MAX`.
 ///
 /// Values of lists, as in `x IN (…)`, and rows of VALUES stand once and are not repeated.
@@ -714,12 +806,14 @@ const CONSTANT_BYTES_MAX: usize = 64 << 20;
 const COMPARISONS_MAX: usize = 4_000_000_000;
 /// UTF-8 has no longer characters.
 const CHARACTER_BYTES: usize = 4;
+/// Two characters of a format stand for a date, a time and its zone (`%+`).
+const FORMATTED_BYTES: usize = 20;
 /// An element of a list of numbers.
 const ELEMENT_BYTES: usize = 8;
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::StringArray;
+    use arrow::array::{Int64Builder, ListBuilder, StringArray, StringViewArray};
 
     use super::*;
 
@@ -761,11 +855,85 @@ mod tests {
                 "array_has_all(make_array(1, 2), make_array(2))",
                 "array_has_all(range(1, 100000), range(1, 100000))",
             ),
+            (
+                "array_has_any(make_array(1, 2), make_array(2))",
+                "array_has_any(range(1, 100000), range(-100000, 0))",
+            ),
         ] {
             answered(short).await.unwrap();
             let refused = answered(long).await.unwrap_err().to_string();
             assert!(refused.contains("comparisons"), "{long}: {refused}");
         }
+    }
+
+    /// Each of them made gigabytes of arguments of some kilobytes.
+    #[tokio::test]
+    async fn values_that_grow_by_their_arguments_are_bounded() {
+        let context = SessionContext::new();
+        register(&context, 1 << 20);
+        let answered = async |expr: &str| {
+            let answer = context.sql(&format!("SELECT {expr} FROM (VALUES (1), (2)) AS t(x)"));
+            answer.await?.collect().await.map(drop)
+        };
+        for (short, long) in [
+            (
+                "to_char(TIMESTAMP '2026-01-02 03:04:05', '%Y-%m-%d')",
+                "to_char(TIMESTAMP '2026-01-02 03:04:05', repeat('%c', 100000))",
+            ),
+            (
+                "regexp_match('abc', '(a)(b)')",
+                "regexp_match(repeat('a', 100000), repeat('(', 100) || 'a*' || repeat(')', 100))",
+            ),
+            (
+                "arrays_zip(make_array(1), make_array(2))",
+                "arrays_zip(range(1, 20000), range(1, 20000), make_array(1), make_array(1))",
+            ),
+            (
+                "concat_ws(', ', 'a', 'b')",
+                "concat_ws(repeat('a', 400000), 'a', 'b', 'c', 'd', x)",
+            ),
+            (
+                "array_replace_all(make_array('a'), 'a', 'b')",
+                "array_replace_all(array_repeat('a', 1000), 'a', repeat('b', 10000))",
+            ),
+        ] {
+            answered(short).await.unwrap();
+            let refused = answered(long).await.unwrap_err().to_string();
+            assert!(refused.contains("MiB of values"), "{long}: {refused}");
+        }
+    }
+
+    /// Forty queries of `l || l` over each other would have made a list of a million million elements.
+    #[test]
+    fn functions_in_the_place_of_operators_are_bounded() {
+        let state = SessionContext::new().state();
+        let is_planned_bounded = |name: &str| {
+            let expr = state.scalar_functions()[name].call(Vec::new());
+            let planned = planned(expr, VALUES_BYTES_MAX).data;
+            matches!(planned, Expr::ScalarFunction(call) if is_bounded(&call.func))
+        };
+        assert!(is_planned_bounded("array_concat") && is_planned_bounded("array_has_all"));
+        assert!(!is_planned_bounded("make_array") && !is_planned_bounded("abs"));
+    }
+
+    /// Elements were counted with the average of all rows: one long list among empty ones was repeated without a limit.
+    #[test]
+    fn a_long_list_among_empty_ones_has_its_own_size() {
+        let mut lists = ListBuilder::new(Int64Builder::new());
+        lists.append_value((0..1000).map(Some));
+        for _ in 0..999 {
+            lists.append(true);
+        }
+        let lists: ArrayRef = Arc::new(lists.finish());
+        assert!((8_000..9_000).contains(&array_size(&lists, 0)));
+        assert_eq!(array_size(&lists, 1), ELEMENT_BYTES);
+        let texts: ArrayRef = Arc::new(StringViewArray::from(vec!["x".repeat(100), String::new()]));
+        assert_eq!(bytes(&texts), 100 + 2 * 16);
+        let counts = ColumnarValue::Array(Arc::new(Int64Array::from_iter_values(
+            (0..1000).map(|row| if row == 0 { 1000 } else { 0 }),
+        )));
+        let repeated = Growth::Times.bytes(&[ColumnarValue::Array(lists), counts], 1000);
+        assert!(repeated.unwrap() >= 8_000_000);
     }
 
     #[test]
