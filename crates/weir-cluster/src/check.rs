@@ -23,9 +23,9 @@ use tonic::{Code, Status};
 
 pub(crate) use fields::decoded;
 pub(crate) use identifier::{executor_id, host, job_id, port, session_id};
-pub(crate) use plan::{Sender, check_plan, check_template};
+pub(crate) use plan::{Sender, check_plan, check_template, literal_bytes};
 pub(crate) use rows::{caught, flight_batch};
-pub(crate) use setting::{allowed_settings, check_settings, is_allowed};
+pub(crate) use setting::{allowed_settings, bound_batch_rows, check_settings, is_allowed};
 pub(crate) use status::{
     ERROR_BYTES_MAX, STATUSES_MAX, beat, described, finished, launched, statuses, stopped,
 };

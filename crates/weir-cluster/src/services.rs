@@ -626,8 +626,9 @@ impl ValidatedExecutor {
         check::job_id(&tasks.job_id)?;
         check::session_id(&tasks.session_id)?;
         check::launched(&tasks.task_ids)?;
-        check_plan(&tasks.plan, Sender::Scheduler)?;
+        let literals = check::literal_bytes(&tasks.plan, Sender::Scheduler)?;
         tasks.props = check::allowed_settings(tasks.props)?;
+        check::bound_batch_rows(&mut tasks.props, literals);
         // A panic would be an error of the call: the scheduler would send the tasks to the next executor.
         let taken = catch_unwind(AssertUnwindSafe(|| self.worker.take(tasks)));
         match taken {

@@ -432,15 +432,16 @@ impl Engine {
             .await
             .map_err(failed)?;
         let mut schema = Arc::new(frame.schema().as_arrow().clone());
-        let (state, plan) = frame.into_parts();
+        let (mut state, plan) = frame.into_parts();
         let plan = self.within_room(|| match text_is_due {
             true => star::optimized(&plan, &state),
             false => state.optimize(&plan),
         })?;
         let plan = plan.map_err(failed)?;
-        let config = state.config();
-        let rows = bounded::batch_rows(&plan, config.batch_size()).map_err(failed)?;
-        let config = config.clone().with_batch_size(rows);
+        // Filters are planned with the rows of their batches.
+        let rows = bounded::batch_rows(&plan, state.config().batch_size()).map_err(failed)?;
+        let config = state.config().clone().with_batch_size(rows);
+        *state.config_mut() = config;
         let planner = state.query_planner();
         let steps = planner.create_physical_plan(&plan, &state).await;
         let mut steps = steps.map_err(failed)?;
@@ -456,7 +457,7 @@ impl Engine {
         let schema = described::with_types(&schema, &steps.schema());
         Ok(Planned {
             schema,
-            context: Arc::new(TaskContext::from(&state).with_session_config(config)),
+            context: Arc::new(TaskContext::from(&state)),
             plan: steps,
             copy,
             is_explain,
@@ -752,3 +753,24 @@ fn in_order(columns: &[String]) -> Vec<String> {
 
 /// Sorts of a thread set aside this part of its share of the memory.
 const SORT_SHARE: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Filters filled batches of 8,192 rows: a constant of a megabyte became eight gigabytes.
+    #[tokio::test]
+    async fn filters_fill_batches_of_fewer_rows_beside_long_constants() {
+        let engine = Engine::new(&Options::default()).unwrap();
+        let sql =
+            "SELECT repeat('x', 1000000) AS a, v FROM generate_series(1, 200) t(v) WHERE v % 2 = 0";
+        let statement = engine.parse(sql).unwrap().pop().unwrap();
+        let mut answer = engine.answer(statement).await.unwrap();
+        let mut rows = 0;
+        while let Some(batch) = answer.next().await.unwrap() {
+            assert!(batch.num_rows() <= 67, "{} rows", batch.num_rows());
+            rows += batch.num_rows();
+        }
+        assert_eq!(rows, 100);
+    }
+}

@@ -309,7 +309,8 @@ fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
         }
         ExprType::InList(list) => {
             some(list.expr.as_deref(), depth)?;
-            all(&list.list, depth)
+            // Their values stand in a set, and not in a column.
+            value::counting_literals(|| all(&list.list, depth)).0
         }
         ExprType::LikeExpr(like) => {
             some(like.expr.as_deref(), depth)?;

@@ -27,6 +27,28 @@ pub(crate) enum Sender {
 /// # Errors
 /// When the plan has an operator, expression or number that weir's own plans do not have.
 pub(crate) fn check_plan(bytes: &[u8], sender: Sender) -> Checked {
+    literal_bytes(bytes, sender).map(drop)
+}
+
+/// Validates a serialized plan, and gives the bytes of its literals.
+///
+/// # Errors
+/// As [`check_plan`].
+pub(crate) fn literal_bytes(bytes: &[u8], sender: Sender) -> Result<usize, Refused> {
+    let (walk, literals) = value::counting_literals(|| walked(bytes, sender));
+    let walk = walk?;
+    counted(
+        "pairs of partitions",
+        walk.sources.saturating_mul(walk.exchanged_max),
+        EXCHANGED_MAX,
+    )?;
+    counted("pairs of partitions", walk.pairs, ALL_EXCHANGED_MAX)?;
+    let in_a_batch = walk.rows.saturating_mul(literals as u64);
+    counted("bytes of literals in a batch", in_a_batch, LITERALS_MAX)?;
+    Ok(literals)
+}
+
+fn walked(bytes: &[u8], sender: Sender) -> Result<Walk, Refused> {
     let walk = match sender {
         Sender::Client => {
             let stage = read(&in_stage(bytes))?;
@@ -43,12 +65,7 @@ pub(crate) fn check_plan(bytes: &[u8], sender: Sender) -> Checked {
             walk
         }
     };
-    counted(
-        "pairs of partitions",
-        walk.sources.saturating_mul(walk.exchanged_max),
-        EXCHANGED_MAX,
-    )?;
-    counted("pairs of partitions", walk.pairs, ALL_EXCHANGED_MAX)
+    Ok(walk)
 }
 
 /// Validates the embedded plan that runs for each piece of a capture.
@@ -107,6 +124,8 @@ struct Walk {
     pairs: u64,
     /// The columns that all operators make.
     columns: u64,
+    /// The rows of the largest batch that the plan has or asks for.
+    rows: u64,
 }
 
 type Input = Option<Box<PhysicalPlanNode>>;
@@ -122,6 +141,7 @@ impl Walk {
             exchanged_max: 1,
             pairs: 0,
             columns: 0,
+            rows: 0,
         }
     }
 
@@ -163,6 +183,14 @@ impl Walk {
         counted("columns of an operator", count as u64, COLUMNS_MAX)?;
         self.columns = self.columns.saturating_add(count as u64);
         counted("columns of all operators", self.columns, ALL_COLUMNS_MAX)
+    }
+
+    /// Validates the rows of the batches that an operator makes.
+    fn rows(&mut self, rows: u32) -> Checked {
+        let rows = u64::from(rows);
+        counted("rows of a batch", rows, ROWS_MAX)?;
+        self.rows = self.rows.max(rows);
+        Ok(())
     }
 
     /// Validates a schema, whose columns an operator makes.
@@ -245,7 +273,7 @@ impl Walk {
             PhysicalPlanType::Merge(of) => self.input(&of.input),
             PhysicalPlanType::Cooperative(of) => self.input(&of.input),
             PhysicalPlanType::CoalesceBatches(of) => {
-                counted("rows of a batch", u64::from(of.target_batch_size), ROWS_MAX)?;
+                self.rows(of.target_batch_size)?;
                 self.input(&of.input)
             }
             PhysicalPlanType::Repartition(of) => self.repartition(of),
@@ -286,9 +314,10 @@ impl Walk {
         self.columns(of.projection.len())?;
         counted("orderings", of.sort_information.len() as u64, ORDERINGS_MAX)?;
         let declared = value::declared(of.schema.as_ref())?;
-        of.partitions
-            .iter()
-            .try_for_each(|partition| rows::stream(partition, &declared))?;
+        for partition in &of.partitions {
+            let rows = rows::stream(partition, &declared)?;
+            self.rows = self.rows.max(rows as u64);
+        }
         for order in &of.sort_information {
             expression::sorted(&order.physical_sort_expr_nodes)?;
         }
@@ -298,7 +327,7 @@ impl Walk {
     fn filter(&mut self, of: &FilterExecNode) -> Partitions {
         self.columns(of.projection.len())?;
         expression::needed(of.expr.as_ref())?;
-        counted("rows of a batch", u64::from(of.batch_size), ROWS_MAX)?;
+        self.rows(of.batch_size)?;
         self.input(&of.input)
     }
 
@@ -451,6 +480,8 @@ const ORDERINGS_MAX: u64 = 64;
 const GROUPS_MAX: u64 = 1 << 16;
 /// Groups that an aggregate keeps as the best ones, at most.
 const BEST_MAX: u64 = 1 << 20;
+/// Bytes that the literals of a plan have in the batches that the plan has or asks for, at most. Those of a statement fill a quarter of it.
+const LITERALS_MAX: u64 = 256 << 20;
 /// Lists in lists that are taken apart, at most.
 const LISTS_MAX: u64 = 64;
 
@@ -475,6 +506,25 @@ mod tests {
         PhysicalPlanNode::try_from_physical_plan(plan, &codec)
             .unwrap()
             .encode_to_vec()
+    }
+
+    /// A literal of a megabyte was a column of as many rows as the plan asked for.
+    #[test]
+    fn literals_fill_a_batch_to_a_limit() {
+        let of = |bytes: usize, rest: &str| {
+            let text = "x".repeat(bytes);
+            let sql = format!("SELECT '{text}' AS a, x FROM (VALUES (1), (2)) AS t(x) {rest}");
+            literal_bytes(&plan(&sql), Sender::Client)
+        };
+        assert!((1_000..2_000).contains(&of(1_000, "").unwrap()));
+        assert!((100_000..101_000).contains(&of(100_000, "").unwrap()));
+        // A filter fills batches of 8,192 rows.
+        assert!(of(1_000, "WHERE x > 1").is_ok());
+        let refused = of(100_000, "WHERE x > 1").unwrap_err().to_string();
+        assert!(
+            refused.contains("bytes of literals in a batch"),
+            "{refused}"
+        );
     }
 
     #[test]

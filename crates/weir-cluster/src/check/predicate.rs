@@ -76,7 +76,8 @@ fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
         }
         ExprType::InList(of) => {
             some(of.expr.as_deref(), depth)?;
-            all(&of.list, depth)
+            // Their values stand in a set, and not in a column.
+            value::counting_literals(|| all(&of.list, depth)).0
         }
         ExprType::Like(of) => both(of.expr.as_deref(), of.pattern.as_deref(), depth),
         ExprType::Ilike(of) => both(of.expr.as_deref(), of.pattern.as_deref(), depth),

@@ -6,7 +6,8 @@
 use std::io::Read as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use arrow::datatypes::Schema;
+use arrow::array::{Array as _, ArrayRef, AsArray as _};
+use arrow::datatypes::{DataType, Schema};
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::{
     BodyCompressionMethod, CompressionType, Message, MessageHeader, RecordBatch, root_as_message,
@@ -16,23 +17,74 @@ use super::{Checked, Refused};
 use crate::layout::is_declared;
 
 /// Validates a table in memory in the stream format, whose columns have the types of this schema: DataFusion does not compare them. All
-/// buffers lie within the message, and none is compressed: a few bytes could expand to any number.
-pub(super) fn stream(bytes: &[u8], schema: &Schema) -> Checked {
+/// buffers lie within the message, and none is compressed, a dictionary, or has views of more than [`BATCH_BYTES_MAX`]: a few bytes could
+/// expand to any number. Gives the number of rows of the largest batch.
+pub(super) fn stream(bytes: &[u8], schema: &Schema) -> Result<usize, Refused> {
+    if schema
+        .fields()
+        .iter()
+        .any(|of| has_dictionary(of.data_type()))
+    {
+        return Err(Refused::not_allowed("a dictionary in a table in memory"));
+    }
     messages(bytes)?;
     if bytes.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
-    let mut is_of_schema = true;
+    let (mut is_of_schema, mut rows, mut viewed) = (true, 0, 0);
     readable(|| {
         let mut reader = StreamReader::try_new(bytes, None)?;
-        reader.try_for_each(|batch| batch.map(|batch| is_of_schema &= is_declared(&batch, schema)))
+        reader.try_for_each(|batch| {
+            batch.map(|batch| {
+                is_of_schema &= is_declared(&batch, schema);
+                rows = rows.max(batch.num_rows());
+                let columns = batch.columns().iter().map(viewed_bytes);
+                viewed = columns.fold(viewed, usize::saturating_add);
+            })
+        })
     })?;
+    if viewed > BATCH_BYTES_MAX {
+        return Err(Refused::malformed(format!(
+            "the values of a table in memory have {viewed} bytes, and the limit is {BATCH_BYTES_MAX}"
+        )));
+    }
     match is_of_schema {
-        true => Ok(()),
+        true => Ok(rows),
         false => Err(Refused::malformed(
             "the columns of a table in memory have other types than those of its schema",
         )),
     }
+}
+
+/// Whether a type has a dictionary, of which many rows may have the same long value.
+fn has_dictionary(of: &DataType) -> bool {
+    match of {
+        DataType::Dictionary(..) => true,
+        DataType::List(of)
+        | DataType::LargeList(of)
+        | DataType::FixedSizeList(of, _)
+        | DataType::Map(of, _) => has_dictionary(of.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|of| has_dictionary(of.data_type())),
+        _ => false,
+    }
+}
+
+/// The bytes of values that are views: many of them may be of the same place of a buffer.
+fn viewed_bytes(array: &ArrayRef) -> usize {
+    match array.data_type() {
+        DataType::Utf8View => sum(array.as_string_view().iter().flatten().map(str::len)),
+        DataType::BinaryView => sum(array.as_binary_view().iter().flatten().map(<[u8]>::len)),
+        DataType::List(_) => viewed_bytes(array.as_list::<i32>().values()),
+        DataType::LargeList(_) => viewed_bytes(array.as_list::<i64>().values()),
+        DataType::FixedSizeList(..) => viewed_bytes(array.as_fixed_size_list().values()),
+        DataType::Struct(_) => sum(array.as_struct().columns().iter().map(viewed_bytes)),
+        DataType::Map(..) => sum(array.as_map().entries().columns().iter().map(viewed_bytes)),
+        _ => 0,
+    }
+}
+
+fn sum(bytes: impl Iterator<Item = usize>) -> usize {
+    bytes.fold(0, usize::saturating_add)
 }
 
 /// Decodes something whose size is validated. Arrow panics at some malformed messages; the panic is caught here, before a task
@@ -255,8 +307,10 @@ const NOT_COMPRESSED: i64 = -1;
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{Int64Array, RecordBatch as Batch, StringArray};
-    use arrow::datatypes::{DataType, Field};
+    use arrow::array::{
+        DictionaryArray, Int64Array, RecordBatch as Batch, StringArray, StringViewArray,
+    };
+    use arrow::datatypes::{DataType, Field, Int32Type};
     use arrow::ipc::writer::StreamWriter;
 
     use super::*;
@@ -298,6 +352,29 @@ mod tests {
             assert!(refused.contains("other types"), "{refused}");
         }
         assert!(stream(&whole, &Schema::empty()).is_err());
+    }
+
+    /// Rows of some bytes each that were the same text of a megabyte became terabytes.
+    #[test]
+    fn values_that_many_rows_share_are_bounded() {
+        let looked_at = |column: ArrayRef| {
+            let batch = Batch::try_from_iter([("s", column)]).unwrap();
+            let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+            writer.write(&batch).unwrap();
+            stream(&writer.into_inner().unwrap(), &batch.schema())
+        };
+        let shared = |bytes: usize| {
+            let text = "x".repeat(bytes);
+            let one = StringViewArray::from(vec![text.as_str()]);
+            let same = arrow::array::UInt32Array::from(vec![0; 1_000]);
+            arrow::compute::take(&one, &same, None).unwrap()
+        };
+        assert_eq!(looked_at(shared(1_000)).unwrap(), 1_000);
+        let refused = looked_at(shared(1 << 20)).unwrap_err().to_string();
+        assert!(refused.contains("1048576000 bytes"), "{refused}");
+        let dictionary: DictionaryArray<Int32Type> = ["a", "b", "a"].into_iter().collect();
+        let refused = looked_at(Arc::new(dictionary)).unwrap_err().to_string();
+        assert!(refused.contains("a dictionary in a table"), "{refused}");
     }
 
     #[test]

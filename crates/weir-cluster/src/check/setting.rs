@@ -2,6 +2,7 @@
 
 use ballista_core::serde::protobuf::KeyValuePair;
 use datafusion::config::ConfigOptions;
+use datafusion::prelude::SessionConfig;
 
 use super::{Checked, Refused, shown};
 
@@ -60,6 +61,22 @@ pub(crate) fn allowed_settings(settings: Vec<KeyValuePair>) -> Result<Vec<KeyVal
     Ok(allowed)
 }
 
+/// Bounds the rows of a batch, so that literals of so many bytes, which become columns of as many rows, fill no more than
+/// [`LITERALS_BYTES_MAX`] in it. The clients of weir send such a setting themselves.
+pub(crate) fn bound_batch_rows(settings: &mut Vec<KeyValuePair>, literal_bytes: usize) {
+    let most = (LITERALS_BYTES_MAX / literal_bytes.max(1)).max(1);
+    let given = settings.iter().rfind(|setting| setting.key == BATCH_SIZE);
+    let given = given.and_then(|setting| setting.value.as_ref()?.parse().ok());
+    let rows: usize = given.unwrap_or_else(|| SessionConfig::new().batch_size());
+    if rows > most {
+        settings.retain(|setting| setting.key != BATCH_SIZE);
+        settings.push(KeyValuePair {
+            key: BATCH_SIZE.to_owned(),
+            value: Some(most.to_string()),
+        });
+    }
+}
+
 fn kind(key: &str) -> Option<SettingType> {
     let found = EXECUTION.iter().find(|(name, _)| *name == key);
     match found {
@@ -86,11 +103,11 @@ fn fits(kind: SettingType, value: &str) -> bool {
     }
 }
 
+const BATCH_SIZE: &str = "datafusion.execution.batch_size";
+/// Bytes that the literals of a plan fill in a batch, as in an engine.
+const LITERALS_BYTES_MAX: usize = 64 << 20;
 const EXECUTION: &[(&str, SettingType)] = &[
-    (
-        "datafusion.execution.batch_size",
-        SettingType::Number(1, 1 << 16),
-    ),
+    (BATCH_SIZE, SettingType::Number(1, 1 << 16)),
     ("datafusion.execution.coalesce_batches", SettingType::Flag),
     ("datafusion.execution.collect_statistics", SettingType::Flag),
     ("datafusion.execution.enable_ansi_mode", SettingType::Flag),
@@ -154,6 +171,23 @@ mod tests {
             key: key.to_owned(),
             value: Some(value.to_owned()),
         }
+    }
+
+    /// A literal of ten megabytes was a column of 8,192 rows.
+    #[test]
+    fn long_literals_have_batches_of_fewer_rows() {
+        let bounded = |given: &[&str], literal_bytes| {
+            let mut settings: Vec<_> = given.iter().map(|rows| setting(BATCH_SIZE, rows)).collect();
+            bound_batch_rows(&mut settings, literal_bytes);
+            check_settings(&settings).unwrap();
+            let values = settings.into_iter().map(|setting| setting.value.unwrap());
+            values.collect::<Vec<_>>()
+        };
+        assert!(bounded(&[], 1_000).is_empty());
+        assert_eq!(bounded(&[], 1 << 20), ["64"]);
+        assert_eq!(bounded(&["10", "100"], 1 << 20), ["64"]);
+        assert_eq!(bounded(&["10"], 1 << 20), ["10"]);
+        assert_eq!(bounded(&["8192"], usize::MAX), ["1"]);
     }
 
     #[test]

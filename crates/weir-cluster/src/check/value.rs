@@ -1,5 +1,7 @@
 //! Validation of data types and literals.
 
+use std::cell::Cell;
+
 use datafusion_proto_common::arrow_type::ArrowTypeEnum;
 use datafusion_proto_common::protobuf_common::{
     ArrowType, Field, ScalarNestedValue, ScalarValue, Schema, scalar_value::Value,
@@ -53,10 +55,13 @@ pub(super) fn data_type(of: Option<&ArrowType>, width: u64) -> Checked {
             let width = fixed(list.list_size, width)?;
             inner(&list.field_type, width)
         }
-        ArrowTypeEnum::List(list)
-        | ArrowTypeEnum::LargeList(list)
-        | ArrowTypeEnum::ListView(list)
-        | ArrowTypeEnum::LargeListView(list) => inner(&list.field_type, width),
+        ArrowTypeEnum::List(list) | ArrowTypeEnum::LargeList(list) => {
+            inner(&list.field_type, width)
+        }
+        // Each list may have all elements of the others.
+        ArrowTypeEnum::ListView(_) | ArrowTypeEnum::LargeListView(_) => {
+            Err(Refused::not_allowed("a list view type"))
+        }
         ArrowTypeEnum::Struct(of) => of
             .sub_field_types
             .iter()
@@ -114,18 +119,30 @@ fn decimal(precision: u32, scale: i32, most: u32) -> Checked {
     }
 }
 
-/// Validates a literal.
+thread_local! {
+    /// The bytes of the literals that this thread has validated since it last counted.
+    static LITERAL_BYTES: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Runs a validation, and counts the bytes of its literals. They become columns of as many rows as a batch has.
+pub(super) fn counting_literals<T>(validate: impl FnOnce() -> T) -> (T, usize) {
+    let before = LITERAL_BYTES.replace(0);
+    let validated = validate();
+    (validated, LITERAL_BYTES.replace(before))
+}
+
+/// Validates a literal, and counts its bytes.
 pub(super) fn scalar(of: Option<&ScalarValue>) -> Checked {
     let Some(value) = of.and_then(|of| of.value.as_ref()) else {
         return Err(Refused::malformed("a literal has no value"));
     };
+    let all = LITERAL_BYTES.get().saturating_add(literal_bytes(value));
+    LITERAL_BYTES.set(all);
     match value {
         Value::NullValue(of) => data_type(Some(of), 1),
         Value::ListValue(of)
         | Value::LargeListValue(of)
         | Value::FixedSizeListValue(of)
-        | Value::ListViewValue(of)
-        | Value::LargeListViewValue(of)
         | Value::StructValue(of)
         | Value::MapValue(of) => {
             nested(value, of)?;
@@ -149,8 +166,31 @@ pub(super) fn scalar(of: Option<&ScalarValue>) -> Checked {
             scalar(of.value.as_deref())
         }
         Value::UnionValue(_) => Err(Refused::not_allowed("a union literal")),
+        Value::ListViewValue(_) | Value::LargeListViewValue(_) => {
+            Err(Refused::not_allowed("a list view literal"))
+        }
         Value::RunEndEncodedValue(_) => Err(Refused::not_allowed("a run-end encoded literal")),
         _ => Ok(()),
+    }
+}
+
+/// The bytes of a literal whose length is not that of its type.
+fn literal_bytes(value: &Value) -> usize {
+    match value {
+        Value::Utf8Value(text) | Value::LargeUtf8Value(text) | Value::Utf8ViewValue(text) => {
+            text.len()
+        }
+        Value::BinaryValue(bytes)
+        | Value::LargeBinaryValue(bytes)
+        | Value::BinaryViewValue(bytes) => bytes.len(),
+        Value::FixedSizeBinaryValue(of) => of.values.len(),
+        Value::ListValue(of)
+        | Value::LargeListValue(of)
+        | Value::FixedSizeListValue(of)
+        | Value::StructValue(of)
+        | Value::MapValue(of) => of.arrow_data.len(),
+        // The value within is counted by itself.
+        _ => 0,
     }
 }
 
@@ -186,11 +226,6 @@ fn nested(value: &Value, of: &ScalarNestedValue) -> Checked {
             | (
                 Value::FixedSizeListValue(_),
                 [Some(ArrowTypeEnum::FixedSizeList(_))]
-            )
-            | (Value::ListViewValue(_), [Some(ArrowTypeEnum::ListView(_))])
-            | (
-                Value::LargeListViewValue(_),
-                [Some(ArrowTypeEnum::LargeListView(_))]
             )
             | (Value::StructValue(_), [Some(ArrowTypeEnum::Struct(_))])
             | (Value::MapValue(_), [Some(ArrowTypeEnum::Map(_))])
