@@ -45,7 +45,7 @@ const fn is_match(operator: Operator) -> bool {
 }
 
 /// The weight of a pattern: of its characters and classes, each as often as it is repeated by number.
-fn of_pattern(pattern: &str) -> usize {
+pub fn of_pattern(pattern: &str) -> usize {
     let mut sums = Sums::default();
     let mut letters = pattern.chars().peekable();
     let mut classes = 0_usize;

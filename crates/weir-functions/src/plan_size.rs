@@ -176,7 +176,7 @@ const SUBQUERIES_MAX: usize = 64;
 /// Expressions of the nodes of a plan, squared and summed: 130 queries of all columns of packets, planned for some 20 seconds.
 const EXPRESSIONS_SQUARE_MAX: usize = 1 << 26;
 /// Weights of all patterns: they take some four seconds and 200 MiB.
-const PATTERNS_WEIGHT_MAX: usize = 1 << 22;
+pub const PATTERNS_WEIGHT_MAX: usize = 1 << 22;
 /// The joins that IN becomes, at most, where it is not a condition of WHERE.
 const IN_JOINS: usize = 3;
 const ROOM_BYTES: usize = 1 << 20;

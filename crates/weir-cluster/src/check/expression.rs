@@ -7,8 +7,9 @@ use datafusion_proto::protobuf::physical_aggregate_expr_node::AggregateFunction;
 use datafusion_proto::protobuf::physical_expr_node::ExprType;
 use datafusion_proto::protobuf::physical_window_expr_node::WindowFunction;
 use datafusion_proto::protobuf::{
-    JoinFilter, JoinOn, PhysicalExprNode, PhysicalSortExprNode, PhysicalWindowExprNode,
-    WindowFrame, WindowFrameBound, WindowFrameBoundType, WindowFrameUnits, window_frame,
+    JoinFilter, JoinOn, PhysicalBinaryExprNode, PhysicalExprNode, PhysicalSortExprNode,
+    PhysicalWindowExprNode, WindowFrame, WindowFrameBound, WindowFrameBoundType, WindowFrameUnits,
+    window_frame,
 };
 use datafusion_proto_common::protobuf_common::scalar_value::Value;
 use weir_engine::FRAME_ROWS_MAX;
@@ -206,6 +207,22 @@ pub(super) fn operator(name: &str) -> Checked {
     }
 }
 
+/// Whether a binary operator matches a regular expression.
+pub(super) fn is_match(operator: &str) -> bool {
+    operator.starts_with("Regex")
+}
+
+/// Whether the second argument of a function is a regular expression.
+pub(super) fn has_pattern(function: &str) -> bool {
+    function.starts_with("regexp_")
+}
+
+fn pattern(node: &PhysicalExprNode) {
+    if let Some(ExprType::Literal(literal)) = &node.expr_type {
+        value::pattern(literal);
+    }
+}
+
 /// The depth of an expression with so many operands. DataFusion makes a tree of binary expressions of them.
 pub(super) fn deeper(depth: usize, operands: usize) -> Result<usize, Refused> {
     match depth.saturating_add(operands.max(1)) {
@@ -254,6 +271,29 @@ fn windowed(node: &PhysicalWindowExprNode, depth: usize) -> Checked {
     frame(node.window_frame.as_ref())
 }
 
+fn binary(of: &PhysicalBinaryExprNode, depth: usize) -> Checked {
+    operator(&of.op)?;
+    if is_match(&of.op) {
+        of.r.iter().for_each(|node| pattern(node));
+        of.operands.iter().for_each(pattern);
+    }
+    match of.operands.as_slice() {
+        [] => {
+            some(of.l.as_deref(), depth)?;
+            some(of.r.as_deref(), depth)
+        }
+        operands => all(operands, deeper(depth, operands.len())?),
+    }
+}
+
+/// Validates the values of a list.
+fn listed(nodes: &[PhysicalExprNode], depth: usize) -> Checked {
+    nodes.iter().try_for_each(|node| match &node.expr_type {
+        Some(ExprType::Literal(literal)) => value::listed(literal),
+        _ => expression(node, depth),
+    })
+}
+
 fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
     let depth = deeper(depth, 1)?;
     let Some(kind) = &node.expr_type else {
@@ -262,16 +302,7 @@ fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
     match kind {
         ExprType::Column(_) | ExprType::UnknownColumn(_) => Ok(()),
         ExprType::Literal(literal) => value::scalar(Some(literal)),
-        ExprType::BinaryExpr(binary) => {
-            operator(&binary.op)?;
-            match binary.operands.as_slice() {
-                [] => {
-                    some(binary.l.as_deref(), depth)?;
-                    some(binary.r.as_deref(), depth)
-                }
-                operands => all(operands, deeper(depth, operands.len())?),
-            }
-        }
+        ExprType::BinaryExpr(of) => binary(of, depth),
         ExprType::AggregateExpr(aggregate) => {
             function(&aggregate.human_display, aggregate.fun_definition.as_ref())?;
             if let Some(AggregateFunction::UserDefinedAggrFunction(name)) =
@@ -309,8 +340,7 @@ fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
         }
         ExprType::InList(list) => {
             some(list.expr.as_deref(), depth)?;
-            // Their values stand in a set, and not in a column.
-            value::counting_literals(|| all(&list.list, depth)).0
+            listed(&list.list, depth)
         }
         ExprType::LikeExpr(like) => {
             some(like.expr.as_deref(), depth)?;
@@ -320,6 +350,9 @@ fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
         ExprType::ScalarUdf(of) => {
             function(&of.name, of.fun_definition.as_ref())?;
             value::data_type(of.return_type.as_ref(), 1)?;
+            if has_pattern(&of.name) {
+                of.args.iter().skip(1).take(1).for_each(pattern);
+            }
             all(&of.args, depth)
         }
         ExprType::Extension(_) => Err(Refused::not_allowed("an extension expression")),
@@ -343,9 +376,7 @@ const DEPTH_MAX: usize = 1024;
 #[cfg(test)]
 mod tests {
     use arrow::datatypes::DataType;
-    use datafusion_proto::protobuf::{
-        PhysicalAggregateExprNode, PhysicalBinaryExprNode, PhysicalColumn,
-    };
+    use datafusion_proto::protobuf::{PhysicalAggregateExprNode, PhysicalColumn};
     use datafusion_proto_common::protobuf_common::{ArrowType, ScalarValue};
 
     use super::*;

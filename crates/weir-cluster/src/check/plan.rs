@@ -7,6 +7,7 @@ use datafusion_proto::protobuf::{
     RepartitionExecNode, Schema, UnnestExecNode, WindowAggExecNode,
 };
 use prost::encoding::{WireType, encode_key, encode_varint};
+use weir_engine::PATTERNS_WEIGHT_MAX;
 
 use super::exchange::{self, Exchange, READ_MAX, ROWS_MAX};
 use super::fields::decoded_up_to;
@@ -35,7 +36,7 @@ pub(crate) fn check_plan(bytes: &[u8], sender: Sender) -> Checked {
 /// # Errors
 /// As [`check_plan`].
 pub(crate) fn literal_bytes(bytes: &[u8], sender: Sender) -> Result<usize, Refused> {
-    let (walk, literals) = value::counting_literals(|| walked(bytes, sender));
+    let (walk, sums) = value::summed(|| walked(bytes, sender));
     let walk = walk?;
     counted(
         "pairs of partitions",
@@ -43,9 +44,12 @@ pub(crate) fn literal_bytes(bytes: &[u8], sender: Sender) -> Result<usize, Refus
         EXCHANGED_MAX,
     )?;
     counted("pairs of partitions", walk.pairs, ALL_EXCHANGED_MAX)?;
-    let in_a_batch = walk.rows.saturating_mul(literals as u64);
+    let in_a_batch = walk.rows.saturating_mul(sums.literal_bytes as u64);
     counted("bytes of literals in a batch", in_a_batch, LITERALS_MAX)?;
-    Ok(literals)
+    // They have the limit that they have in the text of a statement.
+    let most = PATTERNS_WEIGHT_MAX as u64;
+    counted("parts of patterns", sums.pattern_weight as u64, most)?;
+    Ok(sums.literal_bytes)
 }
 
 fn walked(bytes: &[u8], sender: Sender) -> Result<Walk, Refused> {
@@ -506,6 +510,24 @@ mod tests {
         PhysicalPlanNode::try_from_physical_plan(plan, &codec)
             .unwrap()
             .encode_to_vec()
+    }
+
+    /// Each pattern takes up to 0.2 s and 10 MiB to compile, and was compiled for each batch of rows.
+    #[test]
+    fn patterns_of_a_plan_have_a_sum() {
+        let of = |times: usize| {
+            let lists: Vec<_> = (0..times)
+                .map(|number| format!("x ~ '{number}\\w{{299}}' AS a{number}"))
+                .collect();
+            let sql = format!(
+                "SELECT {} FROM (VALUES ('a'), ('b')) AS t(x)",
+                lists.join(", ")
+            );
+            literal_bytes(&plan(&sql), Sender::Client)
+        };
+        of(10).unwrap();
+        let refused = of(20).unwrap_err().to_string();
+        assert!(refused.contains("parts of patterns"), "{refused}");
     }
 
     /// A literal of a megabyte was a column of as many rows as the plan asked for.

@@ -1,9 +1,9 @@
 //! Validation of the filters of scans, which are serialized logical expressions.
 
-use datafusion_proto::protobuf::LogicalExprNode;
 use datafusion_proto::protobuf::logical_expr_node::ExprType;
+use datafusion_proto::protobuf::{BinaryExprNode, LogicalExprNode};
 
-use super::expression::{deeper, function, operator};
+use super::expression::{deeper, function, has_pattern, is_match, operator};
 use super::{Checked, Refused, decoded, shown, value};
 
 /// Validates a serialized filter.
@@ -27,6 +27,25 @@ fn both(one: Option<&LogicalExprNode>, other: Option<&LogicalExprNode>, depth: u
     some(other, depth)
 }
 
+fn binary(of: &BinaryExprNode, depth: usize) -> Checked {
+    operator(&of.op)?;
+    if is_match(&of.op) {
+        of.operands.iter().for_each(pattern);
+    }
+    match of.operands.as_slice() {
+        [] | [_] => Err(Refused::malformed("the operands of a filter are missing")),
+        operands => all(operands, deeper(depth, operands.len())?),
+    }
+}
+
+/// Validates the values of a list.
+fn listed(nodes: &[LogicalExprNode], depth: usize) -> Checked {
+    nodes.iter().try_for_each(|node| match &node.expr_type {
+        Some(ExprType::Literal(literal)) => value::listed(literal),
+        _ => expression(node, depth),
+    })
+}
+
 fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
     let depth = deeper(depth, 1)?;
     let Some(kind) = &node.expr_type else {
@@ -36,13 +55,7 @@ fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
         ExprType::Column(_) => Ok(()),
         ExprType::Literal(literal) => value::scalar(Some(literal)),
         ExprType::Alias(of) => some(of.expr.as_deref(), depth),
-        ExprType::BinaryExpr(of) => {
-            operator(&of.op)?;
-            match of.operands.as_slice() {
-                [] | [_] => Err(Refused::malformed("the operands of a filter are missing")),
-                operands => all(operands, deeper(depth, operands.len())?),
-            }
-        }
+        ExprType::BinaryExpr(of) => binary(of, depth),
         ExprType::IsNullExpr(of) => some(of.expr.as_deref(), depth),
         ExprType::IsNotNullExpr(of) => some(of.expr.as_deref(), depth),
         ExprType::NotExpr(of) => some(of.expr.as_deref(), depth),
@@ -76,14 +89,16 @@ fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
         }
         ExprType::InList(of) => {
             some(of.expr.as_deref(), depth)?;
-            // Their values stand in a set, and not in a column.
-            value::counting_literals(|| all(&of.list, depth)).0
+            listed(&of.list, depth)
         }
         ExprType::Like(of) => both(of.expr.as_deref(), of.pattern.as_deref(), depth),
         ExprType::Ilike(of) => both(of.expr.as_deref(), of.pattern.as_deref(), depth),
         ExprType::SimilarTo(of) => both(of.expr.as_deref(), of.pattern.as_deref(), depth),
         ExprType::ScalarUdfExpr(of) => {
             function(&of.fun_name, of.fun_definition.as_ref())?;
+            if has_pattern(&of.fun_name) {
+                of.args.iter().skip(1).take(1).for_each(pattern);
+            }
             all(&of.args, depth)
         }
         ExprType::AggregateUdfExpr(of) => never(&of.fun_name),
@@ -105,6 +120,12 @@ fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
     }
 }
 
+fn pattern(node: &LogicalExprNode) {
+    if let Some(ExprType::Literal(literal)) = &node.expr_type {
+        value::pattern(literal);
+    }
+}
+
 fn never(name: &str) -> Checked {
     Err(Refused::not_allowed(format!(
         "the function {} in a filter of a scan",
@@ -114,7 +135,6 @@ fn never(name: &str) -> Checked {
 
 #[cfg(test)]
 mod tests {
-    use datafusion_proto::protobuf::BinaryExprNode;
     use prost::Message as _;
 
     use super::*;

@@ -119,16 +119,48 @@ fn decimal(precision: u32, scale: i32, most: u32) -> Checked {
     }
 }
 
-thread_local! {
-    /// The bytes of the literals that this thread has validated since it last counted.
-    static LITERAL_BYTES: Cell<usize> = const { Cell::new(0) };
+/// The sums of what is validated.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    /// The bytes of literals, which become columns of as many rows as a batch has.
+    pub(super) literal_bytes: usize,
+    /// The weight of patterns, which are compiled for each batch.
+    pub(super) pattern_weight: usize,
 }
 
-/// Runs a validation, and counts the bytes of its literals. They become columns of as many rows as a batch has.
-pub(super) fn counting_literals<T>(validate: impl FnOnce() -> T) -> (T, usize) {
-    let before = LITERAL_BYTES.replace(0);
+thread_local! {
+    /// The sums of what this thread validates.
+    static SUMS: Cell<Sums> = const {
+        Cell::new(Sums {
+            literal_bytes: 0,
+            pattern_weight: 0,
+        })
+    };
+}
+
+/// Runs a validation, and gives its sums.
+pub(super) fn summed<T>(validate: impl FnOnce() -> T) -> (T, Sums) {
+    let before = SUMS.replace(Sums::default());
     let validated = validate();
-    (validated, LITERAL_BYTES.replace(before))
+    (validated, SUMS.replace(before))
+}
+
+/// Validates a literal of a list: its value stands in a set, and not in a column.
+pub(super) fn listed(of: &ScalarValue) -> Checked {
+    summed(|| scalar(Some(of))).0
+}
+
+/// Adds the weight of a pattern to the sums.
+pub(super) fn pattern(of: &ScalarValue) {
+    if let Some(
+        Value::Utf8Value(pattern) | Value::LargeUtf8Value(pattern) | Value::Utf8ViewValue(pattern),
+    ) = &of.value
+    {
+        let mut sums = SUMS.get();
+        let weight = weir_engine::pattern_weight(pattern);
+        sums.pattern_weight = sums.pattern_weight.saturating_add(weight);
+        SUMS.set(sums);
+    }
 }
 
 /// Validates a literal, and counts its bytes.
@@ -136,8 +168,9 @@ pub(super) fn scalar(of: Option<&ScalarValue>) -> Checked {
     let Some(value) = of.and_then(|of| of.value.as_ref()) else {
         return Err(Refused::malformed("a literal has no value"));
     };
-    let all = LITERAL_BYTES.get().saturating_add(literal_bytes(value));
-    LITERAL_BYTES.set(all);
+    let mut sums = SUMS.get();
+    sums.literal_bytes = sums.literal_bytes.saturating_add(literal_bytes(value));
+    SUMS.set(sums);
     match value {
         Value::NullValue(of) => data_type(Some(of), 1),
         Value::ListValue(of)
