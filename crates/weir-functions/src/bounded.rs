@@ -589,11 +589,17 @@ fn series(args: &[ColumnarValue], rows: usize) -> Result<usize> {
         let array = cast(&cast(&array, &kind)?, &DataType::Int64)?;
         Ok(Numbers { array, is_scalar })
     };
+    let of_dates = matches!(start.data_type(), DataType::Date32 | DataType::Date64);
     let (start, stop) = (instants(start)?, instants(stop)?);
     let step = match step {
-        ColumnarValue::Scalar(step) => nanoseconds(step),
-        // This is the shortest step; series by a column of intervals are rare.
-        ColumnarValue::Array(_) => 1,
+        ColumnarValue::Scalar(step) => shortest(step, of_dates)?,
+        ColumnarValue::Array(steps) => {
+            for row in 0..steps.len() {
+                shortest(&ScalarValue::try_from_array(steps, row)?, of_dates)?;
+            }
+            // Series by a column of intervals are rare.
+            1
+        }
     };
     Ok(sum((0..rows).map(|row| {
         let between = stop.get(row).abs_diff(start.get(row));
@@ -605,26 +611,39 @@ fn series(args: &[ColumnarValue], rows: usize) -> Result<usize> {
     })))
 }
 
-/// About how long an interval is; 0 for other values.
-fn nanoseconds(step: &ScalarValue) -> u64 {
-    const DAY: i64 = 86_400_000_000_000;
-    let length = match step {
-        ScalarValue::IntervalMonthDayNano(Some(step)) => {
-            // A month has at least 28 days.
-            let days = i64::from(step.months)
-                .saturating_mul(28)
-                .saturating_add(step.days.into());
-            days.saturating_mul(DAY).saturating_add(step.nanoseconds)
+/// The time by which an interval moves on at least, in nanoseconds; 0 for other values.
+///
+/// # Errors
+/// When it moves backwards at some times and forwards at others, as `1 month -30 days` does: DataFusion would go on without an end. The sign
+/// of a series of dates is that of each part of its interval.
+fn shortest(step: &ScalarValue, of_dates: bool) -> Result<u64> {
+    const HOUR: i128 = 3_600_000_000_000;
+    let (months, days, nanoseconds) = match step {
+        ScalarValue::IntervalMonthDayNano(Some(step)) => (step.months, step.days, step.nanoseconds),
+        ScalarValue::IntervalDayTime(Some(step)) => {
+            (0, step.days, i64::from(step.milliseconds) * 1_000_000)
         }
-        ScalarValue::IntervalDayTime(Some(step)) => i64::from(step.days)
-            .saturating_mul(DAY)
-            .saturating_add(i64::from(step.milliseconds).saturating_mul(1_000_000)),
-        ScalarValue::IntervalYearMonth(Some(months)) => {
-            i64::from(*months).saturating_mul(28).saturating_mul(DAY)
-        }
-        _ => 0,
+        ScalarValue::IntervalYearMonth(Some(months)) => (*months, 0, 0),
+        _ => return Ok(0),
     };
-    length.unsigned_abs()
+    let parts: [i128; 3] = [months.into(), days.into(), nanoseconds.into()];
+    let Some(sign) = parts
+        .iter()
+        .map(|part| part.signum())
+        .find(|sign| *sign != 0)
+    else {
+        return Ok(0);
+    };
+    // A month has at least 28 days. A day has an hour or two more or less where clocks are set.
+    let [months, days, nanoseconds] = parts.map(|part| part * sign);
+    let day = if days < 0 { 26 } else { 22 };
+    let forwards = (months * 28 * 24 + days * day) * HOUR + nanoseconds;
+    if forwards <= 0 || (of_dates && (days < 0 || nanoseconds < 0)) {
+        return Err(DataFusionError::Execution(
+            "the step of a series is an interval whose parts have different signs: it moves backwards at some times and forwards at others".to_owned(),
+        ));
+    }
+    Ok(u64::try_from(forwards).unwrap_or(u64::MAX))
 }
 
 /// The bytes of an argument in all rows.
@@ -934,6 +953,30 @@ mod tests {
         )));
         let repeated = Growth::Times.bytes(&[ColumnarValue::Array(lists), counts], 1000);
         assert!(repeated.unwrap() >= 8_000_000);
+    }
+
+    /// `1 month -30 days` is a day in January and two days backwards in February: the series had no end, and held all memory.
+    #[test]
+    fn series_have_steps_that_move_on() {
+        let time = ColumnarValue::Scalar(ScalarValue::TimestampNanosecond(Some(0), None));
+        let date = ColumnarValue::Scalar(ScalarValue::Date32(Some(0)));
+        let series = |instant: &ColumnarValue, months, days, hours: i64| {
+            let step = ScalarValue::new_interval_mdn(months, days, hours * 3_600_000_000_000);
+            let of = |step| Growth::Series.bytes(&[instant.clone(), instant.clone(), step], 1);
+            let column = ColumnarValue::Array(step.to_array().unwrap());
+            let is_taken = of(ColumnarValue::Scalar(step)).is_ok();
+            assert_eq!(of(column).is_ok(), is_taken);
+            is_taken
+        };
+        for (months, days, hours) in [(0, 0, 0), (1, 1, 1), (-1, -1, -1), (0, 1, 0), (0, 0, 1)] {
+            assert!(series(&time, months, days, hours) && series(&date, months, days, hours));
+        }
+        // The day before that of the next month is behind this one.
+        assert!(series(&time, 1, -1, 0) && series(&time, 0, 1, -1));
+        assert!(!series(&date, 1, -1, 0));
+        for (months, days, hours) in [(1, -30, 0), (-1, 30, 0), (1, 0, -700), (0, 1, -23)] {
+            assert!(!series(&time, months, days, hours) && !series(&date, months, days, hours));
+        }
     }
 
     #[test]
