@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::forms::escape::{has_none_below, is_plain};
 use crate::record::decimal;
 
 /// The optional fields of a record, in the form of RFC 6873: each is `TAB tag@vendor,length,encoding,value`. They are
@@ -93,9 +94,14 @@ impl<'a> Optionals<'a> {
     }
 
     fn pieces(self) -> impl Iterator<Item = &'a [u8]> {
-        let rest = self.0.strip_prefix(b"\t").unwrap_or(self.0);
-        let any = !self.0.is_empty();
-        rest.split(|&byte| byte == b'\t').filter(move |_| any)
+        let all = self.0.strip_prefix(b"\t").unwrap_or(self.0);
+        let mut rest = Some(all).filter(|_| !self.0.is_empty());
+        std::iter::from_fn(move || {
+            let text = rest?;
+            let end = memchr::memchr(b'\t', text).unwrap_or(text.len());
+            rest = text.get(end.saturating_add(1)..);
+            text.get(..end)
+        })
     }
 }
 
@@ -141,6 +147,21 @@ impl<'a> Optional<'a> {
             NotBase64
         })
     }
+
+    /// The bytes that [`Optional::decode`] appends: `value` where it stands for itself, otherwise the new content of
+    /// `out`.
+    pub(crate) fn decoded<'v>(
+        &self,
+        value: &'v [u8],
+        out: &'v mut Vec<u8>,
+    ) -> Result<&'v [u8], NotBase64> {
+        if !self.base64 && memchr::memchr(b'%', value).is_none() {
+            return Ok(value);
+        }
+        out.clear();
+        self.decode(value, out)?;
+        Ok(out)
+    }
 }
 
 /// An optional field is marked as base64, and is not.
@@ -161,13 +182,27 @@ impl std::error::Error for NotBase64 {}
 ///
 /// Returns whether the value is longer than [`VALUE_BYTES_MAX`], which RFC 6873 forbids.
 pub fn push_optional(tag: u8, vendor: u32, prefix: &[u8], value: &[u8], out: &mut Vec<u8>) -> bool {
+    let mut head = *b"\t00@00000000,0000,00,";
+    if (tag, vendor) != (HEADER, 0) {
+        let mut digits = [0; DIGITS_MAX];
+        head[1..3].copy_from_slice(digits_of(u64::from(tag.min(99)), 2, &mut digits));
+        let vendor = u64::from(vendor.min(99_999_999));
+        head[4..12].copy_from_slice(digits_of(vendor, 8, &mut digits));
+    }
+    // Nearly every value stands as it is.
+    if is_plain(value) && has_none_below::<b' '>(prefix) {
+        let len = prefix.len().saturating_add(value.len());
+        head[13..17].copy_from_slice(&length_of(len));
+        out.reserve(len.saturating_add(HEAD));
+        out.extend_from_slice(&head);
+        out.extend_from_slice(prefix);
+        out.extend_from_slice(value);
+        return len > VALUE_BYTES_MAX;
+    }
     let base64 = needs_base64(value);
+    head[19] = if base64 { b'1' } else { b'0' };
     let begin = out.len();
-    out.extend_from_slice(b"\t");
-    push_decimal(u64::from(tag.min(99)), 2, out);
-    out.push(b'@');
-    push_decimal(u64::from(vendor.min(99_999_999)), 8, out);
-    out.extend_from_slice(if base64 { b",0000,01," } else { b",0000,00," });
+    out.extend_from_slice(&head);
     let start = out.len();
     // A name with a line break would forge a field.
     out.extend(prefix.iter().map(|&byte| {
@@ -185,14 +220,16 @@ pub fn push_optional(tag: u8, vendor: u32, prefix: &[u8], value: &[u8], out: &mu
         escape(value, out);
     }
     let len = out.len().saturating_sub(start);
-    let written = u16::try_from(len).unwrap_or(u16::MAX);
     let length_at = begin.saturating_add(HEAD - 8);
-    for (digit, shift) in (length_at..).zip([12_u16, 8, 4, 0]) {
-        if let Some(byte) = out.get_mut(digit) {
-            *byte = crate::hex::DIGITS[usize::from(written >> shift & 15)];
-        }
+    if let Some(place) = out.get_mut(length_at..length_at.saturating_add(4)) {
+        place.copy_from_slice(&length_of(len));
     }
     len > VALUE_BYTES_MAX
+}
+
+/// Returns the four digits of the length of a value.
+fn length_of(len: usize) -> [u8; 4] {
+    crate::hex::of_u16(u16::try_from(len).unwrap_or(u16::MAX))
 }
 
 fn parse(piece: &[u8]) -> Option<Optional<'_>> {
@@ -202,9 +239,14 @@ fn parse(piece: &[u8]) -> Option<Optional<'_>> {
     if separators != [&b'@', &b',', &b',', &b','] {
         return None;
     }
+    // Most fields are header fields.
+    let (tag, vendor) = match head.get(..11)? {
+        b"00@00000000" => (u64::from(HEADER), 0),
+        _ => (decimal(head.get(..2)?)?, decimal(head.get(3..11)?)?),
+    };
     Some(Optional {
-        tag: u8::try_from(decimal(head.get(..2)?)?).ok()?,
-        vendor: u32::try_from(decimal(head.get(3..11)?)?).ok()?,
+        tag: u8::try_from(tag).ok()?,
+        vendor: u32::try_from(vendor).ok()?,
         length: crate::hex::u16_of(head.get(12..16)?)?,
         base64: match head.get(17..19)? {
             b"00" => false,
@@ -244,6 +286,10 @@ fn escape(value: &[u8], out: &mut Vec<u8>) {
 
 fn unescape(value: &[u8], out: &mut Vec<u8>) {
     let mut rest = value;
+    // To prepare a search for the escape takes longer than to copy most values.
+    if memchr::memchr(b'%', rest).is_none() {
+        return out.extend_from_slice(rest);
+    }
     while let Some(at) = memchr::memmem::find(rest, b"%0D%0A") {
         out.extend_from_slice(rest.get(..at).unwrap_or_default());
         out.extend_from_slice(b"\r\n");

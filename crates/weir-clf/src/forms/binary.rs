@@ -365,20 +365,18 @@ pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) 
         | if flags.sent == Some(true) { SENT } else { 0 };
     head[4..12].copy_from_slice(&record.time.seconds.to_be_bytes());
     head[12..16].copy_from_slice(&record.time.nanoseconds.min(999_999_999).to_be_bytes());
-    let number = record.cseq_number();
+    let (number, method) = record.cseq();
     losses.note_if(number == Some(0), Loss::CSeqNumber);
     head[16..20].copy_from_slice(&number.unwrap_or(0).to_be_bytes());
     head[20..22].copy_from_slice(&status_of(record, losses).to_be_bytes());
-    out.extend_from_slice(&head);
+    let mut values = [&[][..]; POINTED.len()];
     let mut at = HEADER_BYTES;
-    for (field, pair) in POINTED
-        .into_iter()
-        .zip(head[PAIRS..].as_chunks_mut::<4>().0)
-    {
+    let pairs = head[PAIRS..].as_chunks_mut::<4>().0;
+    for ((field, place), pair) in POINTED.into_iter().zip(&mut values).zip(pairs) {
         let value = match field {
             Field::CSeq => {
                 losses.note_if(record.field(field) == b"?", Loss::Unparsable);
-                record.method().unwrap_or_default()
+                method.unwrap_or_default()
             }
             field => pointed(record.field(field), losses),
         };
@@ -386,9 +384,10 @@ pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) 
         let [p, q] = (at as u16).to_be_bytes();
         let [r, s] = (value.len() as u16).to_be_bytes();
         *pair = [p, q, r, s];
-        out.extend_from_slice(value);
+        *place = value;
         at = at.saturating_add(value.len());
     }
+    push_values(&head, &values, out);
     groups(record, out, losses);
     if out.len().saturating_sub(begin) > at {
         head[22..24].copy_from_slice(&(at as u16).to_be_bytes());
@@ -398,6 +397,24 @@ pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) 
     if let Some(place) = out.get_mut(begin..begin.saturating_add(HEADER_BYTES)) {
         place.copy_from_slice(&head);
     }
+}
+
+/// Appends the header and the values behind it. Values are short, and a call to copy each takes longer than the copy.
+fn push_values(head: &[u8; HEADER_BYTES], values: &[&[u8]], out: &mut Vec<u8>) {
+    let bytes: usize = values.iter().map(|value| value.len()).sum();
+    let begin = out.len();
+    let end = begin.saturating_add(HEADER_BYTES).saturating_add(bytes);
+    out.resize(end.saturating_add(SHORT + 1), 0);
+    let place = out.get_mut(begin..).unwrap_or_default();
+    if let Some(place) = place.first_chunk_mut() {
+        *place = *head;
+    }
+    let mut at = HEADER_BYTES;
+    for value in values.iter().filter(|value| !value.is_empty()) {
+        // The next value is written over the separator.
+        at = copy_field(place, at, value, 0).wrapping_sub(1);
+    }
+    out.truncate(end);
 }
 
 fn status_of(record: &Record<'_>, losses: &mut Losses) -> u16 {
@@ -428,8 +445,8 @@ fn clipped<'a>(value: &'a [u8], losses: &mut Losses) -> &'a [u8] {
 fn groups(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
     let mut group = |tag: u16, value: &[u8]| {
         let len = value.len().min(usize::from(u16::MAX));
-        out.extend_from_slice(&tag.to_be_bytes());
-        out.extend_from_slice(&(len as u16).to_be_bytes());
+        let ([a, b], [c, d]) = (tag.to_be_bytes(), (len as u16).to_be_bytes());
+        out.extend_from_slice(&[a, b, c, d]);
         out.extend_from_slice(value.get(..len).unwrap_or_default());
     };
     if let Some(uri) = present(pointed(record.field(Field::RequestUri), losses)) {
@@ -462,31 +479,34 @@ fn groups(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
         group(tag::USER, clipped(user, losses));
     }
     let mut room = RECORD_BYTES_MAX / 2;
-    let mut value = Vec::new();
+    let mut decoded = Vec::new();
     let mut has_message = false;
     for field in record.optional.iter() {
-        value.clear();
         let contact = field.contact();
         // The groups of a second message would be read as more of the first.
         let whole = (field.tag, field.vendor) == (MESSAGE, 0) && !has_message;
         let encoded = contact.unwrap_or(field.value);
-        let fits = encoded.len() <= room;
-        if !fits || !(whole || contact.is_some()) || field.decode(encoded, &mut value).is_err() {
+        let value = if encoded.len() <= room && (whole || contact.is_some()) {
+            field.decoded(encoded, &mut decoded).ok()
+        } else {
+            None
+        };
+        let Some(value) = value else {
             losses.note(Loss::Optional);
             continue;
-        }
+        };
         room = room.saturating_sub(encoded.len());
         if whole {
             has_message = true;
             let (first, rest) = value
                 .split_at_checked(usize::from(u16::MAX))
-                .unwrap_or((&value, &[]));
+                .unwrap_or((value, &[]));
             group(tag::MESSAGE, first);
             rest.chunks(usize::from(u16::MAX))
                 .for_each(|piece| group(tag::MESSAGE, piece));
         } else {
             losses.note_if(value.len() > usize::from(u16::MAX), Loss::Cut);
-            group(tag::CONTACT, &value);
+            group(tag::CONTACT, value);
         }
     }
 }

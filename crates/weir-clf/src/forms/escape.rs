@@ -49,6 +49,12 @@ pub(crate) fn is_json(text: &[u8]) -> bool {
     has_none(text, breaks_json)
 }
 
+/// Returns whether `text` is ASCII without a control byte or a `%`, so that it is the value of an optional field as it
+/// is.
+pub(crate) fn is_plain(text: &[u8]) -> bool {
+    has_none(text, breaks_value)
+}
+
 /// Returns whether a test of eight bytes finds none of `text`: its result for these is 0.
 ///
 /// Words and values are short: with eight bytes of a register at a time, writing one takes three quarters of the time
@@ -85,6 +91,12 @@ const fn breaks_word(eight: u64) -> u64 {
 const fn breaks_json(eight: u64) -> u64 {
     let mark = equal(eight, b'"') | equal(eight, b'\\');
     below(eight, b' ') | equal(eight, 0x7f) | mark | eight & HIGH
+}
+
+/// Returns a value other than 0 when one of eight bytes is not ASCII, or a control byte or a `%`.
+#[inline(always)]
+const fn breaks_value(eight: u64) -> u64 {
+    below(eight, b' ') | equal(eight, 0x7f) | equal(eight, b'%') | eight & HIGH
 }
 
 /// Returns a value other than 0 when one of eight bytes is below `low`, which is at most 128.
@@ -198,10 +210,12 @@ mod tests {
                         let plain =
                             |byte: &u8| matches!(byte, b' '..=b'~') && !b"\"\\".contains(byte);
                         assert_eq!(is_json(&text), text.iter().all(plain), "{text:?}");
+                        let plain = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'%';
+                        assert_eq!(is_plain(&text), text.iter().all(plain), "{text:?}");
                     }
                 }
             }
         }
-        assert!(is_word(b"") && is_json(b""));
+        assert!(is_word(b"") && is_json(b"") && is_plain(b""));
     }
 }

@@ -8,6 +8,7 @@
 //! `-` is absent, `+` the same as in an earlier line of the same server transaction. The draft's examples leave out the
 //! quotes around `-` and end lines with LF or CR LF: both are read.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -61,6 +62,8 @@ pub(crate) fn may_refer(lines: &[u8]) -> bool {
 pub(crate) struct Transactions {
     now: Generation,
     before: Generation,
+    /// Whether a `+` was read: most logs have none, and their lines are not looked up.
+    referred: bool,
 }
 
 /// The number of bytes of lines in each of two generations.
@@ -69,6 +72,10 @@ const TEXT_BYTES_MAX: usize = 4 << 20;
 #[derive(Debug, Default)]
 struct Generation {
     lines: Vec<u8>,
+    /// The ends of the lines that are in no place yet.
+    ends: Vec<usize>,
+    /// The beginning of the first of them.
+    begin: usize,
     places: HashMap<u64, (usize, usize), BuildHasherDefault<Hashed>>,
 }
 
@@ -94,16 +101,23 @@ impl Transactions {
     fn remember(&mut self, line: &[u8], transaction: &[u8]) {
         if self.now.lines.len() > TEXT_BYTES_MAX {
             std::mem::swap(&mut self.now, &mut self.before);
-            self.now.lines.clear();
-            self.now.places.clear();
+            self.now.clear();
         }
-        let begin = self.now.lines.len();
         self.now.lines.extend_from_slice(line);
-        let place = (begin, self.now.lines.len());
-        self.now.places.insert(xxh64(transaction), place);
+        let end = self.now.lines.len();
+        if self.referred {
+            self.now.place(transaction, end);
+        } else {
+            self.now.ends.push(end);
+        }
     }
 
-    fn find(&self, transaction: &[u8]) -> Option<&[u8]> {
+    fn find(&mut self, transaction: &[u8]) -> Option<&[u8]> {
+        if !self.referred {
+            self.referred = true;
+            self.before.place_all();
+            self.now.place_all();
+        }
         let hash = xxh64(transaction);
         [&self.now, &self.before]
             .into_iter()
@@ -113,6 +127,33 @@ impl Transactions {
                 let (words, count) = words(line).ok()?;
                 (count == REQUEST_WORDS && words[REQUEST_TXN] == transaction).then_some(line)
             })
+    }
+}
+
+impl Generation {
+    fn clear(&mut self) {
+        self.lines.clear();
+        self.ends.clear();
+        self.begin = 0;
+        self.places.clear();
+    }
+
+    /// Makes the line up to `end` that of a transaction.
+    fn place(&mut self, transaction: &[u8], end: usize) {
+        self.places.insert(xxh64(transaction), (self.begin, end));
+        self.begin = end;
+    }
+
+    /// Makes each line that has no place yet that of its transaction. None of them has a `+`.
+    fn place_all(&mut self) {
+        for end in std::mem::take(&mut self.ends) {
+            let line = self.lines.get(self.begin..end).unwrap_or_default();
+            let hash = words(line).map(|(words, _)| xxh64(words[REQUEST_TXN]));
+            if let Ok(hash) = hash {
+                self.places.insert(hash, (self.begin, end));
+            }
+            self.begin = end;
+        }
     }
 }
 
@@ -275,15 +316,17 @@ fn build<'a>(method: &[u8], contact: &[u8], out: &'a mut Vec<u8>) -> (&'a [u8], 
     }
     let end = out.len();
     if present(contact).is_some() {
-        let contact: Vec<u8> = unquoted(contact);
-        push_optional(HEADER, 0, b"Contact: ", &contact, out);
+        push_optional(HEADER, 0, b"Contact: ", &unquoted(contact), out);
     }
     let (cseq, optional) = out.split_at(end);
     (cseq, Optionals::new(optional))
 }
 
 /// Undoes the backslashes of a quoted word.
-fn unquoted(word: &[u8]) -> Vec<u8> {
+fn unquoted(word: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr(b'\\', word).is_none() {
+        return Cow::Borrowed(word);
+    }
     let mut out = Vec::with_capacity(word.len());
     let mut escaped = false;
     for &byte in word {
@@ -294,7 +337,7 @@ fn unquoted(word: &[u8]) -> Vec<u8> {
             escaped = false;
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 /// Splits a URI from its tag.
@@ -348,16 +391,23 @@ fn words(line: &[u8]) -> Result<([&[u8]; REQUEST_WORDS], usize), Fault> {
 fn closing_quote(quoted: &[u8]) -> Option<usize> {
     let mut at = 1_usize;
     loop {
-        match quoted.get(at)? {
-            b'\\' => at = at.saturating_add(2),
-            b'"' => return Some(at),
-            _ => at = at.saturating_add(1),
+        let found = memchr::memchr2(b'\\', b'"', quoted.get(at..)?)?;
+        at = at.saturating_add(found);
+        if quoted.get(at)? == &b'"' {
+            return Some(at);
         }
+        at = at.saturating_add(2);
     }
 }
 
 /// Parses seconds, with a fraction of up to nine digits that the draft allows.
 fn time_of(word: &[u8]) -> Option<Time> {
+    if let Some(seconds) = decimal(word) {
+        return Some(Time {
+            seconds,
+            nanoseconds: 0,
+        });
+    }
     let mut parts = word.splitn(2, |&byte| byte == b'.');
     let seconds = decimal(parts.next()?)?;
     let nanoseconds = match parts.next() {
@@ -675,6 +725,29 @@ mod tests {
         let (lines, losses) = read(&["1 h u ACK + + + + + other -"]);
         assert_eq!(lines[0], "1 h u ACK - - - - \"-\" other -\r\n");
         assert_eq!(losses.count(Loss::Unresolved), 5);
+    }
+
+    /// The lines before the first `+` fill three generations, and others follow it.
+    #[test]
+    fn a_plus_is_found_however_late_the_first_one_stands() {
+        let mut scratch = Scratch::in_order();
+        let long = "x".repeat(1_000);
+        let line = |n: u32| format!("1 h{n} u INVITE sip:b f t i{n} \"{long}\" txn{n} c");
+        let again = |n: u32| format!("2 + + ACK + + + + \"+\" txn{n} +");
+        for n in 0..9_000 {
+            decode(line(n).as_bytes(), &mut scratch).unwrap();
+        }
+        for (n, host) in [(5_000, "h5000"), (8_999, "h8999"), (0, "-"), (9_000, "-")] {
+            let line = again(n);
+            let record = decode(line.as_bytes(), &mut scratch).unwrap();
+            assert_eq!(record.field(Field::Source), host.as_bytes());
+        }
+        decode(line(9_001).as_bytes(), &mut scratch).unwrap();
+        let line = again(9_001);
+        let record = decode(line.as_bytes(), &mut scratch).unwrap();
+        assert_eq!(record.field(Field::CallId), b"i9001");
+        // Two lines have no earlier one for eight words.
+        assert_eq!(scratch.losses.count(Loss::Unresolved), 16);
     }
 
     #[test]
