@@ -299,7 +299,7 @@ impl<T> Table<T> {
         match (word::room(self.tag()), word::len(self.tag())) {
             (1, 1) => self.free_block::<1>(),
             (2, 1) => self.free_block::<2>(),
-            (4, 2) => self.shrink_to::<4, 1>(),
+            (4, 1) => self.free_block::<4>(),
             (8, 3) => self.shrink_to::<8, 2>(),
             _ => debug_assert!(false, "the other blocks stay"),
         }
