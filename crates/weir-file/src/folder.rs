@@ -112,8 +112,10 @@ impl NewFolder {
         };
         let target = opened.as_ref().map_or(&*self.target, OpenFolder::path);
         let mut moved = Moved {
+            files: Vec::new(),
+            folders: Vec::new(),
+            stays: false,
             follows_links: opened.is_none(),
-            ..Moved::default()
         };
         for file in &files {
             moved.one(&self.staged.join(file), target, file)?;
@@ -138,7 +140,6 @@ fn gather(root: &Path, within: &Path, files: &mut Vec<PathBuf>) -> io::Result<()
 }
 
 /// The files that were moved into an existing folder; they are moved back unless all of them arrive.
-#[derive(Default)]
 struct Moved {
     files: Vec<PathBuf>,
     folders: Vec<PathBuf>,
