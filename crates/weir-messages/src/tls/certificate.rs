@@ -5,15 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
-use x509_parser::asn1_rs::Tag;
-use x509_parser::certificate::X509Certificate;
-use x509_parser::extensions::{GeneralName, ParsedExtension};
-use x509_parser::objects::{oid_registry, oid2abbrev, oid2sn};
-use x509_parser::parse_x509_certificate;
-use x509_parser::public_key::PublicKey;
-use x509_parser::x509::X509Name;
 
-use super::validity::with_usual_times;
+use super::validity::time;
+use crate::ber::{Ber, INTEGER, OBJECT, OCTETS, object};
 
 /// A certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,7 +47,8 @@ pub struct Certificate {
 const NAMES_MAX: usize = 1_000;
 
 impl Certificate {
-    /// Reads a certificate in DER. Where the bytes cannot be read as one, there are only their digests.
+    /// Reads a certificate in DER: its digests, and its fields up to where the octets are no values of ASN.1. A field that is
+    /// malformed within its length costs that field only.
     #[must_use]
     pub fn parse(der: &[u8]) -> Self {
         let mut read = Self {
@@ -61,64 +56,157 @@ impl Certificate {
             sha1: hex::encode(Sha1::digest(der)),
             ..Self::default()
         };
-        if let Ok((_, certificate)) = parse_x509_certificate(der) {
-            let validity = &certificate.validity;
-            let times = [validity.not_before, validity.not_after];
-            let [from, until] = times.map(|time| Some(time.timestamp()));
-            (read.not_before, read.not_after) = (from, until);
-            read.fill(&certificate);
-        } else if let Some((usual, [from, until])) = with_usual_times(der)
-            && let Ok((_, certificate)) = parse_x509_certificate(&usual)
-        {
-            (read.not_before, read.not_after) = (from, until);
-            read.fill(&certificate);
-        }
+        // `None` says that the fields ended early: those that were read are in `read`.
+        let _ = read.fill(der);
         read
     }
 
-    /// Reads the fields of a certificate, except its times.
-    fn fill(&mut self, certificate: &X509Certificate<'_>) {
-        self.version = certificate.version.0.saturating_add(1);
-        self.serial = hex::encode(certificate.raw_serial()).to_uppercase();
-        self.subject = name_text(&certificate.subject);
-        self.issuer = name_text(&certificate.issuer);
-        let (kind, bits) = match certificate.public_key().parsed() {
-            Ok(PublicKey::RSA(key)) => ("rsa", Some(key.key_size())),
-            Ok(PublicKey::EC(point)) => ("ecdsa", Some(point.key_size())),
-            Ok(PublicKey::DSA(_)) => ("dsa", None),
-            _ => ("", None),
-        };
-        self.key_type = match kind {
-            "" => certificate.public_key().algorithm.algorithm.to_id_string(),
-            word => word.to_owned(),
-        };
-        self.key_bits = bits.and_then(|bits| u32::try_from(bits).ok());
-        let algorithm = &certificate.signature_algorithm.algorithm;
-        self.signature = match oid2sn(algorithm, oid_registry()) {
-            Ok(word) => word.to_owned(),
-            Err(_) => algorithm.to_id_string(),
-        };
-        self.is_authority = certificate.is_ca();
-        // An extension may be there once (RFC 5280, 4.2); where it is there again, its names are kept, too.
-        let extensions = certificate.extensions().iter();
-        let names = extensions.filter_map(|extension| match extension.parsed_extension() {
-            ParsedExtension::SubjectAlternativeName(names) => Some(&names.general_names),
-            _ => None,
-        });
-        for name in names.flatten().take(NAMES_MAX) {
-            match name {
-                GeneralName::DNSName(name) => {
-                    self.dns_names.push(crate::printable(name.as_bytes()));
+    /// Reads the fields in their order (RFC 5280, 4.1).
+    fn fill(&mut self, der: &[u8]) -> Option<()> {
+        let mut parts = Ber(der).sequence()?;
+        let mut fields = parts.sequence()?;
+        if let Some(algorithm) = parts.sequence() {
+            let identifier = identifier(algorithm);
+            let word = signature_word(&identifier).map(str::to_owned);
+            self.signature = word.unwrap_or(identifier);
+        }
+        self.version = 1;
+        if fields.0.first() == Some(&VERSION) {
+            let number = Ber(fields.next()?.1).integer()?;
+            self.version = u32::try_from(number).ok()?.saturating_add(1);
+        }
+        self.serial = hex::encode_upper(fields.of(INTEGER)?);
+        // The algorithm of the signature stands here, too.
+        fields.sequence()?;
+        self.issuer = name_text(fields.sequence()?);
+        let mut validity = fields.sequence()?;
+        let mut next_time = || validity.next().and_then(|(tag, text)| time(tag, text));
+        (self.not_before, self.not_after) = (next_time(), next_time());
+        self.subject = name_text(fields.sequence()?);
+        self.fill_key(fields.sequence()?);
+        while let Some((tag, contents)) = fields.next() {
+            if tag == EXTENSIONS {
+                let mut extensions = Ber(contents).sequence()?;
+                while let Some(extension) = extensions.sequence() {
+                    self.fill_extension(extension);
                 }
-                // The name has characters beyond those of an IA5String.
-                GeneralName::Invalid(Tag(2), name) => {
-                    self.dns_names.push(crate::printable(name));
-                }
-                GeneralName::IPAddress(octets) => self.addresses.extend(address(octets)),
-                _ => {}
             }
         }
+        Some(())
     }
+
+    /// Reads what kind of key it is, and its bits (RFC 3279, 2.3; RFC 5480, 2).
+    fn fill_key(&mut self, mut key: Ber<'_>) {
+        let Some(mut algorithm) = key.sequence() else {
+            return;
+        };
+        let identifier = identifier(algorithm);
+        // The parameters are behind the identifier, and the first octet of the key counts the bits that it does not use.
+        let _ = algorithm.next();
+        let octets = key.of(BITS).and_then(|bits| bits.get(1..));
+        let (kind, bits) = match &*identifier {
+            RSA => {
+                let modulus = octets.and_then(|octets| Ber(octets).sequence()?.of(INTEGER));
+                ("rsa", modulus.map(bits_of))
+            }
+            DSA => {
+                let prime = algorithm
+                    .sequence()
+                    .and_then(|mut numbers| numbers.of(INTEGER));
+                ("dsa", prime.map(bits_of))
+            }
+            EC => ("ecdsa", curve_bits(algorithm, octets)),
+            other => (other, None),
+        };
+        self.key_type = kind.to_owned();
+        self.key_bits = bits.and_then(|bits| u32::try_from(bits).ok());
+    }
+
+    /// Reads the names of an extension. One may be there once (RFC 5280, 4.2); where it is there again, its names are
+    /// kept, too.
+    fn fill_extension(&mut self, mut extension: Ber<'_>) {
+        let kind = identifier(extension);
+        let mut value = None;
+        // What says whether it is critical stands in front of the value.
+        while let Some((tag, contents)) = extension.next() {
+            value = (tag == OCTETS).then_some(contents);
+        }
+        let Some(mut values) = value.and_then(|value| Ber(value).sequence()) else {
+            return;
+        };
+        match &*kind {
+            ALTERNATIVE_NAMES => {
+                while let Some((tag, name)) = values.next() {
+                    if self.dns_names.len() + self.addresses.len() >= NAMES_MAX {
+                        break;
+                    }
+                    match tag {
+                        // A name may have characters beyond those of an IA5String.
+                        DNS_NAME => self.dns_names.push(crate::printable(name)),
+                        ADDRESS => self.addresses.extend(address(name)),
+                        _ => {}
+                    }
+                }
+            }
+            BASIC_CONSTRAINTS => {
+                let is_authority = values.of(BOOLEAN);
+                self.is_authority |= is_authority.is_some_and(|value| value != [0]);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Tags of what a certificate consists of.
+const BOOLEAN: u8 = 0x01;
+const BITS: u8 = 0x03;
+const SET: u8 = 0x31;
+/// The version, which certificates of version 1 lack.
+const VERSION: u8 = 0xa0;
+const EXTENSIONS: u8 = 0xa3;
+/// Alternative names (RFC 5280, 4.2.1.6).
+const DNS_NAME: u8 = 0x82;
+const ADDRESS: u8 = 0x87;
+
+/// Identifiers of keys, curves and extensions.
+const RSA: &str = "1.2.840.113549.1.1.1";
+const DSA: &str = "1.2.840.10040.4.1";
+const EC: &str = "1.2.840.10045.2.1";
+const P521: &str = "1.3.132.0.35";
+const ALTERNATIVE_NAMES: &str = "2.5.29.17";
+const BASIC_CONSTRAINTS: &str = "2.5.29.19";
+
+/// The identifier that a sequence begins with, with dots, or in hexadecimal digits where one of its numbers has more
+/// than 64 bits; empty where there is none.
+fn identifier(mut sequence: Ber<'_>) -> String {
+    let octets = sequence.of(OBJECT).unwrap_or_default();
+    object(octets).unwrap_or_else(|| hex::encode(octets))
+}
+
+/// Bits of a number without its leading zeros.
+fn bits_of(number: &[u8]) -> usize {
+    let zeros = number.iter().take_while(|octet| **octet == 0).count();
+    let rest = number.get(zeros..).unwrap_or_default();
+    let leading = rest
+        .first()
+        .map_or(0, |octet| octet.leading_zeros() as usize);
+    rest.len() * 8 - leading
+}
+
+/// Bits of the field of a curve, by a point on it (SEC 1, 2.3.3): octets that tell its form, and one or two numbers.
+fn curve_bits(mut curve: Ber<'_>, point: Option<&[u8]>) -> Option<usize> {
+    let octets = match point? {
+        [4, numbers @ ..] => numbers.len() / 2,
+        [2 | 3, number @ ..] => number.len(),
+        _ => return None,
+    };
+    let name = curve.of(OBJECT).and_then(object);
+    // The one field whose numbers do not fill their octets.
+    Some(if name.as_deref() == Some(P521) {
+        521
+    } else {
+        octets * 8
+    })
 }
 
 fn address(octets: &[u8]) -> Option<String> {
@@ -130,28 +218,13 @@ fn address(octets: &[u8]) -> Option<String> {
 }
 
 /// A name as RFC 4514 writes it: what is nearest comes first.
-fn name_text(name: &X509Name<'_>) -> String {
+fn name_text(mut name: Ber<'_>) -> String {
     let mut parts: Vec<String> = Vec::new();
-    for set in name.iter_rdn() {
+    while let Some(set) = name.of(SET) {
         let mut text = String::new();
-        for attribute in set.iter() {
-            if !text.is_empty() {
-                text.push('+');
-            }
-            let kind = attribute.attr_type();
-            match oid2abbrev(kind, oid_registry()) {
-                Ok(word) => text.push_str(descriptor(word)),
-                Err(_) => text.push_str(&kind.to_id_string()),
-            }
-            text.push('=');
-            let value = attribute.attr_value();
-            match string(value.tag(), value.data) {
-                Some(value) => push_escaped(&value, &mut text),
-                None => {
-                    text.push('#');
-                    text.push_str(&hex::encode(attribute.as_slice()));
-                }
-            }
+        let mut attributes = Ber(set);
+        while let Some(attribute) = attributes.sequence() {
+            push_attribute(attribute, &mut text);
         }
         parts.push(text);
     }
@@ -159,36 +232,119 @@ fn name_text(name: &X509Name<'_>) -> String {
     parts.join(",")
 }
 
-/// The name of a type of attribute as RFC 4514, 3 has it; its table lacks that of mail, which all software writes so.
-fn descriptor(word: &str) -> &str {
-    match word {
-        "streetAddress" => "STREET",
-        "uid" => "UID",
-        "Email" => "emailAddress",
-        other => other,
+/// Appends the type and the value of an attribute.
+fn push_attribute(mut attribute: Ber<'_>, text: &mut String) {
+    let kind = identifier(attribute);
+    let _ = attribute.next();
+    let whole = attribute.0;
+    let Some((tag, value)) = attribute.next() else {
+        return;
+    };
+    if !text.is_empty() {
+        text.push('+');
+    }
+    text.push_str(attribute_word(&kind).unwrap_or(&kind));
+    text.push('=');
+    match string(tag, value) {
+        Some(value) => push_escaped(&value, text),
+        // RFC 4514, 2.4: the whole value as it is encoded.
+        None => {
+            text.push('#');
+            text.push_str(&hex::encode(whole));
+        }
     }
 }
 
+/// The name of a type of attribute: RFC 4514, 3, then RFC 4519 and X.520.
+fn attribute_word(identifier: &str) -> Option<&'static str> {
+    Some(match identifier {
+        "2.5.4.3" => "CN",
+        "2.5.4.4" => "surname",
+        "2.5.4.5" => "serialNumber",
+        "2.5.4.6" => "C",
+        "2.5.4.7" => "L",
+        "2.5.4.8" => "ST",
+        "2.5.4.9" => "STREET",
+        "2.5.4.10" => "O",
+        "2.5.4.11" => "OU",
+        "2.5.4.12" => "title",
+        "2.5.4.13" => "description",
+        "2.5.4.14" => "searchGuide",
+        "2.5.4.15" => "businessCategory",
+        "2.5.4.16" => "postalAddress",
+        "2.5.4.17" => "postalCode",
+        "2.5.4.20" => "telephoneNumber",
+        "2.5.4.41" => "name",
+        "2.5.4.42" => "givenName",
+        "2.5.4.43" => "initials",
+        "2.5.4.44" => "generationQualifier",
+        "2.5.4.45" => "uniqueIdentifier",
+        "2.5.4.46" => "dnQualifier",
+        "2.5.4.65" => "pseudonym",
+        "2.5.4.97" => "organizationIdentifier",
+        "0.9.2342.19200300.100.1.1" => "UID",
+        "0.9.2342.19200300.100.1.25" => "DC",
+        "1.2.840.113549.1.9.1" => "emailAddress",
+        "1.2.840.113549.1.9.2" => "unstructuredName",
+        "1.3.6.1.4.1.311.60.2.1.1" => "msJurisdictionLocality",
+        "1.3.6.1.4.1.311.60.2.1.2" => "msJurisdictionStateOrProvince",
+        "1.3.6.1.4.1.311.60.2.1.3" => "msJurisdictionCountry",
+        _ => return None,
+    })
+}
+
+/// The name of an algorithm of signatures (RFC 8017, RFC 5758, RFC 8410, RFC 4491, RFC 9881).
+fn signature_word(identifier: &str) -> Option<&'static str> {
+    Some(match identifier {
+        "1.2.840.113549.1.1.2" => "md2WithRSAEncryption",
+        "1.2.840.113549.1.1.3" => "md4WithRSAEncryption",
+        "1.2.840.113549.1.1.4" => "md5WithRSAEncryption",
+        "1.2.840.113549.1.1.5" | "1.3.14.3.2.29" => "sha1WithRSAEncryption",
+        "1.2.840.113549.1.1.10" => "rsassa-pss",
+        "1.2.840.113549.1.1.11" => "sha256WithRSAEncryption",
+        "1.2.840.113549.1.1.12" => "sha384WithRSAEncryption",
+        "1.2.840.113549.1.1.13" => "sha512WithRSAEncryption",
+        "1.2.840.113549.1.1.14" => "sha224WithRSAEncryption",
+        "1.3.14.3.2.25" => "md5WithRSASignature",
+        "1.3.36.3.3.1.2" => "rsaSignatureWithripemd160",
+        "1.2.840.10040.4.3" => "dsa-with-sha1",
+        "2.16.840.1.101.3.4.3.1" => "dsa-with-sha224",
+        "2.16.840.1.101.3.4.3.2" => "dsa-with-sha256",
+        "1.2.840.10045.4.1" => "ecdsa-with-SHA1",
+        "1.2.840.10045.4.3.1" => "ecdsa-with-SHA224",
+        "1.2.840.10045.4.3.2" => "ecdsa-with-SHA256",
+        "1.2.840.10045.4.3.3" => "ecdsa-with-SHA384",
+        "1.2.840.10045.4.3.4" => "ecdsa-with-SHA512",
+        "1.3.101.112" => "ed25519",
+        "1.3.101.113" => "ed448",
+        "1.2.643.2.2.3" => "id-GostR3411-94-with-GostR3410-2001",
+        "1.2.643.7.1.1.3.2" => "id-tc26-signwithdigest-gost3410-12-256",
+        "1.2.643.7.1.1.3.3" => "id-tc26-signwithdigest-gost3410-12-512",
+        "2.16.840.1.101.3.4.3.17" => "id-ml-dsa-44",
+        "2.16.840.1.101.3.4.3.18" => "id-ml-dsa-65",
+        "2.16.840.1.101.3.4.3.19" => "id-ml-dsa-87",
+        _ => return None,
+    })
+}
+
 /// The text of a string type (RFC 5280, 4.1.2.4; X.680, 41); `None` for what is no text.
-fn string(tag: Tag, octets: &[u8]) -> Option<String> {
+fn string(tag: u8, octets: &[u8]) -> Option<String> {
     match tag {
-        Tag::Utf8String => String::from_utf8(octets.to_vec()).ok(),
-        Tag::PrintableString | Tag::Ia5String | Tag::NumericString | Tag::VisibleString => {
+        UTF8_STRING => String::from_utf8(octets.to_vec()).ok(),
+        NUMERIC_STRING | PRINTABLE_STRING | IA5_STRING | VISIBLE_STRING => {
             let text = String::from_utf8(octets.to_vec());
             Some(text.unwrap_or_else(|_| latin_1(octets)))
         }
         // Authorities that wrote these types wrote Latin-1, not the sets of characters of T.61.
-        Tag::T61String | Tag::VideotexString | Tag::GraphicString | Tag::GeneralString => {
-            Some(latin_1(octets))
-        }
-        Tag::BmpString => {
+        TELETEX_STRING | VIDEOTEX_STRING | GRAPHIC_STRING | GENERAL_STRING => Some(latin_1(octets)),
+        BMP_STRING => {
             let (units, []) = octets.as_chunks::<2>() else {
                 return None;
             };
             let units = units.iter().map(|unit| u16::from_be_bytes(*unit));
             char::decode_utf16(units).collect::<Result<_, _>>().ok()
         }
-        Tag::UniversalString => {
+        UNIVERSAL_STRING => {
             let (letters, []) = octets.as_chunks::<4>() else {
                 return None;
             };
@@ -200,6 +356,19 @@ fn string(tag: Tag, octets: &[u8]) -> Option<String> {
         _ => None,
     }
 }
+
+/// Tags of string types (X.680, 8.4).
+const UTF8_STRING: u8 = 0x0c;
+const NUMERIC_STRING: u8 = 0x12;
+const PRINTABLE_STRING: u8 = 0x13;
+const TELETEX_STRING: u8 = 0x14;
+const VIDEOTEX_STRING: u8 = 0x15;
+const IA5_STRING: u8 = 0x16;
+const GRAPHIC_STRING: u8 = 0x19;
+const VISIBLE_STRING: u8 = 0x1a;
+const GENERAL_STRING: u8 = 0x1b;
+const UNIVERSAL_STRING: u8 = 0x1c;
+const BMP_STRING: u8 = 0x1e;
 
 fn latin_1(octets: &[u8]) -> String {
     octets.iter().map(|octet| char::from(*octet)).collect()
@@ -225,8 +394,6 @@ fn push_escaped(value: &str, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use x509_parser::prelude::FromDer;
-
     use super::*;
 
     /// A name of one organisation, whose value is of this type.
@@ -237,10 +404,7 @@ mod tests {
         };
         let kind = wrap(0x06, &[0x55, 0x04, 0x0a]);
         let attribute = wrap(0x30, &[kind, wrap(tag, value)].concat());
-        let der = wrap(0x30, &wrap(0x31, &attribute));
-        let (rest, name) = X509Name::from_der(&der).unwrap();
-        assert!(rest.is_empty());
-        name_text(&name)
+        name_text(Ber(&wrap(0x31, &attribute)))
     }
 
     /// A value of DER.
@@ -350,6 +514,44 @@ mod tests {
         assert_eq!(read.addresses, ["10.0.0.1"]);
     }
 
+    /// Bits as `openssl x509 -text` has them; a key of P-521 had 528, one of DSA none.
+    #[test]
+    fn keys_have_the_bits_of_their_numbers() {
+        const RSA: &[u8] = b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01";
+        const DSA: &[u8] = b"\x06\x07\x2a\x86\x48\xce\x38\x04\x01";
+        const EC: &[u8] = b"\x06\x07\x2a\x86\x48\xce\x3d\x02\x01";
+        const P256: &[u8] = b"\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07";
+        const P521: &[u8] = b"\x06\x05\x2b\x81\x04\x00\x23";
+        let number = |octets: usize| der(0x02, &[&[0], &vec![0xff; octets]]);
+        let three = number(1);
+        let point = |form: u8, octets: usize| [&[form], &vec![0xff; octets][..]].concat();
+        let modulus = der(0x30, &[&number(96), &three]);
+        let prime = der(0x30, &[&number(64), &three, &three]);
+        let odd = der(0x30, &[&der(0x02, &[b"\x01\xff"]), &three]);
+        for (kind, parameters, key, expected) in [
+            (RSA, &b"\x05\0"[..], modulus, ("rsa", Some(768))),
+            (RSA, b"\x05\0", odd, ("rsa", Some(9))),
+            (RSA, b"\x05\0", b"\x30".to_vec(), ("rsa", None)),
+            (DSA, &prime, three.clone(), ("dsa", Some(512))),
+            (EC, P256, point(4, 64), ("ecdsa", Some(256))),
+            (EC, P256, point(3, 32), ("ecdsa", Some(256))),
+            (EC, P521, point(2, 66), ("ecdsa", Some(521))),
+            (EC, P521, Vec::new(), ("ecdsa", None)),
+            (
+                b"\x06\x03\x2b\x65\x70",
+                b"",
+                point(4, 31),
+                ("1.3.101.112", None),
+            ),
+        ] {
+            let mut read = Certificate::default();
+            let algorithm = der(0x30, &[kind, parameters]);
+            let key = der(0x03, &[&[0], &key]);
+            read.fill_key(Ber(&[algorithm, key].concat()));
+            assert_eq!((&*read.key_type, read.key_bits), expected);
+        }
+    }
+
     #[test]
     fn types_of_names_are_those_of_rfc_4514() {
         for (kind, text) in [
@@ -365,9 +567,7 @@ mod tests {
             ),
         ] {
             let attribute = der(0x30, &[kind, b"\x0c\x04weir"]);
-            let octets = der(0x30, &[&der(0x31, &[&attribute])]);
-            let (_, name) = X509Name::from_der(&octets).unwrap();
-            assert_eq!(name_text(&name), text);
+            assert_eq!(name_text(Ber(&der(0x31, &[&attribute]))), text);
         }
     }
 
@@ -384,12 +584,12 @@ mod tests {
             (0x1e, b"\0B\0\xfc\x20\xac", "O=Bü€"),
             (0x1e, b"\xd8\x3d\xde\x00", "O=😀"),
             (0x1c, b"\0\0\0B\0\x01\xf6\x00", "O=B😀"),
-            // A value that is not text stays in hexadecimal form.
-            (0x1e, b"\xd8\x3d", "O=#d83d"),
-            (0x1e, b"\0B\0", "O=#004200"),
-            (0x1c, b"\0\x11\0\0", "O=#00110000"),
-            (0x0c, b"\xff", "O=#ff"),
-            (0x04, b"weir", "O=#77656972"),
+            // A value that is not text is written as it is encoded (RFC 4514, 2.4).
+            (0x1e, b"\xd8\x3d", "O=#1e02d83d"),
+            (0x1e, b"\0B\0", "O=#1e03004200"),
+            (0x1c, b"\0\x11\0\0", "O=#1c0400110000"),
+            (0x0c, b"\xff", "O=#0c01ff"),
+            (0x04, b"weir", "O=#040477656972"),
         ] {
             assert_eq!(name(tag, value), text, "{tag:#x} {value:?}");
         }

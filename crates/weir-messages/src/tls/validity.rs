@@ -1,57 +1,13 @@
-//! Times of certificates that are not as RFC 5280, 4.1.2.5 wants them: without seconds, with an offset (X.680, 46 and
-//! 47), or no times at all. The reader of certificates refuses all of a certificate for one of them.
+//! Times of certificates: as RFC 5280, 4.1.2.5 wants them, and the others of X.680, 46 and 47, without seconds or with an offset.
 
 use chrono::{NaiveDate, NaiveTime};
 
-use crate::ber::{Ber, INTEGER, SEQUENCE};
-
-/// The certificate with usual times in the place of its own, and those: seconds since 1970, `None` for what is no time.
-/// `None` where its times are not found.
-pub(super) fn with_usual_times(der: &[u8]) -> Option<(Vec<u8>, [Option<i64>; 2])> {
-    let mut parts = Ber(Ber(der).of(SEQUENCE)?);
-    let signed = parts.of(SEQUENCE)?;
-    let mut fields = Ber(signed);
-    if signed.first() == Some(&VERSION) {
-        fields.next()?;
-    }
-    // The serial number, the algorithm of the signature and the issuer are skipped.
-    fields.of(INTEGER)?;
-    fields.of(SEQUENCE)?;
-    fields.of(SEQUENCE)?;
-    let in_front = signed.get(..signed.len().checked_sub(fields.0.len())?)?;
-    let mut validity = Ber(fields.of(SEQUENCE)?);
-    let (from, until) = (validity.next()?, validity.next()?);
-    let usual = value(UTC, &[b"700101000000Z"]);
-    let validity = value(SEQUENCE, &[&usual, &usual]);
-    let signed = value(SEQUENCE, &[in_front, &validity, fields.0]);
-    let times = [from, until].map(|(tag, text)| time(tag, text));
-    Some((value(SEQUENCE, &[&signed, parts.0]), times))
-}
-
-/// Tag of the version, which certificates of version 1 lack.
-const VERSION: u8 = 0xa0;
 const UTC: u8 = 0x17;
 const GENERALIZED: u8 = 0x18;
 
-/// A value of DER.
-fn value(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
-    let contents = parts.concat();
-    let mut bytes = vec![tag];
-    match u8::try_from(contents.len()) {
-        Ok(length @ 0..=0x7f) => bytes.push(length),
-        _ => {
-            bytes.push(0x84);
-            // A certificate is shorter than what a record of TLS can say.
-            bytes.extend((contents.len() as u32).to_be_bytes());
-        }
-    }
-    bytes.extend(contents);
-    bytes
-}
-
 /// A time in seconds since 1970: a year of two or of four digits, month, day, hour, and minutes, seconds and a fraction if they are
 /// there, and an offset. Without an offset it is UTC.
-fn time(tag: u8, text: &[u8]) -> Option<i64> {
+pub(super) fn time(tag: u8, text: &[u8]) -> Option<i64> {
     let mut rest = text;
     let year = match tag {
         // RFC 5280, 4.1.2.5.1.
