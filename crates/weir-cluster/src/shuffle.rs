@@ -28,7 +28,7 @@ use datafusion::physical_plan::{
 use datafusion::prelude::SessionConfig;
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryStreamExt as _};
-use weir_engine::{cooperative, count_window_rows};
+use weir_engine::{cooperative, count_unnested_rows, count_window_rows};
 
 use crate::fetch::{FetchError, Location, fetch};
 use crate::layout::{self, DeclaredExec};
@@ -74,7 +74,7 @@ impl ExecutionEngine for ValidatingEngine {
                 })
             })?
             .data;
-        let plan = count_window_rows(plan)?;
+        let plan = count_unnested_rows(count_window_rows(plan)?)?;
         // The operator that writes the rows of the stage.
         let inputs = plan.children().into_iter().cloned();
         let inputs = inputs.map(|input| {

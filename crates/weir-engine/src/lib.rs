@@ -66,6 +66,7 @@ mod share;
 mod show_functions;
 mod star;
 mod table;
+mod unnested;
 mod window;
 
 pub use answer::{Answer, Snapshot};
@@ -86,6 +87,7 @@ pub use piece::{
 pub use remote::{NewOutput, READS_REMOTE, remove_unfinished};
 pub use row_encoder::{EncodeError, RowEncoder, RowFormat, RowWriter};
 pub use scan_report::{PieceProgress, ScanReport};
+pub use unnested::count_unnested_rows;
 pub use weir_file::remove_left_by;
 pub use weir_functions::list::FunctionEntry;
 pub use weir_functions::plan_size::PATTERNS_WEIGHT_MAX;

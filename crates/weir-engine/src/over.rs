@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::plan_node::{named_rule, no_expressions, one_input};
+use crate::unnested::count_unnested_rows;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::error::Result;
@@ -22,8 +23,8 @@ use datafusion::physical_plan::{
 };
 use futures::TryStreamExt;
 
-/// Puts a [`CountedRows`] below each operator that holds its rows without counting them. It stands behind all rules that look at
-/// orders and partitions.
+/// Puts a [`CountedRows`] below each operator that holds its rows without counting them, and counts the rows that lists become. It stands
+/// behind all rules that look at orders and partitions.
 #[derive(Debug)]
 pub(crate) struct CountWindowRows;
 
@@ -33,7 +34,7 @@ impl PhysicalOptimizerRule for CountWindowRows {
         plan: Arc<dyn ExecutionPlan>,
         _config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        count_window_rows(plan)
+        count_unnested_rows(count_window_rows(plan)?)
     }
 
     named_rule!("count_window_rows");

@@ -696,27 +696,27 @@ fn array_size(array: &ArrayRef, row: usize) -> usize {
         DataType::Binary => array.as_binary::<i32>().value(row).len(),
         DataType::LargeBinary => array.as_binary::<i64>().value(row).len(),
         DataType::BinaryView => array.as_binary_view().value(row).len(),
-        _ => bytes(&array.slice(row, 1)).max(ELEMENT_BYTES),
+        _ => value_bytes(&array.slice(row, 1)).max(ELEMENT_BYTES),
     }
 }
 
 /// The bytes of the values of an array, and not of what else lies in its buffers.
-fn bytes(array: &ArrayRef) -> usize {
+pub fn value_bytes(array: &ArrayRef) -> usize {
     match array.data_type() {
         DataType::List(_) => {
             let list = array.as_list::<i32>();
             let offsets = list.value_offsets();
             let (from, to) = ends(offsets.first(), offsets.last());
-            bytes(&list.values().slice(from, to - from)).saturating_add(size_of_val(offsets))
+            value_bytes(&list.values().slice(from, to - from)).saturating_add(size_of_val(offsets))
         }
         DataType::LargeList(_) => {
             let list = array.as_list::<i64>();
             let offsets = list.value_offsets();
             let (from, to) = ends(offsets.first(), offsets.last());
-            bytes(&list.values().slice(from, to - from)).saturating_add(size_of_val(offsets))
+            value_bytes(&list.values().slice(from, to - from)).saturating_add(size_of_val(offsets))
         }
-        DataType::FixedSizeList(..) => bytes(array.as_fixed_size_list().values()),
-        DataType::Struct(_) => sum(array.as_struct().columns().iter().map(bytes)),
+        DataType::FixedSizeList(..) => value_bytes(array.as_fixed_size_list().values()),
+        DataType::Struct(_) => sum(array.as_struct().columns().iter().map(value_bytes)),
         DataType::Utf8View => {
             let texts = array.as_string_view().iter().flatten();
             sum(texts.map(|text| text.len() + size_of::<u128>()))
@@ -947,7 +947,7 @@ mod tests {
         assert!((8_000..9_000).contains(&array_size(&lists, 0)));
         assert_eq!(array_size(&lists, 1), ELEMENT_BYTES);
         let texts: ArrayRef = Arc::new(StringViewArray::from(vec!["x".repeat(100), String::new()]));
-        assert_eq!(bytes(&texts), 100 + 2 * 16);
+        assert_eq!(value_bytes(&texts), 100 + 2 * 16);
         let counts = ColumnarValue::Array(Arc::new(Int64Array::from_iter_values(
             (0..1000).map(|row| if row == 0 { 1000 } else { 0 }),
         )));
