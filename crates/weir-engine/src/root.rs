@@ -281,7 +281,7 @@ fn unescaped(name: &str) -> String {
 /// The folder at this path.
 fn folder(path: &Path) -> Result<PathBuf, Error> {
     let failed =
-        |error: std::io::Error| Error::new(ErrorKind::Source, format!("{}: {error}", shown(path)));
+        |error: io::Error| Error::new(ErrorKind::Source, format!("{}: {error}", shown(path)));
     let folder = path.canonicalize().map_err(failed)?;
     match folder.is_dir() {
         true => Ok(folder),
