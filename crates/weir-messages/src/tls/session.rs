@@ -101,6 +101,10 @@ pub struct Session {
     received: [bool; 2],
     /// Something of a side's stream is missing.
     gaps: [bool; 2],
+    /// Octets of a side in front of the handshake were not captured: they may be some of it.
+    gaps_before: [bool; 2],
+    /// A side may begin within a record.
+    is_partial: [bool; 2],
     changed: [bool; 2],
     has_data: [bool; 2],
     /// An encrypted record of each side was seen.
@@ -135,6 +139,8 @@ impl Session {
             client_side: None,
             received: [false; 2],
             gaps: [false; 2],
+            gaps_before: [false; 2],
+            is_partial: [false; 2],
             changed: [false; 2],
             has_data: [false; 2],
             is_encrypted: [false; 2],
@@ -212,7 +218,17 @@ impl Session {
         if self.was_retried {
             return Some(true);
         }
-        (self.server.is_some() && !self.lacks_some_of_server()).then_some(false)
+        let server = self.server.as_ref()?;
+        // The first answer, to the first hello, may be missing in front of these.
+        let is_second = is_private_hello(server.negotiated())
+            && (self.client.is_none() || self.is_server_side(self.gaps_before));
+        (!is_second && !self.lacks_some_of_server()).then_some(false)
+    }
+
+    /// Whether this is so of the server's side.
+    fn is_server_side(&self, sides: [bool; 2]) -> bool {
+        self.client_side
+            .is_some_and(|client| sides[1 - (client & 1)])
     }
 
     /// What was not captured of the handshake; `None` where nothing shows that something is missing.
@@ -254,6 +270,17 @@ impl Session {
         })
     }
 
+    /// Says of which sides octets in front of the handshake were not captured.
+    pub const fn lacks_before(&mut self, sides: [bool; 2]) {
+        self.gaps_before = sides;
+        self.is_partial = sides;
+    }
+
+    /// The first octets of a side were not captured, if there were some.
+    pub const fn begins_within(&mut self, side: usize) {
+        self.is_partial[side & 1] = true;
+    }
+
     /// Octets of a stream, of one side.
     pub fn stream(&mut self, side: usize, bytes: &[u8], stamp: Stamp) -> SessionState {
         let Some(direction) = self.directions.get_mut(side) else {
@@ -270,10 +297,17 @@ impl Session {
                     .is_none_or(|version| !is_private_hello(version));
             direction.is_private |= is_old && matches!(part, RecordPart::ChangeCipherSpec);
         });
+        // The rest of a record whose beginning was not captured. Another protocol may answer in text.
+        let is_text = matches!(bytes.first(), Some(b' '..=b'~'));
+        let is_rest = !is_tls && self.is_partial[side & 1] && !self.received[side & 1] && !is_text;
+        if is_rest {
+            direction.gap();
+            self.gaps[side & 1] = true;
+        }
         if let Some(place) = self.directions.get_mut(side) {
             *place = direction;
         }
-        match is_tls {
+        match is_tls || is_rest {
             true => self.state(),
             false => SessionState::NotTls,
         }

@@ -483,6 +483,43 @@ fn what_was_not_seen_of_a_handshake_is_not_known() {
     );
 }
 
+/// The first octets of a server, which were not captured, were no answer in TLS; and where they were the request for another hello,
+/// none was asked for.
+#[test]
+fn what_was_not_captured_in_front_of_a_hello_is_not_known() {
+    let mut session = Session::new(Carrier::Tls);
+    session.lacks_before([false, true]);
+    session.stream(0, &hello_record(), Stamp::default());
+    let rest = session.stream(1, &[0xd8, 1, 2, 3, 4, 5], Stamp::default());
+    assert_eq!(rest, SessionState::More);
+    assert_eq!(session.fault(), Some("bytes were not captured"));
+    assert_eq!(session.established(), None);
+    session.stream(1, &server_hello_of_1_3([9; 32]), Stamp::default());
+    assert_eq!((session.version(), session.retried()), (Some(0x0304), None));
+
+    let retried_of = |gaps: [bool; 2]| {
+        let mut session = Session::new(Carrier::Tls);
+        session.lacks_before(gaps);
+        session.stream(0, &hello_record(), Stamp::default());
+        session.stream(1, &server_hello_of_1_3([9; 32]), Stamp::default());
+        session.retried()
+    };
+    assert_eq!(retried_of([false; 2]), Some(false));
+    assert_eq!(retried_of([true, false]), Some(false));
+    assert_eq!(retried_of([false, true]), None);
+
+    // An answer in text is one of another protocol.
+    for (answer, state) in [
+        (&b"HTTP/1.1 400"[..], SessionState::NotTls),
+        (&[0xd8; 9], SessionState::More),
+    ] {
+        let mut session = Session::new(Carrier::Tls);
+        session.stream(0, &hello_record(), Stamp::default());
+        session.begins_within(1);
+        assert_eq!(session.stream(1, answer, Stamp::default()), state);
+    }
+}
+
 /// A handshake whose server's hello was lost was open until its connection ended.
 #[test]
 fn a_handshake_without_the_hello_of_its_server_is_over_when_both_go_on_encrypted() {

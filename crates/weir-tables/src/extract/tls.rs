@@ -61,6 +61,8 @@ enum TlsCarrier {
         begun: [Vec<u8>; 2],
         /// Records follow octets that are missing, among which the hellos may be.
         has_records: bool,
+        /// Octets of each side are missing.
+        gaps: [bool; 2],
     },
     Session {
         session: Box<Session>,
@@ -216,6 +218,9 @@ fn chunked(
         |_| Some(TlsCarrier::nothing()),
         |stream| {
             stream.note_records(chunk, side);
+            if let (TlsCarrier::Session { session, .. }, false) = (&mut *stream, chunk.saw_start) {
+                session.begins_within(side);
+            }
             let told = stream.take(chunk.content, side, stamp);
             let is_over = chunk.is_last || told != SessionState::More;
             if is_over {
@@ -251,6 +256,7 @@ impl TlsCarrier {
             seen: [0; 2],
             begun: Default::default(),
             has_records: false,
+            gaps: [false; 2],
         }
     }
 
@@ -293,14 +299,19 @@ impl TlsCarrier {
                 SessionState::More
             }
             (_, Content::End(_)) => SessionState::More,
-            (Self::Searching { begun, .. }, Content::Gap(_)) => {
+            (Self::Searching { begun, gaps, .. }, Content::Gap(_)) => {
                 *begun = Default::default();
+                gaps[side & 1] = true;
                 SessionState::More
             }
             (this @ Self::Searching { .. }, Content::Bytes(bytes)) => {
-                let Self::Searching { seen, begun, .. } = &mut *this else {
+                let Self::Searching {
+                    seen, begun, gaps, ..
+                } = &mut *this
+                else {
                     return SessionState::NotTls;
                 };
+                let gaps = *gaps;
                 let mut both = seen.iter().zip(begun.iter());
                 let is_behind_text = both.any(|(seen, begun)| *seen > begun.len());
                 let [low, high] = begun;
@@ -325,6 +336,7 @@ impl TlsCarrier {
                 if let Some(hello) = hellos.find(|octets| begins_with_hello(octets)) {
                     let is_ssl2 = hello.first().is_some_and(|first| *first >= 0x80);
                     let mut session = Box::new(Session::new(Carrier::Tls));
+                    session.lacks_before(gaps);
                     let mut told = session.stream(side, hello, stamp);
                     let side = 1 - (side & 1);
                     // The beginning of the other hello was captured before this one, behind octets that may begin a hello, too.
