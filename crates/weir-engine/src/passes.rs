@@ -6,6 +6,7 @@ use weir_functions::address::Addresses;
 use weir_functions::bounded::BoundedOperators;
 use weir_functions::clock::Clocks;
 use weir_functions::duration::Durations;
+use weir_functions::lists::Contained;
 use weir_functions::number::Arithmetic;
 use weir_functions::pass::{Pass, walked};
 use weir_functions::vocabulary::Words;
@@ -21,13 +22,14 @@ pub(crate) fn with_meanings(
     bytes_max: usize,
 ) -> Result<LogicalPlan> {
     let note = |note| scan_report.add_notes(vec![note]);
-    let passes: [&dyn Pass; 8] = [
+    let passes: [&dyn Pass; 9] = [
         &OneRow,
         &Addresses,
         &Words { note: &note },
         &Arithmetic,
         &Durations,
         &Clocks,
+        &Contained,
         &BoundedOperators { bytes_max },
         &WindowKeys,
     ];

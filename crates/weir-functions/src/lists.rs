@@ -1,16 +1,43 @@
-//! Whether a comparison with the elements of a list is unknown: what `x = ANY(list)` is where no element is equal.
+//! Whether a comparison with the elements of a list is unknown: what `x = ANY(list)` is where no element is equal; and whether a list
+//! contains another one, where one of them is NULL.
 
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::DataType;
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::utils::take_function_args;
 use datafusion::common::{ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    Case, ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+
+use crate::pass::{Inputs, Pass};
+
+/// Makes `a @> b` and the like NULL where `a` or `b` is. DataFusion's functions say that a list contains one that is NULL where all
+/// lists that they look for are NULL or without elements.
+pub struct Contained;
+
+impl Pass for Contained {
+    fn expr(&self, expr: Expr, _inputs: &Inputs) -> Result<Transformed<Expr>> {
+        let Expr::ScalarFunction(call) = &expr else {
+            return Ok(Transformed::no(expr));
+        };
+        if !matches!(call.func.name(), "array_has_all" | "array_has_any") {
+            return Ok(Transformed::no(expr));
+        }
+        let [list, other] = call.args.as_slice() else {
+            return Ok(Transformed::no(expr));
+        };
+        let is_unknown = list.clone().is_null().or(other.clone().is_null());
+        let unknown = Expr::Literal(ScalarValue::Boolean(None), None);
+        let when = vec![(Box::new(is_unknown), Box::new(unknown))];
+        let known = Some(Box::new(expr));
+        Ok(Transformed::yes(Expr::Case(Case::new(None, when, known))))
+    }
+}
 
 /// `unknown_in_list(list, x)`: NULL where the list is NULL, where it has a NULL, and where `x` is NULL and the list has elements;
 /// false otherwise.
