@@ -2,7 +2,7 @@
 //! client does not continue; therefore the octets of all requests have a limit.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -12,13 +12,16 @@ use tonic::Status;
 use super::status::refused;
 use crate::retained::{Retained, Retention};
 
+/// The memory of a request: its bytes are counted until the last of these is dropped.
+pub(super) type Counted = Arc<Mutex<Vec<Retained>>>;
+
 /// The body of a request, whose bytes are counted until it is dropped.
 pub(super) struct Arriving<B = Incoming> {
     body: B,
     /// The memory of the requests of a connection.
     retention: Arc<Retention>,
     bytes: usize,
-    retained: Vec<Retained>,
+    counted: Counted,
 }
 
 impl<B> Arriving<B> {
@@ -27,8 +30,13 @@ impl<B> Arriving<B> {
             body,
             retention: Arc::clone(retention),
             bytes: 0,
-            retained: Vec::new(),
+            counted: Counted::default(),
         }
+    }
+
+    /// The memory of the request, for an answer that has all of the request in it.
+    pub(super) fn counted(&self) -> Counted {
+        Arc::clone(&self.counted)
     }
 
     fn count(&mut self, bytes: usize) -> Result<(), Status> {
@@ -36,8 +44,9 @@ impl<B> Arriving<B> {
         // A short request comes through while others hold all.
         if self.bytes > SHORT_BYTES_MAX {
             let retained = self.retention.add(bytes);
-            self.retained
-                .push(retained.map_err(|failure| refused(&failure))?);
+            let retained = retained.map_err(|failure| refused(&failure))?;
+            let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+            counted.push(retained);
         }
         Ok(())
     }
@@ -133,7 +142,11 @@ mod tests {
         assert_eq!(read(&mut body), (0, Some(Code::ResourceExhausted)));
         let mut short = Arriving::new(Frames(vec![SHORT_BYTES_MAX / 4; 4].into()), &one);
         assert_eq!(read(&mut short), (4, None));
-        held.pop();
+        let counted = held.pop().map(|body| body.counted());
+        // The answer still has the request in it.
+        let mut body = Arriving::new(Frames([mib].into()), &one);
+        assert_eq!(read(&mut body), (0, Some(Code::ResourceExhausted)));
+        drop(counted);
         let mut body = Arriving::new(Frames([mib].into()), &one);
         assert_eq!(read(&mut body), (1, None));
     }

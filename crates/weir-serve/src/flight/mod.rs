@@ -95,6 +95,9 @@ impl FlightProtocol {
             let (protocol, server) = (Arc::clone(&self), server.clone());
             let request = request.map(|body| Arriving::new(body, &arrivals));
             let (pending, places) = (pending.clone(), places.clone());
+            // The answer has the statement in its ticket, and the descriptor of the request.
+            let repeats_request = request.uri().path().ends_with("/GetFlightInfo");
+            let counted = repeats_request.then(|| request.body().counted());
             async move {
                 if let Err(status) = protocol.admit(request.headers()) {
                     return Ok::<_, Infallible>(status.into_http());
@@ -107,7 +110,7 @@ impl FlightProtocol {
                 drop(running);
                 let Ok(response) = server.call(request).await;
                 let response = named(response, most);
-                Ok(response.map(|body| Body::new(Placed::new(body, place))))
+                Ok(response.map(|body| Body::new(Placed::new(body, place, counted))))
             }
         });
         let served = builder().serve_connection(TokioIo::new(socket), service);

@@ -11,6 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 use tonic::body::Body;
 
+use super::arriving::Counted;
+
 /// The places of the calls of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
@@ -48,13 +50,20 @@ impl Places {
 pub(super) struct Placed {
     body: Body,
     _place: Option<OwnedSemaphorePermit>,
+    /// The memory of a request that the answer repeats.
+    _counted: Option<Counted>,
 }
 
 impl Placed {
-    pub(super) const fn new(body: Body, place: Option<OwnedSemaphorePermit>) -> Self {
+    pub(super) const fn new(
+        body: Body,
+        place: Option<OwnedSemaphorePermit>,
+        counted: Option<Counted>,
+    ) -> Self {
         Self {
             body,
             _place: place,
+            _counted: counted,
         }
     }
 }
@@ -103,7 +112,7 @@ mod tests {
         assert!(others.iter().all(Option::is_some));
         assert!(take(&other).is_none());
         held.truncate(OWN_MAX + ALL_MAX - 1);
-        let placed = Placed::new(Body::empty(), take(&other));
+        let placed = Placed::new(Body::empty(), take(&other), None);
         assert!(take(&other).is_none());
         drop(placed);
         assert!(take(&other).is_some());
