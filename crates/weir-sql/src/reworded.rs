@@ -89,6 +89,27 @@ pub(crate) fn sliding_flag(function: &Function) -> Option<Expr> {
     })))
 }
 
+/// `regr_r2(y, x)`: DataFusion's is NULL where all `y` are equal; PostgreSQL's and DuckDB's is 1 there, unless all `x` are equal, too.
+pub(crate) fn determined(function: &Function) -> Option<Expr> {
+    if !function.name.to_string().eq_ignore_ascii_case("regr_r2") {
+        return None;
+    }
+    let of_x = || {
+        Expr::Function(Function {
+            name: ObjectName::from(vec![Ident::new("regr_sxx")]),
+            ..function.clone()
+        })
+    };
+    let zero = Expr::Value(Value::Number("0".to_owned(), false).into());
+    let one = Expr::BinaryOp {
+        left: Box::new(of_x()),
+        op: BinaryOperator::Divide,
+        right: Box::new(call("nullif", vec![of_x(), zero])),
+    };
+    let determined = Expr::Function(function.clone());
+    Some(call("coalesce", vec![determined, one]))
+}
+
 /// `1234567890123456789012::decimal(38, 0)`: DataFusion makes a double of a number with a fraction, or of more than 19 digits, before
 /// it casts it. A text is cast digit by digit.
 pub(crate) fn exact_decimal(expr: &mut Expr) {

@@ -668,8 +668,9 @@ impl VisitorMut for FromFirst {
             *expr = call(DIV, vec![*left, *right]);
         }
         if let Expr::Function(function) = expr
-            && let Some(reworded) =
-                reworded::sliding_text(function).or_else(|| reworded::sliding_flag(function))
+            && let Some(reworded) = reworded::sliding_text(function)
+                .or_else(|| reworded::sliding_flag(function))
+                .or_else(|| reworded::determined(function))
         {
             *expr = reworded;
         }
