@@ -269,6 +269,7 @@ impl Layer {
             Self::UdpLite => Self::Udp,
             Self::GtpPrime => Self::Gtp,
             Self::CapwapControl => Self::Capwap,
+            Self::VxlanGpe => Self::Vxlan,
             other => other,
         }
     }
@@ -283,6 +284,7 @@ impl Layer {
             Self::Udp => &[Self::UdpLite],
             Self::Gtp => &[Self::GtpPrime],
             Self::Capwap => &[Self::CapwapControl],
+            Self::Vxlan => &[Self::VxlanGpe],
             _ => &[],
         }
     }

@@ -145,7 +145,7 @@ fn filters_ask_all_headers_of_a_packet() {
 }
 
 /// Headers in another form than the usual one of their protocol (UDP-Lite, Linux cooked captures of version 2, GTP', 802.11 as
-/// controllers have it) had no values and, where they have its name, were not the protocol's.
+/// controllers have it, VXLAN with the generic protocol extension) had no values and, where they have its name, were not the protocol's.
 #[test]
 fn headers_in_another_form_have_the_fields_of_their_protocol() {
     let mut lite = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
@@ -162,6 +162,23 @@ fn headers_in_another_form_have_the_fields_of_their_protocol() {
     }
     for filter in ["udp", "udp.port == 54", "udp.srcport#2"] {
         assert!(!passes_of(&lite, filter), "{filter}");
+    }
+    let mut extended = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+    extended.extend([0x45, 0, 0, 36, 0, 1, 0, 0, 64, 17, 0, 0]);
+    extended.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    extended.extend([0x13, 0xc4, 0x12, 0xb6, 0, 16, 0, 0]);
+    extended.extend([0x0c, 0, 0, 0, 0, 0, 23, 0]);
+    for filter in [
+        "vxlan",
+        "vxlan.vni == 23",
+        "vxlan.flags == 0x0c",
+        "vxlan.next_proto == 0",
+        "count(vxlan.vni) == 1",
+    ] {
+        assert!(passes_of(&extended, filter), "{filter}");
+    }
+    for filter in ["vxlan.vni == 24", "vxlan.flag_i"] {
+        assert!(!passes_of(&extended, filter), "{filter}");
     }
 }
 
