@@ -891,8 +891,8 @@ mod tests {
         let context = SessionContext::new();
         register(&context, 1 << 20);
         let answered = async |expr: &str| {
-            let answer = context.sql(&format!("SELECT {expr} FROM (VALUES (1), (2)) AS t(x)"));
-            answer.await?.collect().await.map(drop)
+            let query = format!("SELECT {expr} FROM (VALUES (1), (2)) AS t(x)");
+            context.sql(&query).await?.collect().await.map(drop)
         };
         for (short, long) in [
             (
