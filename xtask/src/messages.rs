@@ -79,7 +79,7 @@ fn owner(path: &Path) -> Option<String> {
     let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
     let owner = names.get(1)?;
     let is_of_columns = path.starts_with("crates/weir-packet/src/protocol");
-    let is_of_values = path.ends_with("display/value_names.rs");
+    let is_of_values = path.ends_with("value_names.rs");
     let is_left_out =
         NOT_SHOWN.contains(&&**owner) || names.get(2)? != "src" || is_of_columns || is_of_values;
     let is_test = names

@@ -91,9 +91,9 @@ pub struct Session {
     pub is_established: bool,
     /// Messages that were too long.
     pub too_long: u64,
-    /// The server's flight came to its end, which it has where no session is resumed (RFC 5246, 7.3).
+    /// The server's flight is complete, which it is where no session is resumed (RFC 5246, 7.3).
     has_hello_done: bool,
-    /// The client's key exchange came, which follows that.
+    /// The client's key exchange is there, which follows that.
     has_key_exchange: bool,
     /// The side that is the client.
     client_side: Option<usize>,

@@ -428,7 +428,7 @@ fn packets_and_reports_are_those_of_tshark() {
             let frames: BTreeSet<u64> = theirs.keys().chain(ours.keys()).copied().collect();
             for frame in frames {
                 for (at, (name, _)) in comparison.fields.iter().enumerate() {
-                    let of = |values: &super::Values| {
+                    let of = |values: &super::FieldValues| {
                         values
                             .get(&frame)
                             .map(|it| it[at].clone())

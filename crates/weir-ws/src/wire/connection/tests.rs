@@ -1,3 +1,5 @@
+//! Connections from their beginning to their end, in pieces of any size.
+
 use super::*;
 
 /// Any number of preliminary responses precede the one that agrees (RFC 9110, 15.2, and RFC 8297).
