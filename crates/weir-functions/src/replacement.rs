@@ -112,6 +112,7 @@ mod tests {
     /// The outcomes are those of PostgreSQL 15.
     #[test]
     fn replacements_are_those_of_postgresql() {
+        let regex = regex::Regex::new("(b)(c)").unwrap();
         for (replacement, expected) in [
             ("<\\&>", "a<bc>d"),
             ("\\2\\1", "acbd"),
@@ -123,7 +124,6 @@ mod tests {
             ("\\\\\\1", "a\\bd"),
             ("\\x\\", "a\\x\\d"),
         ] {
-            let regex = regex::Regex::new("(b)(c)").unwrap();
             let replaced = regex.replace("abcd", rewritten(replacement));
             assert_eq!(replaced, expected, "{replacement}");
             assert!(!is_plain(replacement));

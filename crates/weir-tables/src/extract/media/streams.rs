@@ -86,7 +86,7 @@ impl CallSpan {
     fn has(self, start_ns: Option<i64>, end_ns: Option<i64>) -> bool {
         let is_before = end_ns.is_some_and(|end| end < self.first_ns);
         let with_last = start_ns.zip(self.last_ns);
-        !is_before && !with_last.is_some_and(|(start, last)| start > last)
+        !is_before && with_last.is_none_or(|(start, last)| start <= last)
     }
 }
 
