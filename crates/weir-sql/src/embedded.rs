@@ -440,7 +440,10 @@ mod tests {
         let list = Parameter::List(vec![Parameter::Null; 10_000]);
         for value in [text(1 << 20), Parameter::Bytes(vec![0; 1 << 20]), list] {
             let error = bound(&places(1000), &[("v", value)]).unwrap_err();
-            assert!(error.contains("take 4 MiB there together"), "{error}");
+            assert!(
+                error.contains("take 4 MiB in all their places together"),
+                "{error}"
+            );
         }
     }
 
