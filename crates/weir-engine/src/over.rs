@@ -1,4 +1,4 @@
-//! The memory of window functions.
+//! The memory of rows that operators hold beside the limit.
 //!
 //! DataFusion's operator of functions whose frame has no end (`sum(x) OVER ()`) holds all its rows until the last has
 //! come, and reserves no memory for them. Where there is a limit, the rows that go into it are counted by a node below
@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::plan_node::{named_rule, no_expressions, one_input};
-use crate::unnested::count_unnested_rows;
+use crate::unnested::{count_unnested_rows, longest_bytes};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::error::Result;
@@ -16,6 +16,7 @@ use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::unnest::ListUnnest;
 use datafusion::physical_plan::windows::WindowAggExec;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
@@ -52,7 +53,7 @@ pub fn count_window_rows(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
         let inputs = plan.children().into_iter();
         let inputs = inputs.map(|input| {
             let input = Arc::clone(input);
-            Arc::new(CountedRows { input }) as Arc<dyn ExecutionPlan>
+            Arc::new(CountedRows::new(input, Counting::All)) as Arc<dyn ExecutionPlan>
         });
         let inputs = inputs.collect();
         let counted = replace_children_if_necessary(Arc::clone(&plan), inputs)?;
@@ -61,10 +62,26 @@ pub fn count_window_rows(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
     .data()
 }
 
-/// Passes rows on, and reserves the memory that they take until the operator above is done.
+/// The memory that is reserved for rows that are passed on.
+#[derive(Clone, Debug)]
+pub(crate) enum Counting {
+    /// That of all rows, until the operator above is done.
+    All,
+    /// That of the rows which the longest of these lists becomes, until the next batch.
+    Unnested(Vec<ListUnnest>),
+}
+
+/// Passes rows on, and reserves memory that the operator above takes for them.
 #[derive(Debug)]
-struct CountedRows {
+pub(crate) struct CountedRows {
     input: Arc<dyn ExecutionPlan>,
+    counting: Counting,
+}
+
+impl CountedRows {
+    pub(crate) const fn new(input: Arc<dyn ExecutionPlan>, counting: Counting) -> Self {
+        Self { input, counting }
+    }
 }
 
 impl DisplayAs for CountedRows {
@@ -88,7 +105,7 @@ impl ExecutionPlan for CountedRows {
 
     no_expressions!();
 
-    one_input!(|node, input| Self { input });
+    one_input!(|node, input| Self::new(input, node.counting.clone()));
 
     fn execute(
         &self,
@@ -96,12 +113,24 @@ impl ExecutionPlan for CountedRows {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let rows = self.input.execute(partition, Arc::clone(&context))?;
-        let consumer = MemoryConsumer::new("WindowFunctions");
+        let rows_max = context.session_config().batch_size();
+        let counting = self.counting.clone();
+        let consumer = MemoryConsumer::new(match counting {
+            Counting::All => "WindowFunctions",
+            Counting::Unnested(_) => "Unnest",
+        });
         let reservation = consumer.register(context.memory_pool());
         let rows = rows.and_then(move |batch| {
-            // The operator puts its batches together at the end.
-            let bytes = batch.get_array_memory_size().saturating_mul(2);
-            std::future::ready(reservation.try_grow(bytes).map(|()| batch))
+            let reserved = match &counting {
+                // The operator puts its batches together at the end.
+                Counting::All => {
+                    reservation.try_grow(batch.get_array_memory_size().saturating_mul(2))
+                }
+                Counting::Unnested(lists) => {
+                    reservation.try_resize(longest_bytes(&batch, lists, rows_max))
+                }
+            };
+            std::future::ready(reserved.map(|()| batch))
         });
         let rows = RecordBatchStreamAdapter::new(self.schema(), rows);
         Ok(Box::pin(rows))

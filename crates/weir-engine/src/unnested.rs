@@ -4,25 +4,17 @@
 //! million elements beside a text of a megabyte is a terabyte. Where there is a limit, a node below the operator reserves what such a row
 //! takes.
 
-use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::error::Result;
-use datafusion::execution::TaskContext;
-use datafusion::execution::memory_pool::MemoryConsumer;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::unnest::{ListUnnest, UnnestExec};
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
-    replace_children_if_necessary,
-};
-use futures::TryStreamExt;
+use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 use weir_functions::bounded::value_bytes;
 
-use crate::plan_node::{no_expressions, one_input};
+use crate::over::{CountedRows, Counting};
 
 /// A plan whose lists are taken apart within the memory limit.
 ///
@@ -33,10 +25,8 @@ pub fn count_unnested_rows(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Execu
         let Some(unnest) = plan.downcast_ref::<UnnestExec>() else {
             return Ok(Transformed::no(plan));
         };
-        let counted = UnnestedRows {
-            input: Arc::clone(unnest.input()),
-            lists: unnest.list_column_indices().to_vec(),
-        };
+        let lists = Counting::Unnested(unnest.list_column_indices().to_vec());
+        let counted = CountedRows::new(Arc::clone(unnest.input()), lists);
         let inputs: Vec<Arc<dyn ExecutionPlan>> = vec![Arc::new(counted)];
         let counted = replace_children_if_necessary(Arc::clone(&plan), inputs)?;
         Ok(Transformed::yes(counted))
@@ -44,59 +34,8 @@ pub fn count_unnested_rows(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Execu
     .data()
 }
 
-/// Passes rows on, and reserves the memory that the longest of their lists takes when it is taken apart.
-#[derive(Debug)]
-struct UnnestedRows {
-    input: Arc<dyn ExecutionPlan>,
-    lists: Vec<ListUnnest>,
-}
-
-impl DisplayAs for UnnestedRows {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("UnnestedRows")
-    }
-}
-
-impl ExecutionPlan for UnnestedRows {
-    fn name(&self) -> &'static str {
-        "UnnestedRows"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    no_expressions!();
-
-    one_input!(|node, input| Self {
-        input,
-        lists: node.lists.clone()
-    });
-
-    fn execute(
-        &self,
-        partition: usize,
-        context: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream> {
-        let rows = self.input.execute(partition, Arc::clone(&context))?;
-        let rows_max = context.session_config().batch_size();
-        let lists = self.lists.clone();
-        let reservation = MemoryConsumer::new("Unnest").register(context.memory_pool());
-        let rows = rows.and_then(move |batch| {
-            let bytes = longest_bytes(&batch, &lists, rows_max);
-            std::future::ready(reservation.try_resize(bytes).map(|()| batch))
-        });
-        let rows = RecordBatchStreamAdapter::new(self.schema(), rows);
-        Ok(Box::pin(rows))
-    }
-}
-
 /// The bytes of the rows that the largest row of a batch becomes. Rows that become no more than `rows_max` are built in pieces of so many.
-fn longest_bytes(batch: &RecordBatch, lists: &[ListUnnest], rows_max: usize) -> usize {
+pub(crate) fn longest_bytes(batch: &RecordBatch, lists: &[ListUnnest], rows_max: usize) -> usize {
     let is_list = |place: usize| lists.iter().any(|list| list.index_in_input_schema == place);
     let of_row = |row: usize| {
         let of_lists = lists
