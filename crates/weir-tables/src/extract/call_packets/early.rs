@@ -1,6 +1,6 @@
 //! Packets of RTP in front of the description of their sockets: they are of the call if their stream goes on behind it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use weir_flow::Endpoint;
@@ -15,8 +15,10 @@ type Key = (Endpoint, Endpoint, u32);
 #[derive(Default)]
 pub(super) struct EarlyPackets {
     streams: HashMap<Key, EarlyStream>,
-    /// The streams in the order of their first packets.
-    order: VecDeque<Key>,
+    /// The streams in the order of their first packets, by their numbers.
+    order: BTreeMap<u64, Key>,
+    /// The number of the next stream.
+    next: u64,
     /// The number of packets of all streams.
     packets: usize,
     forgotten: u64,
@@ -27,6 +29,7 @@ pub(super) struct EarlyPackets {
 /// The packets of a stream.
 #[derive(Default)]
 struct EarlyStream {
+    number: u64,
     /// The time that had passed by the last one, in nanoseconds.
     last_ns: i64,
     frames: Vec<u64>,
@@ -66,10 +69,15 @@ impl EarlyPackets {
     }
 
     fn keep(&mut self, key: Key, now_ns: i64, frames: Vec<u64>) {
-        if !self.streams.contains_key(&key) {
-            self.order.push_back(key);
-        }
-        let stream = self.streams.entry(key).or_default();
+        let stream = self.streams.entry(key).or_insert_with(|| {
+            let number = self.next;
+            self.next = self.next.saturating_add(1);
+            self.order.insert(number, key);
+            EarlyStream {
+                number,
+                ..EarlyStream::default()
+            }
+        });
         if now_ns.saturating_sub(stream.last_ns) > SILENCE_NS {
             self.packets = self.packets.saturating_sub(stream.frames.len());
             stream.frames.clear();
@@ -78,7 +86,7 @@ impl EarlyPackets {
         self.packets = self.packets.saturating_add(frames.len());
         stream.frames.extend(frames);
         while self.packets > PACKETS_MAX
-            && let Some(oldest) = self.order.pop_front()
+            && let Some((_, oldest)) = self.order.pop_first()
         {
             let gone = self.streams.remove(&oldest).unwrap_or_default();
             self.packets = self.packets.saturating_sub(gone.frames.len());
@@ -90,7 +98,7 @@ impl EarlyPackets {
         let Some(stream) = self.streams.remove(&key) else {
             return;
         };
-        self.order.retain(|known| *known != key);
+        self.order.remove(&stream.number);
         self.packets = self.packets.saturating_sub(stream.frames.len());
         if now_ns.saturating_sub(stream.last_ns) <= SILENCE_NS {
             let call_id: Arc<str> = call_id.into();
@@ -98,5 +106,34 @@ impl EarlyPackets {
             self.ready
                 .extend(frames.map(|frame| (Arc::clone(&call_id), frame)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looking through all streams for one that has its description takes the square of their number.
+    #[test]
+    fn streams_leave_and_come_again() {
+        let end = |port| Endpoint {
+            address: [10, 0, 0, 1].into(),
+            port,
+        };
+        let key = |ssrc| (end(4000), end(5000), ssrc);
+        let mut early = EarlyPackets::default();
+        for ssrc in 0..100_000 {
+            early.keep(key(ssrc), 1, vec![ssrc.into()]);
+        }
+        for ssrc in 1..100_000 {
+            early.give_out(key(ssrc), 2, "call");
+        }
+        early.keep(key(5), 3, vec![7, 8]);
+        let known: Vec<_> = early.order.values().copied().collect();
+        assert_eq!(known, [key(0), key(5)]);
+        assert_eq!((early.packets, early.ready.len()), (3, 99_999));
+        // A stream that was silent for long is another one.
+        early.give_out(key(0), SILENCE_NS + 2, "call");
+        assert_eq!((early.packets, early.ready.len()), (2, 99_999));
     }
 }
