@@ -126,11 +126,24 @@ impl Processes {
     /// Waits until an executor does something.
     fn wait_for_work(&self) {
         let before = self.cpu();
-        let until = Instant::now() + Duration::from_secs(30);
-        while self.cpu() < before + 20 {
-            assert!(Instant::now() < until, "no executor does anything");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until(|| self.cpu() >= before + 20);
+    }
+
+    /// Waits until each of the first `count` executors does something.
+    #[cfg(target_os = "linux")]
+    fn wait_for_work_of_first(&self, count: usize) {
+        let first = self.executors.iter().take(count);
+        let before: Vec<_> = first.map(|it| (it, ticks(it))).collect();
+        wait_until(|| before.iter().all(|(it, before)| ticks(it) >= before + 20));
+    }
+}
+
+/// Waits for a condition, a minute at most.
+fn wait_until(is_met: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !is_met() {
+        assert!(Instant::now() < until, "executors do nothing");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -340,15 +353,7 @@ fn a_job_that_has_lost_two_executors_fails() {
     let mut cluster = Processes::start(&folder, 3);
     let count = "weir query --stats --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"";
     let asked = cluster.ask_long(6);
-    let before = [0, 1].map(|number: usize| ticks(&cluster.executors[number]));
-    let until = Instant::now() + Duration::from_secs(60);
-    while [0, 1]
-        .iter()
-        .any(|of: &usize| ticks(&cluster.executors[*of]) < before[*of] + 20)
-    {
-        assert!(Instant::now() < until, "an executor does nothing");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    cluster.wait_for_work_of_first(2);
     for executor in &mut cluster.executors[..2] {
         executor.kill().unwrap();
     }
