@@ -396,24 +396,10 @@ impl Aggregate {
         other.flush();
         let texts = self.words.merge(&other.words);
         let mut numbers = Vec::with_capacity(other.groups.len());
-        for number in 0..other.groups.len() {
-            let mut key = [0; Key::WORDS_MAX];
-            let key = self
-                .key
-                .translate(other.groups.key(number), &texts, &mut key);
-            let group = self.groups.find_or_insert(key).0;
-            numbers.push(group);
-            let theirs = other.groups.state(number);
-            let ours = self.groups.state_mut(group);
-            for measure in &self.measures {
-                measure.merge(ours, theirs, self.flags_at);
-            }
-            if let (Some(ours), Some(theirs)) =
-                (ours.get_mut(self.flags_at), theirs.get(self.flags_at))
-            {
-                // The flag of a NULL belongs to the value.
-                *ours |= theirs & SEEN_FLAGS;
-            }
+        for first in (0..other.groups.len()).step_by(ROWS) {
+            let wanted = first..other.groups.len().min(first + ROWS);
+            let found = self.merge_states(&other.groups, wanted, &texts);
+            numbers.extend(found.iter().map(|group| *group as usize));
         }
         for (measure, theirs) in self.measures.iter_mut().zip(&mut other.measures) {
             if let (Some(ours), Some(theirs)) = (&mut measure.sketched, &mut theirs.sketched) {
@@ -439,6 +425,33 @@ impl Aggregate {
                 }
             }
         }
+    }
+
+    /// Adds the states of at most [`ROWS`] groups of `other`, which are looked up together, as the cache misses of many keys
+    /// overlap. `texts` has the new numbers of the texts in their keys. Returns the groups that they are in now.
+    fn merge_states(&mut self, other: &Groups, wanted: Range<usize>, texts: &[u32]) -> &[u32] {
+        let words = self.key.words();
+        let keys = &mut self.keys[..wanted.len() * words];
+        let mut buffer = [0; Key::WORDS_MAX];
+        for (key, number) in keys.chunks_exact_mut(words.max(1)).zip(wanted.clone()) {
+            key.copy_from_slice(self.key.translate(other.key(number), texts, &mut buffer));
+        }
+        let numbers = &mut self.numbers[..wanted.len()];
+        self.groups.find_many(keys, numbers);
+        for (group, number) in numbers.iter().zip(wanted) {
+            let theirs = other.state(number);
+            let ours = self.groups.state_mut(*group as usize);
+            for measure in &self.measures {
+                measure.merge(ours, theirs, self.flags_at);
+            }
+            if let (Some(ours), Some(theirs)) =
+                (ours.get_mut(self.flags_at), theirs.get(self.flags_at))
+            {
+                // The flag of a NULL belongs to the value.
+                *ours |= theirs & SEEN_FLAGS;
+            }
+        }
+        numbers
     }
 
     /// The next groups, in the order in which their first rows came, as a batch of `schema`: keys, then aggregates.

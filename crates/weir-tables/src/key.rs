@@ -208,7 +208,7 @@ impl Key {
         }
     }
 
-    /// A key whose texts have other numbers: `texts` has the new one of each. `buffer` is of zeros.
+    /// A key whose texts have other numbers, in `buffer`: `texts` has the new one of each.
     pub(crate) fn translate<'b>(
         &self,
         key: &[u64],
