@@ -1,13 +1,15 @@
 //! HTTP/2 (RFC 9113): frames of both directions of a connection, and the exchanges that its streams are.
 
+mod fields;
 pub(super) mod frame;
 mod settings;
+mod side;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use weir_bytes::u32_be_at;
 
+use self::fields::Fields;
 use self::frame::{
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_HEADER, FrameHeader, HEADERS, PADDED,
     PRIORITIES, PRIORITY, PRIORITY_UPDATE, PROMISE, RESET, SETTINGS, are_frames, begin_with_frame,
@@ -15,6 +17,7 @@ use self::frame::{
 };
 use self::settings::Ahead;
 pub use self::settings::{Dependency, Priority, SETTINGS_MAX, Settings, setting_name};
+use self::side::{DirectionState, Http2Side, fill};
 use super::hpack::{Decoder, Field};
 use super::streams::{StreamEvent, StreamOrigin};
 use super::{ConnectionState, Exchange, Fault, Head, Request, RequestLine, Response, StatusLine};
@@ -26,65 +29,8 @@ pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub const BLOCK_OCTETS_MAX: usize = 1 << 16;
 /// Octets of the fields of a head that are kept.
 pub const FIELD_OCTETS_MAX: usize = 1 << 16;
-/// Fields of a head that are kept.
-const FIELDS_MAX: usize = 256;
 /// Streams of a connection that wait for their responses, at most.
 pub const STREAMS_MAX: usize = 1_024;
-
-/// The parser state of one direction.
-#[derive(Debug, Default)]
-enum DirectionState {
-    /// The preface of a client, of which nothing is read yet.
-    Preface,
-    /// Between frames.
-    #[default]
-    Frame,
-    /// A frame that is kept until it is whole.
-    Kept(FrameHeader),
-    /// Data, and the padding behind them.
-    Data {
-        header: FrameHeader,
-        left: usize,
-        padding: usize,
-    },
-    /// A frame whose type is not read; these octets of its payload are still to be skipped.
-    Passed(usize),
-    /// Frames or fields are lost: octets are passed over until a piece begins with a frame.
-    Lost,
-}
-
-#[derive(Debug, Default)]
-struct Http2Side {
-    state: DirectionState,
-    begun: Vec<u8>,
-    fields: Decoder,
-    /// An incomplete field block, with its first frame and the stream that it belongs to.
-    block: Option<(FrameHeader, u32, Vec<u8>)>,
-}
-
-impl Http2Side {
-    /// The state behind a loss: frames begin with a later piece, and the fields of earlier ones are unknown.
-    fn partial() -> Self {
-        Self {
-            state: DirectionState::Lost,
-            fields: Decoder::partial(),
-            ..Self::default()
-        }
-    }
-
-    /// Reads what comes of the preface; false where something else comes.
-    fn preface(&mut self, rest: &mut &[u8]) -> bool {
-        let is_whole = fill(&mut self.begun, rest, PREFACE.len());
-        if !PREFACE.starts_with(&self.begun) {
-            return false;
-        }
-        if is_whole {
-            self.begun.clear();
-            self.state = DirectionState::Frame;
-        }
-        true
-    }
-}
 
 /// Whether the sender of a piece is the client of a connection of HTTP/2, of which the beginning was not seen: the piece
 /// is frames up to its end, among them the whole head of a request or of a response. `None` where it is not.
@@ -1010,59 +956,4 @@ fn data_of<'b>(
     *left -= taken.len();
     *rest = behind;
     taken.get(..data).unwrap_or_default()
-}
-
-/// Moves octets until there are `count`; true when there are.
-fn fill(begun: &mut Vec<u8>, rest: &mut &[u8], count: usize) -> bool {
-    let wanted = count.saturating_sub(begun.len()).min(rest.len());
-    let (taken, behind) = rest.split_at(wanted);
-    begun.extend_from_slice(taken);
-    *rest = behind;
-    begun.len() >= count
-}
-
-/// The fields of a head, as many as are kept.
-#[derive(Default)]
-struct Fields {
-    fields: Vec<(String, String)>,
-    octets: usize,
-    is_cut: bool,
-    /// Some refer to those of earlier frames, which were not seen.
-    is_unknown: bool,
-}
-
-impl Fields {
-    fn add(&mut self, (name, value): Field) {
-        let octets = self.octets.saturating_add(name.len() + value.len());
-        if octets > FIELD_OCTETS_MAX || self.fields.len() >= FIELDS_MAX {
-            self.is_cut = true;
-            return;
-        }
-        self.octets = octets;
-        let text = |text: Arc<str>| text.as_ref().to_owned();
-        self.fields.push((text(name), text(value)));
-    }
-
-    const fn fault(&self) -> Option<Fault> {
-        match (self.is_cut, self.is_unknown) {
-            (true, _) => Some(Fault::Fields),
-            (false, true) => Some(Fault::Missing),
-            (false, false) => None,
-        }
-    }
-
-    fn has(&self, names: &[&str]) -> bool {
-        let mut all = self.fields.iter();
-        all.any(|(name, _)| names.contains(&name.as_str()))
-    }
-
-    /// Whether a field is there that only requests have.
-    fn is_of_request(&self) -> bool {
-        self.has(&[":method", ":path", ":scheme", ":authority"])
-    }
-
-    fn pseudo(&self, wanted: &str) -> String {
-        let found = self.fields.iter().find(|(name, _)| name == wanted);
-        found.map_or_else(String::new, |(_, value)| value.clone())
-    }
 }
