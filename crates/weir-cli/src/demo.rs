@@ -1,18 +1,37 @@
 //! `weir demo`: a small set of sample captures, and a tour of queries over them.
 
 use std::io::{self, IsTerminal, Stdout, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Args;
 use weir_samples::demo::{DemoFile, demo_files};
 
-use crate::args::{Demo, Global};
+use crate::args::Global;
 use crate::message::Messages;
 use crate::session::{Failure, Reader, Session};
 use crate::sip;
 use crate::target::{guard, put_one_of_many};
 use crate::watch::Refresh;
 use weir_output::{Format, Options};
+
+/// `weir demo`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Write a few sample captures and take a tour of queries over them",
+    after_help = DEMO_EXAMPLES
+)]
+pub(crate) struct Demo {
+    /// Folder for the captures; created if it is missing
+    #[arg(default_value = "demo")]
+    pub(crate) dir: PathBuf,
+    /// Use the existing captures instead of writing them again
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Write the captures only
+    #[arg(long, conflicts_with = "keep")]
+    pub(crate) no_tour: bool,
+}
 
 /// Writes the samples, then asks and answers each question of the tour.
 pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
@@ -141,3 +160,9 @@ fn tour_in(dir: &str) -> String {
 
 /// The tour: a comment line and a statement a stop, an empty line in between.
 const TOUR: &str = include_str!("tour.sql");
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  weir demo                         write ./demo and take the tour
+  weir demo samples --no-tour       write ./samples only
+  weir query \"SELECT proto, count(*) FROM 'demo/office.pcapng' GROUP BY proto\"";

@@ -5,16 +5,31 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use clap::Args;
 use weir_packet::PROTOCOLS;
 use weir_tables::names::{Meaning, Name, advice};
 use weir_tables::{Column, EXTRACTIONS, Origin, Table};
 
-use crate::args::{Fields, Global, OutputArgs};
+use crate::args::{Global, OutputArgs};
 use crate::message::Messages;
 use crate::refusal::Refusal;
 use crate::session::Failure;
 use crate::target::Target;
 use weir_output::{Options, Writer};
+
+/// `weir fields`.
+#[derive(Args, Debug)]
+#[command(
+    about = "List the columns of captures: name, type, meaning, layer, standard",
+    after_help = FIELDS_EXAMPLES
+)]
+pub(crate) struct Fields {
+    /// Only columns whose name, meaning or layer contains this text, in upper or lower case
+    pub(crate) pattern: Option<String>,
+    /// The output options.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
 
 /// Lists the columns that the pattern lets through.
 pub(crate) fn run(
@@ -170,3 +185,9 @@ fn batch(rows: &[FieldRow<'_>]) -> Result<RecordBatch, Failure> {
     ])
     .map_err(|error| Failure::environment(error.to_string()))
 }
+
+const FIELDS_EXAMPLES: &str = "\
+Examples:
+  weir fields                       every column
+  weir fields frame                 of the frame, and of frame relay
+  weir fields --format csv | grep RFC";

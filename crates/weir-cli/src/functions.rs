@@ -4,13 +4,24 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use clap::Args;
 use weir_engine::{Engine, FunctionEntry, Options};
 
-use crate::args::{Functions, Global};
+use crate::args::{Global, OutputArgs};
 use crate::fields::listed;
 use crate::message::Messages;
 use crate::refusal::Refusal;
 use crate::session::Failure;
+
+/// `weir functions` and `weir tables`.
+#[derive(Args, Debug)]
+pub(crate) struct Functions {
+    /// Only entries whose name or meaning contains this text, in upper or lower case
+    pub(crate) pattern: Option<String>,
+    /// The output options.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
 
 /// Lists the functions that the pattern lets through.
 pub(crate) fn run(

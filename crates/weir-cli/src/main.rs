@@ -12,6 +12,7 @@ mod args;
 mod clf;
 #[cfg(feature = "cluster")]
 mod cluster;
+mod command_line;
 mod demo;
 mod encoder;
 mod fields;
@@ -43,15 +44,15 @@ mod ws;
 use std::io;
 use std::process::ExitCode;
 
-use args::{Cli, Command};
+use command_line::{Cli, Command};
 use message::{ColorChoice, Messages};
-use session::Failure;
+use session::{Failure, printed};
 
 fn main() -> ExitCode {
     let line: Vec<_> = std::env::args_os().collect();
     // The version needs neither the parser nor threads.
-    if args::asks_for_version(&line) {
-        return match printed(args::write_version(&mut io::stdout())) {
+    if command_line::asks_for_version(&line) {
+        return match printed(command_line::write_version(&mut io::stdout())) {
             Ok(code) => code,
             Err(failure) => failure.report(Messages::new(ColorChoice::Auto, false)),
         };
@@ -63,18 +64,18 @@ fn main() -> ExitCode {
         let messages = Messages::new(ColorChoice::Auto, false);
         return outcome.unwrap_or_else(|failure| failure.report(messages));
     }
-    if args::asks_for_build(&line) {
-        return match printed(args::write_build(&mut io::stdout())) {
+    if command_line::asks_for_build(&line) {
+        return match printed(command_line::write_build(&mut io::stdout())) {
             Ok(code) => code,
             Err(failure) => failure.report(Messages::new(ColorChoice::Auto, false)),
         };
     }
-    let cli = match args::parse(line.iter().cloned()) {
+    let cli = match command_line::parse(line.iter().cloned()) {
         Ok(cli) => cli,
         Err(refusal) => return refusal.report(Messages::new(ColorChoice::Auto, false)),
     };
     let messages = Messages::new(cli.global.color, cli.global.quiet);
-    for outdated in args::outdated(&line) {
+    for outdated in command_line::outdated(&line) {
         messages.note(&outdated);
     }
     match run(&cli, messages) {
@@ -133,25 +134,15 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
         Command::Shell(shell) => shell::run(shell, global, messages),
         Command::Sip(sip) => sip::run(sip, global, messages),
         Command::Completions { shell } => {
-            printed(args::write_completions(*shell, &mut io::stdout()))
+            printed(command_line::write_completions(*shell, &mut io::stdout()))
         }
-        Command::Man { dir: None } => printed(args::write_man(&mut io::stdout())),
+        Command::Man { dir: None } => printed(command_line::write_man(&mut io::stdout())),
         Command::Man { dir: Some(dir) } => {
-            for (name, page) in args::man_pages().map_err(Failure::from)? {
+            for (name, page) in command_line::man_pages().map_err(Failure::from)? {
                 std::fs::create_dir_all(dir).map_err(|error| Failure::file(dir, &error))?;
                 target::put_one_of_many(&dir.join(name), &page, global)?;
             }
             Ok(ExitCode::SUCCESS)
         }
-    }
-}
-
-/// A reader that has gone is no failure.
-fn printed(outcome: io::Result<()>) -> Result<ExitCode, Failure> {
-    match outcome {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::running(format!("standard output: {error}")))
-        }
-        _ => Ok(ExitCode::SUCCESS),
     }
 }

@@ -96,6 +96,16 @@ impl fmt::Display for Failure {
     }
 }
 
+/// The outcome of writing to standard output. A reader that has gone is no failure.
+pub(crate) fn printed(outcome: io::Result<()>) -> Result<ExitCode, Failure> {
+    match outcome {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::running(format!("standard output: {error}")))
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
 /// A path in a message; it may be an address.
 fn shown(path: &Path) -> String {
     weir_capture::redacted(&path.display().to_string()).into_owned()

@@ -9,7 +9,7 @@ use weir_clf::{
 };
 
 use super::args::{Check, Logs};
-use super::{Damages, reader, unreadable};
+use super::log::{Damages, reader, unreadable};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::progress::{Done, Passing, Progress};

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use weir_clf::{Anonymizer, Encoder, Form, Item, Losses, Record};
 
 use super::args::{Anonymize, Convert};
-use super::{Damages, reader, report_losses, unreadable, wrote};
+use super::log::{Damages, reader, report_losses, unreadable, wrote};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::progress::{Progress, stdout_is_file};

@@ -11,7 +11,7 @@ use weir_clf::{
 };
 
 use super::args::SearchArgs;
-use super::wrote;
+use super::log::wrote;
 use crate::args::Global;
 use crate::message::Messages;
 use crate::progress::{Done, Progress, stdout_is_file};

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use weir_clf::{Follower, Form, Found, Scratch, SearchOptions, Searcher};
 
-use super::Damages;
 use super::args::Tail;
+use super::log::Damages;
 use super::search::Output;
 use crate::message::Messages;
 use crate::progress::Progress;

@@ -12,7 +12,8 @@ use weir_sip::{Digest, Framer, FramerEvent, Limits, Message};
 use weir_tables::Stop;
 
 use super::args::Write;
-use super::{packets, report_losses, unreadable};
+use super::log::{report_losses, unreadable};
+use super::packets;
 use crate::args::Global;
 use crate::message::Messages;
 use crate::progress::{Passing, Progress};

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 use weir_h248::{BinaryOptions, Finding, PackageSet, Severity, check_with};
 
+use super::args::{InputArgs, packages_of};
+use super::context::{Context, exit, print};
 use super::input::{self, Found, Next};
-use super::{Context, InputArgs, exit, print};
 use crate::message::counted;
 use crate::session::Failure;
 
@@ -22,7 +23,7 @@ pub(super) struct Check {
     #[arg(long)]
     errors_only: bool,
     /// File with packages: names, numbers and types beyond those of H.248.1 Annex E
-    #[arg(long, value_name = "FILE", value_parser = super::packages_of)]
+    #[arg(long, value_name = "FILE", value_parser = packages_of)]
     packages: Option<&'static PackageSet>,
 }
 

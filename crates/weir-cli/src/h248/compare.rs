@@ -8,9 +8,10 @@ use clap::{Args, ValueEnum};
 use weir_h248::study::Study;
 use weir_h248::{Arena, DecodeOptions, decode};
 
+use super::args::InputArgs;
+use super::context::{Context, exit, print};
 use super::decode::report;
 use super::input::{self, Found, Next};
-use super::{Context, InputArgs, exit, print};
 use crate::quantity::parse_period;
 use crate::session::Failure;
 use crate::target::Target;

@@ -10,9 +10,10 @@ use weir_h248::{
     Arena, DecodeOptions, EncodeOptions, Encoding, Error, PackageSet, decode, decode_as, encode,
 };
 
+use super::args::{InputArgs, ReadArgs, Target, WriteArgs, packages_of};
+use super::context::{Context, exit, print};
 use super::decode::report;
 use super::input::{self, Found, Next, Summary};
-use super::{Context, InputArgs, ReadArgs, Target, WriteArgs, exit, print};
 use crate::args::Global;
 use crate::refusal::Refusal;
 use crate::session::Failure;
@@ -50,7 +51,7 @@ pub(super) struct Encode {
     #[arg(long)]
     strict: bool,
     /// File with packages: names, numbers and types beyond those of H.248.1 Annex E
-    #[arg(long, value_name = "FILE", value_parser = super::packages_of)]
+    #[arg(long, value_name = "FILE", value_parser = packages_of)]
     packages: Option<&'static PackageSet>,
     /// A file for the message
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]

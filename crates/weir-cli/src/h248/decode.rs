@@ -7,8 +7,9 @@ use weir_h248::{
     Arena, Error, Message, TextStyle, decode, decode_as, encode_compact, encode_pretty,
 };
 
+use super::args::{InputArgs, ReadArgs};
+use super::context::{Context, exit, print};
 use super::input::{self, Found, Next};
-use super::{Context, InputArgs, ReadArgs, exit, print};
 use crate::session::Failure;
 
 #[derive(Args, Debug)]

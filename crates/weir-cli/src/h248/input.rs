@@ -10,7 +10,8 @@ use weir_capture::Reader;
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
 use weir_tables::h248::{FoundMessage, MessageFinder};
 
-use super::{Context, InputArgs};
+use super::args::InputArgs;
+use super::context::Context;
 use crate::progress::{Done, Progress};
 use crate::session::Failure;
 

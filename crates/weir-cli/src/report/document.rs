@@ -12,7 +12,7 @@ use weir_page::{Bar, Bars, Page};
 
 use super::{DocumentFormat, Heading};
 use crate::args::Global;
-use crate::session::{Failure, Heed, Session};
+use crate::session::{Failure, Heed, Session, printed};
 use crate::target::Target;
 use crate::watch::Refresh;
 use weir_output::{self as output, Format, Options, Writer, grouped, text};
@@ -113,7 +113,7 @@ impl Document {
         };
         match path {
             Some(path) => Target::new(path, global)?.put(written.as_bytes()),
-            None => crate::printed(io::stdout().write_all(written.as_bytes())).map(|_| ()),
+            None => printed(io::stdout().write_all(written.as_bytes())).map(|_| ()),
         }
     }
 

@@ -19,14 +19,14 @@ use super::input::{InputPiece, PendingLines};
 use super::latest::{self, Latest};
 use super::pager::Paged;
 use super::views::Views;
-use crate::args::{self, Global, OutputArgs, RowLimit, parse_rows};
+use crate::args::{Global, OutputArgs, RowLimit, parse_rows};
 use crate::message::{Messages, counted};
 use crate::refusal::Refusal;
-use crate::session::{Apart, Failure, Heed, Reader, Session};
+use crate::session::{Apart, Failure, Heed, Reader, Session, printed};
 use crate::signals::Interrupts;
 use crate::target::Target;
 use crate::watch::Refresh;
-use crate::{fields, functions};
+use crate::{fields, functions, sip};
 use weir_output::plot::{Form, Kind};
 use weir_output::{self as output, Format, terminal_height};
 
@@ -526,7 +526,7 @@ impl Work {
             Some(mut pager) => pager.write_all(text.as_bytes()),
             None => io::stdout().write_all(text.as_bytes()),
         };
-        crate::printed(written)?;
+        printed(written)?;
         Ok(())
     }
 
@@ -592,12 +592,9 @@ impl Work {
         let Some(opened) = &self.opened else {
             return Err(nothing_open());
         };
-        let mut line = vec!["weir", "sip", "ladder"];
-        line.extend(call_id.iter().flat_map(|id| ["--call-id", unquoted(id)]));
-        line.extend(["--", opened.file.as_str()]);
-        let cli = args::parse(line.into_iter().map(Into::into))?;
         // The exit status is not used here, as the command has reported its errors.
-        crate::run(&cli, self.messages)?;
+        let call_id = call_id.map(unquoted);
+        sip::show_ladder(&opened.file, call_id, self.global, self.messages)?;
         Ok(())
     }
 

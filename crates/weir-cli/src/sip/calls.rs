@@ -26,7 +26,7 @@ use self::reading::{Origin, SharedBook};
 use self::saving::{Saving, Store};
 use self::spool::Spool;
 use self::view::View;
-use super::paths;
+use super::ladder::{merged, paths};
 use crate::args::{Databases, Global, Live, OutputArgs, Zone};
 use crate::interface::{LiveCounts, SourceArgs};
 use crate::message::Messages;
@@ -173,7 +173,7 @@ fn rows(args: &CallsArgs, global: Global, messages: Messages) -> Result<ExitCode
     if args.files.is_empty() {
         return Err(Refusal::usage("no capture is named", "weir sip calls trace.pcap").into());
     }
-    let merge = super::merged(&args.files);
+    let merge = merged(&args.files);
     let sql = format!("SELECT {COLUMNS} FROM calls({}{merge})", paths(&args.files));
     let file = args.output.file(0, 1)?;
     let options = args

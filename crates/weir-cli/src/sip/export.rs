@@ -15,7 +15,7 @@ use weir_engine::{quote_literal, socket, texts};
 use weir_messages::rtp::audio::{Law, SAMPLE_RATE, Track};
 
 use self::sides::{Directions, Endpoint, Ends, Sides};
-use super::{at, merged, no_call, paths};
+use super::ladder::{at, merged, no_call, paths};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::refusal::Refusal;

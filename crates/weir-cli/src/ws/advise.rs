@@ -8,9 +8,10 @@ use weir_ws::{
     connection_memory, html_report, resident_bytes, resident_inflate_bytes, snippet,
 };
 
+use super::args::{Advise, Build, ReportArgs, ReportFormat};
 use super::input::{self, MessageSample};
 use super::print::TextTable;
-use super::{Advise, Build, ReportArgs, ReportFormat, study};
+use super::study;
 use crate::args::Global;
 use crate::message::Messages;
 use crate::refusal::Refusal;

@@ -12,8 +12,9 @@ use weir_ws::{
     InputReport, Opcode, Prefix,
 };
 
+use super::args::{InputArgs, InputFormat};
+use super::capture;
 use super::live::{self, Capture};
-use super::{InputArgs, InputFormat, capture};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::progress::{Done, Progress};

@@ -6,7 +6,7 @@ use clap::Args;
 use weir_live::{Counts, Packets};
 use weir_tables::Stop;
 
-use super::parse_count;
+use super::args::parse_count;
 use crate::interface::{self, InterfaceArgs};
 use crate::message::Messages;
 use crate::refusal::Refusal;

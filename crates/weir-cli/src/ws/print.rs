@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use weir_page::Page;
 
-use super::{ReportArgs, ReportFormat};
+use super::args::{ReportArgs, ReportFormat};
 use crate::args::Global;
-use crate::session::Failure;
+use crate::session::{Failure, printed};
 use crate::target::Target;
 use weir_output::text::{escaped, width};
 
@@ -149,7 +149,7 @@ impl ReportArgs {
         }
         let mut out = io::stdout().lock();
         let written = out.write_all(report.as_bytes()).and_then(|()| out.flush());
-        crate::printed(written).map(|_| ())
+        printed(written).map(|_| ())
     }
 
     /// The file for the report, which takes its name when the report is there.

@@ -13,8 +13,9 @@ use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind, csv_val
 
 mod page;
 
+use super::args::{ReportArgs, ReportFormat, Stats};
 use super::print::{Sections, TextTable};
-use super::{ReportArgs, ReportFormat, Stats, capture, input, live};
+use super::{capture, input, live};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::progress::{Done, Progress};

@@ -8,9 +8,10 @@ use weir_ws::{
     bytes_text, deflate_bytes, html_page, inflate_bytes, sample, study_csv, study_json,
 };
 
+use super::args::{CpuTimesFrom, GridArgs, ReportArgs, ReportFormat, Study};
 use super::input::{self, MessageSample};
 use super::print::{Sections, TextTable};
-use super::{CpuTimesFrom, GridArgs, ReportArgs, ReportFormat, Study, codecs, cpu, extra};
+use super::{codecs, cpu, extra};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::refusal::Refusal;
