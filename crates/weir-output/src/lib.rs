@@ -2,7 +2,7 @@
 //!
 //! A [`Writer`] takes Arrow batches one at a time and writes one of the [`Format`]s. It keeps no
 //! more than one batch, except for the table, which looks at the first rows to choose its column
-//! widths (see [`table`]) and Parquet, which collects a row group.
+//! widths (see `table.rs`) and Parquet, which collects a row group.
 //!
 //! The rules of all text formats:
 //!

@@ -1,7 +1,7 @@
 //! `--plot`: an answer as a chart, drawn in the terminal or as a picture.
 //!
-//! The columns choose the chart ([`weir_page::chart`]), the rows are brought into its shape ([`shape`]), and the shape is
-//! drawn as characters ([`screen`]) or as SVG and PNG ([`picture`]). No more than the first [`ROWS_MAX`] rows are kept and drawn;
+//! The columns choose the chart ([`weir_page::chart`]), the rows are brought into its shape (`shape.rs`), and the shape is
+//! drawn as characters (`screen.rs`) or as SVG and PNG (`picture.rs`). No more than the first `ROWS_MAX` rows are kept and drawn;
 //! the notes under the chart say what was left out.
 
 mod axis;
