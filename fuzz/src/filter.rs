@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use weir_filter::{DEPTH_MAX, Filter};
 use weir_packet::{Decoder, Frame, LinkType};
-use weir_tables::{DisplayFilter, Row};
+use weir_tables::{DisplayFilter, PacketFilter, Row};
 
 /// A text as a filter: an error lies within it, its tree is no deeper than allowed, and what fields accept decides
 /// on a packet.

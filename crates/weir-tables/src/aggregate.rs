@@ -2,6 +2,7 @@
 
 mod function;
 mod measure;
+mod numbers;
 mod sketch;
 
 use std::ops::Range;
@@ -20,7 +21,9 @@ use crate::program::{MeasurePlan, Mode, Output, WaitingColumn as OutputColumn};
 use crate::{Column, Expression, Origin, Predicate, Row};
 
 pub use function::Function;
-use measure::{Measure, numbers};
+use measure::Measure;
+pub(crate) use measure::ROWS;
+use numbers::numbers;
 use sketch::ResultKind;
 pub use sketch::{Sketch, Sketches};
 
@@ -38,10 +41,6 @@ pub struct Branch {
     /// Rows for which it is not true are left out of this aggregate alone (SQL's FILTER).
     pub filters: Vec<Option<Predicate>>,
 }
-
-/// The number of rows that wait to be added to their groups, at most: few enough to stay in the first-level cache, many
-/// enough to hide the cache misses of groups that are not in it.
-pub(crate) const ROWS: usize = 256;
 
 /// An aggregation: rows on their way into groups.
 pub struct Aggregate {

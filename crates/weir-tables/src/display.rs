@@ -22,8 +22,8 @@ use regex::bytes::Regex;
 use weir_filter::{ArithmeticOperator, Error, Quantifier, Range, parse};
 use weir_packet::{Address, Field, Get, Layer, Needs, Options as DecodeOptions, Packet, Value};
 
-use crate::predicate::{Network, Operator};
-use crate::{Column, Origin, Row, Since, Source as File, Table};
+use crate::value::{Network, Operator};
+use crate::{Column, Origin, PacketFilter, Row, Since, Source as File, Table};
 use messages::{Cell, Messages};
 use reader::FilterReader;
 
@@ -194,34 +194,27 @@ impl DisplayFilter {
     pub fn is_protocol(name: &str) -> bool {
         reader::is_protocol(name)
     }
+}
 
-    /// Whether it has fields of messages, which are read before the packets, from the files of
-    /// [`Self::read_messages_of`].
-    #[must_use]
-    pub fn has_messages(&self) -> bool {
-        !self.messages.is_empty()
-    }
-
-    /// Sets the files of the packets, and their decoding. Each file is read when its first packet is tested; a pipe
-    /// cannot be read twice.
-    pub fn read_messages_of(&self, files: &[File], decode: &DecodeOptions) {
-        self.messages.set_files(files, decode);
-    }
-
-    /// The limits that were reached while messages were read, for the closing report.
-    #[must_use]
-    pub fn notes(&self) -> Vec<String> {
-        self.messages.notes()
-    }
-
-    /// Whether the packet of a row passes.
-    #[must_use]
-    pub fn passes(&self, row: &Row<'_>) -> bool {
+impl PacketFilter for DisplayFilter {
+    fn passes(&self, row: &Row<'_>) -> bool {
         self.test.holds(&At::Packet(row))
     }
 
-    pub(crate) fn columns(&self) -> &[Column] {
+    fn columns(&self) -> &[Column] {
         &self.columns
+    }
+
+    fn has_messages(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
+    fn read_messages_of(&self, files: &[File], decode: &DecodeOptions) {
+        self.messages.set_files(files, decode);
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.messages.notes()
     }
 }
 

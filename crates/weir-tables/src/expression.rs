@@ -4,7 +4,7 @@ use std::fmt;
 
 use weir_packet::{Address, Get, Kind, Value};
 
-use crate::predicate::with_text;
+use crate::row::with_text;
 use crate::{Column, Origin, Row};
 
 /// A column, or an integer computed from columns with 64-bit arithmetic.

@@ -13,6 +13,7 @@ mod dhcp;
 mod diameter;
 mod dns;
 mod early;
+pub(crate) mod extraction;
 mod flow_fragments;
 mod flow_packets;
 mod flows;
@@ -52,38 +53,12 @@ mod tunnel;
 mod value;
 mod websocket;
 
-use std::fmt;
-
-use weir_flow::Scope;
-use weir_packet::{Kind, Needs, Packet, Value};
-
-use self::networks::Networks;
-use crate::scan::Rows;
-use crate::{Column, Origin, Row};
-
 pub use calls::{CallMedia, CallSight, CallSound, CallWatch};
+pub use extraction::Extraction;
 pub use note::Note;
 pub use settings::{Setting, Settings};
 pub use sip::{SipMessage, SipMessages, SipTransport, SipWay};
 pub use websocket::{WebSocketEnds, WebSocketSight, WebSockets};
-
-/// A table made from the packets of captures, such as `sip`.
-pub struct Extraction {
-    /// The name of the table in FROM.
-    pub name: &'static str,
-    /// The rows, in one line: `one row a SIP message`.
-    pub doc: &'static str,
-    /// The columns in order.
-    pub(crate) columns: fn() -> Vec<Column>,
-    /// The headers that it needs.
-    pub(crate) needs: &'static [Needs],
-    /// Starts an extractor for captures that were not read yet.
-    start: fn(&Settings) -> Box<dyn Extract>,
-    /// The named arguments besides those of every capture, each with its meaning.
-    pub(crate) arguments: &'static [(&'static str, &'static str)],
-    /// Other names of columns, and which columns these are.
-    pub aliases: &'static [(&'static str, &'static str)],
-}
 
 /// All tables that are made from packets.
 pub const EXTRACTIONS: &[Extraction] = &[
@@ -124,138 +99,6 @@ impl Extraction {
             .iter()
             .find(|extraction| extraction.name.eq_ignore_ascii_case(name))
     }
-
-    /// Whether each row is a packet, so that its record can be written with it.
-    #[must_use]
-    pub fn is_of_packets(&self) -> bool {
-        (self.columns)().iter().any(|column| {
-            &*column.name == "frame.number" && matches!(column.origin, Origin::Packet(..))
-        })
-    }
-
-    /// Starts an extractor for captures that were not read yet, or one for each network if the settings tell them apart.
-    pub(crate) fn start(&self, settings: &Settings) -> Box<dyn Extract> {
-        // Flows have the VLAN in their keys, and the tables of flows as many arguments as that takes.
-        let is_of_flows = self.arguments().any(|argument| argument == "tunnels");
-        match settings.flows.scope == Scope::Vlan && !is_of_flows {
-            true => Box::new(Networks::new(self.start, settings)),
-            false => (self.start)(settings),
-        }
-    }
-
-    /// Names of the arguments that [`Self::set`] takes.
-    pub fn arguments(&self) -> impl Iterator<Item = &'static str> {
-        self.arguments.iter().map(|(name, _)| *name)
-    }
-
-    /// Sets a named argument.
-    ///
-    /// The expected value when the given one is of another kind; empty when there is no such argument.
-    pub fn set(
-        &self,
-        settings: &mut Settings,
-        name: &str,
-        value: Option<Setting<'_>>,
-    ) -> Result<(), &'static str> {
-        let known = self.arguments.iter().find(|(known, _)| *known == name);
-        let (name, expected) = known.copied().ok_or("")?;
-        match value {
-            Some(value) if settings.set_named(name, value) => Ok(()),
-            _ => Err(expected),
-        }
-    }
-}
-
-/// Extractions with the same name are equal.
-impl PartialEq for Extraction {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl fmt::Debug for Extraction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-/// Makes rows out of packets.
-pub(crate) trait Extract: Send {
-    /// Gets the columns that the rows and the predicate need, before the first packet: the extractor may leave out work
-    /// that only other columns need.
-    fn set_columns(&mut self, _columns: &[Column]) {}
-
-    /// Reads a packet, and pushes the rows that it completes. A packet should complete no more than a few.
-    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows);
-
-    /// Pushes the rows that are still open after the last packet of the last source: returns true when
-    /// `rows.is_full()`, and is called again; false when there are no more.
-    fn finish(&mut self, _rows: &mut Rows) -> bool {
-        false
-    }
-
-    /// The limits that were reached, and what was given up for them, for the closing report.
-    fn notes(&self) -> Vec<Note> {
-        Vec::new()
-    }
-}
-
-/// An item that an extraction found: the values of its own columns.
-pub(crate) trait Item {
-    /// The value of the extraction's own column number `index`; `None` for NULL.
-    fn value(&self, index: usize) -> Option<Value<'_>>;
-}
-
-/// A column of an extraction. `G` is the function that gets its value of the extraction's item.
-pub(crate) struct ItemField<G> {
-    pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
-    pub(crate) doc: &'static str,
-    pub(crate) reference: &'static str,
-    pub(crate) get: G,
-}
-
-impl<G> ItemField<G> {
-    /// A column, with the function that gets its value, what it means, and where that is defined.
-    pub(crate) const fn new(
-        name: &'static str,
-        kind: Kind,
-        get: G,
-        doc: &'static str,
-        reference: &'static str,
-    ) -> Self {
-        Self {
-            name,
-            kind,
-            doc,
-            reference,
-            get,
-        }
-    }
-}
-
-/// The columns of an extraction: first those of the packets table with these names, then its own. Only an extraction
-/// that pushes all of its rows during `packet` has columns of the packet.
-pub(crate) fn columns<G>(packet: &[&str], own: &[ItemField<G>]) -> Vec<Column> {
-    let packets = crate::Table::packets();
-    let known = packet.iter().filter_map(|name| {
-        let position = packets.position(name)?;
-        packets.columns().get(position).cloned()
-    });
-    let own = own.iter().enumerate().map(|(index, field)| Column {
-        name: field.name.into(),
-        kind: field.kind,
-        doc: field.doc.into(),
-        reference: field.reference.into(),
-        origin: Origin::Item(index),
-    });
-    known.chain(own).collect()
-}
-
-/// Pushes a row that belongs to no packet in particular.
-pub(crate) fn push_item(rows: &mut Rows, file: &str, item: &dyn Item) {
-    let packet = Packet::none();
-    rows.push_row(&Row::new(file, &packet).with_item(item));
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-use weir_packet::{Address, Field, Get, Kind, Value};
+use weir_packet::{Field, Get, Kind, Options as DecodeOptions, Value};
 
-use crate::{Column, DisplayFilter, Expression, Origin, Row, Search};
+use crate::row::with_text;
+use crate::{Column, Constant, Expression, Network, Operator, Origin, Row, Search, Source};
 
 /// A condition on a row, with SQL's three-valued logic.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ pub enum Predicate {
     /// The column is NULL.
     IsNull(Column),
     /// The packet passes a display filter.
-    Display(Arc<DisplayFilter>),
+    Display(Arc<dyn PacketFilter>),
     /// All are true.
     And(Vec<Predicate>),
     /// One is true.
@@ -35,38 +36,24 @@ pub enum Predicate {
     Not(Box<Predicate>),
 }
 
-/// A comparison of a column with a constant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum Operator {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-}
+/// A filter of packets that a predicate has: see [`crate::DisplayFilter`].
+pub trait PacketFilter: fmt::Debug + fmt::Display + Send + Sync {
+    /// Whether the packet of a row passes.
+    fn passes(&self, row: &Row<'_>) -> bool;
 
-/// A constant that columns are compared with.
-#[derive(Clone, Debug, PartialEq, PartialOrd)]
-pub enum Constant {
-    /// A flag.
-    Bool(bool),
-    /// A number or a time, for every integer type of a column.
-    Integer(i128),
-    /// A floating-point number.
-    Float(f64),
-    /// An address or bytes.
-    Bytes(Vec<u8>),
-    /// A text.
-    Text(String),
-}
+    /// The columns that are read.
+    fn columns(&self) -> &[Column];
 
-/// A network: an address and the length of its prefix in bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
-    address: Address,
-    prefix_bits: u8,
+    /// Whether it has fields of messages, which are read before the packets, from the files of
+    /// [`Self::read_messages_of`].
+    fn has_messages(&self) -> bool;
+
+    /// Sets the files of the packets, and their decoding. Each file is read when its first packet is tested; a pipe
+    /// cannot be read twice.
+    fn read_messages_of(&self, files: &[Source], decode: &DecodeOptions);
+
+    /// The limits that were reached while messages were read, for the closing report.
+    fn notes(&self) -> Vec<String>;
 }
 
 impl Predicate {
@@ -135,9 +122,9 @@ impl Predicate {
     }
 
     /// Calls `visit` with every display filter.
-    pub fn visit_filters(&self, visit: &mut dyn FnMut(&DisplayFilter)) {
+    pub fn visit_filters(&self, visit: &mut dyn FnMut(&dyn PacketFilter)) {
         match self {
-            Self::Display(filter) => visit(filter),
+            Self::Display(filter) => visit(&**filter),
             Self::And(list) | Self::Or(list) => {
                 for predicate in list {
                     predicate.visit_filters(visit);
@@ -166,81 +153,6 @@ impl Predicate {
             }
             Self::Not(predicate) => predicate.visit_columns(visit),
         }
-    }
-}
-
-impl Operator {
-    #[inline]
-    pub(crate) const fn holds(self, ordering: Ordering) -> bool {
-        match self {
-            Self::Equal => ordering.is_eq(),
-            Self::NotEqual => ordering.is_ne(),
-            Self::Less => ordering.is_lt(),
-            Self::LessOrEqual => ordering.is_le(),
-            Self::Greater => ordering.is_gt(),
-            Self::GreaterOrEqual => ordering.is_ge(),
-        }
-    }
-}
-
-impl Network {
-    /// A network by its address and prefix length; `None` when the prefix is longer than the
-    /// address.
-    #[must_use]
-    pub fn new(address: Address, prefix_bits: u8) -> Option<Self> {
-        let bits = address.as_bytes().len().checked_mul(8)?;
-        (usize::from(prefix_bits) <= bits).then_some(Self {
-            address,
-            prefix_bits,
-        })
-    }
-
-    /// The address, and the number of its significant bits.
-    pub(crate) const fn parts(&self) -> (&Address, u8) {
-        (&self.address, self.prefix_bits)
-    }
-
-    /// Reads `10.0.0.0/8`, `2001:db8::/32`, or an address, which is a network of one.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let (address, prefix_bits) = match text.split_once('/') {
-            Some((address, bits)) => (address, Some(bits.parse().ok()?)),
-            None => (text, None),
-        };
-        let address: Address = address.trim().parse().ok()?;
-        let whole = u8::try_from(address.as_bytes().len() * 8).ok()?;
-        Self::new(address, prefix_bits.unwrap_or(whole))
-    }
-
-    /// The first and the last address of a network of IPv4, as numbers; `None` for another.
-    pub(crate) fn ipv4_range(&self) -> Option<(u32, u32)> {
-        let first = u32::from_be_bytes(self.address.as_bytes().try_into().ok()?);
-        // These bits differ between its addresses.
-        let rest = u32::MAX.checked_shr(self.prefix_bits.into()).unwrap_or(0);
-        Some((first & !rest, first | rest))
-    }
-
-    /// Whether the address with these bytes lies in the network; false for another family.
-    #[must_use]
-    pub fn contains(&self, bytes: &[u8]) -> bool {
-        self.order(bytes) == Some(Ordering::Equal)
-    }
-
-    /// The order of the address with these bytes to the addresses of the network, by the bits of its prefix alone; `None` for
-    /// another family.
-    pub(crate) fn order(&self, bytes: &[u8]) -> Option<Ordering> {
-        let own = self.address.as_bytes();
-        if own.len() != bytes.len() {
-            return None;
-        }
-        let whole = usize::from(self.prefix_bits / 8);
-        let rest = self.prefix_bits % 8;
-        let of_whole = bytes.get(..whole).cmp(&own.get(..whole));
-        if rest == 0 || of_whole.is_ne() {
-            return Some(of_whole);
-        }
-        let last = |octets: &[u8]| octets.get(whole).map(|octet| octet >> (8 - rest));
-        Some(last(bytes).cmp(&last(own)))
     }
 }
 
@@ -309,29 +221,6 @@ fn with_bytes<T>(column: &Column, row: &Row<'_>, f: impl FnOnce(&[u8]) -> T) -> 
     }
 }
 
-/// Calls `f` with the text of a column; with `None` for NULL and for other types.
-#[inline]
-pub(crate) fn with_text<T>(column: &Column, row: &Row<'_>, f: impl FnOnce(&str) -> T) -> Option<T> {
-    match column.origin {
-        Origin::File => Some(f(row.file)),
-        Origin::Packet(Field { get, .. }, _) => match get {
-            Get::Text(get) => get(row.packet).map(f),
-            Get::Write(write) => {
-                let mut text = String::new();
-                match write(row.packet, &mut text) {
-                    Ok(true) => Some(f(&text)),
-                    _ => None,
-                }
-            }
-            _ => None,
-        },
-        origin => match row.given(origin)? {
-            Value::Text(text) => Some(f(text)),
-            _ => None,
-        },
-    }
-}
-
 fn is_null(column: &Column, row: &Row<'_>) -> bool {
     let packet = row.packet;
     match column.origin {
@@ -386,50 +275,10 @@ impl fmt::Display for Predicate {
             Self::Within(column, network) => write!(f, "{} in {network}", column.name),
             Self::IsTrue(column) => f.write_str(&column.name),
             Self::IsNull(column) => write!(f, "{} IS NULL", column.name),
-            Self::Display(filter) => filter.fmt(f),
+            Self::Display(filter) => write!(f, "{filter}"),
             Self::And(all) => list(f, all, "AND"),
             Self::Or(any) => list(f, any, "OR"),
             Self::Not(predicate) => write!(f, "NOT {predicate}"),
-        }
-    }
-}
-
-impl fmt::Display for Operator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Equal => "=",
-            Self::NotEqual => "<>",
-            Self::Less => "<",
-            Self::LessOrEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterOrEqual => ">=",
-        })
-    }
-}
-
-impl fmt::Display for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.prefix_bits)
-    }
-}
-
-impl Constant {
-    fn write(&self, column: &Column, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bool(value) => write!(f, "{value}"),
-            Self::Integer(value) => write!(f, "{value}"),
-            Self::Float(value) => write!(f, "{value}"),
-            Self::Text(text) => write!(f, "{text:?}"),
-            Self::Bytes(bytes) if column.kind == Kind::Address => {
-                match Address::from_bytes(bytes) {
-                    Some(address) => write!(f, "{address}"),
-                    None => f.write_str("no address"),
-                }
-            }
-            Self::Bytes(bytes) => {
-                f.write_str("0x")?;
-                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-            }
         }
     }
 }

@@ -1,10 +1,9 @@
 //! A row, from which predicates and columns read their values.
 
 use weir_layout::View;
-use weir_packet::{Packet, Value};
+use weir_packet::{Field, Get, Packet, Value};
 
-use crate::extract::Item;
-use crate::{Origin, Since};
+use crate::{Column, Origin, Since};
 
 /// A decoded record, from which the columns of a table read their values.
 #[derive(Clone, Copy)]
@@ -14,6 +13,12 @@ pub struct Row<'r> {
     pub(crate) view: Option<&'r View<'r>>,
     pub(crate) item: Option<&'r dyn Item>,
     pub(crate) times: Option<&'r Times>,
+}
+
+/// An item that an extraction found: the values of its own columns.
+pub(crate) trait Item {
+    /// The value of the extraction's own column number `index`; `None` for NULL.
+    fn value(&self, index: usize) -> Option<Value<'_>>;
 }
 
 /// The time of the record of a row, and the times of its file to which others are relative.
@@ -106,5 +111,28 @@ impl<'r> Row<'r> {
             Origin::Header(header) => header.copied(self.packet),
             Origin::File | Origin::Packet(..) | Origin::Record => None,
         }
+    }
+}
+
+/// Calls `f` with the text of a column; with `None` for NULL and for other types.
+#[inline]
+pub(crate) fn with_text<T>(column: &Column, row: &Row<'_>, f: impl FnOnce(&str) -> T) -> Option<T> {
+    match column.origin {
+        Origin::File => Some(f(row.file)),
+        Origin::Packet(Field { get, .. }, _) => match get {
+            Get::Text(get) => get(row.packet).map(f),
+            Get::Write(write) => {
+                let mut text = String::new();
+                match write(row.packet, &mut text) {
+                    Ok(true) => Some(f(&text)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        },
+        origin => match row.given(origin)? {
+            Value::Text(text) => Some(f(text)),
+            _ => None,
+        },
     }
 }

@@ -7,82 +7,21 @@ use arrow::error::ArrowError;
 use weir_layout::Layout;
 use weir_packet::{LinkType, Needs, Options as DecodeOptions};
 
-use crate::extract::{Extract, quoted::Quoted};
+use crate::extract::extraction::Extract;
+use crate::extract::quoted::Quoted;
 use crate::program::{Passed, ProgramFraming, Questions};
 use crate::reading::{Prepared, Reading, Sink};
+use crate::rows::Rows;
 use crate::{
-    Batch, CaptureTee, Column, Counters, Origin, Predicate, Row, Source, SourceError, Stop, Table,
+    Batch, CaptureTee, Column, Compile, Counters, Origin, Predicate, Row, ScanOptions, Source,
+    SourceError, Stop, Table,
 };
-
-/// The options of a scan.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ScanOptions {
-    /// The number of rows of a batch, at most.
-    pub batch_rows: usize,
-    /// The number of rows of the whole scan, at most.
-    pub limit: Option<usize>,
-    /// Whether all sources are read at once and their records returned in the order of time.
-    pub merge: bool,
-    /// Whether the records must be in the order of time: the scan fails when they are not.
-    pub sorted: bool,
-    /// The capture to which selected records are written, with its limit.
-    pub tee: Option<CaptureTee>,
-    /// The decoding of ambiguous traffic.
-    pub decode: DecodeOptions,
-    /// Whether a capture that is slow to read, or compressed, is read ahead on a thread of its own.
-    pub read_ahead: bool,
-    /// Whether extractions read headers that ICMP errors quote like sent ones, as display filters do.
-    pub(crate) quotes: bool,
-    /// The condition under which queries are compiled to machine code.
-    pub compile: Compile,
-    /// Ends a [`Scan`] with an error before its end when set, as its reader is gone.
-    pub cancel: Option<Stop>,
-}
-
-/// The condition under which queries are compiled to machine code: aggregates over plain fields. The choice does not
-/// change any result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Compile {
-    /// Queries over sources are compiled that are so large that the compiler costs less than it saves.
-    #[default]
-    Large,
-    /// Queries are compiled whatever the size of the sources.
-    Always,
-    /// Nothing is compiled: every record is decoded.
-    Never,
-}
-
-impl Default for ScanOptions {
-    fn default() -> Self {
-        Self {
-            batch_rows: 8192,
-            limit: None,
-            merge: false,
-            sorted: false,
-            tee: None,
-            decode: DecodeOptions::default(),
-            read_ahead: false,
-            quotes: false,
-            compile: Compile::default(),
-            cancel: None,
-        }
-    }
-}
 
 /// A scan of sources, one after the other or merged by time: returns batches of the rows for which the predicate is
 /// true. Damage ends its source, is reported by [`Scan::take_errors`], and the scan continues with the next source.
 pub struct Scan {
     reading: Reading<Gathering>,
     cancel: Option<Stop>,
-}
-
-/// The selected rows on their way into a batch.
-pub(crate) struct Rows {
-    predicate: Option<Predicate>,
-    batch: Batch,
-    batch_rows: usize,
-    rows_left: usize,
 }
 
 /// Packets on their way into rows: they are rows, or an extraction makes rows of them.
@@ -166,40 +105,6 @@ impl Scan {
     /// The errors since the last call.
     pub fn take_errors(&mut self) -> Vec<SourceError> {
         self.reading.take_errors()
-    }
-}
-
-impl Rows {
-    /// Adds a row; returns false when the predicate is false or the limit is reached.
-    #[inline]
-    pub(crate) fn push_row(&mut self, row: &Row<'_>) -> bool {
-        self.passes(row) && self.push_passed(row)
-    }
-
-    /// True of a row for which the predicate is true.
-    #[inline]
-    pub(crate) fn passes(&self, row: &Row<'_>) -> bool {
-        let predicate = self.predicate.as_ref();
-        predicate.is_none_or(|predicate| predicate.decide(row) == Some(true))
-    }
-
-    /// Adds a row that [passes](Self::passes); false when the limit is reached.
-    #[inline]
-    pub(crate) fn push_passed(&mut self, row: &Row<'_>) -> bool {
-        // A packet may give several rows.
-        let Some(left) = self.rows_left.checked_sub(1) else {
-            return false;
-        };
-        self.rows_left = left;
-        self.batch.push(row);
-        true
-    }
-
-    /// Returns whether the batch has to be taken before more rows are pushed, or no more are wanted at all.
-    pub(crate) fn is_full(&self) -> bool {
-        self.batch.rows() >= self.batch_rows
-            || self.batch.bytes() >= BATCH_BYTES_MAX
-            || self.rows_left == 0
     }
 }
 
@@ -363,6 +268,3 @@ impl Sink for Gathering {
         extract.is_some_and(|extract| extract.finish(&mut self.rows))
     }
 }
-
-/// The number of bytes of payloads and texts above which a batch is returned with fewer rows.
-const BATCH_BYTES_MAX: usize = 8 << 20;

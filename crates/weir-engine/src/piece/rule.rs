@@ -17,7 +17,7 @@ use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, PartitionMode};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::{ExecutionPlan, displayable, replace_children_if_necessary};
-use weir_tables::{DisplayFilter, Location, Parts, Source};
+use weir_tables::{Location, PacketFilter, Parts, Source};
 
 use super::described::{QueryDescription, ScanDescription, TemplateScan};
 use super::node::{Part, Piece, PieceExec, PieceWork, is_special};
@@ -234,7 +234,7 @@ impl Cut {
         }
         let mut asks_messages = false;
         if let Some(predicate) = scan.predicate() {
-            let visit: &mut dyn FnMut(&DisplayFilter) =
+            let visit: &mut dyn FnMut(&dyn PacketFilter) =
                 &mut |filter| asks_messages |= filter.has_messages();
             predicate.visit_filters(visit);
         }

@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, TimestampNanosecondArray, UInt8Array,
-    UInt16Array, UInt32Array, UInt64Array,
-};
+use arrow::array::{ArrayRef, Float64Array, Int64Array, UInt64Array};
 use arrow::error::ArrowError;
 use weir_packet::Kind;
 
+use super::function::Function;
+use super::numbers::numbers;
 use super::sketch::Sketched;
-use super::{Function, ROWS};
 use crate::groups::Groups;
 use crate::key::{Key, TextInterner};
 use crate::{Expression, Predicate, Row};
+
+/// The number of rows that wait to be added to their groups, at most: few enough to stay in the first-level cache, many
+/// enough to hide the cache misses of groups that are not in it.
+pub(crate) const ROWS: usize = 256;
 
 /// An aggregate with its place in the state of a group.
 pub(super) struct Measure {
@@ -472,24 +474,5 @@ impl Measure {
                 states.map(|state| seen(state).then(|| state[at])),
             ),
         }
-    }
-}
-
-/// An array of the Arrow type that columns of this kind have.
-pub(super) fn numbers(kind: Kind, values: impl Iterator<Item = Option<u64>>) -> ArrayRef {
-    match kind {
-        Kind::Bool => Arc::new(BooleanArray::from_iter(values.map(|v| v.map(|v| v != 0)))),
-        Kind::U8 => Arc::new(UInt8Array::from_iter(values.map(|v| v.map(|v| v as u8)))),
-        Kind::U16 => Arc::new(UInt16Array::from_iter(values.map(|v| v.map(|v| v as u16)))),
-        Kind::U32 => Arc::new(UInt32Array::from_iter(values.map(|v| v.map(|v| v as u32)))),
-        Kind::I64 => Arc::new(Int64Array::from_iter(values.map(|v| v.map(|v| v as i64)))),
-        Kind::F64 => Arc::new(Float64Array::from_iter(
-            values.map(|v| v.map(f64::from_bits)),
-        )),
-        Kind::Time => Arc::new(
-            TimestampNanosecondArray::from_iter(values.map(|v| v.map(|v| v as i64)))
-                .with_timezone("UTC"),
-        ),
-        _ => Arc::new(UInt64Array::from_iter(values)),
     }
 }

@@ -9,7 +9,7 @@ use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 use weir_packet::Kind;
 
-use super::measure::numbers;
+use super::numbers::numbers;
 use crate::{Expression, Row};
 
 /// An aggregate function that the caller computes from arrays of values.

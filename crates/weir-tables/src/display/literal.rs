@@ -7,7 +7,7 @@ use weir_filter::{Error, Operand, OperandKind};
 use weir_packet::Address;
 
 use super::{Literal, Type, calculated, value_names};
-use crate::predicate::Network;
+use crate::value::Network;
 
 /// Parses a literal as a value of this type.
 pub(super) fn literal(operand: &Operand, kind: Type) -> Result<Literal, Error> {

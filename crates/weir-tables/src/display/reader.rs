@@ -16,8 +16,8 @@ use super::literal::{is_bytes, literal, literal_of};
 use super::messages::{FieldTest, MessageField, Messages};
 use super::{Literal, Relation, Test, Type, ValueSource};
 use crate::names::{Meaning, Name, advice};
-use crate::predicate::Operator;
 use crate::search::{Search, pattern_error};
+use crate::value::Operator;
 use crate::{Column, Origin, Table};
 
 /// Resolves the words of a filter.

@@ -8,12 +8,14 @@ use weir_packet::{Kind, Needs, Value};
 use weir_sip::Digest;
 
 use self::early::EarlyPackets;
+use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
 use super::media::{Finder, Sight};
+use super::note::Note;
 use super::sip::SipMessage;
 use super::value::number;
-use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "call_packets",

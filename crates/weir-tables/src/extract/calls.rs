@@ -9,12 +9,14 @@ use weir_packet::{Kind, Needs, Value};
 use weir_sip::{Call, CallLimits, Calls, Digest, Flow, Party, ReportCause};
 
 pub use self::watch::{CallMedia, CallSight, CallSound, CallWatch};
+use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
 use super::media::{CallSpan, CallStreams, Finder, Heard};
+use super::note::Note;
 use super::sip::SipMessage;
 use super::value::{address, filled, number, seconds, text};
-use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "calls",

@@ -4,9 +4,11 @@
 use weir_flow::{Analyzed, Conversations, Conversed, More};
 use weir_packet::{Kind, Needs, Value};
 
+use super::extraction::{Extract, Extraction, ItemField, columns};
+use super::note::Note;
 use super::value::{number, seconds};
-use super::{Extract, Extraction, Item, ItemField, Note, columns};
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 use crate::{Column, Row};
 
 /// The extraction of this module.

@@ -10,14 +10,16 @@ use weir_packet::{Kind, Needs, Value};
 use weir_sip::Digest;
 
 use self::value_names::format_name;
+use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
 use super::h248::CarrierStreams;
 use super::media::{gateway, is_text};
+use super::note::Note;
 use super::opened::OpenedPayloads;
 use super::sip::{SipFinder, SipMessage};
 use super::value::frame;
-use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 
 /// The extraction of this module.
 pub(crate) const EXTRACTION: Extraction = Extraction {

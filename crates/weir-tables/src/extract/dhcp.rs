@@ -6,10 +6,11 @@ use std::net::Ipv4Addr;
 use weir_messages::dhcp::{Fault, Message, PORTS, type_word};
 use weir_packet::{Kind, Needs, Value};
 
+use super::extraction::{Extraction, ItemField, columns};
 use super::list::{Cache, List, Say};
 use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
 use super::value::{address, number};
-use super::{Extraction, Item, ItemField, columns};
+use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "dhcp",

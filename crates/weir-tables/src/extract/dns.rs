@@ -9,10 +9,11 @@ use weir_messages::dns::{
 };
 use weir_packet::{Kind, Needs, Value};
 
+use super::extraction::{Extraction, ItemField, columns};
 use super::list::List;
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way, concat_columns};
 use super::value::{number, seconds, span_ns};
-use super::{Extraction, Item, ItemField, columns};
+use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "dns",

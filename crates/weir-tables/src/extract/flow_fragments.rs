@@ -6,11 +6,13 @@ use weir_flow::{FragmentOfFlow, Tracker};
 use weir_packet::{Kind, Needs, Value};
 
 use super::call_packets::Files;
+use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
 use super::flow_packets::FRAGMENTS_LOST;
+use super::note::Note;
 use super::value::number;
-use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 
 /// The extraction of this module.
 pub(super) const EXTRACTION: Extraction = Extraction {

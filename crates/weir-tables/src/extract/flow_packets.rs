@@ -8,9 +8,11 @@ use weir_packet::{Kind, Needs, Value};
 use self::waiting::WaitingPackets;
 use super::call_packets::Files;
 use super::conversations::ANALYSIS;
+use super::extraction::{Extract, Extraction, ItemField, columns};
+use super::note::Note;
 use super::value::{number, seconds};
-use super::{Extract, Extraction, Item, ItemField, Note, columns};
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 use crate::{Column, Row, Table};
 
 /// The extraction of this module.

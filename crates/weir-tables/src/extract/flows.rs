@@ -8,10 +8,12 @@ use std::net::IpAddr;
 use weir_flow::{CommunityId, Endpoint, FlowRecord, Options, Totals, Tracker};
 use weir_packet::{Kind, Needs, Value, protocol_name};
 
+use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
+use super::note::Note;
 use super::value::{address, number, seconds};
-use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 
 /// The extraction of this module.
 pub(super) const EXTRACTION: Extraction = Extraction {

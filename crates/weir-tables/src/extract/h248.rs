@@ -21,9 +21,10 @@ use self::command::{
     Carried, CommandPart, CommandPlace, CommandRow, ROW_BYTES, RowKind, reply_error, reply_name,
     rows_of_action,
 };
-use super::{Extract, Extraction, Note, columns, push_item};
+use super::extraction::{Extract, Extraction, columns, push_item};
+use super::note::Note;
 use crate::Row;
-use crate::scan::Rows;
+use crate::rows::Rows;
 
 pub(super) use self::carrier::{CarrierStreams, is_on_ports};
 pub use self::carrier::{FoundMessage, MessageFinder};

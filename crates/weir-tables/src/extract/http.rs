@@ -9,14 +9,16 @@ use weir_messages::http::{
 use weir_messages::tls::Stamp;
 use weir_packet::{Kind, Needs, Value};
 
+use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
 use super::followed::Followed;
 use super::list::{Cache, List, Say};
 use super::messages::{Way, WithWay, columns_with_way};
+use super::note::Note;
 use super::opened::OpenedPayloads;
 use super::value::{filled, frame, number, seconds, span_ns};
-use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "http",

@@ -8,12 +8,14 @@ use weir_messages::http::{Carries, Connection, ConnectionState, looks_like_http}
 use weir_messages::tls::Stamp;
 use weir_packet::{Kind, Needs, Value};
 
+use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
 use super::followed::Followed;
+use super::note::Note;
 use super::opened::OpenedPayloads;
 use super::value::frame;
-use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 
 /// The extraction of this module.
 pub(crate) const EXTRACTION: Extraction = Extraction {

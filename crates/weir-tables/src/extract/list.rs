@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use weir_packet::{Kind, Value};
 
-use super::ItemField;
+use super::extraction::ItemField;
 
 /// The values of a column of lists.
 #[derive(Debug)]

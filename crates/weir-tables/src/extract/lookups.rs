@@ -6,9 +6,10 @@ use weir_messages::dns::{
 use weir_packet::{Kind, Needs, Value};
 
 use super::dns::{DnsTable, may_be_early, read};
+use super::extraction::{Extraction, ItemField, columns};
 use super::messages::{Messages, Push, Way, columns_with_way};
 use super::value::{by_one_clock, number, seconds};
-use super::{Extraction, Item, ItemField, columns};
+use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "lookups",

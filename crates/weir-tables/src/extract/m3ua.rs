@@ -4,10 +4,11 @@ use weir_messages::m3ua::{Message, Transfer};
 use weir_messages::printable;
 use weir_packet::{Kind, Needs, Value};
 
+use super::extraction::{Extraction, ItemField, columns};
 use super::list::{Cache, Say};
 use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
 use super::value::number;
-use super::{Extraction, Item, ItemField, columns};
+use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "m3ua",

@@ -16,11 +16,13 @@ pub(super) use self::finder::{Finder, RtpSight, Sight, gateway, is_text};
 pub(super) use self::streams::{
     CANONICAL_NAME, CallSpan, CallStreams, Heard, Stream, Streams, Trips,
 };
+use super::extraction::{Extract, Extraction, columns, push_item};
 use super::list::Cache;
 use super::messages::{WithWay, columns_with_way};
-use super::{Extract, Extraction, Item, Note, columns, push_item};
+use super::note::Note;
 use crate::Row;
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "media",

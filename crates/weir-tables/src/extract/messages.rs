@@ -11,14 +11,16 @@ use weir_packet::{Kind, Value};
 
 use super::conversation::{Conversation, Cut, Piece};
 use super::early::{EarlyAnswer, EarlyAnswers};
+use super::extraction::{Extract, ItemField, columns, push_item};
 use super::followed::{Begin, Followed, Looks};
+use super::note::Note;
 use super::opened::OpenedPayloads;
 use super::over_websocket::OverWebSocket;
 use super::settings::Settings;
 use super::tunnel;
 use super::value::{address, number};
-use super::{Extract, Item, ItemField, Note, columns, push_item};
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 use crate::{Column, Origin, Row};
 
 /// The flow, the endpoints and the time of a message.

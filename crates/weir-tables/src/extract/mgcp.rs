@@ -4,11 +4,12 @@ use weir_messages::mgcp::{Line, Message, PORTS, begins, messages};
 use weir_messages::{printable, sdp};
 use weir_packet::{Kind, Needs, Value};
 
+use super::extraction::{Extraction, ItemField, columns};
 use super::list::{Cache, Say};
 use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
 use super::requests::{OpenRequest, Requests};
 use super::value::{address, frame, number, seconds};
-use super::{Extraction, Item, ItemField, columns};
+use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "mgcp",

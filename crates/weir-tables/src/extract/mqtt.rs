@@ -10,10 +10,11 @@ use weir_messages::mqtt::{
 };
 use weir_packet::{Kind, Needs, Value};
 
+use super::extraction::{Extraction, ItemField, columns};
 use super::list::List;
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way, concat_columns};
 use super::value::{filled, number, text};
-use super::{Extraction, Item, ItemField, columns};
+use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "mqtt",

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use weir_flow::{SharedFlows, vlan};
 
+use super::extraction::Extract;
+use super::note::Note;
 use super::settings::Settings;
-use super::{Extract, Note};
-use crate::scan::Rows;
+use crate::rows::Rows;
 use crate::{Column, Row};
 
 /// An extractor for each network. It knows nothing of the packets of the others, but numbers of flows are those of all.

@@ -3,9 +3,10 @@
 use weir_messages::ntp::{PORT, Packet};
 use weir_packet::{Kind, Needs, Value};
 
+use super::extraction::{Extraction, ItemField, columns};
 use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
 use super::value::number;
-use super::{Extraction, Item, ItemField, columns};
+use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "ntp",

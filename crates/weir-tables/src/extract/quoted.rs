@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use weir_packet::{Decoder, Frame, Layer, Needs, Options, Packet};
 
-use super::{Extract, Note};
-use crate::scan::Rows;
+use super::extraction::Extract;
+use super::note::Note;
+use crate::rows::Rows;
 use crate::{Column, Row, Table};
 
 /// An extraction that also reads the datagrams of UDP and the segments of TCP that ICMP errors quote (RFC 792; RFC

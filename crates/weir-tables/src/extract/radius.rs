@@ -7,11 +7,12 @@ use weir_messages::radius::{
 };
 use weir_packet::{Kind, Needs, Value};
 
+use super::extraction::{Extraction, ItemField, columns};
 use super::list::{Cache, Say};
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
 use super::requests::{OpenRequest, Requests};
 use super::value::{address, frame, number, seconds};
-use super::{Extraction, Item, ItemField, columns};
+use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "radius",

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use weir_messages::rtp::{Codec, Event, Packet};
 use weir_packet::{Kind, Needs, Value};
 
+use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
 use super::media::{Announcement, Finder, RtpSight, Sight};
 use super::messages::{Way, WithWay, columns_with_way};
+use super::note::Note;
 use super::value::{frame, number};
-use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "rtp",

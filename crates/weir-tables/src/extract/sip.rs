@@ -13,10 +13,12 @@ use weir_sip::{Address, Digest, HeaderName, Limits, Message, Scheme, Transaction
 pub(crate) use self::messages::SipFinder;
 pub use self::messages::{SipMessage, SipMessages, SipTransport, SipWay};
 
+use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
+use super::note::Note;
 use super::value::{address, filled, number, text};
-use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
 use crate::Row;
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "sip",

@@ -3,10 +3,11 @@
 use weir_messages::snmp::{Message, PORTS, Pdu, Security, Trap, kind_word};
 use weir_packet::{Kind, Needs, Value};
 
+use super::extraction::{Extraction, ItemField, columns};
 use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
 use super::requests::{OpenRequest, Requests};
 use super::value::{address, frame, number, seconds};
-use super::{Extraction, Item, ItemField, columns};
+use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "snmp",

@@ -6,11 +6,13 @@ use std::collections::VecDeque;
 use weir_flow::{Carried, Content, Interest, Payload, Payloads};
 use weir_packet::{Kind, Needs, Packet, Value};
 
+use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
 use super::messages::{Way, WithWay, columns_with_way};
+use super::note::Note;
 use super::opened::OpenedPayloads;
 use super::value::number;
-use super::{Extract, Extraction, Item, ItemField, Note, columns, push_item};
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 use crate::{Column, Row};
 
 /// The extraction of this module.

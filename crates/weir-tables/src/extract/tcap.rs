@@ -4,11 +4,12 @@ use weir_messages::sccp::{self, Parts};
 use weir_messages::tcap::{Component, Fault, Message, component_word, kind_word, map_word};
 use weir_packet::{Kind, Needs, Value};
 
+use super::extraction::{Extraction, ItemField, columns};
 use super::list::{Cache, Say};
 use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
 use super::requests::{OpenRequest, Requests};
 use super::value::{frame, number, seconds};
-use super::{Extraction, Item, ItemField, columns};
+use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "tcap",

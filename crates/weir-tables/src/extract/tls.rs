@@ -13,13 +13,15 @@ use weir_packet::{Needs, Value};
 
 use self::columns::{FIELDS, has_times_outside};
 use self::datagrams::Datagrams;
+use super::extraction::{Extract, Extraction, columns, push_item};
 use super::followed::Followed;
 use super::list::Cache;
 use super::messages::{Way, WithWay, columns_with_way};
+use super::note::Note;
 use super::opened::OpenedPayloads;
-use super::{Extract, Extraction, Item, Note, columns, push_item};
 use crate::Row;
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "tls",

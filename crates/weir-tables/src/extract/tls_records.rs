@@ -11,11 +11,13 @@ use weir_messages::tls::{
 };
 use weir_packet::{Kind, Needs, Value};
 
+use super::extraction::{Extract, Extraction, ItemField, columns};
 use super::followed::Followed;
+use super::note::Note;
 use super::value::number;
-use super::{Extract, Extraction, Item, ItemField, Note, columns};
 use crate::Row;
-use crate::scan::Rows;
+use crate::row::Item;
+use crate::rows::Rows;
 
 /// The extraction of this module.
 pub(crate) const EXTRACTION: Extraction = Extraction {

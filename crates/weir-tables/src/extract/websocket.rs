@@ -15,9 +15,10 @@ pub(crate) use self::connections::{Connections, begins};
 pub use self::connections::{WebSocketEnds, WebSocketSight, WebSockets};
 
 use self::columns::{FIELDS, MessageRow};
-use super::{Extract, Extraction, Note, columns, push_item};
+use super::extraction::{Extract, Extraction, columns, push_item};
+use super::note::Note;
 use crate::Row;
-use crate::scan::Rows;
+use crate::rows::Rows;
 
 /// The extraction of this module.
 pub(super) const EXTRACTION: Extraction = Extraction {

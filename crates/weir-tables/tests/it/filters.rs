@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
 use weir_packet::Options;
-use weir_tables::{DisplayFilter, Predicate, Scan, ScanOptions, Source, Table};
+use weir_tables::{DisplayFilter, PacketFilter, Predicate, Scan, ScanOptions, Source, Table};
 use weir_testkit::peer::Question;
 
 use self::conversation_differences::CONVERSATION_DIFFERENCES;

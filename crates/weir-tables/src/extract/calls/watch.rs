@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use weir_packet::Packet;
 use weir_sip::{Calls, Digest, Seen};
 
-use crate::extract::Note;
 use crate::extract::media::{CallSpan, CallStreams, Finder, Sight};
+use crate::extract::note::Note;
 use crate::extract::sip::SipMessage;
 
 /// Follows SIP messages, the calls that they make, and the RTP that belongs to them, packet by packet, as the tables

@@ -8,7 +8,7 @@ use super::Counted;
 use crate::Row;
 use crate::extract::call_packets::Files;
 use crate::row::Times;
-use crate::scan::Rows;
+use crate::rows::Rows;
 
 /// The packets from the first fragment on whose flow is not known: the fragments, and of others those that become rows.
 #[derive(Default)]

@@ -6,10 +6,10 @@ use weir_flow::{Carried, Chunk, Content, Interest, Payload};
 use weir_h248::{Arena, DecodeOptions, Encoding, Endpoint, decode_as, detect};
 use weir_packet::Packet;
 
-use crate::extract::Note;
 use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::{Begin, Followed, Looks};
 use crate::extract::messages::Way;
+use crate::extract::note::Note;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::settings::Settings;
 use crate::extract::tunnel;

@@ -4,8 +4,9 @@ use weir_h248::Encoding;
 use weir_packet::{Kind, Value};
 
 use super::command::{CommandRow, RowKind};
+use crate::extract::extraction::ItemField;
 use crate::extract::value::{address, filled, number, seconds};
-use crate::extract::{Item, ItemField};
+use crate::row::Item;
 
 type CommandGetter = for<'r> fn(&'r CommandRow) -> Option<Value<'r>>;
 

@@ -11,7 +11,6 @@ use weir_flow::Endpoint;
 use weir_messages::rtp::Packet as RtpPacket;
 use weir_messages::sdp::Media;
 
-use super::streams::CALL_PAUSE_NS;
 use crate::extract::messages::Way;
 
 /// An announcement of media.
@@ -150,6 +149,9 @@ struct AnnouncedStream {
     announcement: Arc<Announcement>,
 }
 
+/// The pause between the media of two calls with the same sockets, in nanoseconds: legs of one call that announce media
+/// in turn are no other call.
+pub(super) const CALL_PAUSE_NS: i64 = 1_000_000_000;
 /// The number of sockets with announcements at one time.
 const SOCKETS_MAX: usize = 1 << 17;
 /// The number of media of a socket, of all calls.

@@ -4,7 +4,7 @@ use weir_messages::rtp::Measure;
 use weir_packet::{Kind, Value};
 
 use super::Stream;
-use crate::extract::ItemField;
+use crate::extract::extraction::ItemField;
 use crate::extract::list::Say;
 use crate::extract::value::{frame, number, seconds, span_ns};
 

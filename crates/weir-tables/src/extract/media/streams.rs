@@ -7,7 +7,7 @@ use weir_messages::rtp::quality::{Impairment, Inputs, opinion, rating};
 use weir_messages::rtp::rtcp::{self, Report};
 use weir_messages::rtp::{Arrival, Codec, Event, Measure};
 
-use super::announced::Announcement;
+use super::announced::{Announcement, CALL_PAUSE_NS};
 use super::finder::{FaxSight, Pair, RtpSight, Sight};
 use crate::extract::messages::Way;
 
@@ -562,9 +562,6 @@ pub(in crate::extract) struct Streams {
 
 /// The number of streams at one time.
 const STREAMS_MAX: usize = 1 << 16;
-/// The pause between the media of two calls with the same sockets, in nanoseconds: legs of one call that announce media
-/// in turn are no other call.
-pub(super) const CALL_PAUSE_NS: i64 = 1_000_000_000;
 /// The silence after which a stream is over, in nanoseconds.
 const SILENCE_NS: i64 = 300_000_000_000;
 /// The number of streams of a source to which reports are assigned.

@@ -8,10 +8,10 @@ use weir_sip::{Digest, Flow, Framer, FramerEvent, Limits, Message, looks_like_si
 use weir_ws::{ConnectionEvent, Direction, Event, Opcode};
 
 use super::segments::CutMessages;
-use crate::extract::Note;
 use crate::extract::came_in::CameIn;
 use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::{Begin, Followed, Looks};
+use crate::extract::note::Note;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::settings::Settings;
 use crate::extract::tunnel;

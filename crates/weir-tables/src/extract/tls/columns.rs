@@ -6,7 +6,7 @@ use weir_messages::tls::{
 };
 use weir_packet::{Kind, Value};
 
-use crate::extract::ItemField;
+use crate::extract::extraction::ItemField;
 use crate::extract::list::{List, Say};
 use crate::extract::value::{filled, frame, number, seconds, span_ns};
 

@@ -7,8 +7,9 @@ use weir_packet::{Kind, Value};
 use weir_ws::{Direction, Handshake, Message, Opcode};
 
 use super::{WebSocketEnds, WebSocketSight};
+use crate::extract::extraction::ItemField;
 use crate::extract::value::{address, number};
-use crate::extract::{Item, ItemField};
+use crate::row::Item;
 
 /// A message, or violations that no message followed.
 #[derive(Clone, Debug)]

@@ -8,8 +8,8 @@ use weir_ws::{ConnectionEvent, Handshake, Header, Opcode, Sender};
 use super::frames::Arrival;
 use super::socket::OneSocket;
 use super::streams::Streams;
-use crate::extract::Note;
 use crate::extract::followed::{Begin, Followed, Looks};
+use crate::extract::note::Note;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::settings::Settings;
 

@@ -1,0 +1,48 @@
+//! The selected rows on their way into a batch.
+
+use crate::{Batch, Predicate, Row};
+
+/// The selected rows on their way into a batch.
+pub(crate) struct Rows {
+    pub(crate) predicate: Option<Predicate>,
+    pub(crate) batch: Batch,
+    pub(crate) batch_rows: usize,
+    pub(crate) rows_left: usize,
+}
+
+impl Rows {
+    /// Adds a row; returns false when the predicate is false or the limit is reached.
+    #[inline]
+    pub(crate) fn push_row(&mut self, row: &Row<'_>) -> bool {
+        self.passes(row) && self.push_passed(row)
+    }
+
+    /// True of a row for which the predicate is true.
+    #[inline]
+    pub(crate) fn passes(&self, row: &Row<'_>) -> bool {
+        let predicate = self.predicate.as_ref();
+        predicate.is_none_or(|predicate| predicate.decide(row) == Some(true))
+    }
+
+    /// Adds a row that [passes](Self::passes); false when the limit is reached.
+    #[inline]
+    pub(crate) fn push_passed(&mut self, row: &Row<'_>) -> bool {
+        // A packet may give several rows.
+        let Some(left) = self.rows_left.checked_sub(1) else {
+            return false;
+        };
+        self.rows_left = left;
+        self.batch.push(row);
+        true
+    }
+
+    /// Returns whether the batch has to be taken before more rows are pushed, or no more are wanted at all.
+    pub(crate) fn is_full(&self) -> bool {
+        self.batch.rows() >= self.batch_rows
+            || self.batch.bytes() >= BATCH_BYTES_MAX
+            || self.rows_left == 0
+    }
+}
+
+/// The number of bytes of payloads and texts above which a batch is returned with fewer rows.
+const BATCH_BYTES_MAX: usize = 8 << 20;
