@@ -6,7 +6,8 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Input, InputError};
+use super::Input;
+use super::error::InputError;
 use crate::Compression;
 
 /// The pieces that a thread reads ahead.

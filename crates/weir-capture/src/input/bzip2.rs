@@ -4,7 +4,8 @@ use std::io::Read;
 
 use bzip2::{Decompress, Status};
 
-use super::{InputError, Source};
+use super::error::InputError;
+use super::source::Source;
 use crate::{Compression, error::DecompressFailure};
 
 pub(crate) struct Bzip2<R> {

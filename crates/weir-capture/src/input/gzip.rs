@@ -7,7 +7,8 @@ use std::io::Read;
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-use super::{InputError, Source};
+use super::error::InputError;
+use super::source::Source;
 use crate::{Compression, error::DecompressFailure};
 
 pub(crate) struct Gzip<R> {

@@ -4,7 +4,8 @@ use std::io::{self, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
-use super::{InputError, Source};
+use super::error::InputError;
+use super::source::Source;
 use crate::{Compression, error::DecompressFailure};
 
 pub(crate) struct Lz4<R: Read> {

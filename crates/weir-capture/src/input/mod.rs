@@ -4,6 +4,7 @@
 
 mod ahead;
 mod bzip2;
+mod error;
 mod gzip;
 mod lz4;
 mod member;
@@ -14,10 +15,11 @@ mod zstd;
 use std::fmt;
 use std::io::{self, Read};
 
-use crate::{Compression, Error, Options, error::DecompressFailure};
+use crate::{Compression, Options};
 
 use self::{ahead::Ahead, bzip2::Bzip2, gzip::Gzip, lz4::Lz4, xz::Xz, zstd::Zstd};
 pub(crate) use ahead::Watch;
+pub(crate) use error::InputError;
 pub(crate) use member::{Member, Packed};
 pub(crate) use source::Source;
 
@@ -31,13 +33,6 @@ pub(crate) enum Input<R: Read> {
     Lz4(Box<Lz4<R>>),
     /// Any of the others, on a thread of its own.
     Ahead(Box<Ahead>),
-}
-
-/// Why no more bytes can be had.
-#[derive(Debug)]
-pub(crate) enum InputError {
-    Io(io::Error),
-    Decompress(Compression, DecompressFailure),
 }
 
 impl<R: Read> Input<R> {
@@ -149,55 +144,6 @@ impl<R: Read> fmt::Debug for Uncompressed<R> {
         f.debug_tuple("Uncompressed")
             .field(&self.compression())
             .finish()
-    }
-}
-
-/// An error of decompression, on its way through [`Read`].
-#[derive(Debug)]
-struct DecompressError(Compression, DecompressFailure);
-
-impl fmt::Display for DecompressError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.0, self.1)
-    }
-}
-
-impl std::error::Error for DecompressError {}
-
-impl InputError {
-    /// See [`Error::is_pause`].
-    pub(crate) fn is_pause(&self) -> bool {
-        matches!(self, Self::Io(error) if error.kind() == io::ErrorKind::WouldBlock)
-    }
-}
-
-impl From<io::Error> for InputError {
-    fn from(error: io::Error) -> Self {
-        match error.downcast::<DecompressError>() {
-            Ok(DecompressError(compression, failure)) => Self::Decompress(compression, failure),
-            Err(error) => Self::Io(error),
-        }
-    }
-}
-
-impl From<InputError> for io::Error {
-    fn from(error: InputError) -> Self {
-        match error {
-            InputError::Io(error) => error,
-            InputError::Decompress(compression, failure) => Self::new(
-                io::ErrorKind::InvalidData,
-                DecompressError(compression, failure),
-            ),
-        }
-    }
-}
-
-impl From<InputError> for Error {
-    fn from(error: InputError) -> Self {
-        match error {
-            InputError::Io(error) => Self::io(error),
-            InputError::Decompress(compression, failure) => Self::decompress(compression, failure),
-        }
     }
 }
 

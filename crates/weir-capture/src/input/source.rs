@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::InputError;
+use super::error::InputError;
 
 /// Wraps a [`Read`]. The buffer serves for looking ahead and for feeding decompressors; large plain
 /// reads pass it by once it is empty.

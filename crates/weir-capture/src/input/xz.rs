@@ -4,7 +4,8 @@ use std::io::{self, Read};
 
 use lzma_rust2::{Action, Status, XzStream};
 
-use super::{InputError, Source};
+use super::error::InputError;
+use super::source::Source;
 use crate::{Compression, error::DecompressFailure};
 
 pub(crate) struct Xz<R> {

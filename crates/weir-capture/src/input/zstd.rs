@@ -7,7 +7,8 @@ use std::io::Read;
 
 use zstd::zstd_safe::{DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, get_error_name};
 
-use super::{InputError, Source};
+use super::error::InputError;
+use super::source::Source;
 use crate::{Compression, error::DecompressFailure};
 
 pub(crate) struct Zstd<R> {
