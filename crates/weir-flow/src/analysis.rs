@@ -7,8 +7,8 @@ use weir_dict::Dict;
 use weir_packet::{Field, Get, Packet, fields};
 
 use crate::key::{FlowKey, Sender};
+use crate::segment::{ACK, FIN, RST, SYN, Segment, beyond};
 use crate::sighting::Sighting;
-use crate::tcp::{ACK, FIN, RST, SYN, Segment, beyond};
 
 /// The findings of the analysis about a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -16,8 +16,8 @@ use crate::analysis::{Analysis, Analyzed};
 use crate::fragment::{Defragmenter, FragmentLimits, Fragmented, Nested, frame_of};
 use crate::key::{Endpoint, FlowKey, Sender};
 use crate::options::TUNNELS_MAX;
+use crate::segment::{ACK, FIN, SYN, Segment};
 use crate::sighting::Sighting;
-use crate::tcp::{ACK, FIN, SYN, Segment};
 
 /// The conversation of one header of TCP or UDP, and its place in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@
 
 use crate::flow::{Details, Flow, Side, State};
 use crate::key::Sender;
-use crate::tcp::{ACK, LATE_MAX, RST, SYN, Segment, beyond};
+use crate::segment::{ACK, LATE_MAX, RST, SYN, Segment, beyond};
 
 /// The relation of a segment to the known connections of its endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

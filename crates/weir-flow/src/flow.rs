@@ -6,9 +6,9 @@ use crate::history::{Event, First, More};
 use crate::key::{FlowKey, Sender};
 use crate::ports::is_server;
 use crate::ranges::Ranges;
+use crate::segment::{ACK, FIN, JUMP_MAX, RST, SYN, Segment, beyond};
 use crate::sighting::Sighting;
 use crate::slab::{NONE, Slab, Slot};
-use crate::tcp::{ACK, FIN, JUMP_MAX, RST, SYN, Segment, beyond};
 
 /// State of one end of a TCP connection, as Zeek tells them apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

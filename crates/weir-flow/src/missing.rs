@@ -9,8 +9,9 @@ use crate::course::LOSS_MAX;
 use crate::flow::{Flow, Side, SideDetail, State};
 use crate::history::Event;
 use crate::ranges::{Ranges, Removed};
+use crate::segment::{FIN, LATE_MAX, RST, SYN, Segment, beyond};
 use crate::slab::NONE;
-use crate::tcp::{FIN, LATE_MAX, RST, SYN, Segment, TcpUpdate, beyond};
+use crate::tcp::TcpUpdate;
 
 impl TcpUpdate<'_> {
     /// Counts what `side`'s peer acknowledged from `from` to `to` and was not seen, or not captured.

@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use crate::detect::{Application, Context, contains, detect};
 use crate::fragment::Overlap;
 use crate::key::Sender;
+use crate::segment::{SYN, Segment};
 use crate::sighting::Sighting;
 use crate::stream::{Carrier, Part, Reassembler};
 use crate::table::{FlowTable, Seen};
-use crate::tcp::{SYN, Segment};
 
 /// The connections of which it is not known for good what they carry.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! A few ranges of sequence numbers: what was not seen of a stream, or not captured.
 
-use crate::tcp::beyond;
+use crate::segment::beyond;
 
 /// The outcome of a removal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use weir_packet::{Layer, Packet};
 
 use crate::key::{FlowKey, Scope, Sender};
-use crate::tcp::{SYN, Segment};
+use crate::segment::{SYN, Segment};
 
 /// A packet as the flow table sees it: 96 bytes of facts, so that packets can wait for others of
 /// their batch while their bytes are gone.

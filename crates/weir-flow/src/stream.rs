@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::fragment::Overlap;
-use crate::tcp::beyond;
+use crate::segment::beyond;
 
 /// The packet that carried a piece of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,9 +18,9 @@ use crate::fragment::{
     Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Overlap, frame_of,
 };
 use crate::key::{FlowKey, Scope, Sender};
+use crate::segment::{ACK, RST, SYN, Segment};
 use crate::sighting::Sighting;
 use crate::stream::Reassembler;
-use crate::tcp::{ACK, RST, SYN, Segment};
 use crate::tracker::payload;
 
 /// Limits of [`Streams`].

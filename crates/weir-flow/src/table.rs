@@ -13,6 +13,7 @@ use crate::key::FlowKey;
 use crate::missing;
 use crate::options::{Counters, Options};
 use crate::record::{ConnState, End, FlowRecord, Totals};
+use crate::segment::{SYN, beyond};
 use crate::sighting::Sighting;
 use crate::slab::{NONE, Slab};
 use crate::tcp::{self, TcpUpdate};
@@ -506,13 +507,13 @@ impl FlowTable {
         for side in &mut flow.sides {
             // The bytes that were given out already are not counted again.
             if side.state != State::Inactive {
-                let top = if tcp::beyond(side.ack, side.last) > 0 {
+                let top = if beyond(side.ack, side.last) > 0 {
                     side.ack
                 } else {
                     side.last
                 };
                 side.start = top.wrapping_sub(1);
-                side.ack = if tcp::beyond(side.ack, side.start) < 0 {
+                side.ack = if beyond(side.ack, side.start) < 0 {
                     side.start
                 } else {
                     side.ack
@@ -552,7 +553,7 @@ impl FlowTable {
         let mut first_deadline = now_ns.saturating_add(idle_ns(key.protocol(), &self.options));
         if sighting
             .segment
-            .is_some_and(|segment| segment.flags & tcp::SYN != 0)
+            .is_some_and(|segment| segment.flags & SYN != 0)
         {
             first_deadline = after(now_ns, self.options.tcp_attempt_ns);
         }
@@ -645,7 +646,7 @@ fn deadline(flow: &Flow, details: &Details, options: &Options) -> i64 {
     let waits = matches!(flow.sides[0].state, State::SynSent | State::SynAckSent)
         && flow.sides[1].state == State::Inactive
         // The other direction has data that were not captured.
-        && tcp::beyond(flow.sides[0].last, flow.sides[0].start) <= 1;
+        && beyond(flow.sides[0].last, flow.sides[0].start) <= 1;
     if flow.is(Flow::ATTEMPT) && waits {
         return after(flow.began_ns(details), options.tcp_attempt_ns);
     }

@@ -5,10 +5,11 @@ use super::{StreamCounters, StreamLimits};
 use crate::flow::{Details, Flow, Side};
 use crate::fragment::Overlap;
 use crate::key::Sender;
+use crate::segment::{ACK, FIN, LATE_MAX, RST, SYN, Segment, beyond};
 use crate::sighting::Sighting;
 use crate::slab::NONE;
 use crate::stream::{Carrier, Part, Reassembler};
-use crate::tcp::{self, ACK, FIN, LATE_MAX, RST, SYN, Segment, beyond};
+use crate::tcp;
 
 #[derive(Debug)]
 pub(super) struct FollowedConnection {
