@@ -28,6 +28,7 @@
 mod address;
 mod error;
 mod glob;
+mod limits;
 mod object;
 mod reader;
 mod runtime;
@@ -38,7 +39,8 @@ mod whole;
 mod writer;
 
 pub use error::{Error, ErrorKind};
+pub use limits::Limits;
 pub use object::RemoteObject;
-pub use stores::{Limits, Options, Stores};
+pub use stores::{Options, Stores};
 pub use table::ObjectTable;
 pub use writer::{RemoteFile, abort_unfinished};

@@ -14,8 +14,8 @@ use tokio::sync::Semaphore;
 use weir_capture::{Object, ReadObject};
 
 use crate::error::is_transport;
+use crate::limits::Limits;
 use crate::reader::RangeReader;
-use crate::stores::Limits;
 use crate::whole::WholeReader;
 use crate::{Error, ErrorKind};
 

@@ -110,7 +110,7 @@ impl RangeReader {
             if bytes == 0 {
                 break;
             }
-            let share = u32::try_from(bytes.div_ceil(crate::stores::SHARE_BYTES));
+            let share = u32::try_from(bytes.div_ceil(crate::limits::SHARE_BYTES));
             let share = share.unwrap_or(u32::MAX);
             let held = Arc::clone(&self.object.ahead)
                 .try_acquire_many_owned(share)
