@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use bytes::BytesMut;
 use futures::StreamExt;
 
-use super::Refusal;
+use super::refusal::Refusal;
 use crate::error::Failure;
 use crate::retained::{Retained, Retention};
 

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use weir_engine::{Engine, FunctionEntry, sql_type};
 use weir_tables::{EXTRACTIONS, Origin, Table};
 
-use super::Refusal;
+use super::refusal::Refusal;
 use crate::error::Failure;
 use crate::listener::Pending;
 use crate::shared::Shared;

@@ -6,6 +6,7 @@ mod json_rows;
 mod lists;
 mod page;
 mod query;
+mod refusal;
 mod study;
 mod views;
 
@@ -27,12 +28,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-use crate::error::{Failure, FailureKind};
 use crate::hangup::{closed_by_client, duplicated};
 use crate::listener::{Pending, STARTUP_MAX};
 use crate::secret;
 use crate::shared::Shared;
 pub(crate) use lists::FunctionLists;
+use refusal::Refusal;
 
 /// The HTTP protocol.
 pub(crate) struct HttpProtocol {
@@ -280,68 +281,6 @@ fn has_token(headers: &HeaderMap, token: &str) -> bool {
 async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     let kind = (CONTENT_TYPE, "text/plain; version=0.0.4");
     ([kind], shared.metrics.text(shared.pool())).into_response()
-}
-
-/// A request that is not answered.
-#[derive(Debug)]
-struct Refusal {
-    status: StatusCode,
-    kind: &'static str,
-    message: String,
-    hint: Option<String>,
-    position: Option<(u64, u64)>,
-}
-
-impl Refusal {
-    fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            status,
-            kind,
-            message: message.into(),
-            hint: None,
-            position: None,
-        }
-    }
-
-    fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-}
-
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
-        let status = match failure.kind {
-            FailureKind::Syntax | FailureKind::Plan | FailureKind::Run => StatusCode::BAD_REQUEST,
-            FailureKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            FailureKind::Source => StatusCode::NOT_FOUND,
-            FailureKind::Refused => StatusCode::FORBIDDEN,
-            FailureKind::Limit => StatusCode::PAYLOAD_TOO_LARGE,
-            FailureKind::Cancelled => StatusCode::CONFLICT,
-            FailureKind::Timeout => StatusCode::REQUEST_TIMEOUT,
-            FailureKind::Ending => StatusCode::SERVICE_UNAVAILABLE,
-        };
-        Self {
-            status,
-            kind: failure.word(),
-            message: failure.message,
-            hint: failure.hint,
-            position: failure.position,
-        }
-    }
-}
-
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
-        let body = serde_json::json!({"error": {
-            "kind": self.kind,
-            "message": self.message,
-            "hint": self.hint,
-            "line": self.position.map(|(line, _)| line),
-            "column": self.position.map(|(_, column)| column),
-        }});
-        (self.status, axum::Json(body)).into_response()
-    }
 }
 
 /// Bytes of a request that are read ahead, and of an answer that are written ahead.

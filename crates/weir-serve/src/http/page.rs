@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use rust_embed::RustEmbed;
 use serde_json::{Value, json};
 
-use super::Refusal;
+use super::refusal::Refusal;
 
 /// The files of the page, which are part of the program.
 #[derive(RustEmbed)]

@@ -17,8 +17,9 @@ use serde_json::{Value, json};
 use weir_engine::{Parameter, RowFormat, RowWriter};
 
 use super::arriving::arrived;
+use super::json;
 use super::json_rows::JsonRows;
-use super::{Refusal, json};
+use super::refusal::Refusal;
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
 use crate::listener::Pending;

@@ -21,7 +21,7 @@ use weir_ws::{
     inflate_bytes,
 };
 
-use super::Refusal;
+use super::refusal::Refusal;
 use super::views::{captured, each_batch, place};
 use crate::error::{Failure, FailureKind};
 use crate::shared::Shared;

@@ -23,7 +23,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_engine::{CallLadder, quote_literal};
 use weir_tables::Table;
 
-use super::{Refusal, json as values};
+use super::json as values;
+use super::refusal::Refusal;
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
 use crate::listener::Pending;
