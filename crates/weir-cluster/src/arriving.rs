@@ -13,7 +13,7 @@ use http_body::Frame;
 use tokio::time::{Sleep, sleep};
 use tonic::Status;
 
-use crate::client::MESSAGE_BYTES_MAX;
+use crate::protocol::MESSAGE_BYTES_MAX;
 
 /// The bytes of requests that have come in part.
 #[derive(Clone, Default)]

@@ -40,9 +40,9 @@ use prost::Message;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
+use tonic::Request;
 use tonic::metadata::MetadataMap;
 use tonic::transport::Channel;
-use tonic::{Request, Status};
 use weir_engine::{
     Cluster, PieceExec, PieceProgress, Reports, ScanReport, false_cuts, without_cuts,
 };
@@ -52,10 +52,13 @@ use crate::codec::WeirCodec;
 use crate::error::Error;
 use crate::fetch::{FetchError, Location, connect, fetch};
 use crate::kept::RENEW_EVERY;
+use crate::protocol::{
+    MESSAGE_BYTES_MAX, PIECES, READERS, READY, RECORDS, REJECTED, RowsRequest, SOURCE_BYTES,
+    UNANSWERED_MAX, of_rows,
+};
 use crate::retry;
-use crate::server::{UNANSWERED_MAX, engine_state};
-use crate::services::{PIECES, READERS, READY, RECORDS, RowsRequest, SOURCE_BYTES, of_rows};
-use crate::trust::{CONNECT, Trust, chain, is_hung_up};
+use crate::server::engine_state;
+use crate::trust::{CONNECT, Trust, chain, error_message, is_hung_up};
 
 /// A client of the scheduler at an address. Clones share their state.
 #[derive(Clone, Debug)]
@@ -783,15 +786,6 @@ fn number(metadata: &MetadataMap, name: &str) -> Option<u64> {
     metadata.get(name)?.to_str().ok()?.parse().ok()
 }
 
-/// The error message of a failed call.
-pub(crate) fn error_message(status: &Status, trust: &Trust) -> String {
-    match std::error::Error::source(status) {
-        // A status with a source is not from the scheduler, but from the transport.
-        Some(source) => trust.unanswered(&format!("{}: {}", status.message(), chain(source))),
-        None => trust.unconnected(status.message()),
-    }
-}
-
 fn not_fetched(location: &Location, error: &FetchError) -> DataFusionError {
     let Location { host, port, .. } = location;
     DataFusionError::Execution(match error {
@@ -837,9 +831,6 @@ fn refused(why: &str) -> DataFusionError {
     DataFusionError::Execution(format!("the scheduler rejects the statement: {why}"))
 }
 
-/// The error text of Ballista for tasks that an executor does not take.
-pub(crate) const REJECTED: &str = "was rejected by executor";
-
 /// Error texts of systems for a full disk, quota or file size limit.
 const FULL: [&str; 4] = [
     "No space left on device",
@@ -854,8 +845,6 @@ const ASK_AGAIN: Duration = Duration::from_millis(64);
 /// The time after which a scheduler has to know a queued job.
 const QUEUED: Duration = Duration::from_secs(20);
 
-/// The maximum size of a gRPC message.
-pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 20;
 /// Large enough that the search for the start of a piece and the overhead of a task, milliseconds of scheduler and executor, are small
 /// beside reading it, which takes at least fifty.
 const PIECE_BYTES: u64 = 256 << 20;

@@ -23,8 +23,8 @@ use tonic::transport::Channel;
 use tonic::{Status, Streaming};
 
 use crate::check::{Refused, caught, flight_batch};
-use crate::client::MESSAGE_BYTES_MAX;
 use crate::error::Error;
+use crate::protocol::MESSAGE_BYTES_MAX;
 use crate::trust::Trust;
 
 /// The rows that one task has written for one partition, on the executor that keeps them.

@@ -16,8 +16,8 @@ use ballista_scheduler::state::task_manager::TaskLauncher;
 use prost::Message as _;
 
 use crate::check::Refused;
-use crate::client::MESSAGE_BYTES_MAX;
 use crate::losses::{LOST_MAX, Losses, RunningTask};
+use crate::protocol::MESSAGE_BYTES_MAX;
 
 /// The reasons for which tasks were not launched lately, by their jobs. Ballista has no place for a reason: an executor writes it
 /// behind the name of the job ([`rejection`]).

@@ -46,6 +46,7 @@ mod own;
 mod plans;
 mod pool;
 mod proof;
+mod protocol;
 mod retry;
 mod rows;
 mod server;

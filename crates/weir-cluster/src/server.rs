@@ -30,14 +30,14 @@ use tonic::Status;
 use tonic::transport::Endpoint;
 use weir_engine::{Engine, PieceSettings};
 
-use crate::client::{MESSAGE_BYTES_MAX, error_message};
 use crate::codec::WeirCodec;
 use crate::error::Error;
 use crate::launch::{BoundedLauncher, Rejections};
 use crate::losses::Losses;
+use crate::protocol::{MESSAGE_BYTES_MAX, UNANSWERED_MAX};
 use crate::retry;
 use crate::services;
-use crate::trust::{Trust, chain, is_hung_up};
+use crate::trust::{Trust, chain, error_message, is_hung_up};
 use crate::work::WorkFolder;
 use crate::worker::{Equipment, StatusReporter, Worker};
 
@@ -553,8 +553,6 @@ const SCHEDULER: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The timeout of a connection with its handshake and a response.
 const ANSWER: Duration = Duration::from_secs(10);
-/// The number of requests without a response after which the client gives up.
-pub(crate) const UNANSWERED_MAX: u32 = 3;
 
 /// The default port of a scheduler.
 pub const DEFAULT_PORT: u16 = 50050;

@@ -51,13 +51,15 @@ use weir_engine::Reports;
 
 use crate::answering::{Answers, bounded};
 use crate::check::{self, Checked, Refused, Sender, check_plan};
-use crate::client::{MESSAGE_BYTES_MAX, REJECTED};
 use crate::connections::{Connections, accept};
 use crate::error::Error;
 use crate::kept::KeptJobs;
 use crate::launch::{Rejections, rejection};
 use crate::losses::{Losses, RunningTask};
 use crate::plans::{ABANDONED_AFTER, Plans};
+use crate::protocol::{
+    MESSAGE_BYTES_MAX, PIECES, READERS, READY, RECORDS, REJECTED, RENEW, ROWS, SOURCE_BYTES,
+};
 use crate::rows::RowService;
 use crate::trust::{Trust, admitted};
 use crate::worker::{Worker, now_ms};
@@ -509,7 +511,7 @@ impl SchedulerGrpc for ValidatedScheduler {
         Ok(queued)
     }
 
-    /// The status of a job, with its progress; or whether its rows are kept ([`of_rows`]). Without a job ID: whether there is an
+    /// The status of a job, with its progress; or whether its rows are kept ([`of_rows`](crate::protocol::of_rows)). Without a job ID: whether there is an
     /// executor, and the number of refused reports of executors.
     async fn get_job_status(
         &self,
@@ -736,49 +738,10 @@ impl ExecutorGrpc for ValidatedExecutor {
     }
 }
 
-/// A question for the rows of a job in place of its status.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum RowsRequest {
-    /// A client reads them: they stay for some minutes more.
-    Renew,
-    /// An executor asks whether they are still needed.
-    Ask,
-}
-
-/// The request of `get_job_status` for the rows of a job.
-pub(crate) fn of_rows(job: &str, asked: RowsRequest) -> Request<GetJobStatusParams> {
-    let job_id = job.to_owned();
-    let mut request = Request::new(GetJobStatusParams { job_id });
-    let value = match asked {
-        RowsRequest::Renew => RENEW,
-        RowsRequest::Ask => ASK,
-    };
-    let value = MetadataValue::from_static(value);
-    request.metadata_mut().insert(ROWS, value);
-    request
-}
-
-/// The answer to [`of_rows`]; `None` where it has none.
-pub(crate) fn are_kept(answered: &MetadataMap) -> Option<bool> {
-    let kept = answered.get(ROWS)?;
-    Some(kept == "1")
-}
-
 /// The reason for a plan at which DataFusion panics.
 const PANICKED: &str = "the plan cannot be decoded: a reader failed at it";
-/// Metadata of responses with the progress of a job.
-pub(crate) const PIECES: &str = "weir-pieces";
-pub(crate) const SOURCE_BYTES: &str = "weir-source-bytes";
-pub(crate) const RECORDS: &str = "weir-records";
-pub(crate) const READERS: &str = "weir-readers";
-/// Metadata of the response without a job ID: whether there is an executor.
-pub(crate) const READY: &str = "weir-ready";
 /// Metadata of the response without a job ID: the number of statuses, heartbeats and registrations of executors that were refused.
 const REFUSED: &str = "weir-refused";
-/// Metadata of a request for the rows of a job, and of its response: 1 when they are kept.
-const ROWS: &str = "weir-rows";
-const RENEW: &str = "renew";
-const ASK: &str = "ask";
 /// The maximum number of jobs with progress.
 const JOBS_MAX: usize = 1_000;
 /// The maximum number of cores of an executor.

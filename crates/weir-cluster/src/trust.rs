@@ -377,6 +377,15 @@ fn shown_word(word: &str) -> String {
     word.chars().take(SHOWN_MAX).collect()
 }
 
+/// The error message of a failed call.
+pub(crate) fn error_message(status: &Status, trust: &Trust) -> String {
+    match std::error::Error::source(status) {
+        // A status with a source is not from the scheduler, but from the transport.
+        Some(source) => trust.unanswered(&format!("{}: {}", status.message(), chain(source))),
+        None => trust.unconnected(status.message()),
+    }
+}
+
 /// The message of an error with its sources.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();

@@ -46,12 +46,11 @@ use tonic::Code;
 use tonic::transport::Channel;
 
 use crate::check::{ERROR_BYTES_MAX, STATUSES_MAX};
-use crate::client::MESSAGE_BYTES_MAX;
 use crate::codec::WeirCodec;
 use crate::error::Error;
 use crate::pool::ConnectionPool;
+use crate::protocol::{MESSAGE_BYTES_MAX, RowsRequest, are_kept, of_rows};
 use crate::retry;
-use crate::services::{RowsRequest, are_kept, of_rows};
 use crate::shuffle::ValidatingEngine;
 use crate::tasks::{TakenTask, Tasks};
 use crate::trust::Trust;
