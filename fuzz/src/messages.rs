@@ -292,7 +292,7 @@ pub fn small(bytes: &[u8]) {
         }
     }
     for version in [4, 5] {
-        if let Some(packet) = mqtt::Packet::new(bytes, version) {
+        if let Some(packet) = mqtt::ControlPacket::new(bytes, version) {
             assert!(packet.topics.len() * 2 <= bytes.len());
             assert!(
                 packet

@@ -498,12 +498,12 @@ pub(crate) struct Detail {
 /// The last answers to a SYN.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Answers {
-    at: [Option<Answer>; Self::MAX],
+    at: [Option<SynAnswer>; Self::MAX],
 }
 
 /// The number of a SYN ACK and what it acknowledges, or those of an acknowledgment without a SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Answer {
+struct SynAnswer {
     seq: u32,
     ack: u32,
     has_syn: bool,
@@ -515,7 +515,7 @@ impl Answers {
 
     /// Adds a SYN ACK.
     pub(crate) fn add(&mut self, seq: u32, ack: u32) {
-        self.push(Answer {
+        self.push(SynAnswer {
             seq,
             ack,
             has_syn: true,
@@ -524,14 +524,14 @@ impl Answers {
 
     /// Adds an acknowledgment without a SYN: a challenge (RFC 5961, 4.2), or one that was captured before the SYN ACK.
     pub(crate) fn add_acknowledgment(&mut self, seq: u32, ack: u32) {
-        self.push(Answer {
+        self.push(SynAnswer {
             seq,
             ack,
             has_syn: false,
         });
     }
 
-    fn push(&mut self, answer: Answer) {
+    fn push(&mut self, answer: SynAnswer) {
         if !self.at.contains(&Some(answer)) {
             self.at.rotate_right(1);
             self.at[0] = Some(answer);

@@ -188,10 +188,10 @@ fn is_understood_as(bytes: &[u8], version: u8) -> bool {
     let body = bytes.get(header..).unwrap_or_default();
     let mut fields = Fields(body);
     let first = u8_at(bytes, 0).unwrap_or_default();
-    let mut packet = Packet {
+    let mut packet = ControlPacket {
         kind: first >> 4,
         flags: first & 15,
-        ..Packet::default()
+        ..ControlPacket::default()
     };
     body.len() == length
         && packet.body(&mut fields, version).is_some()
@@ -205,7 +205,7 @@ fn is_understood_as(bytes: &[u8], version: u8) -> bool {
 /// write so. A CONNECT says its version.
 #[must_use]
 pub fn is_of_version_5(bytes: &[u8]) -> bool {
-    let Some(packet) = Packet::new(bytes, WITH_PROPERTIES) else {
+    let Some(packet) = ControlPacket::new(bytes, WITH_PROPERTIES) else {
         return false;
     };
     let is_only_5 = match packet.kind {
@@ -311,7 +311,7 @@ const NAMES: [&[u8]; 2] = [b"\0\x04MQTT", b"\0\x06MQIsdp"];
 
 /// A packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Packet<'p> {
+pub struct ControlPacket<'p> {
     /// The type, see [`kind`].
     pub kind: u8,
     /// The flags beside it.
@@ -481,7 +481,7 @@ impl<'p> Fields<'p> {
     }
 }
 
-impl<'p> Packet<'p> {
+impl<'p> ControlPacket<'p> {
     /// Reads a whole packet of a connection of this version (5 has properties); what is damaged is read as far as
     /// it goes. `None` when the fixed header is not whole, or its length has more octets than are allowed.
     #[must_use]
@@ -629,21 +629,21 @@ mod tests {
     #[test]
     fn packets_are_read() {
         assert!(begins_with_connect(CONNECT));
-        let connect = Packet::new(CONNECT, 4).unwrap().connect.unwrap();
+        let connect = ControlPacket::new(CONNECT, 4).unwrap().connect.unwrap();
         assert_eq!(
             (connect.client, connect.user),
             (&b"id"[..], Some(&b"bob"[..]))
         );
         assert_eq!((connect.version, connect.keep_alive), (4, 60));
-        let publish = Packet::new(PUBLISH, 4).unwrap();
+        let publish = ControlPacket::new(PUBLISH, 4).unwrap();
         assert_eq!((publish.quality(), publish.id), (1, Some(7)));
         assert_eq!(
             (publish.topics[0], publish.message),
             (&b"a/b"[..], Some(&b"hey"[..]))
         );
-        let publish = Packet::new(PUBLISH_5, 5).unwrap();
+        let publish = ControlPacket::new(PUBLISH_5, 5).unwrap();
         assert_eq!(publish.message, Some(&b"\x01hey"[1..]));
-        let subscribe = Packet::new(SUBSCRIBE, 4).unwrap();
+        let subscribe = ControlPacket::new(SUBSCRIBE, 4).unwrap();
         assert_eq!(
             (subscribe.topics.len(), subscribe.qualities),
             (2, vec![1, 0])
@@ -708,7 +708,7 @@ mod tests {
         let connect =
             b"\x10\x31\0\x04MQTT\x05\x06\0\x3c\x0d\x11\0\0\x0e\x10\x26\0\x01k\0\x02vv\0\x02id\
             \x0e\x18\0\0\0\x1e\x01\x01\x03\0\x01t\x23\0\x03\0\x01w\0\x01m";
-        let packet = Packet::new(connect, 4).unwrap();
+        let packet = ControlPacket::new(connect, 4).unwrap();
         let number = |id, number| Property {
             id,
             value: PropertyValue::Number(number),
@@ -744,18 +744,18 @@ mod tests {
             (b"\xe0\x06\x8b\x04\x7f\x23\0\x03", &[0x8b], 1, false),
             (b"\xe0\x05\x8b\x09\x23\0\x03", &[0x8b], 1, true),
         ] {
-            let packet = Packet::new(bytes, 5).unwrap();
+            let packet = ControlPacket::new(bytes, 5).unwrap();
             assert_eq!(packet.reasons, reasons, "{bytes:02x?}");
             assert_eq!(packet.properties.len(), properties, "{bytes:02x?}");
             assert_eq!(packet.is_cut, is_cut, "{bytes:02x?}");
             // Versions before have neither.
-            let packet = Packet::new(bytes, 4).unwrap();
+            let packet = ControlPacket::new(bytes, 4).unwrap();
             assert!(packet.reasons.is_empty() && packet.properties.is_empty());
         }
         let many = b"\x24\x01".repeat(5_000);
         let publish = [&b"\x30\x95\x4e\0\x01t\x90\x4e"[..], &many].concat();
         assert_eq!(
-            Packet::new(&publish, 5).unwrap().properties.len(),
+            ControlPacket::new(&publish, 5).unwrap().properties.len(),
             PROPERTIES_MAX
         );
     }
@@ -808,7 +808,7 @@ mod tests {
         for bytes in [CONNECT, PUBLISH, PUBLISH_5, SUBSCRIBE] {
             for end in 0..bytes.len() {
                 let prefix = &bytes[..end];
-                assert_eq!(Packet::new(prefix, 5).is_some(), end >= 2);
+                assert_eq!(ControlPacket::new(prefix, 5).is_some(), end >= 2);
                 assert_eq!(length(prefix).is_some(), end >= 2);
             }
         }

@@ -8,7 +8,7 @@ use crate::Rng;
 
 /// A packet that may be changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Packet {
+pub struct MutablePacket {
     /// Nanoseconds since 1970.
     pub time_ns: u64,
     /// Bytes that it had on the wire.
@@ -21,15 +21,15 @@ pub struct Packet {
 /// of other captures) or from `random`.
 ///
 /// ```
-/// use weir_testkit::mutate::{Packet, packets};
+/// use weir_testkit::mutate::{MutablePacket, packets};
 /// use weir_testkit::Rng;
 ///
-/// let good = vec![Packet { time_ns: 7, wire_len: 60, bytes: vec![0; 60] }; 4];
+/// let good = vec![MutablePacket { time_ns: 7, wire_len: 60, bytes: vec![0; 60] }; 4];
 /// let mut changed = good.clone();
 /// packets(&mut Rng::new(1), &mut changed, &[]);
 /// assert_ne!(changed, good);
 /// ```
-pub fn packets(random: &mut Rng, packets: &mut Vec<Packet>, others: &[Packet]) {
+pub fn packets(random: &mut Rng, packets: &mut Vec<MutablePacket>, others: &[MutablePacket]) {
     let before = packets.clone();
     for _ in 0..=random.below(8) {
         if random.percent(80) {
@@ -40,7 +40,7 @@ pub fn packets(random: &mut Rng, packets: &mut Vec<Packet>, others: &[Packet]) {
     }
     if *packets == before {
         // Something is changed in any case.
-        packets.push(Packet {
+        packets.push(MutablePacket {
             time_ns: random.next_u64(),
             wire_len: random.next_u32(),
             bytes: random.bytes(64),
@@ -49,7 +49,7 @@ pub fn packets(random: &mut Rng, packets: &mut Vec<Packet>, others: &[Packet]) {
 }
 
 /// Changes the bytes of one packet, or of all packets that look alike.
-fn one_packet(random: &mut Rng, packets: &mut [Packet], others: &[Packet]) {
+fn one_packet(random: &mut Rng, packets: &mut [MutablePacket], others: &[MutablePacket]) {
     if packets.is_empty() {
         return;
     }
@@ -69,7 +69,7 @@ fn one_packet(random: &mut Rng, packets: &mut [Packet], others: &[Packet]) {
 }
 
 /// Changes which packets there are, and in which order.
-fn order(random: &mut Rng, packets: &mut Vec<Packet>, others: &[Packet]) {
+fn order(random: &mut Rng, packets: &mut Vec<MutablePacket>, others: &[MutablePacket]) {
     if packets.is_empty() {
         return;
     }
@@ -244,8 +244,8 @@ mod tests {
     fn a_capture_never_stays_as_it_was() {
         for seed in 0..5_000 {
             let mut random = Rng::new(seed);
-            let good: Vec<Packet> = (0..random.below(6))
-                .map(|n| Packet {
+            let good: Vec<MutablePacket> = (0..random.below(6))
+                .map(|n| MutablePacket {
                     time_ns: n,
                     wire_len: 60,
                     bytes: b"SUBSCRIBE 7\r\n".repeat(5),

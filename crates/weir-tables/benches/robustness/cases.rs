@@ -15,7 +15,7 @@ use weir_tables::{
 };
 use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::demo::{RECORDER_LAYOUT, write_demo};
-use weir_testkit::mutate::{self, Packet};
+use weir_testkit::mutate::{self, MutablePacket};
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags, udp};
 use weir_testkit::{Rng, trace};
 
@@ -24,7 +24,7 @@ struct Base {
     name: String,
     file: Vec<u8>,
     link_type: u16,
-    packets: Vec<Packet>,
+    packets: Vec<MutablePacket>,
     is_recorder: bool,
     is_generated: bool,
 }
@@ -133,13 +133,13 @@ impl Base {
         let mut file = fs::read(path).ok()?;
         let name = path.file_name()?.to_string_lossy().into_owned();
         let is_recorder = name == "recorder.bin";
-        let mut by_link: BTreeMap<u32, Vec<Packet>> = BTreeMap::new();
+        let mut by_link: BTreeMap<u32, Vec<MutablePacket>> = BTreeMap::new();
         if let Ok(mut reader) = Reader::new(file.as_slice())
             && !is_recorder
         {
             while let Ok(Some(record)) = reader.next() {
                 let packets = by_link.entry(record.link_type).or_default();
-                packets.push(Packet {
+                packets.push(MutablePacket {
                     time_ns: record.time_ns.map_or(0, |ns| ns.max(0).unsigned_abs()),
                     wire_len: record.wire_len,
                     bytes: record.data.to_vec(),

@@ -40,16 +40,15 @@ fn own_and_packets() -> Vec<Column> {
     all
 }
 
-/// The flow that a packet was counted to.
-#[derive(Clone, Copy)]
 /// The flow to which a packet was counted.
-struct Counted {
+#[derive(Clone, Copy)]
+struct PacketFlow {
     id: Option<u64>,
     from_originator: Option<bool>,
     tcp: Option<Analyzed>,
 }
 
-impl Counted {
+impl PacketFlow {
     fn new(seen: Option<Seen>, tcp: Option<Analyzed>) -> Self {
         Self {
             id: seen.map(|seen| seen.number),
@@ -73,7 +72,7 @@ impl Counted {
     }
 }
 
-type FlowPacketGetter = for<'i> fn(&'i Counted) -> Option<Value<'i>>;
+type FlowPacketGetter = for<'i> fn(&'i PacketFlow) -> Option<Value<'i>>;
 
 const OWN: &[ItemField<FlowPacketGetter>] = &[
     ItemField::new(
@@ -260,7 +259,7 @@ const OWN: &[ItemField<FlowPacketGetter>] = &[
 
 const GUIDE: &str = "Wireshark User's Guide, TCP Analysis";
 
-impl Item for Counted {
+impl Item for PacketFlow {
     fn value(&self, index: usize) -> Option<Value<'_>> {
         (OWN.get(index)?.get)(self)
     }
@@ -294,7 +293,7 @@ impl Fragments {
         let number = self.files.number(row.file, row.packet.frame().number);
         let packet = row.packet.with_number(number);
         let seen = tracker.packet(&packet, |_| {});
-        let counted = Counted::new(seen, tracker.analyzed());
+        let counted = PacketFlow::new(seen, tracker.analyzed());
         self.waiting.give_out(&self.files, rows);
         match tracker.waits_for_fragments() {
             true => self.waiting.wait(row, number, counted),
@@ -313,7 +312,7 @@ impl Fragments {
             ..
         } = self;
         for fragment in tracker.take_fragments() {
-            let counted = Counted::of_fragment(&fragment);
+            let counted = PacketFlow::of_fragment(&fragment);
             waiting.know(fragment.frame, Some(counted), files, rows);
         }
         for frame in tracker.take_lost_fragments() {
@@ -351,7 +350,7 @@ impl Extract for FlowPackets {
             return fragments.packet(&mut self.tracker, row, rows);
         }
         let seen = self.tracker.packet(row.packet, |_| {});
-        let item = Counted::new(seen, self.tracker.analyzed());
+        let item = PacketFlow::new(seen, self.tracker.analyzed());
         rows.push_row(&row.with_item(&item));
     }
 

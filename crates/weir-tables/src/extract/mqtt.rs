@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, VecDeque};
 
 use weir_messages::mqtt::{
-    BEGINNING_OCTETS, PORT, Packet, PropertyValue, begins_with_connect, find, has_flags_of_type,
-    is_of_version_5, is_understood, kind, kind_word, length, may_begin_with_connect, proof,
-    property,
+    BEGINNING_OCTETS, ControlPacket, PORT, PropertyValue, begins_with_connect, find,
+    has_flags_of_type, is_of_version_5, is_understood, kind, kind_word, length,
+    may_begin_with_connect, proof, property,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -99,7 +99,7 @@ const ALIAS_OCTETS: usize = 64;
 
 impl Aliases {
     /// Returns the topic of a message that has an alias only; stores that of a message that has both.
-    fn topic(&mut self, way: &Way, packet: &Packet<'_>) -> Option<String> {
+    fn topic(&mut self, way: &Way, packet: &ControlPacket<'_>) -> Option<String> {
         let alias = packet.property(property::TOPIC_ALIAS)?;
         let is_lower = (way.src.address, way.src.port) < (way.dst.address, way.dst.port);
         let key = (way.conversation(), is_lower, alias);
@@ -180,7 +180,7 @@ impl Protocol for Mqtt {
         let Some((version, is_version_known)) = self.version(bytes, way.conversation()) else {
             return false;
         };
-        let Some(packet) = Packet::new(bytes, version) else {
+        let Some(packet) = ControlPacket::new(bytes, version) else {
             return false;
         };
         if let Some(connect) = &packet.connect {
@@ -230,7 +230,7 @@ impl Protocol for Mqtt {
 }
 
 struct MqttItem<'p> {
-    packet: Packet<'p>,
+    packet: ControlPacket<'p>,
     /// The version of its connection.
     version: u8,
     /// The CONNECT was read, or another packet says it.
@@ -342,7 +342,7 @@ static FIELDS: &[ItemField<MqttGetter>] = &[
 ];
 
 /// Puts the values of a packet into a list.
-type Put = fn(&Packet<'_>, &mut List);
+type Put = fn(&ControlPacket<'_>, &mut List);
 
 #[rustfmt::skip]
 static LISTS: &[ItemField<Put>; LISTS_MAX] = &[

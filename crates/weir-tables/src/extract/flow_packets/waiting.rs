@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use weir_packet::KeptPacket;
 
-use super::Counted;
+use super::PacketFlow;
 use crate::Row;
 use crate::extract::call_packets::Files;
 use crate::row::Times;
@@ -32,7 +32,7 @@ struct WaitingPacket {
     number: u64,
     packet: KeptPacket,
     times: Option<Times>,
-    counted: Counted,
+    counted: PacketFlow,
     is_known: bool,
 }
 
@@ -42,7 +42,7 @@ const BYTES_MAX: usize = 64 << 20;
 const PLACE_BYTES: usize = size_of::<Option<Box<WaitingPacket>>>() + size_of::<(u64, u64)>();
 
 impl WaitingPacket {
-    fn new(row: &Row<'_>, number: u64, counted: Counted, is_known: bool) -> Box<Self> {
+    fn new(row: &Row<'_>, number: u64, counted: PacketFlow, is_known: bool) -> Box<Self> {
         Box::new(Self {
             number,
             packet: KeptPacket::of(row.packet),
@@ -70,14 +70,20 @@ impl WaitingPacket {
 
 impl WaitingPackets {
     /// Adds a fragment that waits for others.
-    pub(super) fn wait(&mut self, row: &Row<'_>, number: u64, counted: Counted) {
+    pub(super) fn wait(&mut self, row: &Row<'_>, number: u64, counted: PacketFlow) {
         let place = self.passed.saturating_add(self.waiting.len() as u64);
         self.unknown.insert((number, place));
         self.push(WaitingPacket::new(row, number, counted, false));
     }
 
     /// Adds a packet whose flow is known, or which has none: it is a row at once where nothing waits.
-    pub(super) fn follow(&mut self, row: &Row<'_>, number: u64, counted: Counted, rows: &mut Rows) {
+    pub(super) fn follow(
+        &mut self,
+        row: &Row<'_>,
+        number: u64,
+        counted: PacketFlow,
+        rows: &mut Rows,
+    ) {
         let with_item = row.with_item(&counted);
         if self.is_empty() {
             rows.push_row(&with_item);
@@ -100,7 +106,7 @@ impl WaitingPackets {
     pub(super) fn know(
         &mut self,
         number: u64,
-        counted: Option<Counted>,
+        counted: Option<PacketFlow>,
         files: &Files,
         rows: &Rows,
     ) -> bool {
@@ -117,7 +123,7 @@ impl WaitingPackets {
     }
 
     /// What is known of the fragment at a place: it becomes a row, or nothing.
-    fn know_at(&mut self, place: u64, counted: Option<Counted>, files: &Files, rows: &Rows) {
+    fn know_at(&mut self, place: u64, counted: Option<PacketFlow>, files: &Files, rows: &Rows) {
         let index = usize::try_from(place.saturating_sub(self.passed)).unwrap_or(usize::MAX);
         let Some(waiting) = self.waiting.get_mut(index) else {
             return;
