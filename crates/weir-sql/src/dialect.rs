@@ -38,12 +38,13 @@ impl Dialect for WeirDialect {
         GenericDialect {}.is_delimited_identifier_start(ch)
     }
 
+    // `#` is an exclusive or, and no part of a name: `5 #3` was 5 with the name `#3`.
     fn is_identifier_start(&self, ch: char) -> bool {
-        GenericDialect {}.is_identifier_start(ch)
+        ch != '#' && GenericDialect {}.is_identifier_start(ch)
     }
 
     fn is_identifier_part(&self, ch: char) -> bool {
-        GenericDialect {}.is_identifier_part(ch)
+        ch != '#' && GenericDialect {}.is_identifier_part(ch)
     }
 
     // All that the generic dialect of the version in use overrides: a test holds the two together.
@@ -171,12 +172,17 @@ impl Dialect for WeirDialect {
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
         let left = || Box::new(left.clone());
-        if parser.peek_token_ref().token == Token::Caret {
+        let op = match &parser.peek_token_ref().token {
+            Token::Caret => Some(BinaryOperator::PGExp),
+            Token::Sharp => Some(BinaryOperator::PGBitwiseXor),
+            _ => None,
+        };
+        if let Some(op) = op {
             parser.advance_token();
             let right = parser.parse_subexpr(precedence);
             return Some(right.map(|right| Expr::BinaryOp {
                 left: left(),
-                op: BinaryOperator::PGExp,
+                op,
                 right: Box::new(right),
             }));
         }
@@ -283,6 +289,8 @@ mod tests {
             ("-a * b", "((- a) * b)"),
             ("a // b * c", "((a // b) * c)"),
             ("a << b + c", "(a << (b + c))"),
+            ("a # b + c", "(a # (b + c))"),
+            ("a#b & c #3", "(((a # b) & c) # 3)"),
         ] {
             assert_eq!(parsed(text), expected, "{text}");
         }
