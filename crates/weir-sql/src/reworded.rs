@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use datafusion::sql::sqlparser::ast::{
     self, AccessExpr, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
     FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, NullTreatment,
-    ObjectName, Query, SelectItem, SetExpr, TableAlias, TableFactor, UnaryOperator, Value,
-    WindowFrameBound, WindowType, With,
+    ObjectName, Query, SelectItem, SetExpr, Subscript, TableAlias, TableFactor, UnaryOperator,
+    Value, WindowFrameBound, WindowType, With,
 };
 
 use crate::names::call;
@@ -165,6 +165,83 @@ pub(crate) fn parts_by_name(expr: &mut Expr) {
         {
             let name = ident.value.clone();
             *part = Expr::Value(Value::SingleQuotedString(name).into());
+        }
+    }
+}
+
+/// `a[2:]` and `a[:2]`: DataFusion needs both ends of a part of a list. They count from 1 on, and -1 is the last element.
+pub(crate) fn with_both_ends(expr: &mut Expr) {
+    let Expr::CompoundFieldAccess { access_chain, .. } = expr else {
+        return;
+    };
+    for access in access_chain {
+        if let AccessExpr::Subscript(Subscript::Slice {
+            lower_bound,
+            upper_bound,
+            stride: None,
+        }) = access
+        {
+            let one = || Expr::Value(Value::Number("1".to_owned(), false).into());
+            lower_bound.get_or_insert_with(one);
+            upper_bound.get_or_insert_with(|| Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr: Box::new(one()),
+            });
+        }
+    }
+}
+
+/// Functions of PostgreSQL and DuckDB that DataFusion has by other names: its `array_remove` removes the first of equal elements only.
+const OTHERWISE_NAMED: &[(&str, &str)] = &[
+    ("array_remove", "array_remove_all"),
+    ("array_replace", "array_replace_all"),
+    ("ceiling", "ceil"),
+    ("every", "bool_and"),
+    ("sign", "signum"),
+    ("variance", "var_samp"),
+];
+
+/// Puts the names that functions have in DataFusion in the places of those of PostgreSQL and DuckDB, and the order of NULLs in lists
+/// that these sort: behind all else, but for `DESC`.
+pub(crate) fn rename(function: &mut Function) {
+    let written = function.name.to_string().to_ascii_lowercase();
+    let FunctionArguments::List(list) = &mut function.args else {
+        return;
+    };
+    if let Some((_, name)) = OTHERWISE_NAMED.iter().find(|(name, _)| *name == written) {
+        let is_null = |arg: &FunctionArg| match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value))) => {
+                value.value == Value::Null
+            }
+            _ => false,
+        };
+        let removes_null = written == "array_remove" && list.args.get(1).is_some_and(is_null);
+        if removes_null {
+            list.args.truncate(1);
+        }
+        let name = match removes_null {
+            true => "array_compact",
+            false => *name,
+        };
+        function.name = ObjectName::from(vec![Ident::new(name)]);
+        return;
+    }
+    let is_ascending = match list.args.get(1) {
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))) => {
+            matches!(&value.value, Value::SingleQuotedString(order) if order.eq_ignore_ascii_case("asc"))
+        }
+        Some(_) => false,
+        None => true,
+    };
+    if matches!(written.as_str(), "array_sort" | "list_sort")
+        && matches!(list.args.len(), 1 | 2)
+        && is_ascending
+    {
+        list.args.truncate(1);
+        for word in ["ASC", "NULLS LAST"] {
+            let word = Expr::Value(Value::SingleQuotedString(word.to_owned()).into());
+            list.args
+                .push(FunctionArg::Unnamed(FunctionArgExpr::Expr(word)));
         }
     }
 }

@@ -656,6 +656,10 @@ impl VisitorMut for FromFirst {
         patterns::reword(expr);
         reworded::exact_decimal(expr);
         reworded::parts_by_name(expr);
+        reworded::with_both_ends(expr);
+        if let Expr::Function(function) = expr {
+            reworded::rename(function);
+        }
         if let Expr::BinaryOp {
             left,
             op: BinaryOperator::DuckIntegerDivide | BinaryOperator::MyIntegerDivide,
