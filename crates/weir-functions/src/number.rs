@@ -17,7 +17,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, Operator};
+use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, Operator, ScalarUDF};
 
 use crate::pass::{Inputs, Pass};
 
@@ -144,14 +144,13 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 }))),
             }
         }
-        Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == DATE_PART => {
-            match seconds(&args, schema).or_else(|| part_of_duration(&args, schema)) {
-                Some(seconds) => Ok(Transformed::yes(seconds)),
-                None => Ok(Transformed::no(Expr::ScalarFunction(ScalarFunction {
-                    func,
-                    args,
-                }))),
-            }
+        Expr::ScalarFunction(part) if part.func.name() == DATE_PART => {
+            let found = seconds(&part.args, schema)
+                .or_else(|| part_of_duration(&part.args, schema))
+                .or_else(|| seconds_of_interval(&part.func, &part.args, schema));
+            let is_changed = found.is_some();
+            let part = found.unwrap_or(Expr::ScalarFunction(part));
+            Ok(Transformed::new_transformed(part, is_changed))
         }
         expr => Ok(Transformed::no(expr)),
     }
@@ -177,11 +176,7 @@ fn seconds(args: &[Expr], schema: &DFSchema) -> Option<Expr> {
     let [Expr::Literal(part, _), duration] = args else {
         return None;
     };
-    let is_epoch = part
-        .try_as_str()
-        .flatten()
-        .is_some_and(|part| part.eq_ignore_ascii_case("epoch"));
-    if !is_epoch {
+    if !is_epoch(part) {
         return None;
     }
     let kind = duration.get_type(schema).ok()?;
@@ -197,6 +192,32 @@ fn seconds(args: &[Expr], schema: &DFSchema) -> Option<Expr> {
     let fraction = of(real(rest), Operator::Divide, real(number(in_a_second)));
     Some(of(real(whole), Operator::Plus, fraction))
 }
+
+fn is_epoch(part: &ScalarValue) -> bool {
+    let part = part.try_as_str().flatten();
+    part.is_some_and(|part| part.eq_ignore_ascii_case("epoch"))
+}
+
+/// The expression `extract(epoch FROM …)` of an interval, whose years have 365.25 days, as in PostgreSQL and DuckDB: those of the
+/// engine's own function have twelve months of 30 days.
+fn seconds_of_interval(date_part: &ScalarUDF, args: &[Expr], schema: &DFSchema) -> Option<Expr> {
+    let [Expr::Literal(part, _), interval] = args else {
+        return None;
+    };
+    let kind = interval.get_type(schema).ok()?;
+    if !is_epoch(part) || !matches!(kind, DataType::Interval(_)) {
+        return None;
+    }
+    let year = Expr::Literal(ScalarValue::Utf8(Some("year".to_owned())), None);
+    let years = date_part.call(vec![year, interval.clone()]);
+    let years = cast(years, &DataType::Int32, &DataType::Float64);
+    let rest = Expr::Literal(ScalarValue::Float64(Some(SECONDS_BESIDE_MONTHS)), None);
+    let rest = of(years, Operator::Multiply, rest);
+    Some(of(date_part.call(args.to_vec()), Operator::Plus, rest))
+}
+
+/// The seconds of the five and a quarter days that a year has beside its twelve months.
+const SECONDS_BESIDE_MONTHS: f64 = 453_600.0;
 
 /// The expression `extract(minute FROM …)` of a duration: the minutes beside its hours, as PostgreSQL and DuckDB have them, and not
 /// all of its minutes, which the engine's own function counts.
