@@ -7,6 +7,7 @@ use weir_functions::bounded::BoundedOperators;
 use weir_functions::clock::Clocks;
 use weir_functions::duration::Durations;
 use weir_functions::lists::Contained;
+use weir_functions::nested::NestedOrder;
 use weir_functions::number::Arithmetic;
 use weir_functions::pass::{Pass, walked};
 use weir_functions::vocabulary::Words;
@@ -22,7 +23,7 @@ pub(crate) fn with_meanings(
     bytes_max: usize,
 ) -> Result<LogicalPlan> {
     let note = |note| scan_report.add_notes(vec![note]);
-    let passes: [&dyn Pass; 9] = [
+    let passes: [&dyn Pass; 10] = [
         &OneRow,
         &Addresses,
         &Words { note: &note },
@@ -30,6 +31,7 @@ pub(crate) fn with_meanings(
         &Durations,
         &Clocks,
         &Contained,
+        &NestedOrder,
         &BoundedOperators { bytes_max },
         &WindowKeys,
     ];

@@ -10,6 +10,7 @@ use crate::clock;
 use crate::duration;
 use crate::error::{Error, ErrorKind};
 use crate::lists;
+use crate::nested;
 use crate::number;
 use crate::payload;
 use crate::replacement;
@@ -366,6 +367,7 @@ const INTERNAL: &[&str] = &[
     duration::INTERVAL_LENGTH,
     payload::PART,
     payload::LIKE,
+    nested::NESTED_ORDER,
     number::NEGATIVE,
     lists::UNKNOWN_IN_LIST,
     replacement::REGEXP_REPLACEMENT,
