@@ -7,6 +7,7 @@
 
 mod arithmetic;
 mod digest;
+mod digits;
 mod mixed;
 mod percentile;
 mod sliding;
@@ -68,7 +69,9 @@ pub struct Arithmetic;
 impl Pass for Arithmetic {
     fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
         let schema = inputs.all();
-        mixed::as_doubles(expr, schema).transform_data(|expr| widen_expr(expr, schema))
+        mixed::as_doubles(expr, schema)
+            .transform_data(|expr| Ok(digits::in_range(expr, schema)))?
+            .transform_data(|expr| widen_expr(expr, schema))
     }
 }
 
