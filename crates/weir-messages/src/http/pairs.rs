@@ -46,8 +46,8 @@ struct Losses {
     of_server: bool,
     /// Something of the server since its last response, behind so many octets of it.
     since_response: Option<u64>,
-    /// Some of that was not captured.
-    is_gap: bool,
+    /// Some of that was not captured, up to this number of octets of it; the largest number where that is not known.
+    gap_end: Option<u64>,
     /// More responses may be missing than was assumed.
     is_uncertain: bool,
     /// Requests were lost after this number of octets of the client, and the last of them after that number, and their number is
@@ -65,8 +65,8 @@ impl Losses {
     /// Whether the response of a request that waits for it may have been lost: several may be, and one is assumed.
     fn may_have_response_of(self, waiting: &PendingExchange) -> bool {
         // What the client had when it asked is not the answer.
-        let may_be_behind = |lost| waiting.places[0].is_none_or(|it| it.received <= lost);
-        let is_lost = self.is_gap && self.since_response.is_some_and(may_be_behind);
+        let may_be_before = |end| waiting.places[0].is_none_or(|it| it.received < end);
+        let is_lost = self.gap_end.is_some_and(may_be_before);
         let awaits = waiting.response == Progress::Awaited && waiting.exchange.request.is_some();
         awaits && (self.is_uncertain || is_lost)
     }
@@ -283,7 +283,7 @@ impl Pairs {
             passed.response = Progress::Over;
         }
         self.losses.since_response = None;
-        self.losses.is_gap = false;
+        self.losses.gap_end = None;
         let is_proven = place.is_none_or(|place| self.is_proven(at, place));
         let is_uncertain = self.losses.is_uncertain || !is_proven;
         self.losses.answered = place.map_or(self.losses.answered, |it| it.received);
@@ -392,11 +392,13 @@ impl Pairs {
             Some(known) => {
                 let are_known = received.clone().take(candidates).all(|it| it.is_some());
                 let at_least = responses_before(known, received.take(candidates));
-                if at_least == most && self.is_of_unseen(place, open.get(most..)) {
+                let is_of_unseen = self.is_of_unseen(place, open.get(most..));
+                if at_least == most && is_of_unseen {
                     return self.begin_next(Some(place));
                 }
                 let lost = at_least.max(next.is_doubtful.into()).min(most);
-                self.losses.is_uncertain = lost < most || most > 0 && !are_known;
+                // It may be that of a request behind them that was not captured, too.
+                self.losses.is_uncertain = lost < most || most > 0 && !are_known || is_of_unseen;
                 lost
             }
             // A client that had received everything before was waiting for nothing else.
@@ -686,7 +688,7 @@ impl Pairs {
             return;
         }
         self.losses.since_response.get_or_insert(offset);
-        self.losses.is_gap = true;
+        self.losses.gap_end = self.losses.gap_end.max(end.or(Some(u64::MAX)));
         if let Some(answer) = self.answer() {
             answer.exchange.fault.get_or_insert(Fault::Missing);
             return self.response_over(false);
@@ -720,8 +722,9 @@ impl Pairs {
         };
         let both = first.places[1].zip(place);
         let had_more = both.is_none_or(|(head, next)| next.received > head.received);
-        // Lost requests may have been sent together.
-        let had_more = had_more || self.losses.of_client;
+        // Lost requests may have been sent together, and so may requests that are not captured yet, or never.
+        let is_unseen = first.places[1].is_some_and(|head| head.received > self.client_octets);
+        let had_more = had_more || self.losses.of_client || is_unseen;
         let response = first.exchange.response.as_ref();
         let is_of_messages = response.is_some_and(|it| carries_messages(&it.head));
         (had_more || body.ends_with_connection()) && !is_of_messages && self.may_answer_head()

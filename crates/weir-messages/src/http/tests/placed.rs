@@ -154,6 +154,19 @@ fn requests_whose_responses_are_lost_at_the_end_say_so() {
     connection.finish(&mut each);
     let faults: Vec<_> = found.iter().map(|it: &Exchange| it.fault).collect();
     assert_eq!(faults, [None, MISSING, MISSING, None]);
+    // One by one: the client had some of what is missing when it sent the second request.
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    let mut each = |it| found.push(it);
+    for n in 0..2 {
+        connection.at(0, octets * n, Some(end * n));
+        connection.take(0, request(0).as_bytes(), Stamp::default(), &mut each);
+    }
+    connection.at(1, 0, Some(2 * octets));
+    connection.gap(1, 2 * end, &mut each);
+    connection.finish(&mut each);
+    let faults: Vec<_> = found.iter().map(|it: &Exchange| it.fault).collect();
+    assert_eq!(faults, [MISSING; 2]);
 }
 
 /// The last requests are lost, which shows at the end of the connection: each of their responses says so.
@@ -511,6 +524,43 @@ fn a_lost_request_for_a_head_among_others_does_not_either() {
     let rows: Vec<_> = found.iter().map(|it| (it.0.clone(), it.1)).collect();
     let expected = [row("/0", 210), row("", 211), row("/2", 212)];
     assert_eq!(rows, expected, "{found:?}");
+    // A server alone: no gap says that requests are missing.
+    let found = placed(&[
+        sent(1, response(210, 0), asked, false),
+        sent(1, response(211, 1_000), asked, false),
+        sent(1, response(212, 0), asked, false),
+    ]);
+    let codes: Vec<_> = found.iter().map(|it| it.1).collect();
+    assert_eq!(codes, [210, 211, 212], "{found:?}");
+}
+
+/// Responses to requests of a burst are lost, and so is the request behind it: the next response may be that of the last one of the
+/// burst, and was without a word.
+#[test]
+fn a_response_behind_lost_ones_may_be_that_of_a_request_that_was_not_captured() {
+    let request = |n: u16| format!("GET /{n} HTTP/1.1\r\n\r\n");
+    let response = |n: u16| format!("HTTP/1.1 {} A\r\nContent-Length: 0\r\n\r\n", 210 + n);
+    let octets = request(0).len() as u64;
+    let mut all: Vec<_> = (0..3).map(|n| sent(0, &request(n), 0)).collect();
+    all.push(sent(1, &response(0), 3 * octets));
+    for n in 1..3 {
+        let is_lost = true;
+        all.push(SentMessage {
+            is_lost,
+            ..sent(1, &response(n), 3 * octets)
+        });
+    }
+    // The request was lost, and nothing of the client came behind it.
+    all.push(sent(1, &response(3), 4 * octets));
+    let uncertain = Some(Fault::Uncertain);
+    let expected = [
+        ("/0", 210, None),
+        ("/1", 0, MISSING),
+        ("/2", 213, uncertain),
+    ];
+    let found = placed(&all);
+    let found: Vec<_> = found.iter().map(|it| (it.0.as_str(), it.1, it.2)).collect();
+    assert_eq!(found, expected);
 }
 
 /// A response that is not understood leaves the ones behind it to their requests.
