@@ -83,6 +83,44 @@ struct LateText {
     is_ssl2: bool,
 }
 
+/// A TCP connection.
+struct TlsStream {
+    carrier: TlsCarrier,
+    /// The number of octets of each side that were captured, or are known to be missing.
+    captured: [u64; 2],
+    /// The number of octets of each side that the other one has acknowledged.
+    acknowledged: [u64; 2],
+}
+
+impl TlsStream {
+    fn new() -> Self {
+        Self {
+            carrier: TlsCarrier::nothing(),
+            captured: [0; 2],
+            acknowledged: [0; 2],
+        }
+    }
+
+    /// Notes how far both sides are.
+    fn note_octets(&mut self, chunk: &Chunk<'_>, side: usize) {
+        let octets = match chunk.content {
+            Content::Bytes(bytes) => bytes.len() as u64,
+            Content::Gap(octets) => octets,
+            Content::End(_) => 0,
+        };
+        let captured = &mut self.captured[side & 1];
+        *captured = chunk.offset.saturating_add(octets).max(*captured);
+        let acknowledged = &mut self.acknowledged[1 - (side & 1)];
+        *acknowledged = chunk.acknowledged.unwrap_or(0).max(*acknowledged);
+    }
+
+    /// Whether the other side had received octets of this one behind the last ones that were captured. The number of a FIN is none
+    /// of an octet.
+    const fn lacks_end(&self, side: usize) -> bool {
+        self.acknowledged[side & 1] > self.captured[side & 1].saturating_add(1)
+    }
+}
+
 impl LateText {
     /// Whether octets of the side are text that comes late. Records of TLS begin with their type, and hellos of SSL 2 with a bit.
     fn has(&mut self, bytes: &[u8]) -> bool {
@@ -106,7 +144,7 @@ struct Tls {
 }
 
 struct Sessions {
-    streams: Followed<TlsCarrier>,
+    streams: Followed<TlsStream>,
     datagrams: Datagrams,
     too_long: u64,
     certificates_dropped: u64,
@@ -204,7 +242,7 @@ fn directed(session: &Session, way: Way, side: usize) -> Way {
 /// Reads a chunk of a TCP stream. Returns, too, whether it ends a connection that has records and no hellos, as octets
 /// before them are missing.
 fn chunked(
-    streams: &mut Followed<TlsCarrier>,
+    streams: &mut Followed<TlsStream>,
     chunk: &Chunk<'_>,
     way: &Way,
     side: usize,
@@ -217,18 +255,23 @@ fn chunked(
     let mut lacks_hellos = false;
     let interest = streams.chunk(
         chunk,
-        |_| Some(TlsCarrier::nothing()),
+        |_| Some(TlsStream::new()),
         |stream| {
-            stream.note_records(chunk, side);
-            if let (TlsCarrier::Session { session, .. }, false) = (&mut *stream, chunk.saw_start) {
+            stream.note_octets(chunk, side);
+            let carrier = &mut stream.carrier;
+            carrier.note_records(chunk, side);
+            if let (TlsCarrier::Session { session, .. }, false) = (&mut *carrier, chunk.saw_start) {
                 session.begins_within(side);
             }
-            let told = stream.take(chunk.content, side, stamp);
+            let told = carrier.take(chunk.content, side, stamp);
             let is_over = chunk.is_last || told != SessionState::More;
             if is_over {
-                let stream = std::mem::replace(stream, TlsCarrier::nothing());
-                match stream {
-                    TlsCarrier::Session { session, .. } => {
+                match std::mem::replace(carrier, TlsCarrier::nothing()) {
+                    TlsCarrier::Session { mut session, .. } => {
+                        let is_open = chunk.is_last && session.established() != Some(true);
+                        for side in (0..2).filter(|side| is_open && stream.lacks_end(*side)) {
+                            session.gap(side);
+                        }
                         let way = directed(&session, *way, side);
                         each(session, way);
                     }
@@ -236,7 +279,7 @@ fn chunked(
                 }
                 return None;
             }
-            Some(stream.held())
+            Some(carrier.held())
         },
     );
     (interest, lacks_hellos)

@@ -91,3 +91,26 @@ fn a_hello_that_begins_in_front_of_the_other_one_is_no_word_in_clear() {
         }
     }
 }
+
+/// The last octets of the client were not captured, and the server goes on, which has them: the handshake was not established, without a
+/// fault.
+#[test]
+fn octets_that_were_acknowledged_and_not_captured_may_be_the_end_of_a_handshake() {
+    let sealed = b"\x14\x03\x03\0\x01\x01\x17\x03\x03\0\x03abc";
+    let first = record(&hello());
+    let answer = [&record(&server_hello())[..], sealed].concat();
+    let [asked, answered, finished] = [first.len(), answer.len(), sealed.len()].map(|it| it as u32);
+    let request = (true, 0, 0, &first[..]);
+    let response = (false, 0, asked, &answer[..]);
+    let columns = ["tls.established", "tls.fault"];
+    // Nothing of the client came, and then a segment that was not captured, and then one that ended its side.
+    for (octets, expected) in [
+        (0, ["false", ""]),
+        (finished, ["", "bytes were not captured"]),
+        (1, ["false", ""]),
+    ] {
+        let goes_on = (false, answered, asked + octets, &sealed[6..]);
+        let found = columns_of("tls", &capture(&[request, response, goes_on]), &columns);
+        assert_eq!(found, [expected], "{octets}");
+    }
+}
