@@ -162,6 +162,12 @@ impl Connection {
         self.two.as_ref().map(|two| two.client()).or(self.client)
     }
 
+    /// Says that the connection is read from its beginning, so that no request came before those that are captured or known to be
+    /// missing: the first response may be captured in front of its request also where places are not known.
+    pub const fn from_start(&mut self) {
+        self.pairs.read_from_start();
+    }
+
     /// Sets the place of the next octets of a side, or of a gap: the octets of this side before them, and those of the other side
     /// that their sender had received. A response cannot be that of a request which its server had not received yet, by which the
     /// request of each response is found after a loss. Without places, requests and responses are paired by their order.

@@ -18,6 +18,8 @@ pub(super) struct Pairs {
     dropped: u64,
     /// A request was captured: one that a response lacks may follow in the capture.
     is_in_step: bool,
+    /// No request came before those that are captured, or known to be missing.
+    is_from_start: bool,
     /// Responses that wait for their requests.
     early: usize,
     losses: Losses,
@@ -160,6 +162,11 @@ impl Pairs {
     /// Requests that were handed on because too many waited for their responses.
     pub(super) const fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// Says that the connection is read from its beginning.
+    pub(super) const fn read_from_start(&mut self) {
+        self.is_from_start = true;
     }
 
     /// Says when the next octets came.
@@ -472,7 +479,10 @@ impl Pairs {
                 (Some(response), _) if self.losses.of_client => {
                     place.is_none_or(|place| place.may_have(response))
                 }
-                (None, Some(offset)) => place.is_some_and(|place| place.received <= offset),
+                (None, Some(offset)) => match place {
+                    Some(place) => place.received <= offset,
+                    None => self.is_from_start && !self.losses.of_client,
+                },
                 _ => true,
             };
             if may_be {

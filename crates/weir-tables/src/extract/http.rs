@@ -179,6 +179,9 @@ fn take(
     let mut found = Vec::new();
     let mut keep = |exchange| found.push(exchange);
     let before = connection.dropped();
+    if chunk.saw_start {
+        connection.from_start();
+    }
     connection.at(side, chunk.offset, chunk.acknowledged);
     let told = match chunk.content {
         Content::Bytes(bytes) => connection.take(side, bytes, stamp, &mut keep),

@@ -597,6 +597,28 @@ fn read_at(sent: &[(usize, String, Option<u64>)]) -> Vec<(String, u16, Option<Fa
     rows.collect()
 }
 
+/// What TLS seals has no places: the first response of a connection that was captured in front of its request was one of another.
+#[test]
+fn the_first_response_without_a_place_is_that_of_the_first_request_behind_it() {
+    let request = b"GET /1 HTTP/1.1\r\n\r\n";
+    let response = b"HTTP/1.1 201 A\r\nContent-Length: 0\r\n\r\n";
+    for (is_from_start, rows) in [(true, 1), (false, 2)] {
+        let mut connection = Connection::searching();
+        let mut found = Vec::new();
+        let mut each = |it| found.push(it);
+        if is_from_start {
+            connection.from_start();
+        }
+        for (side, text) in [(1, &response[..]), (0, &request[..])] {
+            connection.at(side, 0, None);
+            connection.take(side, text, Stamp::default(), &mut each);
+        }
+        connection.finish(&mut each);
+        let faults: Vec<_> = found.iter().map(|it: &Exchange| it.fault).collect();
+        assert_eq!(faults, vec![None; rows]);
+    }
+}
+
 /// A capture that begins within a connection, and lacks the response to its first request.
 #[test]
 fn several_requests_before_all_of_the_server_say_that_they_may_be_mixed_up() {
