@@ -245,7 +245,9 @@ impl<S> GuardedStream<S> {
         let Some(waits) = &mut self.waits else {
             return Poll::Pending;
         };
-        if !waits.is_behind_handshake && self.peer.role().is_some() {
+        // The first request may have come with the end of the handshake, before this counted octets behind it.
+        let has_asked = self.peer.known.last_request.load(Ordering::Relaxed) > 0;
+        if has_asked || (!waits.is_behind_handshake && self.peer.role().is_some()) {
             self.waits = None;
             return Poll::Pending;
         }
@@ -607,6 +609,28 @@ mod tests {
                 };
                 assert!(stream.get_ref().0.waits.is_none());
             }
+        });
+    }
+
+    /// A connection whose first request came with the end of its handshake, and that had nothing more to send for five seconds, was closed
+    /// in the middle of its answer.
+    #[test]
+    fn a_connection_whose_request_came_with_its_handshake_stays() {
+        run(async {
+            let connections = Connections::default();
+            let (_other, stream) = tokio::io::duplex(100);
+            let mut guarded = GuardedStream::new(PATIENCE, None, stream, &connections);
+            guarded.admit(Role::Client);
+            guarded.connect_info().count_request();
+            let waits = guarded.waits.as_mut().unwrap();
+            waits.until.as_mut().reset(tokio::time::Instant::now());
+            waits.until.as_mut().await;
+            let mut byte = [0];
+            let mut into = ReadBuf::new(&mut byte);
+            let mut context = Context::from_waker(std::task::Waker::noop());
+            let read = Pin::new(&mut guarded).poll_read(&mut context, &mut into);
+            assert!(read.is_pending());
+            assert!(guarded.waits.is_none());
         });
     }
 
