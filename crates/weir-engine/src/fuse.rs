@@ -156,8 +156,10 @@ fn fused(
     }
     let scans = scans(bottom.input())?;
     let mut functions = Vec::new();
+    // Without keys, states are merged by an accumulator of one group.
+    let merges_alone = partial_bytes.is_some() && bottom.group_expr().expr().is_empty();
     for aggregate in bottom.aggr_expr() {
-        functions.push(function(aggregate, &scans.first()?.scope)?);
+        functions.push(function(aggregate, &scans.first()?.scope, merges_alone)?);
     }
     let mut passes: Vec<Pass> = Vec::new();
     for scan in scans {
@@ -308,12 +310,14 @@ fn branch(
     })
 }
 
-/// An aggregate function with its argument; `None` when it is not one of ours.
+/// An aggregate function with its argument; `None` when it is not one of ours. Its states are merged by an accumulator of one group where
+/// it `merges_alone`.
 fn function(
     aggregate: &AggregateFunctionExpr,
     scope: &Scope,
+    merges_alone: bool,
 ) -> Option<(Function, Option<Arc<dyn PhysicalExpr>>)> {
-    if let Some((borrowed, argument)) = Borrowed::new(aggregate) {
+    if let Some((borrowed, argument)) = Borrowed::new(aggregate, merges_alone) {
         let is_float = scope.floated(&argument).is_some();
         let function = Function::Sketch(Arc::new(borrowed.of_floats(is_float)));
         let kind = scope.argument(&argument, &function)?.kind();

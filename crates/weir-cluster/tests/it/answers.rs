@@ -23,6 +23,8 @@ const ORDERED: &[&str] = &[
     "SELECT tumble(frame.time, INTERVAL '1 second') AS w, count(*) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 1",
     "SELECT ip.src, count(*) AS n, rank() OVER (ORDER BY count(*) DESC, ip.src) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 3, 1",
     "SELECT frame.file, count(*) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 1",
+    "SELECT approx_distinct(ip.src), approx_distinct(frame.layers), approx_distinct(udp.dstport), median(frame.len) FROM 'day/*.pcap'",
+    "SELECT proto, approx_distinct(ip.src) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 1",
     "SELECT first_value(frame.number ORDER BY frame.len DESC, frame.number), last_value(ip.src) FROM 'day/*.pcap'",
     "SELECT ip.src, array_agg(DISTINCT udp.dstport ORDER BY udp.dstport) FROM 'day/*.pcap' WHERE udp.dstport < 1000 GROUP BY 1 ORDER BY 1",
     "SELECT count(*) FROM 'day/*.pcap' HAVING count(*) > 5",

@@ -40,6 +40,7 @@ pub(super) struct Borrowed {
     results: DataType,
     states: Vec<DataType>,
     allows_parts: bool,
+    merges_alone: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -51,8 +52,11 @@ enum Argument {
 
 impl Borrowed {
     /// The function, with the one argument that is not constant; `None` when it is not one of
-    /// [`FUNCTIONS`], or has more such arguments.
-    pub(super) fn new(function: &AggregateFunctionExpr) -> Option<(Self, Arc<dyn PhysicalExpr>)> {
+    /// [`FUNCTIONS`], or has more such arguments. Its states are merged by an accumulator of one group where it `merges_alone`.
+    pub(super) fn new(
+        function: &AggregateFunctionExpr,
+        merges_alone: bool,
+    ) -> Option<(Self, Arc<dyn PhysicalExpr>)> {
         let name = function.fun().name();
         let (_, allows_parts) = FUNCTIONS.iter().find(|(known, _)| *known == name)?;
         if function.is_distinct() || function.ignore_nulls() {
@@ -78,6 +82,7 @@ impl Borrowed {
             of_floats: false,
             function: Arc::new(function.clone()),
             allows_parts: *allows_parts,
+            merges_alone,
         };
         Some((borrowed, values?))
     }
@@ -88,7 +93,9 @@ impl Borrowed {
     }
 
     fn accumulator(&self) -> Result<Box<dyn GroupsAccumulator>> {
-        if self.function.groups_accumulator_supported() {
+        // The states of an accumulator of many groups may have a form that an accumulator of one does not know, as those of
+        // `approx_distinct` do.
+        if !self.merges_alone && self.function.groups_accumulator_supported() {
             return self.function.create_groups_accumulator();
         }
         let function = Arc::clone(&self.function);
