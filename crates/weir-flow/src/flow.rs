@@ -385,8 +385,30 @@ impl Flow {
         self.first_ns.saturating_add(moved_ns)
     }
 
-    /// Turns originator and responder round.
+    /// Takes a packet that came before those that were counted, which is no segment of TCP, for the first one of the flow. True
+    /// when its sender has become the originator.
+    #[cold]
+    pub(crate) fn begin_with(
+        &mut self,
+        sighting: &Sighting,
+        now_ns: i64,
+        details: &mut Details,
+    ) -> bool {
+        self.first_ns = now_ns;
+        let turns = self.side_of(sighting.sender) == 1 && !comes_from_server(sighting);
+        if turns {
+            self.turn_round(details);
+        }
+        turns
+    }
+
+    /// Turns originator and responder round, and says so in the history.
     pub(crate) fn flip(&mut self, details: &mut Details) {
+        self.turn_round(details);
+        self.note(Event::Flip, 0, details);
+    }
+
+    fn turn_round(&mut self, details: &mut Details) {
         self.sides.swap(0, 1);
         self.shifts = self.shifts.rotate_left(4);
         self.flags ^= Self::ORIGINATOR_IS_HIGH;
@@ -395,7 +417,6 @@ impl Flow {
         if let Some(detail) = details.get_mut(self.detail) {
             detail.sides.swap(0, 1);
         }
-        self.note(Event::Flip, 0, details);
     }
 
     /// Turns a connection round whose first packet was an answer: its history begins as if the answer had

@@ -1,5 +1,6 @@
 //! IP packets, put together from their fragments.
 
+mod begun;
 mod reused;
 
 use std::collections::VecDeque;
@@ -68,7 +69,7 @@ pub struct FragmentCounters {
     pub fragments: u64,
     /// Packets put together.
     pub complete: u64,
-    /// Packets given up because not all fragments came in time.
+    /// Packets given up because not all fragments came in time, or before their flow had gone on for a second.
     pub timed_out: u64,
     /// Packets given up because too many, or too many bytes, waited.
     pub evicted: u64,
@@ -267,6 +268,7 @@ impl Around {
 pub struct Defragmenter {
     limits: FragmentLimits,
     waiting: Dict<DatagramKey, IncompletePacket>,
+    begun: begun::BegunPackets,
     /// Keys in the order of their first fragments, with those that wait no more.
     order: VecDeque<(DatagramKey, u64)>,
     bytes: usize,
@@ -401,6 +403,7 @@ impl Defragmenter {
         Self {
             limits,
             waiting: Dict::new(),
+            begun: begun::BegunPackets::default(),
             order: VecDeque::new(),
             bytes: 0,
             incomplete: None,
@@ -574,8 +577,8 @@ impl Defragmenter {
             return Fragmented::Waits;
         };
         // A first fragment that comes again takes nothing from the one before it, unless the last one counts.
-        let is_first =
-            fragment.offset == 0 && (waiting.header.is_empty() || overlap == Overlap::Last);
+        let begins = fragment.offset == 0 && waiting.header.is_empty();
+        let is_first = begins || fragment.offset == 0 && overlap == Overlap::Last;
         if waiting.fragments == 0 || is_first {
             waiting.number = packet.frame().number;
             waiting.time_ns = packet.frame().time_ns;
@@ -607,6 +610,9 @@ impl Defragmenter {
                     false => self.settled_older(fragment),
                 };
                 let Some(complete) = complete else {
+                    if begins {
+                        self.note_begun(packet, fragment.key, &origin);
+                    }
                     while self.bytes > self.limits.bytes_max && self.evict_oldest() {}
                     return Fragmented::Waits;
                 };

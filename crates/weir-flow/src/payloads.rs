@@ -362,6 +362,9 @@ impl Payloads {
         depth: usize,
         each: &mut OnPayload<'_>,
     ) {
+        if self.defragmenter.pass(packet, &origin) {
+            self.hand_on_incomplete(each);
+        }
         match self.defragmenter.packet_from(packet, origin) {
             Fragmented::Whole => return self.whole(packet, origin, depth, each),
             Fragmented::Waits => {}

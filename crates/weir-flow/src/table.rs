@@ -159,7 +159,15 @@ impl FlowTable {
         let hash = hash_of(&sighting.key);
         let id = self.find(hash, &sighting.key);
         let now_ns = sighting.time_ns.unwrap_or(0);
-        self.take_in(sighting, now_ns, hash, id, true, ended)
+        let mut seen = self.take_in(sighting, now_ns, hash, id, true, ended)?;
+        if let Some(flow) = self.flows.get_mut(seen.id)
+            && sighting.segment.is_none()
+            && flow.part == 0
+            && now_ns < flow.first_ns
+        {
+            seen.from_originator |= flow.begin_with(sighting, now_ns, &mut self.details);
+        }
+        Some(seen)
     }
 
     /// Reads many packets like [`Self::packet`]. The cost is a third when there are many flows, as up to [`Self::BATCH`] flows

@@ -243,6 +243,9 @@ impl Tracker {
         if self.table.options().tunnels == Tunnels::Inner {
             return self.innermost(packet, Origin::default(), 0, &mut ended);
         }
+        if self.defragmenter.pass(packet, &Origin::default()) {
+            self.count_incomplete(&mut ended);
+        }
         let seen = match self.defragmenter.packet(packet) {
             // The first of fragments that were cut by a snap length has the headers.
             whole @ (Fragmented::Whole | Fragmented::Cut) => {
@@ -331,6 +334,9 @@ impl Tracker {
         depth: usize,
         ended: &mut dyn FnMut(FlowRecord),
     ) -> Option<Seen> {
+        if self.defragmenter.pass(packet, &origin) {
+            self.count_incomplete(ended);
+        }
         match self.defragmenter.packet_from(packet, origin) {
             Fragmented::Whole => {}
             Fragmented::Cut => self.note_last(LastPacket::Cut),

@@ -228,6 +228,51 @@ fn what_is_missing_for_too_long_is_given_up() {
     assert_eq!(defragmenter.waiting(), 1);
 }
 
+/// A capture by ports has no other fragments than first ones. A request was read a minute behind its answers, or at the end of the
+/// capture, as a flow of its own, and the answers began theirs.
+#[test]
+fn a_first_fragment_is_read_when_its_flow_goes_on_without_the_others() {
+    const SECOND_NS: i64 = 1_000_000_000;
+    let request = udp(A.into(), B.into(), 5_060, 5_060, &[1; 3_000]);
+    let request = Ipv4::new(A, B, protocol::UDP)
+        .identification(9)
+        .fragments(&request, 1_500);
+    let answer = udp(B.into(), A.into(), 5_060, 5_060, &[2; 30]);
+    let answer = Ipv4::new(B, A, protocol::UDP).packet(&answer);
+    let other = udp(A.into(), B.into(), 70, 80, &[3; 30]);
+    let other = Ipv4::new(A, B, protocol::UDP).packet(&other);
+    for (fragments, counted, order) in [(1, (1, 2), [2, 1, 3]), (3, (2, 1), [2, 4, 5])] {
+        let mut packets = vec![
+            Sent::new(0, IP, request[0].clone()),
+            Sent::new(SECOND_NS / 10, IP, answer.clone()),
+        ];
+        let rest = request[1..fragments].iter();
+        packets.extend(rest.map(|part| Sent::new(SECOND_NS / 2, IP, part.clone())));
+        packets.push(Sent::new(2 * SECOND_NS, IP, answer.clone()));
+        packets.extend((1..20).map(|at| Sent::new(at * 10 * SECOND_NS, IP, other.clone())));
+        let flows = crate::capture::flows(&packets, weir_flow::Options::default());
+        assert_eq!(flows.len(), 2, "{flows:#?}");
+        let flow = &flows[0];
+        assert_eq!((flow.sent.packets, flow.received.packets), counted);
+        assert_eq!(flow.last_ns, 2 * SECOND_NS);
+        if fragments == 1 {
+            assert_eq!(flow.originator.address, std::net::IpAddr::from(A));
+            assert_eq!((flow.first_ns, flow.history.as_str()), (0, "Dd"));
+        }
+        let mut payloads = weir_flow::Payloads::new();
+        let mut read = Vec::new();
+        let mut each = |payload: &weir_flow::Payload<'_>| {
+            read.push((payload.frame, payload.flow));
+            weir_flow::Interest::Follow
+        };
+        decode(&packets, |packet| payloads.packet(packet, &mut each));
+        payloads.finish(&mut each);
+        let of_request = read.iter().filter(|(_, flow)| *flow == 1);
+        let frames: Vec<u64> = of_request.map(|(frame, _)| *frame).collect();
+        assert_eq!(frames, order);
+    }
+}
+
 #[test]
 fn a_flood_of_first_fragments_stays_within_the_limits() {
     let mut limits = FragmentLimits::default();

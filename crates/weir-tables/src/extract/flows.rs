@@ -171,7 +171,7 @@ impl Extract for Flows {
             ),
             (
                 fragments.timed_out,
-                "packets dropped: fragments were missing for 60 seconds".to_owned(),
+                "packets incomplete: fragments were missing for 60 seconds, or for a second while their flow went on".to_owned(),
             ),
             (
                 fragments.unfinished,
