@@ -1,7 +1,9 @@
 //! User messages of SCTP, put together from their chunks.
 
+use std::hash::BuildHasher;
+
 use weir_bytes::{u8_at, u16_be_at, u32_be_at};
-use weir_dict::Dict;
+use weir_dict::{Dict, ProcessKey};
 use weir_packet::{Layer, Packet};
 
 use crate::key::{FlowKey, Scope, Sender};
@@ -86,7 +88,7 @@ pub struct SctpMessages {
     limits: SctpLimits,
     waiting: Dict<StreamKey, Vec<Chunk>>,
     bytes: usize,
-    /// Numbers of the last messages that were in one chunk, to tell repetitions.
+    /// Hashes of the last chunks of each end, to tell repetitions; 0 where there was none.
     seen: Dict<(FlowKey, Sender), [u32; SEEN]>,
     whole: Vec<u8>,
     /// The frames of its chunks, without the last one.
@@ -98,6 +100,8 @@ pub struct SctpMessages {
 struct StreamKey {
     flow: FlowKey,
     sender: Sender,
+    /// The verification tag: that of an association which begins again is another one.
+    tag: u32,
     stream: u16,
     unordered: bool,
     /// The message identifier of interleaved data; 0 otherwise.
@@ -125,6 +129,8 @@ struct CapturedAt {
 struct Data<'p> {
     key: StreamKey,
     tsn: u32,
+    /// Of all that the chunk is, and never 0.
+    hash: u32,
     number: u32,
     flags: u8,
     protocol: u32,
@@ -203,10 +209,9 @@ impl SctpMessages {
             time_ns: packet.frame().time_ns,
             frame: packet.frame().number,
         };
-        let mut rest = packet
-            .bytes(Layer::Sctp)
-            .and_then(|bytes| bytes.get(12..))
-            .unwrap_or_default();
+        let bytes = packet.bytes(Layer::Sctp).unwrap_or_default();
+        let tag = u32_be_at(bytes, 4).unwrap_or(0);
+        let mut rest = bytes.get(12..).unwrap_or_default();
         while let (Some(kind), Some(len)) = (u8_at(rest, 0), u16_be_at(rest, 2)) {
             let len = usize::from(len);
             if len < 4 {
@@ -214,7 +219,7 @@ impl SctpMessages {
             }
             if matches!(kind, DATA | I_DATA) {
                 let chunk = rest.get(..len);
-                match chunk.and_then(|chunk| data(flow, sender, chunk, seen)) {
+                match chunk.and_then(|chunk| data((flow, sender, tag), chunk, seen)) {
                     Some(data) => self.chunk(&data, &mut each),
                     None => self.counters.cut += 1,
                 }
@@ -257,16 +262,17 @@ impl SctpMessages {
         self.bytes = 0;
     }
 
-    /// True for a transmission number that came just before.
+    /// True for a chunk that came just before. Its number alone says little: associations begin again, and programs that write
+    /// captures of messages alone give all of them one number.
     fn is_repeated(&mut self, data: &Data<'_>) -> bool {
         if self.seen.len() >= self.limits.streams_max {
             self.seen.clear();
         }
         let seen = self.seen.entry((data.key.flow, data.key.sender));
-        let seen = seen.or_insert_with(|| [data.tsn.wrapping_sub(SEEN as u32); SEEN]);
+        let seen = seen.or_insert([0; SEEN]);
         // A number has one place, so that it is found as long as no later one took it.
         let place = seen.get_mut(data.tsn as usize % SEEN);
-        place.is_some_and(|place| std::mem::replace(place, data.tsn) == data.tsn)
+        place.is_some_and(|place| std::mem::replace(place, data.hash) == data.hash)
     }
 
     fn keep(&mut self, data: &Data<'_>) {
@@ -368,7 +374,11 @@ impl StreamKey {
     }
 }
 
-fn data(flow: FlowKey, sender: Sender, chunk: &[u8], seen: CapturedAt) -> Option<Data<'_>> {
+fn data(
+    (flow, sender, tag): (FlowKey, Sender, u32),
+    chunk: &[u8],
+    seen: CapturedAt,
+) -> Option<Data<'_>> {
     let is_interleaved = u8_at(chunk, 0)? == I_DATA;
     let flags = u8_at(chunk, 1)?;
     let tsn = u32_be_at(chunk, 4)?;
@@ -383,15 +393,19 @@ fn data(flow: FlowKey, sender: Sender, chunk: &[u8], seen: CapturedAt) -> Option
     } else {
         (None, tsn, u32_be_at(chunk, 12)?, chunk.get(16..)?)
     };
+    let kinds = flags & (FIRST | LAST | UNORDERED);
+    let hash = ProcessKey.hash_one((tag, kinds, chunk.get(4..)?)) as u32;
     Some(Data {
         key: StreamKey {
             flow,
             sender,
+            tag,
             stream,
             unordered,
             message,
         },
         tsn,
+        hash: hash.max(1),
         number,
         flags,
         protocol,

@@ -13,7 +13,11 @@ const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const IP: u32 = 101;
 
 fn packet(chunks: &[Chunk]) -> Sent {
-    let bytes = Ipv4::new(A, B, protocol::SCTP).packet(&sctp(2_944, 2_944, 7, chunks));
+    tagged(7, chunks)
+}
+
+fn tagged(tag: u32, chunks: &[Chunk]) -> Sent {
+    let bytes = Ipv4::new(A, B, protocol::SCTP).packet(&sctp(2_944, 2_944, tag, chunks));
     Sent::new(0, IP, bytes)
 }
 
@@ -70,6 +74,28 @@ fn chunks_of_messages_that_are_not_complete_are_counted() {
     assert_eq!(messages.counters().unfinished, 0);
     messages.finish();
     assert_eq!((messages.counters().unfinished, messages.held()), (3, 0));
+}
+
+/// The messages of an association that began again with the same numbers (RFC 9260, 5.2.4), and all but the first of a capture
+/// whose writer gives one number to all, were left out without a word as repetitions.
+#[test]
+fn chunks_with_one_number_are_repetitions_only_if_they_are_equal() {
+    let packets = [
+        packet(&[part(7, 0, 3, b"one")]),
+        packet(&[part(7, 0, 3, b"one")]),
+        packet(&[part(8, 0, 2, b"lost")]),
+        // The association begins again.
+        tagged(9, &[part(7, 0, 3, b"one")]),
+        tagged(9, &[part(8, 0, 2, b"be")]),
+        tagged(9, &[part(9, 0, 1, b"gin")]),
+        tagged(9, &[part(0, 0, 3, b"two")]),
+        tagged(9, &[part(0, 0, 3, b"three")]),
+    ];
+    let (found, messages) = run(&packets, SctpLimits::default());
+    let found: Vec<_> = found.iter().map(|(_, bytes)| bytes.as_slice()).collect();
+    let expected: [&[u8]; 5] = [b"one", b"one", b"begin", b"two", b"three"];
+    assert_eq!(found, expected);
+    assert_eq!(messages.counters().repeated, 1);
 }
 
 #[test]
