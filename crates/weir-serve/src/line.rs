@@ -13,7 +13,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::Notify;
 use tokio::sync::oneshot::{self, error::RecvError};
 use tokio::time::Instant;
 
@@ -21,10 +20,6 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Line {
     state: Mutex<LineState>,
-    /// All permits, with the reserved ones.
-    permits: usize,
-    /// Tells that a permit was given back.
-    given_back: Notify,
 }
 
 #[derive(Debug)]
@@ -107,8 +102,6 @@ impl Line {
                 granted: 0,
                 waiting: BTreeMap::new(),
             }),
-            permits,
-            given_back: Notify::new(),
         })
     }
 
@@ -170,22 +163,6 @@ impl Line {
         state.free = state.free.saturating_add(permits);
         state.free_to_begin = state.free_to_begin.saturating_add(places_to_begin);
         self.hand_out(&mut state);
-        drop(state);
-        self.given_back.notify_waiters();
-    }
-
-    /// Waits until all permits are there.
-    pub(crate) async fn all_given_back(&self) {
-        loop {
-            let given_back = self.given_back.notified();
-            tokio::pin!(given_back);
-            // Notifications from here on are received.
-            given_back.as_mut().enable();
-            if self.state().free == self.permits {
-                return;
-            }
-            given_back.await;
-        }
     }
 
     /// Permits that are there for all statements.
@@ -362,10 +339,7 @@ mod tests {
         assert_eq!(line.free(), 0);
         drop(other);
         drop((one, third, goes_on));
-        let held = [taken(&line, Rank::Begins), taken(&line, Rank::Begins)];
-        assert!(line.all_given_back().now_or_never().is_none());
-        drop(held);
-        assert!(line.all_given_back().now_or_never().is_some());
+        assert_eq!(line.free(), 4);
     }
 
     #[test]

@@ -428,6 +428,18 @@ const EXPOSED: &[(&str, &str, &str, MetricValue)] = &[
         |_, pool| pool.map_or(0, |pool| load(&pool.lost)),
     ),
     (
+        "processes_lost_for_memory_total",
+        "counter",
+        "Lost processes that were killed for the memory of all",
+        |_, pool| pool.map_or(0, |pool| load(&pool.lost_for_memory)),
+    ),
+    (
+        "processes_lost_occupied_total",
+        "counter",
+        "Lost processes that were killed because their statement went on behind its end",
+        |_, pool| pool.map_or(0, |pool| load(&pool.lost_occupied)),
+    ),
+    (
         "rows_total",
         "counter",
         "Rows that were returned",

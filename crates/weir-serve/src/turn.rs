@@ -277,11 +277,6 @@ impl Turns {
         self.free.take(rank, served).await
     }
 
-    /// Waits until no statement has a turn.
-    pub(crate) async fn all_given_back(&self) {
-        self.free.all_given_back().await;
-    }
-
     /// Ends the statement that has waited longest for its client; false when none waits.
     pub(crate) fn end_longest_waiting(&self) -> bool {
         let first = self.queue().longest_waiting(Duration::ZERO);

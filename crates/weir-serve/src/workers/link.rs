@@ -344,20 +344,25 @@ impl Link {
         }
     }
 
-    /// Brings the task at work to its end; true when the process can take another.
-    pub(super) async fn cancel(&mut self, grace: Duration) -> bool {
+    /// Brings the task at work to its end.
+    pub(super) async fn cancel(&mut self, grace: Duration) -> Cancelled {
         let ended = async {
             self.send(&Request::Cancel, Vec::new()).await?;
             loop {
                 match self.next(Octets::Dropped).await?.0 {
+                    Reply::Occupied => return Ok::<_, Failure>(Cancelled::Occupied),
                     Reply::End { .. } | Reply::Failed(_) | Reply::Described { .. } => {
-                        return Ok::<(), Failure>(());
+                        return Ok(Cancelled::Free);
                     }
                     _ => {}
                 }
             }
         };
-        matches!(tokio::time::timeout(grace, ended).await, Ok(Ok(())))
+        match tokio::time::timeout(grace, ended).await {
+            Ok(Ok(cancelled)) => cancelled,
+            Ok(Err(_)) => Cancelled::Gone,
+            Err(_) => Cancelled::Occupied,
+        }
     }
 
     /// Ends the process, and removes what it was writing into these folders.
@@ -411,6 +416,17 @@ fn out_of_memory() -> Failure {
     Failure::new(FailureKind::Limit, message).with_hint(
         "group or filter before values are collected, or shorten long ones with substr()",
     )
+}
+
+/// What has become of a process whose task was cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cancelled {
+    /// It can take another.
+    Free,
+    /// The task goes on.
+    Occupied,
+    /// It has ended, or was killed for the memory of all.
+    Gone,
 }
 
 /// A message, the octets behind it, and their place among those that are counted.

@@ -16,7 +16,9 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use weir_engine::{Described, Recipe, ScanReport, Statement};
 use weir_tables::Totals;
 
-use super::link::{Link, Octets, PROMPT, Priority, Received, Watched, own_bytes_of_server};
+use super::link::{
+    Cancelled, Link, Octets, PROMPT, Priority, Received, Watched, own_bytes_of_server,
+};
 use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
 use crate::constant::is_constant;
 use crate::error::{Failure, FailureKind};
@@ -58,6 +60,10 @@ pub(crate) struct Pool {
     looks: OnceLock<Thread>,
     /// Processes that were ended before their statements, and those that ended by themselves.
     pub(crate) lost: AtomicU64,
+    /// Those of them that were ended for the memory of all.
+    pub(crate) lost_for_memory: AtomicU64,
+    /// Those of them that were ended because their statement went on behind its end.
+    pub(crate) lost_occupied: AtomicU64,
     /// The number of statements that ended by a panic in a process, which has reported it and continues.
     pub(crate) panics: AtomicU64,
 }
@@ -95,6 +101,8 @@ impl Pool {
             beyond: Arc::new(Semaphore::new(BEYOND_MAX)),
             looks: OnceLock::new(),
             lost: AtomicU64::new(0),
+            lost_for_memory: AtomicU64::new(0),
+            lost_occupied: AtomicU64::new(0),
             panics: AtomicU64::new(0),
         });
         if let Some(limit) = memory_limit_bytes {
@@ -173,6 +181,7 @@ impl Pool {
             link: Some(link),
             priority: Arc::clone(priority),
             is_done: false,
+            is_occupied: false,
             grace: GRACE,
             written: Vec::new(),
         })
@@ -183,6 +192,8 @@ impl Pool {
     fn idle_for(self: &Arc<Self>, session_id: u64, kind: StatementKind) -> Option<Link> {
         let (link, is_last) = {
             let mut idle = lock(&self.idle);
+            // A process may have been ended for the memory of all while it returned.
+            idle.retain(|link| !link.watched.is_over());
             let is_only = idle.len() == 1 && self.idle_max > 1;
             if is_only && kind == StatementKind::Other && !lock(&self.at_work).is_empty() {
                 return None;
@@ -344,6 +355,16 @@ impl Pool {
         self.refill();
     }
 
+    /// Counts a process that takes no statement any more.
+    fn count_lost(&self, watched: &Watched, is_occupied: bool) {
+        self.lost.fetch_add(1, Ordering::Relaxed);
+        if watched.is_over() {
+            self.lost_for_memory.fetch_add(1, Ordering::Relaxed);
+        } else if is_occupied {
+            self.lost_occupied.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     fn forget(&self, watched: &Arc<Watched>) {
         lock(&self.at_work).retain(|other| !Arc::ptr_eq(other, watched));
     }
@@ -476,6 +497,8 @@ struct BusyProcess {
     link: Option<Link>,
     priority: Arc<Priority>,
     is_done: bool,
+    /// Its statement goes on behind its end.
+    is_occupied: bool,
     grace: Duration,
     /// The folders that its statement may be writing into.
     written: Vec<PathBuf>,
@@ -489,7 +512,11 @@ impl BusyProcess {
     async fn next(&mut self) -> Result<Received, Failure> {
         let (turns, holder) = (Arc::clone(&self.pool.turns), self.priority.holder());
         let octets = Octets::Counted(&turns, &holder);
-        let next = self.link()?.next(octets).await;
+        let mut next = self.link()?.next(octets).await;
+        if let Ok((Reply::Occupied, ..)) = next {
+            self.is_occupied = true;
+            next = self.link()?.next(octets).await;
+        }
         match next {
             Ok((Reply::Failed(failure), ..)) => {
                 if failure.kind == FailureKind::Internal {
@@ -510,7 +537,7 @@ impl BusyProcess {
     /// Lets a process go that takes no statement any more.
     fn lose(&mut self) {
         if let Some(link) = self.link.take() {
-            self.pool.lost.fetch_add(1, Ordering::Relaxed);
+            self.pool.count_lost(&link.watched, self.is_occupied);
             let written = std::mem::take(&mut self.written);
             let pool = Arc::clone(&self.pool);
             self.pool.threads.spawn(pool.end(link, written));
@@ -520,6 +547,9 @@ impl BusyProcess {
 
 impl Drop for BusyProcess {
     fn drop(&mut self) {
+        if self.is_done && self.is_occupied {
+            return self.lose();
+        }
         let Some(mut link) = self.link.take() else {
             return;
         };
@@ -537,8 +567,9 @@ impl Drop for BusyProcess {
         let written = std::mem::take(&mut self.written);
         link.session = None;
         self.pool.threads.spawn(async move {
-            if !link.cancel(grace).await {
-                pool.lost.fetch_add(1, Ordering::Relaxed);
+            let cancelled = link.cancel(grace).await;
+            if cancelled != Cancelled::Free {
+                pool.count_lost(&link.watched, cancelled == Cancelled::Occupied);
                 pool.end(link, written).await;
                 return;
             }

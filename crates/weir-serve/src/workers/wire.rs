@@ -96,6 +96,9 @@ pub(super) enum Reply {
         schema_bytes: usize,
     },
     Failed(Failure),
+    /// In front of the last message of a task: a call of a function that cannot be interrupted goes on behind it, so that the process
+    /// takes no other.
+    Occupied,
 }
 
 /// The counts since the task began.

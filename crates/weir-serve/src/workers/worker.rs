@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::ipc::writer::StreamWriter;
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::MissedTickBehavior;
 use weir_engine::{Engine, ScanReport};
@@ -157,25 +158,27 @@ impl Worker {
                 continue;
             };
             let is_change = task.session.next_id.is_some();
+            let tasks = Handle::current().metrics().num_alive_tasks();
             let outcome = tokio::select! {
                 outcome = self.task(*task) => outcome,
                 _ = requests.recv() => {
-                    // A statement that cannot be interrupted continues: the server waits for a moment, and then kills this process.
-                    self.shared.turns.all_given_back().await;
+                    // A call that cannot be interrupted continues: the server waits for a moment, and then kills this process.
+                    until_alone(tasks).await;
                     Err(Failure::cancelled())
                 }
             };
-            if let Err(failure) = outcome {
+            let (last, octets) = outcome.unwrap_or_else(|failure| {
                 if is_change {
                     self.current = None;
                 }
-                if self
-                    .send(&Reply::Failed(failure.shortened()), Vec::new())
-                    .await
-                    .is_err()
-                {
-                    return;
-                }
+                (Reply::Failed(failure.shortened()), Vec::new())
+            });
+            let alone = tokio::time::timeout(ALONE_WITHIN, until_alone(tasks));
+            if alone.await.is_err() && self.send(&Reply::Occupied, Vec::new()).await.is_err() {
+                return;
+            }
+            if self.send(&last, octets).await.is_err() {
+                return;
             }
         }
     }
@@ -196,7 +199,8 @@ impl Worker {
         sent.map_err(|_| broken("its output is closed"))
     }
 
-    async fn task(&mut self, task: Task) -> Result<(), Failure> {
+    /// Does a task, and gives its last message.
+    async fn task(&mut self, task: Task) -> Result<(Reply, Vec<u8>), Failure> {
         let session = self.session(&task).await?;
         let next_id = task.session.next_id;
         match task.work {
@@ -205,8 +209,7 @@ impl Worker {
                 let parameters = described.parameters.into_iter();
                 let parameters = parameters.map(|kind| kind.unwrap_or(DataType::Null));
                 let parameters = parameters.collect::<Vec<_>>();
-                self.described(&described.schema, described.address_origins, &parameters)
-                    .await
+                description(&described.schema, described.address_origins, &parameters)
             }
             Work::Run(written) => {
                 let answer = session.start(written.statement()?).await?;
@@ -259,26 +262,12 @@ impl Worker {
         Ok(session)
     }
 
-    async fn described(
+    /// Sends the rows of an answer, and gives the message behind them.
+    async fn rows(
         &self,
-        schema: &Schema,
-        origins: Vec<Option<String>>,
-        parameters: &[DataType],
-    ) -> Result<(), Failure> {
-        let fields = parameters.iter().enumerate();
-        let fields =
-            fields.map(|(index, kind)| Field::new(format!("${}", index + 1), kind.clone(), true));
-        let mut octets = columns_octets(schema)?;
-        let schema_bytes = octets.len();
-        octets.extend(schema_octets(&Schema::new(fields.collect::<Vec<_>>()))?);
-        let reply = Reply::Described {
-            origins,
-            schema_bytes,
-        };
-        self.send(&reply, octets).await
-    }
-
-    async fn rows(&self, mut answer: Answer, session: &Session) -> Result<(), Failure> {
+        mut answer: Answer,
+        session: &Session,
+    ) -> Result<(Reply, Vec<u8>), Failure> {
         let before = answer.before;
         let report = Arc::clone(session.report());
         let origins = std::mem::take(&mut answer.origins);
@@ -321,7 +310,7 @@ impl Worker {
         damage.sort_by(|one, other| one.path.cmp(&other.path));
         let damage = damage.iter().map(ToString::to_string).collect();
         let notes = report.take_notes();
-        self.send(&Reply::End { notes, damage }, Vec::new()).await
+        Ok((Reply::End { notes, damage }, Vec::new()))
     }
 
     /// Sends the progress of a task when it differs from the last one that was sent.
@@ -348,6 +337,39 @@ impl Worker {
         *last_sent = Some(progress);
         self.send(&Reply::Progress(progress), Vec::new()).await
     }
+}
+
+/// Waits until the threads of the process have so many tasks. A task whose future was dropped while it computed is one until it gives way.
+async fn until_alone(tasks: usize) {
+    let threads = Handle::current().metrics();
+    let mut looks = 0_u32;
+    while threads.num_alive_tasks() > tasks {
+        looks = looks.saturating_add(1);
+        // Most have ended already, but for their last step.
+        match looks <= LOOKS_AT_ONCE {
+            true => tokio::task::yield_now().await,
+            false => tokio::time::sleep(LOOK_INTERVAL).await,
+        }
+    }
+}
+
+/// The description of an answer.
+fn description(
+    schema: &Schema,
+    origins: Vec<Option<String>>,
+    parameters: &[DataType],
+) -> Result<(Reply, Vec<u8>), Failure> {
+    let fields = parameters.iter().enumerate();
+    let fields =
+        fields.map(|(index, kind)| Field::new(format!("${}", index + 1), kind.clone(), true));
+    let mut octets = columns_octets(schema)?;
+    let schema_bytes = octets.len();
+    octets.extend(schema_octets(&Schema::new(fields.collect::<Vec<_>>()))?);
+    let reply = Reply::Described {
+        origins,
+        schema_bytes,
+    };
+    Ok((reply, octets))
 }
 
 fn encode_failure(error: arrow::error::ArrowError) -> Failure {
@@ -387,6 +409,12 @@ const COLUMNS_BYTES_MAX: usize = 2 << 20;
 const HEADERS_BYTES: usize = 4 << 10;
 /// The time between two reports of a statement's progress to the server.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+/// The time in which what a statement has left of its tasks has to give way, before its last message is sent.
+const ALONE_WITHIN: Duration = Duration::from_millis(250);
+/// Looks at these tasks without a pause.
+const LOOKS_AT_ONCE: u32 = 20;
+/// The pause between two later looks.
+const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 /// The time for running statements to remove their files when the server has gone.
 const GRACE: Duration = Duration::from_secs(2);
 
