@@ -91,6 +91,8 @@ pub fn register(
     session.register_udf(nested::nested_order());
     session.register_udf(clock::instant_of_clock());
     session.register_udf(number::negative());
+    session.register_udf(number::to_digits(number::ROUND_DIGITS));
+    session.register_udf(number::to_digits(number::TRUNC_DIGITS));
     session.register_udf(lists::unknown_in_list());
     session.register_udf(replacement::regexp_replacement());
     session.register_udaf(number::sum());

@@ -369,6 +369,8 @@ const INTERNAL: &[&str] = &[
     payload::LIKE,
     nested::NESTED_ORDER,
     number::NEGATIVE,
+    number::ROUND_DIGITS,
+    number::TRUNC_DIGITS,
     lists::UNKNOWN_IN_LIST,
     replacement::REGEXP_REPLACEMENT,
 ];

@@ -59,6 +59,7 @@ pub use arithmetic::{DIV, NEGATIVE, Operation, operation, operations};
 pub(crate) use arithmetic::{div, negative};
 pub use digest::CENTROIDS_MAX;
 pub(crate) use digest::digests;
+pub(crate) use digits::{ROUND_DIGITS, TRUNC_DIGITS, to_digits};
 pub(crate) use percentile::percentile_cont;
 pub(crate) use sliding::sliding;
 pub(crate) use sum::sum;

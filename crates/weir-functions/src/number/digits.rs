@@ -1,12 +1,18 @@
 //! Digits of numbers that are rounded.
 
-use arrow::datatypes::DataType;
-use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, ScalarValue};
-use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{Case, Expr, ExprSchemable};
+use std::sync::Arc;
 
-use super::{cast, number};
+use arrow::array::{ArrayRef, AsArray, Float64Array};
+use arrow::compute::binary;
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, ScalarValue, exec_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{Expr, ExprSchemable, ScalarUDF};
+
+use super::cast;
+use crate::computed::{Arguments, ColumnFunction};
 
 /// Keeps `round`, `trunc`, `ceil` and `floor` within the range of their types. The engine multiplies a double by a power of ten, and divides
 /// it by that again: NaN where the power is infinite or zero; and it leaves decimals of `ceil` and `floor` no room for another digit.
@@ -53,43 +59,64 @@ fn with_digits(call: ScalarFunction, kind: &DataType) -> Transformed<Expr> {
     let [value, digits] = call.args.as_slice() else {
         return Transformed::no(Expr::ScalarFunction(call));
     };
-    let count = match digits {
-        Expr::Literal(ScalarValue::Int64(Some(count)), _) => Some(*count),
-        Expr::Literal(..) => return Transformed::no(Expr::ScalarFunction(call)),
-        _ => None,
+    let is_common = match digits {
+        Expr::Literal(ScalarValue::Int64(Some(count)), _) => (-30..=15).contains(count),
+        Expr::Literal(..) => true,
+        _ => false,
     };
-    if count.is_some_and(|count| (-30..=15).contains(&count)) {
+    if is_common {
         return Transformed::no(Expr::ScalarFunction(call));
     }
-    let value = cast(value.clone(), kind, &DataType::Float64);
-    let rounded = |digits: Expr| call.func.call(vec![value.clone(), digits]);
-    let outcome = match count {
-        Some(LAST_DIGIT..) => value.clone(),
-        Some(..FIRST_DIGIT) => rounded(number(FIRST_DIGIT)),
-        _ => {
-            let least = Box::new(number(FIRST_DIGIT));
-            let is_less = Box::new(digits.clone().lt(number(FIRST_DIGIT)));
-            let held = Case::new(None, vec![(is_less, least)], Some(Box::new(digits.clone())));
-            let whole = |sign: f64| {
-                let whole = sign * WHOLE_FROM;
-                Expr::Literal(ScalarValue::Float64(Some(whole)), None)
-            };
-            let is_whole = value.clone().gt_eq(whole(1.0));
-            let is_whole = is_whole.or(value.clone().lt_eq(whole(-1.0)));
-            let is_itself = digits.clone().gt_eq(number(LAST_DIGIT));
-            let is_itself = is_itself.or(digits.clone().gt(number(0)).and(is_whole));
-            Expr::Case(Case::new(
-                None,
-                vec![(Box::new(is_itself), Box::new(value.clone()))],
-                Some(Box::new(rounded(Expr::Case(held)))),
-            ))
-        }
+    let name = match call.func.name() {
+        "round" => ROUND_DIGITS,
+        _ => TRUNC_DIGITS,
     };
+    let value = cast(value.clone(), kind, &DataType::Float64);
+    let outcome = to_digits(name).call(vec![value, digits.clone()]);
     let to = match kind {
         DataType::Float32 => DataType::Float32,
         _ => DataType::Float64,
     };
     Transformed::yes(cast(outcome, &DataType::Float64, &to))
+}
+
+/// `round_digits(x, n)`: a double with the digits up to the nth one behind the point, or before it where the number is negative.
+pub(crate) const ROUND_DIGITS: &str = "round_digits";
+/// `trunc_digits(x, n)`: the same, rounded towards zero.
+pub(crate) const TRUNC_DIGITS: &str = "trunc_digits";
+
+/// The function of one of these names.
+pub(crate) fn to_digits(name: &'static str) -> ScalarUDF {
+    let function = ColumnFunction {
+        name,
+        arguments: Arguments::Coerced(|_, _| Ok(vec![DataType::Float64, DataType::Int64])),
+        kind: |_, _| Ok(DataType::Float64),
+        values: held,
+    };
+    function.udf()
+}
+
+fn held(name: &str, columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let [values, digits] = columns else {
+        return exec_err!("{name} takes a number and its digits");
+    };
+    let whole = match name {
+        ROUND_DIGITS => f64::round,
+        _ => f64::trunc,
+    };
+    let values = values.as_primitive::<Float64Type>();
+    let held: Float64Array = binary(
+        values,
+        digits.as_primitive::<Int64Type>(),
+        |value, digits| {
+            if digits >= LAST_DIGIT || digits > 0 && value.abs() >= WHOLE_FROM {
+                return value;
+            }
+            let power = 10_f64.powi(digits.max(FIRST_DIGIT) as i32);
+            whole(value * power) / power
+        },
+    )?;
+    Ok(Arc::new(held))
 }
 
 /// The places of digits before and behind the point, for which ten has a power that is a double, also times a number below `WHOLE_FROM`.
