@@ -17,7 +17,7 @@ use crate::extract::settings::Settings;
 /// handshake is there (RFC 6455 section 4), and those that began before the capture, by their frames.
 ///
 /// All memory is limited: connections and data that wait for missing segments by
-/// [`StreamLimits`](weir_flow::StreamLimits), a message by [`DecoderOptions`], and all messages and windows together.
+/// [`StreamLimits`](weir_flow::StreamLimits), a message by [`DecoderOptions`](weir_ws::DecoderOptions), and all messages and windows together.
 #[derive(Debug, Default)]
 pub struct WebSockets {
     payloads: OpenedPayloads,
