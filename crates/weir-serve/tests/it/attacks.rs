@@ -4,7 +4,6 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_flight::sql::client::FlightSqlServiceClient;
@@ -33,21 +32,24 @@ fn below(folder: &Path) -> Vec<(String, Vec<u8>)> {
     all
 }
 
-async fn postgres(served: &Served) -> tokio_postgres::Client {
+pub(crate) async fn postgres(served: &Served) -> tokio_postgres::Client {
     let config = format!("host=127.0.0.1 port={} user=me", served.postgres.port());
     let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
 }
 
-async fn flight(served: &Served) -> FlightSqlServiceClient<Channel> {
+pub(crate) async fn flight(served: &Served) -> FlightSqlServiceClient<Channel> {
     let address = format!("http://{}", served.flight);
     let channel = Channel::from_shared(address).unwrap().connect().await;
     FlightSqlServiceClient::new(channel.unwrap())
 }
 
 /// The rows that a simple query gives, or the message of its error.
-async fn simple(client: &tokio_postgres::Client, sql: &str) -> Result<Vec<String>, String> {
+pub(crate) async fn simple(
+    client: &tokio_postgres::Client,
+    sql: &str,
+) -> Result<Vec<String>, String> {
     let answer = client.simple_query(sql).await;
     let answer = answer.map_err(|error| match error.as_db_error() {
         Some(error) => error.message().to_owned(),
@@ -63,7 +65,8 @@ async fn simple(client: &tokio_postgres::Client, sql: &str) -> Result<Vec<String
     Ok(rows.collect())
 }
 
-const POST: &str = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sql";
+pub(crate) const POST: &str =
+    "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sql";
 
 #[test]
 fn words_of_the_catalog_lead_out_of_nothing() {
@@ -397,131 +400,7 @@ fn messages_before_any_password_end_their_connection_and_nothing_else() {
 }
 
 /// Rows without an end.
-const ENDLESS: &str = "SELECT a.v, b.v FROM generate_series(1, 1000000) a(v) CROSS JOIN generate_series(1, 1000000) b(v)";
-
-/// Writes the rows of batches as lines.
-#[derive(Debug)]
-struct Lines;
-
-struct LinesOf(Box<dyn Write + Send>);
-
-impl weir_engine::RowEncoder for Lines {
-    fn start(
-        &self,
-        _format: weir_engine::RowFormat,
-        _schema: &arrow::datatypes::SchemaRef,
-        out: Box<dyn Write + Send>,
-    ) -> Result<Box<dyn weir_engine::RowWriter>, weir_engine::EncodeError> {
-        Ok(Box::new(LinesOf(out)))
-    }
-}
-
-impl weir_engine::RowWriter for LinesOf {
-    fn write(&mut self, batch: &arrow::array::RecordBatch) -> Result<(), weir_engine::EncodeError> {
-        let lines = vec!["1,1"; batch.num_rows()].join("\n");
-        self.0.write_all(lines.as_bytes()).unwrap();
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>) -> Result<(), weir_engine::EncodeError> {
-        Ok(())
-    }
-}
-
-#[test]
-fn clients_that_read_nothing_keep_no_other_waiting() {
-    let served = Served::with(|options| {
-        options.limits.queries_max = 2;
-        options.engine.encoder = Some(Arc::new(Lines));
-    });
-    tokio::runtime::Runtime::new().unwrap().block_on(async {
-        // Answers over HTTP whose sockets are full, and cursors of one connection that are not gone on with.
-        let mut silent = Vec::new();
-        for _ in 0..4 {
-            let mut socket = TcpStream::connect(served.http).unwrap();
-            let head = POST.replace("/query", "/query?format=csv");
-            let length = ENDLESS.len();
-            let request = format!("{head}\r\nContent-Length: {length}\r\n\r\n{ENDLESS}");
-            socket.write_all(request.as_bytes()).unwrap();
-            let mut first = [0; 12];
-            socket.read_exact(&mut first).unwrap();
-            assert_eq!(&first, b"HTTP/1.1 200");
-            silent.push(socket);
-        }
-        let client = postgres(&served).await;
-        for number in 0..4 {
-            let begun =
-                format!("BEGIN; DECLARE c{number} CURSOR FOR {ENDLESS}; FETCH 1 FROM c{number}");
-            assert_eq!(simple(&client, &begun).await.unwrap(), ["1|1"]);
-        }
-        let mut portals = Vec::new();
-        let mut config = postgres(&served).await;
-        let transaction = config.transaction().await.unwrap();
-        for _ in 0..4 {
-            let portal = transaction.bind(ENDLESS, &[]).await.unwrap();
-            let rows = transaction.query_portal(&portal, 1).await.unwrap();
-            assert_eq!(rows.len(), 1);
-            portals.push(portal);
-        }
-        let mut flights = Vec::new();
-        for _ in 0..4 {
-            let mut client = flight(&served).await;
-            let info = client.execute(ENDLESS.to_owned(), None).await.unwrap();
-            let ticket = info.endpoint[0].ticket.clone().unwrap();
-            let mut rows = client.do_get(ticket).await.unwrap();
-            assert!(futures::StreamExt::next(&mut rows).await.unwrap().is_ok());
-            flights.push((client, rows));
-        }
-        // All statements still run, and do not block others.
-        served.wait_for("weir_queries_running 16");
-        let other = postgres(&served).await;
-        let answer = simple(&other, "SELECT 1");
-        let answer = tokio::time::timeout(Duration::from_secs(30), answer).await;
-        assert_eq!(answer.unwrap().unwrap(), ["1"]);
-        assert!(served.request(POST, "SELECT 1").starts_with("HTTP/1.1 200"));
-        // The portals continue at their positions.
-        let rows = transaction.query_portal(&portals[3], 20_000).await.unwrap();
-        assert_eq!(rows.len(), 20_000);
-        let rows = simple(&client, "FETCH 20000 FROM c2").await.unwrap();
-        assert_eq!(rows.len(), 20_000);
-    });
-}
-
-#[test]
-fn statements_whose_clients_read_nothing_end_when_their_time_is_over() {
-    let served = Served::with(|options| {
-        options.limits.queries_max = 2;
-        options.limits.time_max = Some(Duration::from_millis(1500));
-        options.engine.encoder = Some(Arc::new(Lines));
-    });
-    let mut socket = TcpStream::connect(served.http).unwrap();
-    let head = POST.replace("/query", "/query?format=csv");
-    let length = ENDLESS.len();
-    let request = format!("{head}\r\nContent-Length: {length}\r\n\r\n{ENDLESS}");
-    socket.write_all(request.as_bytes()).unwrap();
-    tokio::runtime::Runtime::new().unwrap().block_on(async {
-        let client = postgres(&served).await;
-        let begun = format!("BEGIN; DECLARE c CURSOR FOR {ENDLESS}; FETCH 1 FROM c");
-        // The rows computed so far come first, and then the reason of the end. A busy machine computes no row in that time.
-        let mut fetched = simple(&client, &begun).await;
-        if let Ok(first) = &fetched {
-            assert_eq!(*first, ["1|1"]);
-        }
-        let error = loop {
-            match fetched {
-                Err(error) => break error,
-                Ok(_) => tokio::time::sleep(Duration::from_millis(100)).await,
-            }
-            fetched = simple(&client, "FETCH 8192 FROM c").await;
-        };
-        assert!(
-            error.contains("exceeded its time limit: 1500 ms"),
-            "{error}"
-        );
-    });
-    drop(socket);
-    served.wait_for("weir_queries_running 0");
-}
+pub(crate) const ENDLESS: &str = "SELECT a.v, b.v FROM generate_series(1, 1000000) a(v) CROSS JOIN generate_series(1, 1000000) b(v)";
 
 #[test]
 fn values_that_are_far_larger_than_their_statement_are_refused() {

@@ -14,5 +14,6 @@ mod loads;
 mod psql;
 mod refusals;
 mod served;
+mod silent;
 mod startup;
 mod tls;

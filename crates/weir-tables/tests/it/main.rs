@@ -52,6 +52,7 @@ mod untidy_counterparts;
 mod untidy_handshakes;
 mod untidy_media;
 mod untidy_mqtt;
+mod untidy_segments;
 mod untidy_websockets;
 mod value;
 mod websocket;
