@@ -41,6 +41,7 @@ use weir_engine::{Parameter, Statement};
 
 use self::cursors::ahead;
 use self::names::{Names, check_bind, codes, copy_out};
+use super::client::Client;
 use super::cursor::{self, Cursors};
 use super::encode::{self, Encoder};
 use super::error::{error_response, may_run, pg_error, refusal};
@@ -51,17 +52,6 @@ use super::setting;
 use crate::error::{Failure, FailureKind};
 use crate::retained::{check_list, of_name, of_values};
 use crate::session::{Answer, Session};
-
-/// The bounds of a client of the protocol.
-pub(super) trait Client:
-    ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync
-{
-}
-
-impl<C> Client for C where
-    C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync
-{
-}
 
 /// One connection.
 pub(super) struct PgConnection {

@@ -3,6 +3,7 @@
 //! The messages are pgwire's; who answers them is here: the tree of a statement says who does it (`route`): the
 //! connection (`setting`) or the engine of the connection (`handler`), whose rows are written by `encode`.
 
+mod client;
 mod cursor;
 mod encode;
 mod error;

@@ -13,8 +13,8 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::TransactionStatus;
 use pgwire::messages::startup::ParameterStatus;
 
+use super::client::Client;
 use super::error::{may_run, pg_error};
-use super::handler::Client;
 use crate::catalog::setting;
 use crate::error::{Failure, FailureKind};
 

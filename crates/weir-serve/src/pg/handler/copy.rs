@@ -13,8 +13,9 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::{CopyData, CopyDone, CopyOutResponse};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Client, LONG_ROW_BYTES, PgConnection};
+use super::{LONG_ROW_BYTES, PgConnection};
 use crate::error::{Failure, FailureKind};
+use crate::pg::client::Client;
 use crate::pg::encode;
 use crate::pg::error::pg_error;
 use crate::pg::route::{CopyFormat, CopyOut};

@@ -14,8 +14,9 @@ use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::extendedquery::Bind;
 
-use super::{Client, PgConnection, described, send_row};
+use super::{PgConnection, described, send_row};
 use crate::error::{Failure, FailureKind};
+use crate::pg::client::Client;
 use crate::pg::cursor::{self, Cursor, CursorStatement, Declared, Fetched};
 use crate::pg::error::pg_error;
 use crate::pg::prepare::{Prepared, formatted, no_cursor};

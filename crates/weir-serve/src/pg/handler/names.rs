@@ -16,7 +16,8 @@ use pgwire::messages::data::{FORMAT_CODE_BINARY, FORMAT_CODE_TEXT};
 use pgwire::messages::extendedquery::Bind;
 use weir_engine::Statement;
 
-use super::{Client, PgConnection};
+use super::PgConnection;
+use crate::pg::client::Client;
 use crate::pg::error::{pg_error, refusal};
 use crate::pg::prepare::Prepared;
 use crate::retained::Retained;
