@@ -1,5 +1,6 @@
-//! Files below the folders that a process is confined to. Whether a path lies below them is decided before it is opened, by whoever
-//! resolves names; meanwhile a file may have been replaced by a link, or a folder on the way. What was opened is looked at here.
+//! Files below the folders that a process is confined to. The code that resolves names decides
+//! whether a path lies below them; until the file is opened, it may have been replaced by a link, and so may a folder on the way. The
+//! opened file is checked here.
 
 use std::fs::File;
 use std::io;

@@ -48,7 +48,7 @@ struct ZipEntry {
 }
 
 impl Archive {
-    /// The archive at `path`; `None` when the file there is none.
+    /// The archive at `path`; `None` when the file is no archive.
     ///
     /// # Errors
     /// When it cannot be opened or read, or its directory is damaged.

@@ -58,7 +58,7 @@ const fn mode(_of: &fs::Metadata) -> u32 {
     0
 }
 
-/// The text of a file, which may be a pipe (`<(…)` of a shell). One that nothing writes blocks whoever opens it, so that this is done by a
+/// The text of a file, which may be a pipe (`<(…)` of a shell). A pipe without a writer blocks the thread that opens it, so that this is done by a
 /// thread of its own.
 fn read(file: &Path, within: Duration) -> io::Result<String> {
     let (sender, receiver) = mpsc::channel();

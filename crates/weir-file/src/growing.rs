@@ -18,7 +18,7 @@ use crate::unfinished::Unfinished;
 pub struct GrowingFile {
     file: File,
     written: bool,
-    /// The name that it was given at the start, if it is a file of our own making.
+    /// The name that the file was given at the start; `None` for a file that was there before.
     made: Option<PathBuf>,
     end: Option<GrowingTarget>,
 }

@@ -234,7 +234,7 @@ pub fn is_h248_text(payload: &[u8]) -> bool {
     }) else {
         return false;
     };
-    // The version, then white space and who it is from.
+    // The version, then white space and the identifier of the sender (RFC 3525, B.2: `mId`).
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (1..=2).contains(&digits) && rest.get(digits).is_some_and(u8::is_ascii_whitespace)
 }

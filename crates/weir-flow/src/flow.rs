@@ -480,7 +480,7 @@ fn comes_from_server(sighting: &Sighting) -> bool {
         ((true, to_server), Some(segment)) => {
             let syn = segment.flags & SYN != 0;
             let handshake = syn && segment.flags & ACK != 0;
-            // A SYN says who begins. Where both are servers' ports, a SYN ACK may be a scan.
+            // The sender of a SYN is the originator. Where both are servers' ports, a SYN ACK may be a scan.
             (!syn || handshake) && (!to_server || !syn && from.port < to.port)
         }
         ((true, to_server), None) => !to_server && !is_broadcast(&to.address),

@@ -1,4 +1,4 @@
-//! Ports that servers listen on, which tell who began a flow whose beginning was not seen.
+//! Ports that servers listen on, by which the originator of a flow is chosen whose beginning was not captured.
 
 /// Whether a port is likely a server's: those that Zeek's scripts register (`likely_server_ports`).
 #[inline]

@@ -77,7 +77,7 @@ pub fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
 }
 
 impl<'m> Message<'m> {
-    /// Reads a message; `None` when its first line is none of MGCP's.
+    /// Reads a message; `None` when its first line is not one of MGCP.
     #[must_use]
     pub fn new(bytes: &'m [u8]) -> Option<Self> {
         let (first, rest) = line(bytes)?;

@@ -66,7 +66,7 @@ impl Batch {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface leaves it to the producer whether a wish is met.
+        // By the interface, the producer decides whether it grants a requested schema.
         drop(requested_schema);
         let schema = Arc::clone(self.batch.schema_ref());
         let batches = RecordBatchIterator::new([Ok(self.batch.clone())], schema);

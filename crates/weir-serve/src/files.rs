@@ -234,7 +234,7 @@ const DEPTH_MAX: usize = 16;
 mod tests {
     use super::*;
 
-    /// A pipe that took the place of a file kept the list of files, and all who asked for it, until something was written into it.
+    /// A pipe that took the place of a file blocked the list of files, and every request for it, until something was written into the pipe.
     #[test]
     fn pipes_in_the_place_of_files_are_not_waited_for() {
         let folder = tempfile::tempdir().unwrap();

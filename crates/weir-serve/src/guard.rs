@@ -600,7 +600,7 @@ mod tests {
         }
     }
 
-    /// A hundred messages that are not gone on with held a megabyte each, for as long as their clients liked.
+    /// A hundred incomplete messages held a megabyte each until their clients ended them.
     #[tokio::test]
     async fn what_has_come_of_messages_has_a_limit_and_short_ones_come_through() {
         use tokio::io::AsyncReadExt as _;

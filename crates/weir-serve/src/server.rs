@@ -24,7 +24,7 @@ pub struct Server {
     http: Option<BoundListener>,
     flight: Option<BoundListener>,
     end: watch::Sender<bool>,
-    /// The threads that statements run on: who waits for a socket never waits for them.
+    /// The threads that statements run on: a task that waits for a socket never waits for them.
     workers: Workers,
 }
 

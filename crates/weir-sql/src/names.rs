@@ -72,7 +72,7 @@ impl Scope {
         NameResolver { scope: self }
     }
 
-    /// The column that an other name stands for, which may have dots.
+    /// The column that another name stands for, which may have dots.
     fn aliased(&self, parts: &[Ident]) -> Option<String> {
         if self.aliases.is_empty() {
             return None;
@@ -83,7 +83,7 @@ impl Scope {
         .and_then(|name| self.aliases.get(&name.to_ascii_lowercase()).cloned())
     }
 
-    /// An other name of a column, as the statement has it, without the table in front.
+    /// Another name of a column, as the statement has it, without the table in front.
     fn written(&self, expr: &Expr) -> Option<String> {
         let parts = match expr {
             Expr::Identifier(ident) => std::slice::from_ref(ident),

@@ -3,7 +3,7 @@
 use super::{Checked, Refused, shown};
 
 /// Validates a job ID, which becomes the name of a directory: it has no separators and no dots. Nor has it a hyphen, as the mark of a work
-/// directory and the directories that operators spill to: whoever removes the rows of a job removes none of these.
+/// directory and the directories that operators spill to: the removal of the rows of a job removes none of these.
 pub(crate) fn job_id(id: &str) -> Checked {
     is_of("job ID", id, 64, |byte| {
         byte.is_ascii_alphanumeric() || byte == b'_'

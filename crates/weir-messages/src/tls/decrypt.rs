@@ -74,7 +74,7 @@ impl KeyLog {
         random.is_some_and(|random| self.connections.contains_key(random))
     }
 
-    /// Lines that are none of the format, or have another label.
+    /// Lines that are not of the format, or have another label.
     #[must_use]
     pub const fn unread(&self) -> u64 {
         self.unread

@@ -94,8 +94,8 @@ impl Traffic {
         let mut flows = Vec::with_capacity(FLOWS);
         while flows.len() < FLOWS {
             let mut flow = TrafficFlow::new(&mut rng);
-            // The trace begins in the middle of things: a flow is met there the likelier the longer
-            // it is, and at any of its packets.
+            // The trace begins while flows are open: the longer a flow is, the more probable it is
+            // that it is open then, at any of its packets.
             if rng.below(PACKETS_MAX) < u64::from(flow.packets_left) {
                 flow.packets_left = 1 + rng.below(u64::from(flow.packets_left)) as u32;
                 flows.push(flow);

@@ -1,7 +1,7 @@
 //! The PostgreSQL protocol.
 //!
-//! The messages are pgwire's; who answers them is here: the tree of a statement says who does it (`route`): the
-//! connection (`setting`) or the engine of the connection (`handler`), whose rows are written by `encode`.
+//! The messages are pgwire's. The tree of a statement decides (`route`) whether the connection answers it (`setting`), or
+//! the engine of the connection (`handler`), whose rows are written by `encode`.
 
 mod client;
 mod cursor;

@@ -13,7 +13,7 @@ use super::parameter::array_of;
 use crate::error::{Failure, FailureKind};
 use crate::session::Session;
 
-/// One statement of a text, and who does it.
+/// One statement of a text, and the part of the server that runs it.
 #[derive(Clone, Debug)]
 pub(super) enum RoutedStatement {
     /// The engine.
@@ -42,7 +42,7 @@ pub(super) enum Setting {
     RollbackTo,
 }
 
-/// The statements of a text, each with who does it.
+/// The statements of a text, each with the part of the server that runs it.
 ///
 /// # Errors
 /// When the text is not SQL.

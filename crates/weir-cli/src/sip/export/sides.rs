@@ -10,7 +10,7 @@ pub(super) struct Endpoint {
     pub(super) socket: String,
 }
 
-/// The ends of a direction: who sends, and who receives.
+/// The ends of a direction: its sender and its receiver.
 pub(super) type Ends = (Endpoint, Endpoint);
 
 /// The left side is 0, and the right one 1.
@@ -283,7 +283,7 @@ mod tests {
             (caller.clone(), called.clone(), 1, 9),
         ];
         assert_eq!(sides(Some(1), &sounds), [RIGHT, LEFT]);
-        // Without a caller, who is heard first is on the left.
+        // Without a caller, the party that is heard first is on the left.
         assert_eq!(sides(None, &sounds), [LEFT, RIGHT]);
         // Both sides have the same address, and ports distinguish them.
         let one_host = both(&end(1, 6_000), &end(1, 6_002), 0, 9);
