@@ -78,30 +78,7 @@ impl Pass for Arithmetic {
 
 fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-            let types = (left.get_type(schema), right.get_type(schema));
-            let (Ok(left_type), Ok(right_type)) = types else {
-                let unchanged = Expr::BinaryExpr(BinaryExpr { left, op, right });
-                return Ok(Transformed::no(unchanged));
-            };
-            let pair = Pair::of(&left_type, &right_type);
-            let operation = match (op, pair) {
-                (Operator::Plus, Some(Pair::Integers)) => Operation::Add,
-                (Operator::Minus, Some(Pair::Integers)) => Operation::Subtract,
-                (Operator::Multiply, Some(Pair::Integers)) => Operation::Multiply,
-                (Operator::Divide, Some(_)) => Operation::Divide,
-                _ => {
-                    let unchanged = Expr::BinaryExpr(BinaryExpr { left, op, right });
-                    return Ok(Transformed::no(unchanged));
-                }
-            };
-            let to = match operation {
-                Operation::Divide => DataType::Float64,
-                _ => DataType::Int64,
-            };
-            let args = vec![cast(*left, &left_type, &to), cast(*right, &right_type, &to)];
-            Ok(Transformed::yes(arithmetic::function(operation).call(args)))
-        }
+        Expr::BinaryExpr(binary) => Ok(widen_operator(binary, schema)),
         // The least number has no opposite, and those of unsigned columns are signed.
         Expr::Negative(inner) if !matches!(inner.as_ref(), Expr::Literal(..)) => {
             match inner.get_type(schema) {
@@ -158,6 +135,30 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         expr => Ok(Transformed::no(expr)),
     }
+}
+
+/// An operator of integers of any width as one of 64 bits, and a division of numbers as one of doubles.
+fn widen_operator(
+    BinaryExpr { left, op, right }: BinaryExpr,
+    schema: &DFSchema,
+) -> Transformed<Expr> {
+    let types = (left.get_type(schema), right.get_type(schema));
+    let (Ok(left_type), Ok(right_type)) = types else {
+        return Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }));
+    };
+    let operation = match (op, Pair::of(&left_type, &right_type)) {
+        (Operator::Plus, Some(Pair::Integers)) => Operation::Add,
+        (Operator::Minus, Some(Pair::Integers)) => Operation::Subtract,
+        (Operator::Multiply, Some(Pair::Integers)) => Operation::Multiply,
+        (Operator::Divide, Some(_)) => Operation::Divide,
+        _ => return Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })),
+    };
+    let to = match operation {
+        Operation::Divide => DataType::Float64,
+        _ => DataType::Int64,
+    };
+    let args = vec![cast(*left, &left_type, &to), cast(*right, &right_type, &to)];
+    Transformed::yes(arithmetic::function(operation).call(args))
 }
 
 /// Casts an integer to 64 bits where a constant of another type stands beside it; true when it did.

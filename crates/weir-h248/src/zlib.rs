@@ -379,12 +379,7 @@ impl DeflateBlock {
             + self.extra_bits;
         let (dynamic, fixed) = ((dynamic + 10) >> 3, (fixed + 10) >> 3);
         if input.len() as u64 + 4 <= dynamic.min(fixed) {
-            bits.put(1, 3);
-            bits.flush();
-            let len = input.len() as u16;
-            bits.out.extend_from_slice(&len.to_le_bytes());
-            bits.out.extend_from_slice(&(!len).to_le_bytes());
-            bits.out.extend_from_slice(input);
+            bits.stored(input);
         } else if fixed <= dynamic {
             bits.put(0b011, 3);
             // The whole alphabet has codes, 288 of literals and lengths.
@@ -518,6 +513,16 @@ impl Bits {
         let length = lengths.get(symbol).copied().unwrap_or(0);
         let code = codes.get(symbol).copied().unwrap_or(0);
         self.put(u32::from(code), u32::from(length));
+    }
+
+    /// Writes a block of octets as they are (RFC 1951, 3.2.4).
+    fn stored(&mut self, octets: &[u8]) {
+        self.put(1, 3);
+        self.flush();
+        let len = octets.len() as u16;
+        self.out.extend_from_slice(&len.to_le_bytes());
+        self.out.extend_from_slice(&(!len).to_le_bytes());
+        self.out.extend_from_slice(octets);
     }
 
     /// Writes what is left, the last octet with zeros.

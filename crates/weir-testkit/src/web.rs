@@ -296,11 +296,20 @@ fn answer(mut stream: &TcpStream, shared: &ServerState, faults: &Faults, head: &
     if head.starts_with("HEAD") {
         return Some(());
     }
+    send_body(stream, shared, faults, bytes.get(start..end)?)
+}
+
+/// Sends a body, or half of one that breaks; `None` when that ends the connection.
+fn send_body(
+    mut stream: &TcpStream,
+    shared: &ServerState,
+    faults: &Faults,
+    body: &[u8],
+) -> Option<()> {
     let number = shared.bodies.fetch_add(1, Ordering::Relaxed) + 1;
     let breaks = faults.break_every > 0 && number.is_multiple_of(faults.break_every);
-    let given = if breaks { length / 2 } else { length };
-    let body = bytes.get(start..start + given)?;
-    for piece in body.chunks(64 << 10) {
+    let given = if breaks { body.len() / 2 } else { body.len() };
+    for piece in body.get(..given)?.chunks(64 << 10) {
         stream.write_all(piece).ok()?;
         shared
             .bytes

@@ -89,42 +89,7 @@ pub(super) async fn websocket(
     let mut budget = Budget::new(&shared, MESSAGES_MAX);
     let mut study = Study::new(StudyOptions::default());
     each_batch(&shared, &sql, |batch| {
-        let connections = column(batch, 0, &DataType::UInt64)?;
-        let connections = connections.as_primitive::<UInt64Type>();
-        let texts = [1, 2, 3].map(|index| column(batch, index, &DataType::Utf8));
-        let [directions, kinds, texts] = texts;
-        let (directions, kinds, texts) = (directions?, kinds?, texts?);
-        let binaries = column(batch, 4, &DataType::Binary)?;
-        let (directions, kinds) = (directions.as_string::<i32>(), kinds.as_string::<i32>());
-        let (texts, binaries) = (texts.as_string::<i32>(), binaries.as_binary::<i32>());
-        // The study computes, and other connections are served meanwhile.
-        tokio::task::block_in_place(|| {
-            for row in 0..batch.num_rows() {
-                let payload = match (texts.is_null(row), binaries.is_null(row)) {
-                    (false, _) => texts.value(row).as_bytes(),
-                    (true, false) => binaries.value(row),
-                    (true, true) => &[],
-                };
-                if !budget.take(payload.len()) {
-                    return;
-                }
-                let direction = match directions.value(row) {
-                    "to_client" => Direction::ToClient,
-                    _ => Direction::ToServer,
-                };
-                let opcode = match kinds.value(row) {
-                    "text" => Opcode::Text,
-                    _ => Opcode::Binary,
-                };
-                let connection = connections.value(row);
-                study.message(&InputMessage::new(
-                    connection,
-                    Some(direction),
-                    opcode,
-                    payload,
-                ));
-            }
-        });
+        add_messages(batch, &mut study, &mut budget)?;
         Ok(!budget.is_spent)
     })
     .await?;
@@ -156,6 +121,51 @@ pub(super) async fn websocket(
         ]),
         "rows": rows,
     })))
+}
+
+/// Adds the messages of a batch to a study, as many as its limit allows.
+fn add_messages(
+    batch: &RecordBatch,
+    study: &mut Study,
+    budget: &mut Budget,
+) -> Result<(), Failure> {
+    let connections = column(batch, 0, &DataType::UInt64)?;
+    let connections = connections.as_primitive::<UInt64Type>();
+    let texts = [1, 2, 3].map(|index| column(batch, index, &DataType::Utf8));
+    let [directions, kinds, texts] = texts;
+    let (directions, kinds, texts) = (directions?, kinds?, texts?);
+    let binaries = column(batch, 4, &DataType::Binary)?;
+    let (directions, kinds) = (directions.as_string::<i32>(), kinds.as_string::<i32>());
+    let (texts, binaries) = (texts.as_string::<i32>(), binaries.as_binary::<i32>());
+    // The study computes, and other connections are served meanwhile.
+    tokio::task::block_in_place(|| {
+        for row in 0..batch.num_rows() {
+            let payload = match (texts.is_null(row), binaries.is_null(row)) {
+                (false, _) => texts.value(row).as_bytes(),
+                (true, false) => binaries.value(row),
+                (true, true) => &[],
+            };
+            if !budget.take(payload.len()) {
+                return;
+            }
+            let direction = match directions.value(row) {
+                "to_client" => Direction::ToClient,
+                _ => Direction::ToServer,
+            };
+            let opcode = match kinds.value(row) {
+                "text" => Opcode::Text,
+                _ => Opcode::Binary,
+            };
+            let connection = connections.value(row);
+            study.message(&InputMessage::new(
+                connection,
+                Some(direction),
+                opcode,
+                payload,
+            ));
+        }
+    });
+    Ok(())
 }
 
 fn columns(names: &[(&str, &str)]) -> Vec<Value> {
