@@ -1,5 +1,6 @@
 //! Why a statement could not be answered, and what to try.
 
+mod beginnings;
 mod values;
 
 use std::fmt;
@@ -258,6 +259,9 @@ fn not_supported(message: &str) -> Wording {
             Some("JSON is text: '{\"a\": 1}' -> 'a'".to_owned()),
         );
     }
+    if let Some((what, hint)) = beginnings::of_missing(message) {
+        return (format!("not supported: {what}"), Some(hint.to_owned()));
+    }
     if message.contains("does not support logical expression WindowFunction") {
         return (
             "not supported: a function of windows in this place".to_owned(),
@@ -361,14 +365,15 @@ type Wording = (String, Option<String>);
 /// The planner's message and a hint. These errors have no type of their own, so that they are recognised by their
 /// texts.
 fn in_own_words(message: &str, columns: &[String]) -> Wording {
-    of_arguments(message)
+    let wording = of_arguments(message)
         .or_else(|| of_names(message, columns))
         .or_else(|| of_types(message))
         .or_else(|| of_subqueries(message))
         .or_else(|| of_positions(message))
         .or_else(|| of_patterns(message))
         .or_else(|| values::of_values(message))
-        .unwrap_or_else(|| (message.to_owned(), None))
+        .unwrap_or_else(|| (message.to_owned(), None));
+    beginnings::reworded(wording)
 }
 
 /// The error of a number of rows, or of a number that stands for a column of the SELECT list.

@@ -169,6 +169,17 @@ pub(crate) fn parts_by_name(expr: &mut Expr) {
     }
 }
 
+/// `U&'\0041'` and `N'a'`: texts, whose escapes the parser has put in.
+pub(crate) fn plain_text(expr: &mut Expr) {
+    if let Expr::Value(value) = expr
+        && let Value::UnicodeStringLiteral(text) | Value::NationalStringLiteral(text) =
+            &mut value.value
+    {
+        let text = std::mem::take(text);
+        value.value = Value::SingleQuotedString(text);
+    }
+}
+
 /// `a[2:]` and `a[:2]`: DataFusion needs both ends of a part of a list. They count from 1 on, and -1 is the last element.
 pub(crate) fn with_both_ends(expr: &mut Expr) {
     let Expr::CompoundFieldAccess { access_chain, .. } = expr else {

@@ -656,6 +656,7 @@ impl VisitorMut for FromFirst {
         patterns::reword(expr);
         reworded::exact_decimal(expr);
         reworded::parts_by_name(expr);
+        reworded::plain_text(expr);
         reworded::with_both_ends(expr);
         if let Expr::Function(function) = expr {
             reworded::rename(function);
