@@ -22,9 +22,9 @@ pub use decrypt::{Decryptor, KeyLog, Opened};
 pub use fingerprint::{ja3, ja3_text, ja3s, ja3s_text, ja4};
 pub use hello::{ClientHello, ServerHello};
 pub use quic::{
-    QuicIds, has_long_header as has_quic_long_header, is_initial as is_quic_initial,
-    is_of_unknown_version as is_quic_of_unknown_version, may_be_initial as may_be_quic_initial,
-    write_initial as write_quic_initial,
+    QuicHeader, QuicIds, has_long_header as has_quic_long_header, headers as quic_headers,
+    is_initial as is_quic_initial, is_of_unknown_version as is_quic_of_unknown_version,
+    may_be_initial as may_be_quic_initial, write_initial as write_quic_initial,
 };
 pub use record::{
     Stamp, begins as begins_with_hello, begins_datagram as begins_with_datagram_hello,

@@ -97,7 +97,7 @@ fn version_of(version: u32) -> Option<Version> {
             0x38, 0x76, 0x2c, 0xf7, 0xf5, 0x59, 0x34, 0xb3, 0x4d, 0x17, 0x9a, 0xe6, 0xa4, 0xc8,
             0x0c, 0xad, 0xcc, 0xbb, 0x7f, 0x0a,
         ]),
-        0x6b33_43cf => Version {
+        VERSION_2 => Version {
             salt: [
                 0x0d, 0xed, 0xe3, 0xde, 0xf7, 0x00, 0xa6, 0xdb, 0x81, 0x93, 0x81, 0xbe, 0x6e, 0x26,
                 0x9d, 0xcb, 0xf9, 0xbd, 0x2e, 0xd9,
@@ -301,6 +301,84 @@ fn packets(datagram: &[u8]) -> impl Iterator<Item = Long<'_>> {
         rest = rest.get(long.packet.len()..).unwrap_or_default();
         Some(long)
     })
+}
+
+/// The header of a packet, as far as it is in clear (RFC 8999, 5; RFC 9000, 17).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QuicHeader<'p> {
+    /// The first octet.
+    pub first: u8,
+    /// Version of a long header.
+    pub version: Option<u32>,
+    /// Destination of a long header; of a short one where it is that of a packet before it in the datagram.
+    pub destination: Option<&'p [u8]>,
+    /// Source of a long header.
+    pub source: Option<&'p [u8]>,
+}
+
+/// The headers of the packets of a datagram (RFC 9000, 12.2): others than the first one have its destination. A short header
+/// ends the datagram, and so does a packet whose length is not known.
+pub fn headers(datagram: &[u8]) -> impl Iterator<Item = QuicHeader<'_>> {
+    let mut rest = datagram;
+    let mut called: Option<&[u8]> = None;
+    std::iter::from_fn(move || {
+        let all = std::mem::take(&mut rest);
+        let (first, behind) = all.split_first()?;
+        if first & 0x80 == 0 {
+            let is_its = match called {
+                Some(called) => behind.starts_with(called),
+                None => behind.len() >= ID_OCTETS_MAX,
+            };
+            return is_its.then_some(QuicHeader {
+                first: *first,
+                version: None,
+                destination: called,
+                source: None,
+            });
+        }
+        let header = LongHeader::parse(all)?;
+        if called.is_some_and(|called| called != header.destination) {
+            return None;
+        }
+        called = Some(header.destination);
+        rest = Long::parse(all)
+            .and_then(|long| all.get(long.packet.len()..))
+            .unwrap_or_default();
+        Some(QuicHeader {
+            first: *first,
+            version: Some(header.version),
+            destination: called,
+            source: Some(header.source),
+        })
+    })
+}
+
+/// The version 2 of QUIC (RFC 9369), in which packets have other types.
+const VERSION_2: u32 = 0x6b33_43cf;
+
+impl QuicHeader<'_> {
+    /// The type of a long header, as its version numbers it. A packet of version 0, which says what versions a server knows, has none.
+    #[must_use]
+    pub fn kind(&self) -> Option<u8> {
+        self.version.filter(|version| *version != 0)?;
+        Some(self.first >> 4 & 3)
+    }
+
+    /// Whether it is one of version 2.
+    #[must_use]
+    pub fn is_of_version_2(&self) -> bool {
+        self.version == Some(VERSION_2)
+    }
+
+    /// The bit behind the first one, where the packet has it: not in one that says versions, nor in a Retry.
+    #[must_use]
+    pub fn fixed_bit(&self) -> Option<bool> {
+        let is_long = self.version.is_some();
+        let retry = if self.is_of_version_2() { 0 } else { RETRY };
+        let has_bit = !is_long || self.kind().is_some_and(|kind| kind != retry);
+        has_bit.then_some(self.first & 0x40 != 0)
+    }
 }
 
 /// The keys of one direction.

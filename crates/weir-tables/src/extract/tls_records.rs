@@ -2,12 +2,13 @@
 //! handshake message in it, for the hellos of QUIC, and for each datagram of DTLS and of QUIC. It is not a table of SQL,
 //! whose `tls` has a row for each handshake.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use weir_flow::{Carried, Content, FlowKey, Interest, Payload, Payloads, Sender};
 use weir_messages::tls::{
-    Carrier, ClientHello, ServerHello, Session, SessionState, Stamp, begins_with_hello,
+    Carrier, ClientHello, QuicHeader, ServerHello, Session, SessionState, Stamp, begins_with_hello,
     has_quic_long_header, is_of_datagram_records, is_quic_initial, may_begin_with_hello,
+    quic_headers,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -68,6 +69,8 @@ struct RecordRow {
     alert: Option<[u8; 2]>,
     /// The protocol of a datagram, which is no record.
     datagram: Option<Carrier>,
+    /// A packet of QUIC.
+    quic: Option<QuicPacket>,
 }
 
 impl RecordRow {
@@ -84,11 +87,71 @@ impl RecordRow {
         }
     }
 
+    /// A packet of QUIC, or a datagram of which none could be read.
+    fn of_quic(packet: Option<QuicPacket>) -> Self {
+        Self {
+            quic: packet,
+            ..Self::of_datagram(Carrier::Quic)
+        }
+    }
+
     /// Returns true for a datagram of this protocol or, without one, for a record of TLS, and NULL otherwise.
     fn is_of(&self, datagram: Option<Carrier>) -> Option<Value<'static>> {
         (self.datagram == datagram).then_some(Value::Bool(true))
     }
 }
+
+/// The header of a packet of QUIC.
+#[derive(Clone, Debug)]
+struct QuicPacket {
+    first: u8,
+    fixed_bit: Option<bool>,
+    /// The type of a long header, and whether it is one of version 2.
+    kind: Option<(u8, bool)>,
+    version: Option<u32>,
+    destination: Option<Box<[u8]>>,
+    source: Option<Box<[u8]>>,
+}
+
+impl QuicPacket {
+    /// The packet with this header in a datagram, whose receiver may have been called by one of these IDs.
+    fn new(header: &QuicHeader<'_>, datagram: &[u8], ids: &[Box<[u8]>]) -> Self {
+        let called = datagram.get(1..).unwrap_or_default();
+        let known = || {
+            let mut known = ids.iter().rev().map(|id| &**id);
+            known.find(|id| called.starts_with(id))
+        };
+        Self {
+            first: header.first,
+            fixed_bit: header.fixed_bit(),
+            kind: header.kind().map(|kind| (kind, header.is_of_version_2())),
+            version: header.version,
+            destination: header.destination.or_else(known).map(Into::into),
+            source: header.source.map(Into::into),
+        }
+    }
+
+    const fn is_long(&self) -> bool {
+        self.version.is_some()
+    }
+
+    /// The type, as version 2 numbers it or as others do.
+    fn kind_of(&self, is_version_2: bool) -> Option<u8> {
+        let (kind, is_of_2) = self.kind?;
+        (is_of_2 == is_version_2).then_some(kind)
+    }
+
+    /// The number of octets of a connection ID of a long header.
+    fn octets_of(&self, id: Option<&[u8]>) -> Option<Value<'static>> {
+        number(id.filter(|_| self.is_long())?.len() as u64)
+    }
+}
+
+/// The connection IDs that the two ends of a conversation of QUIC chose last.
+type QuicIds = [Vec<Box<[u8]>>; 2];
+
+/// Connection IDs of an end that are known, at most.
+const QUIC_IDS_MAX: usize = 2;
 
 /// The parts of a hello that are fields of both sides.
 #[derive(Clone, Debug, Default)]
@@ -137,6 +200,22 @@ const OWN: &[ItemField<RecordGetter>] = &[
     ItemField::new(IS_TLS, Kind::Bool, |r| r.is_of(None), "The frame has a TLS record", RFC),
     ItemField::new(IS_DTLS, Kind::Bool, |r| r.is_of(Some(Carrier::Dtls)), "The frame has records of DTLS", "RFC 6347, 4.1"),
     ItemField::new(IS_QUIC, Kind::Bool, |r| r.is_of(Some(Carrier::Quic)), "The frame has packets of QUIC", "RFC 9000, 17"),
+    ItemField::new("quic.header_form", Kind::U8, |r| number(u8::from(r.quic.as_ref()?.is_long())), "1 of a long header, 0 of a short one", QUIC),
+    ItemField::new("quic.fixed_bit", Kind::Bool, |r| r.quic.as_ref()?.fixed_bit.map(Value::Bool), "Fixed bit of the header", QUIC),
+    ItemField::new("quic.short", Kind::Bool, |r| (!r.quic.as_ref()?.is_long()).then_some(Value::Bool(true)), "Short header", QUIC),
+    ItemField::new("quic.spin_bit", Kind::Bool,
+        |r| r.quic.as_ref().filter(|it| !it.is_long()).map(|it| Value::Bool(it.first & 0x20 != 0)), "Spin bit of a short header", QUIC),
+    ItemField::new("quic.long.packet_type", Kind::U8, |r| number(r.quic.as_ref()?.kind_of(false)?), "Type of a long header, except of version 2", QUIC),
+    ItemField::new("quic.long.packet_type_v2", Kind::U8, |r| number(r.quic.as_ref()?.kind_of(true)?), "Type of a long header of version 2", "RFC 9369, 3.2"),
+    ItemField::new("quic.version", Kind::U32, |r| number(r.quic.as_ref()?.version?), "Version of a long header", QUIC),
+    ItemField::new("quic.dcil", Kind::U8, |r| { let it = r.quic.as_ref()?; it.octets_of(it.destination.as_deref()) },
+        "Octets of the destination connection ID of a long header", QUIC),
+    ItemField::new("quic.dcid", Kind::Bytes, |r| r.quic.as_ref()?.destination.as_deref().filter(|id| !id.is_empty()).map(Value::Bytes),
+        "Destination connection ID", QUIC),
+    ItemField::new("quic.scil", Kind::U8, |r| { let it = r.quic.as_ref()?; it.octets_of(it.source.as_deref()) },
+        "Octets of the source connection ID", QUIC),
+    ItemField::new("quic.scid", Kind::Bytes, |r| r.quic.as_ref()?.source.as_deref().filter(|id| !id.is_empty()).map(Value::Bytes),
+        "Source connection ID", QUIC),
     ItemField::new("tls.record.content_type", Kind::U8, |r| number(r.kind?).filter(|_| !r.is_opaque && r.length.is_some()),
         "Content type of the record", RFC),
     ItemField::new("tls.record.opaque_type", Kind::U8, |r| number(r.kind?).filter(|_| r.is_opaque),
@@ -163,6 +242,7 @@ const OWN: &[ItemField<RecordGetter>] = &[
 ];
 
 const RFC: &str = "RFC 8446, 5.1";
+const QUIC: &str = "RFC 9000, 17";
 const CHANGE: u8 = 20;
 const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
@@ -393,7 +473,7 @@ struct Records {
     /// The session of each QUIC conversation, and which of the two hellos have their rows.
     quic: HashMap<FlowKey, (Box<Session>, [bool; 2])>,
     /// The conversations in which QUIC has begun.
-    known_quic: HashSet<FlowKey>,
+    known_quic: HashMap<FlowKey, QuicIds>,
     given_up: u64,
     /// The number of datagrams of QUIC in conversations of which there are too many to be known.
     unknown: u64,
@@ -405,10 +485,35 @@ impl Default for Records {
             payloads: Payloads::new(),
             streams: Followed::new(HELD_BYTES_MAX),
             quic: HashMap::new(),
-            known_quic: HashSet::new(),
+            known_quic: HashMap::new(),
             given_up: 0,
             unknown: 0,
         }
+    }
+}
+
+/// Reports the packets of a datagram of QUIC by their headers, and keeps the connection IDs of its sender, this side.
+fn packets(mut ids: Option<&mut QuicIds>, side: usize, datagram: &[u8], each: &mut OnRecord<'_>) {
+    let mut headers = quic_headers(datagram).peekable();
+    if headers.peek().is_none() {
+        each(RecordRow::of_quic(None));
+    }
+    for header in headers {
+        let of_receiver = ids.as_ref().and_then(|ids| ids.get(1 - (side & 1)));
+        let of_receiver = of_receiver.map(Vec::as_slice).unwrap_or_default();
+        let packet = QuicPacket::new(&header, datagram, of_receiver);
+        let of_sender = ids.as_mut().and_then(|ids| ids.get_mut(side));
+        if let (Some(known), Some(id)) = (of_sender, &packet.source)
+            && packet.fixed_bit.is_some()
+            && !id.is_empty()
+            && !known.contains(id)
+        {
+            if known.len() >= QUIC_IDS_MAX {
+                known.remove(0);
+            }
+            known.push(id.clone());
+        }
+        each(RecordRow::of_quic(Some(packet)));
     }
 }
 
@@ -501,12 +606,14 @@ impl Extract for Records {
                 Carried::Datagram(bytes) => {
                     if is_of_datagram_records(bytes, payload.missing) {
                         each(RecordRow::of_datagram(Carrier::Dtls));
-                    } else if known_quic.contains(payload.key) || has_quic_long_header(bytes) {
-                        each(RecordRow::of_datagram(Carrier::Quic));
-                        let has_room = known_quic.len() < QUIC_KNOWN_MAX;
-                        let is_known = known_quic.contains(payload.key)
-                            || has_room && known_quic.insert(*payload.key);
-                        *unknown += u64::from(!is_known);
+                    } else if known_quic.contains_key(payload.key) || has_quic_long_header(bytes) {
+                        if known_quic.len() < QUIC_KNOWN_MAX {
+                            known_quic.entry(*payload.key).or_default();
+                        }
+                        let ids = known_quic.get_mut(payload.key);
+                        *unknown += u64::from(ids.is_none());
+                        let side = usize::from(payload.sender == Sender::High);
+                        packets(ids, side, bytes, &mut each);
                     }
                     *given_up += u64::from(datagram(quic, payload, bytes, &mut each));
                     Interest::Follow
@@ -629,6 +736,58 @@ mod tests {
             [(Some(22), None)]
         );
         assert_eq!(of(&mut stream, 1, b"GET / HTTP/1.1"), [(None, None)]);
+    }
+
+    /// Until 2026-11 display filters refused the fields of QUIC. The values are tshark's.
+    #[test]
+    fn packets_of_quic_have_the_fields_of_their_headers() {
+        let [first, client, server] = [&b"original"[..], b"client", b"server"];
+        let long = |kind: u8, ids: [&[u8]; 2]| {
+            let mut packet = vec![0xc0 | kind << 4, 0, 0, 0, 1];
+            for id in ids {
+                packet.push(id.len() as u8);
+                packet.extend(id);
+            }
+            // Of an Initial packet the token, and of all the length.
+            packet.extend(&[0_u8, 1, 7][usize::from(kind != 0)..]);
+            packet
+        };
+        let short = |id: &[u8]| [&[0x41][..], id, &[0; 20]].concat();
+        let mut ids = QuicIds::default();
+        let mut fields_of = |side: usize, packets: &[Vec<u8>]| {
+            let mut found = Vec::new();
+            super::packets(Some(&mut ids), side, &packets.concat(), &mut |record| {
+                let packet = record.quic.unwrap();
+                let [destination, source] = [&packet.destination, &packet.source]
+                    .map(|id| String::from_utf8(id.as_deref().unwrap_or_default().into()).unwrap());
+                found.push((packet.kind_of(false), destination, source));
+            });
+            found
+        };
+        let row = |kind: Option<u8>, [destination, source]: [&[u8]; 2]| {
+            let [destination, source] =
+                [destination, source].map(|id| String::from_utf8(id.to_vec()).unwrap());
+            (kind, destination, source)
+        };
+        let asked = row(Some(0), [first, client]);
+        assert_eq!(fields_of(0, &[long(0, [first, client])]), [asked]);
+        let answer = [
+            long(0, [client, server]),
+            long(2, [client, server]),
+            short(client),
+        ];
+        let answered = [
+            row(Some(0), [client, server]),
+            row(Some(2), [client, server]),
+            row(None, [client, b""]),
+        ];
+        assert_eq!(fields_of(1, &answer), answered);
+        assert_eq!(fields_of(0, &[short(server)]), [row(None, [server, b""])]);
+        // An ID that was not seen, and octets behind a packet that are none of its connection.
+        assert_eq!(fields_of(0, &[short(b"another")]), [row(None, [b"", b""])]);
+        let padded = [long(2, [server, client]), short(b"another")];
+        let padded = fields_of(0, &padded);
+        assert_eq!(padded, [row(Some(2), [server, client])]);
     }
 
     #[test]
