@@ -1,10 +1,10 @@
 //! Requests by which a client asks a proxy for a connection to another host, on which any protocol may follow: CONNECT
-//! of HTTP (RFC 9110, 9.3.6), SOCKS 4 and SOCKS 5 (RFC 1928).
+//! of HTTP (RFC 9110, 9.3.6), SOCKS 4 and SOCKS 5 (RFC 1928); and answers to them, where the client was not captured.
 
-/// The classification of the first octets of a client.
+/// The classification of the first octets of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beginning {
-    /// The octets ask for a tunnel.
+    /// The octets ask for a tunnel, or agree to one.
     Request,
     /// More octets are needed.
     Unsure,
@@ -13,6 +13,9 @@ pub(super) enum Beginning {
 }
 
 const CONNECT: &[u8] = b"CONNECT ";
+/// The answer that proxies give, in any case of its letters, and where the digit of its version lies, which may be another one.
+const CONNECTED: &[u8] = b"HTTP/1.1 200 Connection established";
+const CONNECTED_DIGIT_AT: usize = 7;
 /// The number of octets of a request of SOCKS 4 with an empty user, at least.
 const SOCKS_4_OCTETS: usize = 9;
 /// The number of octets of a request of SOCKS 4 with its user and name of a host, at most.
@@ -24,7 +27,13 @@ pub(super) fn beginning(bytes: &[u8]) -> Beginning {
         [] => Beginning::Other,
         // A greeting with the methods of authentication, which its server answers first.
         [5] => Beginning::Unsure,
-        [5, count, ref rest @ ..] if count > 0 => {
+        // The method that a server chose, and its reply.
+        [5, 0, ref reply @ ..] => match reply {
+            [] | [5] | [5, 0..=8] | [5, 0..=8, 0] => Beginning::Unsure,
+            [5, 0..=8, 0, 1 | 3 | 4, ..] => Beginning::Request,
+            _ => Beginning::Other,
+        },
+        [5, count, ref rest @ ..] => {
             let count = usize::from(count);
             let methods = rest.get(..count).unwrap_or(rest);
             match (methods.iter().all(is_method), rest.get(count)) {
@@ -43,7 +52,20 @@ pub(super) fn beginning(bytes: &[u8]) -> Beginning {
         },
         _ if bytes.starts_with(CONNECT) => Beginning::Request,
         _ if CONNECT.starts_with(bytes) => Beginning::Unsure,
-        _ => Beginning::Other,
+        _ => connected(bytes),
+    }
+}
+
+/// Classifies the first octets of a server as an answer to CONNECT.
+fn connected(bytes: &[u8]) -> Beginning {
+    let mut both = bytes.iter().zip(CONNECTED).enumerate();
+    let is_answer = both.all(|(at, (octet, known))| {
+        octet.eq_ignore_ascii_case(known) || at == CONNECTED_DIGIT_AT && *octet == b'0'
+    });
+    match (is_answer, bytes.len() < CONNECTED.len()) {
+        (false, _) => Beginning::Other,
+        (true, true) => Beginning::Unsure,
+        (true, false) => Beginning::Request,
     }
 }
 
@@ -64,6 +86,8 @@ mod tests {
             b"\x05\x03\x00\x01\x02",
             b"\x04\x01\x0f\x1c\x0a\x01\x02\x03\x00",
             b"\x04\x01\x0f\x1c\x0a\x01\x02\x03user\x00",
+            b"\x05\x00\x05\x00\x00\x01",
+            b"HTTP/1.0 200 Connection Established",
         ] {
             for length in 1..request.len() {
                 let begun = beginning(&request[..length]);
@@ -77,7 +101,8 @@ mod tests {
             &b""[..],
             b"CONN /",
             b"GET /",
-            b"\x05\x00",
+            b"\x05\x00\x0b\x03",
+            b"HTTP/1.1 200 OK",
             b"\x05\x01\x40",
             b"\x05\x01\x00\x16\x03",
             b"\x04\x02",
