@@ -44,7 +44,7 @@ use tonic::Request;
 use tonic::metadata::MetadataMap;
 use tonic::transport::Channel;
 use weir_engine::{
-    Cluster, PieceExec, PieceProgress, Reports, ScanReport, false_cuts, without_cuts,
+    Cluster, ErrorKind, PieceExec, PieceProgress, Reports, ScanReport, false_cuts, without_cuts,
 };
 
 use crate::check::{Sender as PlanSender, check_plan, is_allowed};
@@ -53,7 +53,7 @@ use crate::error::Error;
 use crate::fetch::{FetchError, Location, connect, fetch};
 use crate::kept::RENEW_EVERY;
 use crate::protocol::{
-    MESSAGE_BYTES_MAX, PIECES, READERS, READY, RECORDS, REJECTED, RowsRequest, SOURCE_BYTES,
+    HINT, MESSAGE_BYTES_MAX, PIECES, READERS, READY, RECORDS, REJECTED, RowsRequest, SOURCE_BYTES,
     UNANSWERED_MAX, of_rows,
 };
 use crate::retry;
@@ -632,7 +632,7 @@ impl Client {
             is_known |= reported.is_some();
             match reported.and_then(|reported| reported.status) {
                 Some(job_status::Status::Failed(failed)) => {
-                    return Err(DataFusionError::Execution(reason(&failed.error)));
+                    return Err(job_error(&failed.error));
                 }
                 Some(job_status::Status::Successful(done)) => {
                     return Ok(done.partition_location);
@@ -796,6 +796,18 @@ fn not_fetched(location: &Location, error: &FetchError) -> DataFusionError {
     })
 }
 
+/// The error of a failed job, in the words and with the hint that its executor has for it.
+fn job_error(error: &str) -> DataFusionError {
+    let error = reason(error);
+    match error.split_once(HINT) {
+        Some((message, hint)) => {
+            let error = weir_engine::Error::new(ErrorKind::Run, message).with_hint(hint);
+            DataFusionError::External(Box::new(error))
+        }
+        None => DataFusionError::Execution(error),
+    }
+}
+
 /// The error of a failed job, without the prefixes of Ballista.
 fn reason(error: &str) -> String {
     let of_stage = error.strip_prefix("Job failed due to stage ");
@@ -855,6 +867,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::error_text;
 
     #[test]
     fn a_full_work_directory_is_reported_in_plain_words() {
@@ -872,5 +885,18 @@ mod tests {
         assert_eq!(message, "a.pcap: No such file (os error 2)");
         let message = reason("task could not be prepared or was rejected by executor");
         assert!(message.contains("beyond its limits"), "{message}");
+    }
+
+    /// The hint of an error stood behind it, in the same line.
+    #[test]
+    fn the_error_of_an_executor_has_its_hint() {
+        let error = weir_engine::Error::new(ErrorKind::Run, "x\u{1f}y").with_hint("try z");
+        let found = job_error(&format!(
+            "Job failed due to stage 1 failed: {}",
+            error_text(&error)
+        ));
+        let found = weir_engine::Error::from_datafusion(ErrorKind::Run, found, &[]);
+        assert_eq!(found.to_string(), "x y");
+        assert_eq!(found.hint(), Some("try z"));
     }
 }

@@ -32,6 +32,17 @@ pub(crate) fn are_kept(answered: &MetadataMap) -> Option<bool> {
     Some(kept == "1")
 }
 
+/// The text of an executor's error, with its hint behind [`HINT`].
+pub(crate) fn error_text(error: &weir_engine::Error) -> String {
+    let message = error.to_string().replace(HINT, " ");
+    match error.hint() {
+        Some(hint) => format!("{message}{HINT}{hint}"),
+        None => message,
+    }
+}
+
+/// The separator of an error and its hint.
+pub(crate) const HINT: char = '\u{1f}';
 /// The maximum size of a gRPC message.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 20;
 /// The number of requests without a response after which the client gives up.

@@ -44,12 +44,13 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc;
 use tonic::Code;
 use tonic::transport::Channel;
+use weir_engine::ErrorKind;
 
 use crate::check::{ERROR_BYTES_MAX, STATUSES_MAX};
 use crate::codec::WeirCodec;
 use crate::error::Error;
 use crate::pool::ConnectionPool;
-use crate::protocol::{MESSAGE_BYTES_MAX, RowsRequest, are_kept, of_rows};
+use crate::protocol::{MESSAGE_BYTES_MAX, RowsRequest, are_kept, error_text, of_rows};
 use crate::retry;
 use crate::shuffle::ValidatingEngine;
 use crate::tasks::{TakenTask, Tasks};
@@ -516,7 +517,7 @@ fn key_of(task: &TaskDefinition) -> TaskKey {
 
 /// The failure of a task. Ballista has the error in the form of Rust's `Debug`.
 fn failed(error: BallistaError) -> FailedTask {
-    let message = innermost(&error);
+    let message = error_text(&worded(&error));
     let mut failed = FailedTask::from(error);
     if matches!(failed.failed_reason, Some(FailedReason::ExecutionError(_))) {
         failed.error = message;
@@ -524,26 +525,19 @@ fn failed(error: BallistaError) -> FailedTask {
     failed
 }
 
-/// The message of the innermost error, with its hint.
-fn innermost(error: &BallistaError) -> String {
-    let mut error: &(dyn std::error::Error + 'static) = error;
-    loop {
-        let of_ballista = error.downcast_ref::<BallistaError>();
-        let of_datafusion = error.downcast_ref::<DataFusionError>();
-        error = match (of_ballista, of_datafusion) {
-            (Some(BallistaError::DataFusionError(inner)), _) => &**inner,
-            (_, Some(DataFusionError::Shared(inner))) => &**inner,
-            (_, Some(DataFusionError::Context(_, inner))) => &**inner,
-            (_, Some(DataFusionError::External(inner))) => &**inner,
-            (_, Some(DataFusionError::Execution(message))) => return message.clone(),
-            _ => break,
-        };
-    }
-    let message = error.to_string();
-    let hint = error.downcast_ref::<weir_engine::Error>();
-    match hint.and_then(weir_engine::Error::hint) {
-        Some(hint) => format!("{message}; {hint}"),
-        None => message,
+/// The innermost error, in the words of an engine.
+fn worded(error: &BallistaError) -> weir_engine::Error {
+    match error {
+        BallistaError::DataFusionError(error) => {
+            if let DataFusionError::External(inner) = error.find_root()
+                && let Some(inner) = inner.downcast_ref::<BallistaError>()
+            {
+                return worded(inner);
+            }
+            weir_engine::Error::of_datafusion(ErrorKind::Run, error)
+        }
+        BallistaError::ArrowError(error) => weir_engine::Error::of_arrow(ErrorKind::Run, error),
+        other => weir_engine::Error::new(ErrorKind::Run, other.to_string()),
     }
 }
 
@@ -604,6 +598,7 @@ const STACK_BYTES: usize = 16 << 20;
 mod tests {
     use std::path::Path;
 
+    use arrow::error::ArrowError;
     use ballista_core::extension::SessionConfigExt as _;
     use ballista_core::serde::protobuf::TaskId;
     use datafusion::prelude::SessionConfig;
@@ -709,10 +704,15 @@ mod tests {
         };
         let plain = within(DataFusionError::Execution("x is y".to_owned()));
         assert_eq!(plain.error, "x is y");
-        let error = weir_engine::Error::new(weir_engine::ErrorKind::Source, "no file");
+        let by_zero = || Box::new(ArrowError::DivideByZero);
+        let expected = "division by zero\u{1f}a / nullif(b, 0) is NULL where b is 0";
+        let divided = within(DataFusionError::ArrowError(by_zero(), None));
+        assert_eq!(divided.error, expected);
+        assert_eq!(failed(BallistaError::ArrowError(by_zero())).error, expected);
+        let error = weir_engine::Error::new(ErrorKind::Source, "no file");
         let error = error.with_hint("look for it");
         let hinted = within(DataFusionError::External(Box::new(error)));
-        assert_eq!(hinted.error, "no file; look for it");
+        assert_eq!(hinted.error, "no file\u{1f}look for it");
         // Lost rows are computed again.
         let lost = BallistaError::FetchFailed("e".to_owned(), 1, 2, "gone".to_owned());
         let lost = within(lost.into_datafusion());

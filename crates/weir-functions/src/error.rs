@@ -109,83 +109,101 @@ impl Error {
 
     /// Puts DataFusion's error into the words of this project.
     pub fn from_datafusion(kind: ErrorKind, error: DataFusionError, columns: &[String]) -> Self {
-        if let Some(found) = not_found(&error) {
-            return match of_planned_subquery(&error, &found) {
-                Some((message, hint)) => Self::new(kind, message).with_hint(hint),
-                None => unknown_column(&found, columns),
-            };
+        let (made, has_source) = worded(kind, &error, columns);
+        // The inner error may contain addresses with their secrets, which must not be printed.
+        let has_source = has_source && !error.to_string().contains("://");
+        Self {
+            source: has_source.then(|| Box::new(error)),
+            ..made
         }
-        if let DataFusionError::External(found) = error.find_root()
-            && let Some(found) = found.downcast_ref::<SourceError>()
-        {
-            return Self {
+    }
+
+    /// The same of an error that stays as it is, without its source.
+    pub fn of_datafusion(kind: ErrorKind, error: &DataFusionError) -> Self {
+        worded(kind, error, &[]).0
+    }
+
+    /// The same of an error of Arrow.
+    pub fn of_arrow(kind: ErrorKind, error: &ArrowError) -> Self {
+        of_value(kind, error, &[])
+            .unwrap_or_else(|| Self::of_wording(kind, arrow_in_own_words(error, &[])))
+    }
+
+    fn of_wording(kind: ErrorKind, (message, hint): Wording) -> Self {
+        let made = Self::new(kind, message);
+        match hint {
+            Some(hint) => made.with_hint(hint),
+            None => made,
+        }
+    }
+}
+
+/// DataFusion's error in the words of this project, and whether its causes say more.
+fn worded(kind: ErrorKind, error: &DataFusionError, columns: &[String]) -> (Error, bool) {
+    if let Some(found) = not_found(error) {
+        let made = match of_planned_subquery(error, &found) {
+            Some((message, hint)) => Error::new(kind, message).with_hint(hint),
+            None => unknown_column(&found, columns),
+        };
+        return (made, false);
+    }
+    if let DataFusionError::External(found) = error.find_root() {
+        if let Some(found) = found.downcast_ref::<SourceError>() {
+            let made = Error {
                 kind: ErrorKind::Source,
                 message: found.to_string(),
                 hint: found.hint(),
                 source: None,
             };
+            return (made, false);
         }
-        #[cfg(feature = "remote")]
-        if let Some(found) = of_store(&error) {
-            return found;
-        }
-        let kind = match error.find_root() {
-            DataFusionError::ExecutionJoin(error) if error.is_panic() => ErrorKind::Internal,
-            _ => kind,
-        };
-        if let DataFusionError::ArrowError(found, _) = error.find_root()
-            && let Some(made) = of_value(kind, found, columns)
-        {
-            return made;
-        }
-        let (message, hint) = match error.find_root() {
-            DataFusionError::SQL(parser_error, _) => {
-                let text = parser_error.to_string();
-                (
-                    text.trim_start_matches("sql parser error: ").to_owned(),
-                    None,
-                )
-            }
-            DataFusionError::Plan(message)
-            | DataFusionError::Execution(message)
-            | DataFusionError::Internal(message) => in_own_words(message, columns),
-            DataFusionError::ExecutionJoin(error) => panicked(&error.to_string()),
-            DataFusionError::ArrowError(error, _) => {
-                let message = match error.as_ref() {
-                    ArrowError::DivideByZero => "division by zero".to_owned(),
-                    ArrowError::ArithmeticOverflow(message) => overflowed(message),
-                    other => other.to_string(),
-                };
-                let (message, hint) = in_own_words(&message, columns);
-                (message, hint.or_else(|| arithmetic_hint(error)))
-            }
-            DataFusionError::NotImplemented(message) => not_supported(message),
-            DataFusionError::ResourcesExhausted(message) => (
-                format!("out of memory: {message}"),
-                Some("raise --memory-limit, or group by fewer values".to_owned()),
-            ),
-            root => match ambiguous(root) {
-                Some(name) => (
-                    format!("column reference {name} is ambiguous"),
-                    Some(format!(
-                        "qualify it with a table: FROM … AS t, and t.{name}"
-                    )),
-                ),
-                None => in_own_words(&root.strip_backtrace(), columns),
-            },
-        };
-        // The inner error may contain addresses with their secrets, which must not be printed.
-        let has_address = error.to_string().contains("://");
-        let made = Self::new(kind, message);
-        let made = match hint {
-            Some(hint) => made.with_hint(hint),
-            None => made,
-        };
-        Self {
-            source: (!has_address).then(|| Box::new(error)),
-            ..made
+        if let Some(found) = found.downcast_ref::<Error>() {
+            let wording = (found.message.clone(), found.hint.clone());
+            return (Error::of_wording(kind, wording), false);
         }
     }
+    #[cfg(feature = "remote")]
+    if let Some(found) = of_store(error) {
+        return (found, false);
+    }
+    let kind = match error.find_root() {
+        DataFusionError::ExecutionJoin(error) if error.is_panic() => ErrorKind::Internal,
+        _ => kind,
+    };
+    if let DataFusionError::ArrowError(found, _) = error.find_root()
+        && let Some(made) = of_value(kind, found, columns)
+    {
+        return (made, false);
+    }
+    let wording = match error.find_root() {
+        DataFusionError::SQL(parser_error, _) => {
+            let text = parser_error.to_string();
+            (
+                text.trim_start_matches("sql parser error: ").to_owned(),
+                None,
+            )
+        }
+        DataFusionError::Plan(message)
+        | DataFusionError::Execution(message)
+        | DataFusionError::Internal(message) => in_own_words(message, columns),
+        DataFusionError::ExecutionJoin(error) => panicked(&error.to_string()),
+        DataFusionError::ArrowError(error, _) => arrow_in_own_words(error, columns),
+        DataFusionError::NotImplemented(message) => not_supported(message),
+        DataFusionError::ResourcesExhausted(message) => (
+            format!("out of memory: {message}"),
+            Some("raise --memory-limit, or group by fewer values".to_owned()),
+        ),
+        root => match ambiguous(root) {
+            Some(name) => (
+                format!("column reference {name} is ambiguous"),
+                Some(format!(
+                    "qualify it with a table: FROM … AS t, and t.{name}"
+                )),
+            ),
+            None => in_own_words(&root.strip_backtrace(), columns),
+        },
+    };
+    (Error::of_wording(kind, wording), true)
 }
 
 /// The error of an object in a store.
@@ -205,12 +223,7 @@ fn of_store(error: &DataFusionError) -> Option<Error> {
 fn of_value(kind: ErrorKind, error: &ArrowError, columns: &[String]) -> Option<Error> {
     match error {
         ArrowError::CastError(message) | ArrowError::ComputeError(message) => {
-            let (message, hint) = in_own_words(message, columns);
-            let made = Error::new(kind, message);
-            Some(match hint.or_else(|| arithmetic_hint(error)) {
-                Some(hint) => made.with_hint(hint),
-                None => made,
-            })
+            Some(Error::of_wording(kind, in_own_words(message, columns)))
         }
         ArrowError::ParseError(message) if message.contains("timestamp") => {
             let written = message.split('\'').nth(1).unwrap_or_default();
@@ -346,6 +359,17 @@ fn overflowed(message: &str) -> String {
         Some(calculation) => format!("{calculation} does not fit 64 bits"),
         None => message.to_owned(),
     }
+}
+
+/// Arrow's error of another kind than those of values.
+fn arrow_in_own_words(error: &ArrowError, columns: &[String]) -> Wording {
+    let message = match error {
+        ArrowError::DivideByZero => "division by zero".to_owned(),
+        ArrowError::ArithmeticOverflow(message) => overflowed(message),
+        other => other.to_string(),
+    };
+    let (message, hint) = in_own_words(&message, columns);
+    (message, hint.or_else(|| arithmetic_hint(error)))
 }
 
 fn arithmetic_hint(error: &ArrowError) -> Option<String> {

@@ -103,6 +103,27 @@ fn tables_of_conversations_are_whole() {
     );
 }
 
+/// Errors of values had the words of Arrow, and hints stood in the line of their errors.
+#[test]
+fn errors_are_those_of_one_engine() {
+    enter();
+    let (here, there) = (Asks::here(), Asks::there());
+    for sql in [
+        "SELECT frame.len / 0 FROM 'day/*.pcap'",
+        "SELECT sum(1 / (frame.number - 5)) FROM 'day/*.pcap'",
+        "SELECT CAST(frame.layers AS BIGINT) FROM 'day/2.pcap'",
+        "SELECT 9223372036854775807 + frame.len FROM 'day/2.pcap'",
+        "SELECT (SELECT ip.src FROM 'day/*.pcap')",
+    ] {
+        let [expected, found] = [&here, &there].map(|asks| {
+            let error = asks.ask(sql).unwrap_err();
+            (error.to_string(), error.hint().map(str::to_owned))
+        });
+        assert!(expected.1.is_some(), "{sql}: {}", expected.0);
+        assert_eq!(found, expected, "{sql}");
+    }
+}
+
 #[test]
 fn damage_is_told_as_it_is_here() {
     enter();
