@@ -178,7 +178,7 @@ pub(crate) struct Origin {
     pub(crate) around: Around,
     /// The flow of that tunnel.
     pub(crate) flow: Option<u64>,
-    /// The outermost VLAN, as [`vlan`](crate::key::vlan) has it.
+    /// The outermost VLAN, as [`vlan`] has it.
     pub(crate) vlan: u32,
     /// The packet was reassembled, so that its time says nothing about that of other packets.
     pub(crate) is_late: bool,
