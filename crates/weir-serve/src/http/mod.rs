@@ -143,7 +143,8 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     let is_open = request.method() == Method::GET
         && (path == "/" || path == "/health" || path.starts_with("/assets/"));
     let named = request.uri().host();
-    if let Err(refusal) = known_host(&shared, headers, named).and_then(|()| known_origin(headers)) {
+    let known = known_host(&shared, headers, named).and_then(|()| known_origin(headers, path));
+    if let Err(refusal) = known {
         return refusal.into_response();
     }
     if let Some(token) = &shared.options.token
@@ -233,7 +234,7 @@ fn name_of_host(host: &str) -> &str {
     }
 }
 
-fn known_origin(headers: &HeaderMap) -> Result<(), Refusal> {
+fn known_origin(headers: &HeaderMap, path: &str) -> Result<(), Refusal> {
     let rejected = || {
         Refusal::new(
             StatusCode::FORBIDDEN,
@@ -241,10 +242,13 @@ fn known_origin(headers: &HeaderMap) -> Result<(), Refusal> {
             "requests from pages of other origins are rejected",
         )
     };
-    // A picture or a script of another site's page has no `Origin`, and browsers say where it stands. A link leads to the page.
+    // A picture, a script or a frame of another page, also of one at another port, has no `Origin`, and browsers say where it stands.
+    // A link leads to the page.
     let says = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
-    if says("sec-fetch-site") == Some(b"cross-site") && says("sec-fetch-mode") != Some(b"navigate")
-    {
+    let site = says("sec-fetch-site");
+    let is_of_others = site == Some(b"cross-site") || site == Some(b"same-site");
+    let is_link = path == "/" && says("sec-fetch-mode") == Some(b"navigate");
+    if is_of_others && !is_link {
         return Err(rejected());
     }
     let mut origins = headers.get_all(ORIGIN).iter();

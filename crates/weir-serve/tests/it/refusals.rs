@@ -393,14 +393,18 @@ fn strangers_are_not_answered_over_http() {
             "Host: [::1]evil.example\r\nAuthorization: Bearer sesame",
             "403",
         ),
-        // A picture of another site's page, a link there, and the page itself.
+        // A picture of another site's page, and of one at another port, a link or a frame there, and the page itself.
         (
             "Host: localhost\r\nAuthorization: Bearer sesame\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors",
             "403",
         ),
         (
+            "Host: localhost\r\nAuthorization: Bearer sesame\r\nSec-Fetch-Site: same-site\r\nSec-Fetch-Mode: no-cors",
+            "403",
+        ),
+        (
             "Host: localhost\r\nAuthorization: Bearer sesame\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate",
-            "200",
+            "403",
         ),
         (
             "Host: localhost\r\nAuthorization: Bearer sesame\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: cors",
@@ -413,6 +417,9 @@ fn strangers_are_not_answered_over_http() {
             "{head}: {answer}"
         );
     }
+    let link = "Host: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate";
+    let page = served.request(&format!("GET / HTTP/1.1\r\n{link}"), "");
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
     // A request that a form of another site can send is no query.
     let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sesame\r\nContent-Type: application/x-www-form-urlencoded";
     assert!(served.request(head, "SELECT 1").starts_with("HTTP/1.1 415"));
