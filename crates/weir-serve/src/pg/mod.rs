@@ -277,9 +277,15 @@ impl crate::listener::Protocol for PgProtocol {
         }
         if let Some(length) = socket.get_ref().lengths.refused() {
             let most = self.shared.options.limits.text_bytes_max;
-            let message =
-                format!("a message of {length} bytes is more than --max-text allows: {most}");
-            let _ = refuse(&mut socket, "54000", &message).await;
+            let (code, message) = match length > most {
+                true => (
+                    "54000",
+                    format!("a message of {length} bytes is more than --max-text allows: {most}"),
+                ),
+                // It is shorter than itself, or longer than a message before the password is.
+                false => ("08P01", format!("invalid message length: {length}")),
+            };
+            let _ = refuse(&mut socket, code, &message).await;
         }
         if let Some(failure) = socket.get_ref().crowded() {
             let (code, message) = (failure.sqlstate(), failure.message.clone());

@@ -272,6 +272,18 @@ fn names_are_refused_while_they_are_in_use() {
     }
 }
 
+/// A length of 3 was "more than --max-text allows: 1048576".
+#[test]
+fn a_message_that_is_shorter_than_its_length_field_is_malformed() {
+    let served = Served::plain();
+    let mut socket = begun(&served);
+    socket.write_all(b"Q\0\0\0\x03").unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    let expected = "C08P01\0Minvalid message length: 3\0";
+    assert!(answer.contains(expected), "{answer}");
+}
+
 /// Formats that were fewer than the columns ended the connection.
 #[test]
 fn formats_are_none_or_one_or_as_many_as_there_are_values() {
