@@ -54,7 +54,10 @@ impl EarlyPackets {
         let way = &sight.way;
         let key = (way.src, way.dst, sight.packet.ssrc());
         match sight.announced.as_deref() {
-            None => self.keep(key, way.passed_ns, frames(way.frame, others)),
+            None if others.is_empty() && way.frame > 0 => {
+                self.keep(key, way.passed_ns, &[way.frame]);
+            }
+            None => self.keep(key, way.passed_ns, &frames(way.frame, others)),
             Some(announced) => {
                 if let Some(call_id) = &announced.call_id {
                     self.give_out(key, way.passed_ns, call_id);
@@ -68,7 +71,7 @@ impl EarlyPackets {
         self.ready.pop_front()
     }
 
-    fn keep(&mut self, key: Key, now_ns: i64, frames: Vec<u64>) {
+    fn keep(&mut self, key: Key, now_ns: i64, frames: &[u64]) {
         let stream = self.streams.entry(key).or_insert_with(|| {
             let number = self.next;
             self.next = self.next.saturating_add(1);
@@ -84,7 +87,7 @@ impl EarlyPackets {
         }
         stream.last_ns = now_ns;
         self.packets = self.packets.saturating_add(frames.len());
-        stream.frames.extend(frames);
+        stream.frames.extend_from_slice(frames);
         while self.packets > PACKETS_MAX
             && let Some((_, oldest)) = self.order.pop_first()
         {
@@ -123,12 +126,12 @@ mod tests {
         let key = |ssrc| (end(4000), end(5000), ssrc);
         let mut early = EarlyPackets::default();
         for ssrc in 0..100_000 {
-            early.keep(key(ssrc), 1, vec![ssrc.into()]);
+            early.keep(key(ssrc), 1, &[ssrc.into()]);
         }
         for ssrc in 1..100_000 {
             early.give_out(key(ssrc), 2, "call");
         }
-        early.keep(key(5), 3, vec![7, 8]);
+        early.keep(key(5), 3, &[7, 8]);
         let known: Vec<_> = early.order.values().copied().collect();
         assert_eq!(known, [key(0), key(5)]);
         assert_eq!((early.packets, early.ready.len()), (3, 99_999));

@@ -123,7 +123,7 @@ impl MessageFinder {
 
 /// Whether a payload is between ports of the protocol.
 pub(in crate::extract) fn is_on_ports(payload: &Payload<'_>) -> bool {
-    let ports = [payload.key.low().port, payload.key.high().port];
+    let ports = payload.key.ports();
     ports.iter().any(|port| PORTS.contains(port))
 }
 

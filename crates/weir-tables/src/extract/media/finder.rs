@@ -1,6 +1,7 @@
 //! Finds RTP and RTCP in a capture: where signalling announces them, and where packets continue each other as only
 //! theirs do.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -202,7 +203,7 @@ impl Readers {
 pub(in crate::extract) struct MediaFinder {
     announced: Announced,
     /// The candidates between two sockets, by their sources.
-    candidates: HashMap<Pair, HashMap<u32, Candidate>>,
+    candidates: HashMap<Pair, Candidates>,
     candidates_order: VecDeque<(Pair, u32)>,
     held_bytes: usize,
     known: HashMap<Pair, ()>,
@@ -247,6 +248,13 @@ impl Described<'_> {
             time_ns,
         }
     }
+}
+
+/// The candidates between two sockets, by their sources. Most sockets have one, which needs no table of its own.
+#[derive(Default)]
+struct Candidates {
+    first: Option<(u32, Candidate)>,
+    others: HashMap<u32, Candidate>,
 }
 
 /// Packets that may be the first of a stream.
@@ -570,11 +578,10 @@ impl MediaFinder {
             return false;
         }
         let (pair, source) = ((way.src, way.dst), packet.ssrc());
-        let candidates = self.candidates.entry(pair).or_default();
-        if !candidates.contains_key(&source) {
+        let (candidate, is_new) = self.candidates.entry(pair).or_default().of(source);
+        if is_new {
             self.candidates_order.push_back((pair, source));
         }
-        let candidate = candidates.entry(source).or_default();
         self.held_bytes = self.held_bytes.saturating_sub(candidate.bytes());
         candidate.take(packet);
         let needed = GO_ON[usize::from(!candidate.has_advanced)];
@@ -592,10 +599,9 @@ impl MediaFinder {
             let Some((pair, source)) = self.candidates_order.pop_front() else {
                 break;
             };
-            for (_, gone) in self.remove_candidates(pair, Some(source)) {
-                let was_begun = gone.numbers > 1;
-                self.candidates_dropped = self.candidates_dropped.saturating_add(was_begun.into());
-            }
+            let gone = self.remove_candidate(pair, source);
+            let was_begun = gone.is_some_and(|gone| gone.numbers > 1);
+            self.candidates_dropped = self.candidates_dropped.saturating_add(was_begun.into());
         }
         false
     }
@@ -609,8 +615,14 @@ impl MediaFinder {
         announced: Option<&Arc<Announcement>>,
         each: &mut OnDatagram<'_>,
     ) {
-        let mut held: Vec<_> = self
-            .remove_candidates(pair, source)
+        let gone: Vec<(u32, Candidate)> = match source {
+            Some(source) => {
+                let gone = self.remove_candidate(pair, source);
+                gone.map(|gone| (source, gone)).into_iter().collect()
+            }
+            None => self.remove_candidates(pair),
+        };
+        let mut held: Vec<_> = gone
             .into_iter()
             .flat_map(|(source, gone)| gone.held.into_iter().map(move |held| (source, held)))
             .collect();
@@ -626,18 +638,27 @@ impl MediaFinder {
         }
     }
 
-    /// Removes candidates between two sockets: that of one source, or all.
-    fn remove_candidates(&mut self, pair: Pair, source: Option<u32>) -> Vec<(u32, Candidate)> {
-        let Some(candidates) = self.candidates.get_mut(&pair) else {
-            return Vec::new();
+    /// Removes the candidate of a source between two sockets.
+    fn remove_candidate(&mut self, pair: Pair, source: u32) -> Option<Candidate> {
+        let Entry::Occupied(mut candidates) = self.candidates.entry(pair) else {
+            return None;
         };
-        let gone: Vec<_> = match source {
-            Some(source) => candidates.remove_entry(&source).into_iter().collect(),
-            None => candidates.drain().collect(),
-        };
-        if candidates.is_empty() {
-            self.candidates.remove(&pair);
+        let gone = candidates.get_mut().remove(source)?;
+        if candidates.get().is_empty() {
+            candidates.remove();
         }
+        self.held_bytes = self.held_bytes.saturating_sub(gone.bytes());
+        Some(gone)
+    }
+
+    /// Removes all candidates between two sockets.
+    fn remove_candidates(&mut self, pair: Pair) -> Vec<(u32, Candidate)> {
+        let candidates = self.candidates.remove(&pair).unwrap_or_default();
+        let gone: Vec<_> = candidates
+            .first
+            .into_iter()
+            .chain(candidates.others)
+            .collect();
         let bytes: usize = gone.iter().map(|(_, gone)| gone.bytes()).sum();
         self.held_bytes = self.held_bytes.saturating_sub(bytes);
         gone
@@ -653,6 +674,37 @@ impl MediaFinder {
             self.known.remove(&oldest);
             self.known_forgotten = self.known_forgotten.saturating_add(1);
         }
+    }
+}
+
+impl Candidates {
+    /// The candidate of a source, and whether it is a new one.
+    fn of(&mut self, source: u32) -> (&mut Candidate, bool) {
+        let Self { first, others } = self;
+        let is_first = match first {
+            Some((known, _)) => *known == source,
+            None => others.is_empty(),
+        };
+        if is_first {
+            let is_new = first.is_none();
+            let (_, candidate) = first.get_or_insert_with(|| (source, Candidate::default()));
+            return (candidate, is_new);
+        }
+        match others.entry(source) {
+            Entry::Occupied(entry) => (entry.into_mut(), false),
+            Entry::Vacant(entry) => (entry.insert(Candidate::default()), true),
+        }
+    }
+
+    fn remove(&mut self, source: u32) -> Option<Candidate> {
+        match self.first.take_if(|(known, _)| *known == source) {
+            Some((_, candidate)) => Some(candidate),
+            None => self.others.remove(&source),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.first.is_none() && self.others.is_empty()
     }
 }
 
@@ -728,6 +780,7 @@ fn offer_of(digest: &Digest<'_>) -> Option<Offer> {
 /// Returns the name of the gateway protocol whose message a datagram may be, which may announce media.
 pub(in crate::extract) fn gateway(bytes: &[u8], payload: &Payload<'_>) -> Option<&'static str> {
     let text = bytes.trim_ascii_start();
+    let first = text.first().filter(|first| first.is_ascii_graphic())?;
     let is_megaco = text.starts_with(b"!/")
         || text
             .get(..7)
@@ -736,9 +789,9 @@ pub(in crate::extract) fn gateway(bytes: &[u8], payload: &Payload<'_>) -> Option
     if is_megaco || is_on_ports(payload) && detect(bytes).is_some_and(is_text) {
         return Some("h248");
     }
-    let ports = [payload.key.low().port, payload.key.high().port];
+    let ports = payload.key.ports();
     let is_mgcp = ports.iter().any(|port| MGCP_PORTS.contains(port));
-    (is_mgcp && text.first().is_some_and(u8::is_ascii_alphanumeric)).then_some("mgcp")
+    (is_mgcp && first.is_ascii_alphanumeric()).then_some("mgcp")
 }
 
 /// Whether a message of Megaco in this encoding is a text, with descriptions as they are.
@@ -778,6 +831,18 @@ mod tests {
             candidate.held.push((bytes.into(), way));
         }
         candidate.numbers
+    }
+
+    #[test]
+    fn candidates_of_several_sources_leave_one_by_one() {
+        let mut all = Candidates::default();
+        let are_new = [7, 7, 9, 7, 9].map(|source| all.of(source).1);
+        assert_eq!(are_new, [true, false, true, false, false]);
+        assert!(all.remove(7).is_some() && all.remove(7).is_none());
+        let are_new = [9, 7, 7].map(|source| all.of(source).1);
+        assert_eq!(are_new, [false, true, false]);
+        assert!(all.remove(7).is_some() && !all.is_empty());
+        assert!(all.remove(9).is_some() && all.is_empty());
     }
 
     #[test]

@@ -609,38 +609,38 @@ impl Streams {
         let now_ns = way.passed_ns;
         self.expire(now_ns, on_end);
         let key = (way.pair(), ssrc);
-        let known = self.open.get(&key);
-        let is_of_next_call = known.is_some_and(|it| it.is_before(way, announced));
+        let known = self.open.get_mut(&key);
+        let is_of_next_call = known.is_some();
+        if let Some(stream) = known
+            && !stream.is_before(way, announced)
+        {
+            let was_announced = stream.announced.is_some();
+            take(stream);
+            return !was_announced && stream.announced.is_some();
+        }
         if is_of_next_call {
             self.close(&key, on_end);
         }
-        let is_new = !self.open.contains_key(&key);
-        if is_new {
-            while self.open.len() >= STREAMS_MAX
-                && let Some((oldest, _)) = self.order.pop_front()
-            {
-                self.evicted = self.evicted.saturating_add(1);
-                self.close(&oldest, on_end);
-            }
-            // A stream that was closed just now is still there.
-            if !is_of_next_call {
-                self.order.push_back((key, now_ns));
-            }
-            if let Some(ssrc) = ssrc {
-                let keys = self.by_source.entry(ssrc).or_default();
-                if keys.len() < OF_SOURCE_MAX {
-                    keys.push(key);
-                }
-            }
-            let stream = Stream::new(way, ssrc, announced);
-            self.open.insert(key, Box::new(stream));
+        while self.open.len() >= STREAMS_MAX
+            && let Some((oldest, _)) = self.order.pop_front()
+        {
+            self.evicted = self.evicted.saturating_add(1);
+            self.close(&oldest, on_end);
         }
-        let Some(stream) = self.open.get_mut(&key) else {
-            return is_new;
-        };
-        let was_announced = !is_new && stream.announced.is_some();
-        take(stream);
-        is_new || !was_announced && stream.announced.is_some()
+        // A stream that was closed just now is still there.
+        if !is_of_next_call {
+            self.order.push_back((key, now_ns));
+        }
+        if let Some(ssrc) = ssrc {
+            let keys = self.by_source.entry(ssrc).or_default();
+            if keys.len() < OF_SOURCE_MAX {
+                keys.push(key);
+            }
+        }
+        let mut stream = Box::new(Stream::new(way, ssrc, announced));
+        take(&mut stream);
+        self.open.insert(key, stream);
+        true
     }
 
     /// Reads a datagram of RTCP.

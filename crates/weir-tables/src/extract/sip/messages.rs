@@ -245,7 +245,7 @@ impl SipFinder {
         let is_segment = transport == SipTransport::Tcp;
         let is_line = is_segment && bytes.len() >= LINE_BYTES_MIN && may_begin(bytes);
         let is_begun = is_line || looks_like_sip(bytes);
-        let ports = [payload.key.low().port, payload.key.high().port];
+        let ports = payload.key.ports();
         if payload.missing > 0 && !bytes.contains(&b'\n') {
             let is_sip = is_begun || ports.contains(&SIP_PORT);
             self.cut = self.cut.saturating_add(is_sip.into());
