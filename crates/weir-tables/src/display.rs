@@ -60,7 +60,12 @@ enum Test {
     /// The bytes contain these: a search that is prepared once.
     Contains(Quantifier, ValueSource, Box<Finder<'static>>),
     Matches(Quantifier, ValueSource, Regex),
-    In(Quantifier, ValueSource, Vec<(Literal, Option<Literal>)>),
+    In(
+        Quantifier,
+        ValueSource,
+        Type,
+        Vec<(Literal, Option<Literal>)>,
+    ),
     /// The frame has a message for which the relation of this number holds.
     Message(usize, Arc<Messages>),
 }
@@ -68,14 +73,15 @@ enum Test {
 /// The relation of two values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Relation {
-    Order(Operator),
+    /// The order of values of this type.
+    Order(Operator, Type),
     Contains,
 }
 
 impl Relation {
     /// Whether the relation is true of values in this order.
     fn holds(self, ordering: Ordering) -> bool {
-        matches!(self, Self::Order(operator) if operator.holds(ordering))
+        matches!(self, Self::Order(operator, _) if operator.holds(ordering))
     }
 }
 
@@ -105,8 +111,8 @@ enum ValueSource {
     Joined(Vec<ValueSource>),
     /// The last value only: that of the innermost header.
     Last(Box<ValueSource>),
-    /// The least or the greatest of all values of these sources.
-    Extreme(Ordering, Vec<ValueSource>),
+    /// The least or the greatest of all values of these sources, which are of this type.
+    Extreme(Ordering, Type, Vec<ValueSource>),
     /// Numbers and addresses as text.
     Written(Box<ValueSource>),
     Calculated(ArithmeticOperator, Box<ValueSource>, Box<ValueSource>),
@@ -154,6 +160,16 @@ enum Type {
     Text,
     /// A literal, which takes the type of the other side.
     Open,
+}
+
+impl Type {
+    /// The order of texts is that of their first difference; of bytes of unequal length the shorter ones are less, as in Wireshark.
+    fn order(self, left: &[u8], right: &[u8]) -> Ordering {
+        match self {
+            Self::Text => left.cmp(right),
+            _ => left.len().cmp(&right.len()).then_with(|| left.cmp(right)),
+        }
+    }
 }
 
 impl DisplayFilter {
@@ -255,7 +271,7 @@ impl Test {
             Self::Exists(source, _)
             | Self::Contains(_, source, _)
             | Self::Matches(_, source, _)
-            | Self::In(_, source, _) => source.is_of_record(),
+            | Self::In(_, source, ..) => source.is_of_record(),
             Self::Compare(_, left, _, right) => left.is_of_record() && right.is_of_record(),
         }
     }
@@ -307,11 +323,14 @@ impl Test {
                     })
                 })
             }),
-            Self::In(quantifier, source, set) => holds(*quantifier, |decide| {
+            Self::In(quantifier, source, kind, set) => holds(*quantifier, |decide| {
                 source.each(at, &mut |value| {
                     decide(set.iter().any(|(first, last)| match last {
-                        None => first.is(&value),
-                        Some(last) => first.at_most(&value) && last.at_least(&value),
+                        None => first.order(*kind, &value).is_some_and(Ordering::is_eq),
+                        Some(last) => {
+                            first.order(*kind, &value).is_some_and(Ordering::is_le)
+                                && last.order(*kind, &value).is_some_and(Ordering::is_ge)
+                        }
                     }))
                 })
             }),
@@ -339,7 +358,7 @@ impl Test {
                 decide(match ordering {
                     Some(ordering) if is_left => relation.holds(ordering.reverse()),
                     Some(ordering) => relation.holds(ordering),
-                    None => *relation == Relation::Order(Operator::NotEqual),
+                    None => matches!(relation, Relation::Order(Operator::NotEqual, _)),
                 })
             })
         })
@@ -368,7 +387,7 @@ impl ValueSource {
             | Self::Absolute(inner)
             | Self::Last(inner)
             | Self::Written(inner) => inner.is_of_record(),
-            Self::Extreme(_, of) | Self::Joined(of) => of.iter().all(Self::is_of_record),
+            Self::Extreme(_, _, of) | Self::Joined(of) => of.iter().all(Self::is_of_record),
             Self::Calculated(_, left, right) => left.is_of_record() && right.is_of_record(),
         }
     }
@@ -397,12 +416,10 @@ fn holds(quantifier: Quantifier, visit: impl FnOnce(&mut dyn FnMut(bool) -> bool
 fn compare(left: &FieldValue<'_>, relation: Relation, right: &FieldValue<'_>) -> bool {
     let ordering = match (left, right) {
         (FieldValue::Number(left), FieldValue::Number(right)) => left.cmp(right),
-        (FieldValue::Bytes(left), FieldValue::Bytes(right)) => {
-            if relation == Relation::Contains {
-                return contains(left, right);
-            }
-            left.cmp(right)
-        }
+        (FieldValue::Bytes(left), FieldValue::Bytes(right)) => match relation {
+            Relation::Contains => return contains(left, right),
+            Relation::Order(_, kind) => kind.order(left, right),
+        },
         _ => return false,
     };
     relation.holds(ordering)
@@ -413,22 +430,11 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 }
 
 impl Literal {
-    fn is(&self, value: &FieldValue<'_>) -> bool {
-        self.order(value) == Some(Ordering::Equal)
-    }
-
-    fn at_most(&self, value: &FieldValue<'_>) -> bool {
-        self.order(value).is_some_and(Ordering::is_le)
-    }
-
-    fn at_least(&self, value: &FieldValue<'_>) -> bool {
-        self.order(value).is_some_and(Ordering::is_ge)
-    }
-
-    fn order(&self, value: &FieldValue<'_>) -> Option<Ordering> {
+    /// The order of the literal and a value of this type.
+    fn order(&self, kind: Type, value: &FieldValue<'_>) -> Option<Ordering> {
         match (self, value) {
             (Self::Number(own), FieldValue::Number(value)) => Some(own.cmp(value)),
-            (Self::Bytes(own), FieldValue::Bytes(value)) => Some(own.as_slice().cmp(value)),
+            (Self::Bytes(own), FieldValue::Bytes(value)) => Some(kind.order(own, value)),
             (Self::Network(own), FieldValue::Bytes(value)) => {
                 own.order(value).map(Ordering::reverse)
             }
@@ -490,8 +496,8 @@ impl ValueSource {
                 });
                 last.is_none_or(f)
             }
-            (Self::Extreme(side, of), _) => {
-                let extreme = extreme(*side, of, at);
+            (Self::Extreme(side, kind, of), _) => {
+                let extreme = extreme(*side, *kind, of, at);
                 extreme.is_none_or(f)
             }
             (Self::Written(of), _) => of.each(at, &mut |value| {
@@ -647,7 +653,12 @@ fn owned(value: FieldValue<'_>) -> FieldValue<'static> {
 }
 
 /// The least or the greatest of all values.
-fn extreme(side: Ordering, of: &[ValueSource], at: &At<'_>) -> Option<FieldValue<'static>> {
+fn extreme(
+    side: Ordering,
+    kind: Type,
+    of: &[ValueSource],
+    at: &At<'_>,
+) -> Option<FieldValue<'static>> {
     let mut extreme: Option<FieldValue<'static>> = None;
     for source in of {
         source.each(at, &mut |value| {
@@ -657,7 +668,7 @@ fn extreme(side: Ordering, of: &[ValueSource], at: &At<'_>) -> Option<FieldValue
                     value.cmp(known) == side
                 }
                 (FieldValue::Bytes(value), Some(FieldValue::Bytes(known))) => {
-                    value.cmp(known) == side
+                    kind.order(value, known) == side
                 }
                 _ => false,
             };

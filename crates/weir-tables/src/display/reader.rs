@@ -101,7 +101,7 @@ impl<'t> FilterReader<'t> {
                     };
                     literals.push((literal_of(first, operand, kind)?, last));
                 }
-                let test = Test::In(*quantifier, source, literals);
+                let test = Test::In(*quantifier, source, kind, literals);
                 let test = self.of_messages(test, columns, operand, operand)?;
                 self.of_protocol(test)
             }
@@ -183,20 +183,22 @@ impl<'t> FilterReader<'t> {
         operator: ComparisonOperator,
         right: &Operand,
     ) -> Result<Test, Error> {
-        let relation = match operator {
-            ComparisonOperator::Equal => Relation::Order(Operator::Equal),
-            ComparisonOperator::NotEqual => Relation::Order(Operator::NotEqual),
-            ComparisonOperator::Less => Relation::Order(Operator::Less),
-            ComparisonOperator::LessOrEqual => Relation::Order(Operator::LessOrEqual),
-            ComparisonOperator::Greater => Relation::Order(Operator::Greater),
-            ComparisonOperator::GreaterOrEqual => Relation::Order(Operator::GreaterOrEqual),
-            ComparisonOperator::Contains => Relation::Contains,
+        let operator = match operator {
+            ComparisonOperator::Equal => Operator::Equal,
+            ComparisonOperator::NotEqual => Operator::NotEqual,
+            ComparisonOperator::Less => Operator::Less,
+            ComparisonOperator::LessOrEqual => Operator::LessOrEqual,
+            ComparisonOperator::Greater => Operator::Greater,
+            ComparisonOperator::GreaterOrEqual => Operator::GreaterOrEqual,
+            ComparisonOperator::Contains => {
+                let (left, right, _) = self.sides(left, true, right)?;
+                let left = left.searched();
+                return Ok(Test::Compare(quantifier, left, Relation::Contains, right));
+            }
             ComparisonOperator::Matches => return self.matches(quantifier, left, right),
         };
-        let (mut left, right) = self.sides(left, relation, right)?;
-        if relation == Relation::Contains {
-            left = left.searched();
-        }
+        let (left, right, kind) = self.sides(left, false, right)?;
+        let relation = Relation::Order(operator, kind);
         Ok(Test::Compare(quantifier, left, relation, right))
     }
 
@@ -236,22 +238,22 @@ impl<'t> FilterReader<'t> {
         Ok(Test::Matches(quantifier, source.searched(), built))
     }
 
-    /// Reads both sides of a comparison; a literal has the type of the other side.
+    /// Reads both sides of a comparison, and the type as which they are compared; a literal has the type of the other side.
     fn sides(
         &mut self,
         left: &Operand,
-        relation: Relation,
+        is_search: bool,
         right: &Operand,
-    ) -> Result<(ValueSource, ValueSource), Error> {
+    ) -> Result<(ValueSource, ValueSource, Type), Error> {
         let open = (self.is_literal(left), self.is_literal(right));
         Ok(match open {
             (false, true) => {
                 let (source, kind) = self.source(left)?;
-                let kind = match (relation, kind) {
-                    (Relation::Contains, Type::Address) => Type::Bytes,
-                    (_, kind) => kind,
+                let kind = match kind {
+                    Type::Address if is_search => Type::Bytes,
+                    kind => kind,
                 };
-                if relation == Relation::Contains
+                if is_search
                     && matches!(kind, Type::Number | Type::Flag | Type::Time | Type::Seconds)
                 {
                     return Err(
@@ -259,11 +261,13 @@ impl<'t> FilterReader<'t> {
                             .with_hint("compare it with ==, or look at its bits: tcp.flags & 2"),
                     );
                 }
-                (source, ValueSource::Literal(literal_of(right, left, kind)?))
+                let right = ValueSource::Literal(literal_of(right, left, kind)?);
+                (source, right, kind)
             }
             (true, false) => {
                 let (source, kind) = self.source(right)?;
-                (ValueSource::Literal(literal_of(left, right, kind)?), source)
+                let left = ValueSource::Literal(literal_of(left, right, kind)?);
+                (left, source, kind)
             }
             (true, true) => {
                 let word = match &left.kind {
@@ -284,7 +288,7 @@ impl<'t> FilterReader<'t> {
                         right.end,
                     ));
                 }
-                (left_source, right_source)
+                (left_source, right_source, left_kind)
             }
         })
     }
@@ -493,7 +497,7 @@ impl<'t> FilterReader<'t> {
             "max" => Ordering::Greater,
             _ => Ordering::Less,
         };
-        Ok((ValueSource::Extreme(side, sources), kind))
+        Ok((ValueSource::Extreme(side, kind, sources), kind))
     }
 
     /// Refuses a function over all values of a frame for a field of messages.

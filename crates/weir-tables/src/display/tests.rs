@@ -121,6 +121,10 @@ fn filters_ask_all_headers_of_a_packet() {
         "eth.src.lg",
         "eth.src.oui == 0x020000",
         "ip.src_host == \"10.0.0.1\"",
+        "eth.src[0:2] > ff and eth.src[0:2] < 01:00:00",
+        "frame[0:2] in {ff .. 00:00:00}",
+        "icmp > \"zz\"",
+        "ip.src_host < \"2\" and ip.src_host in {\"1\" .. \"2\"}",
     ] {
         assert!(passes(filter), "{filter}");
     }
@@ -139,6 +143,9 @@ fn filters_ask_all_headers_of_a_packet() {
         "eth.src[0:3] == 02:00:01",
         "ip.src == ip.dst",
         "ip.src != 10.0.0.0/8",
+        "eth.src[0:2] < ff",
+        "frame[0:2] in {00 .. ff}",
+        "ip.src_host > \"a\"",
     ] {
         assert!(!passes(filter), "{filter}");
     }
