@@ -98,8 +98,9 @@ pub struct Operand {
 pub enum OperandKind {
     /// A field, a protocol, or a literal without quotes: a number, an address, bytes.
     Word(String),
-    /// A field of the header that is this many of its kind from the outermost, from 1: `ip.src#2`.
-    Layer(String, u32),
+    /// A field of those headers that have these numbers among the ones of their kind, from the outermost, which is 1: `ip.src#2`,
+    /// `ip.src#[1-2,-1]`.
+    Layer(String, Vec<Range>),
     /// Text in double quotes, its escapes resolved.
     Text(Vec<u8>),
     /// A character in single quotes.
@@ -124,7 +125,7 @@ pub enum ArithmeticOperator {
     And,
 }
 
-/// A range of bytes. Negative offsets count from the end.
+/// A range of bytes, or of headers of a kind. Negative offsets count from the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The first byte.
@@ -161,6 +162,22 @@ impl Range {
             RangeEnd::Open => bytes.len(),
         };
         bytes.get(first..end).filter(|part| !part.is_empty())
+    }
+
+    /// Whether the header of this number is one of these; the last one has the number `last`.
+    #[must_use]
+    pub fn has(&self, number: u32, last: u32) -> bool {
+        let place = |place: i32| match i64::from(place) {
+            place @ ..0 => place + i64::from(last) + 1,
+            place => place,
+        };
+        let first = place(self.first);
+        let end = match self.end {
+            RangeEnd::Length(length) => first + i64::from(length) - 1,
+            RangeEnd::Last(end) => place(end),
+            RangeEnd::Open => i64::MAX,
+        };
+        (first..=end).contains(&i64::from(number))
     }
 }
 

@@ -340,7 +340,7 @@ impl Parser {
                     let arguments = self.deeper(Self::arguments)?;
                     OperandKind::Call(word, arguments)
                 } else if self.take(&["#"]).is_some() {
-                    OperandKind::Layer(word, self.layer()?)
+                    OperandKind::Layer(word, self.layers()?)
                 } else {
                     OperandKind::Word(word)
                 }
@@ -371,8 +371,18 @@ impl Parser {
         self.tokens.get(at).map(|token| token.end)
     }
 
+    /// The numbers behind `#`, of headers of a kind: `2`, `[1-2,-1]`.
+    fn layers(&mut self) -> Result<Vec<Range>, Error> {
+        if self.take(&["["]).is_some() {
+            return self.ranges();
+        }
+        let first = self.layer()?;
+        let end = RangeEnd::Length(1);
+        Ok(vec![Range { first, end }])
+    }
+
     /// The number behind `#`: which header of its kind.
-    fn layer(&mut self) -> Result<u32, Error> {
+    fn layer(&mut self) -> Result<i32, Error> {
         match self.next() {
             Token {
                 kind: TokenKind::Word(number),
@@ -417,15 +427,7 @@ impl Parser {
             if slices > DEPTH_MAX {
                 return Err(self.unexpected("fewer nested slices"));
             }
-            let mut ranges = Vec::new();
-            loop {
-                ranges.push(self.range()?);
-                if self.take(&[","]).is_some() {
-                    continue;
-                }
-                self.expect("]")?;
-                break;
-            }
+            let ranges = self.ranges()?;
             let end = self.before().unwrap_or(operand.end);
             operand = Operand {
                 start: operand.start,
@@ -434,6 +436,18 @@ impl Parser {
             };
         }
         Ok(operand)
+    }
+
+    /// The ranges up to the bracket that closes.
+    fn ranges(&mut self) -> Result<Vec<Range>, Error> {
+        let mut ranges = Vec::new();
+        loop {
+            ranges.push(self.range()?);
+            if self.take(&[","]).is_none() {
+                self.expect("]")?;
+                return Ok(ranges);
+            }
+        }
     }
 
     /// `2`, `2:3` (three bytes from the second), `2-4`, `:3`, `2:`, `-2`. The words of it hold its colons and
@@ -483,8 +497,12 @@ fn read_range(text: &str) -> Option<Range> {
     let sign = text.len() - body.len();
     if let Some(hyphen) = body.find('-') {
         let hyphen = hyphen + sign;
-        let first = text.get(..hyphen)?.parse().ok()?;
-        let last = text.get(hyphen + 1..)?.parse().ok()?;
+        let first: i32 = text.get(..hyphen)?.parse().ok()?;
+        let last: i32 = text.get(hyphen + 1..)?.parse().ok()?;
+        // The first of both is not behind the last one, and both count from the same side.
+        if (first < 0) != (last < 0) || first > last {
+            return None;
+        }
         return Some(Range {
             first,
             end: RangeEnd::Last(last),
@@ -593,17 +611,10 @@ mod tests {
     fn value(operand: &Operand) -> String {
         match &operand.kind {
             OperandKind::Word(word) => word.clone(),
-            OperandKind::Layer(word, layer) => format!("{word}#{layer}"),
+            OperandKind::Layer(word, ranges) => format!("{word}#[{}]", shown_ranges(ranges)),
             OperandKind::Text(text) => format!("{:?}", String::from_utf8_lossy(text)),
             OperandKind::Character(byte) => format!("'{}'", char::from(*byte)),
-            OperandKind::Slice(of, ranges) => {
-                let ranges = ranges.iter().map(|range| match range.end {
-                    RangeEnd::Length(length) => format!("{}:{length}", range.first),
-                    RangeEnd::Last(last) => format!("{}-{last}", range.first),
-                    RangeEnd::Open => format!("{}:", range.first),
-                });
-                format!("{}[{}]", value(of), ranges.collect::<Vec<_>>().join(","))
-            }
+            OperandKind::Slice(of, ranges) => format!("{}[{}]", value(of), shown_ranges(ranges)),
             OperandKind::Call(name, arguments) => {
                 let arguments: Vec<String> = arguments.iter().map(value).collect();
                 format!("{name}({})", arguments.join(","))
@@ -612,6 +623,15 @@ mod tests {
                 format!("{calculation:?}({},{})", value(left), value(right))
             }
         }
+    }
+
+    fn shown_ranges(ranges: &[Range]) -> String {
+        let ranges = ranges.iter().map(|range| match range.end {
+            RangeEnd::Length(length) => format!("{}:{length}", range.first),
+            RangeEnd::Last(last) => format!("{}-{last}", range.first),
+            RangeEnd::Open => format!("{}:", range.first),
+        });
+        ranges.collect::<Vec<_>>().join(",")
     }
 
     #[test]
@@ -676,7 +696,9 @@ mod tests {
             ("frame contains 0d:0a", "Any.Contains[frame 0d:0a]"),
             ("frame matches r\"a\\d\"", "Any.Matches[frame \"a\\\\d\"]"),
             ("frame ~ \"x\"", "Any.Matches[frame \"x\"]"),
-            ("ip.src#2 == 1.2.3.4", "Any.Equal[ip.src#2 1.2.3.4]"),
+            ("ip.src#2 == 1.2.3.4", "Any.Equal[ip.src#[2:1] 1.2.3.4]"),
+            ("ip#[2][0] == 45", "Any.Equal[ip#[2:1][0:1] 45]"),
+            ("ip#[1-2,-1,3:,-2:2]", "ip#[1-2,-1:1,3:,-2:2]"),
             ("ipv6.addr == ::1", "Any.Equal[ipv6.addr ::1]"),
             ("ipv6.addr == fe80::/10", "Any.Equal[ipv6.addr fe80::/10]"),
             (
@@ -728,6 +750,17 @@ mod tests {
             ("tcp xor udp", "expected and, or, found xor", 4),
             ("$x", "unexpected character '$'", 0),
             ("ip.src#0 == 1", "the number of a header starts at 1", 7),
+            ("ip.src#[2", "expected ']', found the end", 9),
+            (
+                "ip.src#[2-1] == 1",
+                "a slice is [2], [2:3], [2-4], [:3] or [2:]",
+                8,
+            ),
+            (
+                "frame[1--1] == 1",
+                "a slice is [2], [2:3], [2-4], [:3] or [2:]",
+                6,
+            ),
         ] {
             let error = parse(text).unwrap_err();
             assert_eq!(

@@ -88,12 +88,12 @@ impl Relation {
 /// The source of values.
 #[derive(Clone, Debug)]
 enum ValueSource {
-    /// Fields of packets; if the filter has a number (`ip.src#2`), only those of the header with this number.
-    Fields(Vec<&'static Field>, Option<Layer>, Option<u32>),
+    /// Fields of packets; if the filter has numbers (`ip.src#2`, `ip.src#[1-2]`), only those of the headers with these numbers.
+    Fields(Vec<&'static Field>, Option<Layer>, Vec<Range>),
     /// The bytes of the header of a protocol, or from it on, as Wireshark has them of this protocol.
-    Header(Layer, Option<u32>),
+    Header(Layer, Vec<Range>),
     /// The bytes from the header of a protocol on, in which Wireshark searches.
-    FromHeader(Layer, Option<u32>),
+    FromHeader(Layer, Vec<Range>),
     /// The whole frame.
     Frame,
     File,
@@ -369,7 +369,7 @@ impl ValueSource {
     /// The bytes that Wireshark searches where it is a protocol.
     fn searched(self) -> Self {
         match self {
-            Self::Header(layer, number) => Self::FromHeader(layer, number),
+            Self::Header(layer, numbers) => Self::FromHeader(layer, numbers),
             other => other,
         }
     }
@@ -533,29 +533,25 @@ impl ValueSource {
     /// The values that a packet and its record have.
     fn each_of_packet(&self, row: &Row<'_>, f: &mut dyn FnMut(FieldValue<'_>) -> bool) -> bool {
         match self {
-            Self::Fields(fields, layer, number) => match (layer, number) {
-                (Some(layer), Some(number)) => {
-                    let mut at = 0_u32;
-                    each_header(row.packet, *layer, &mut |packet| {
-                        at = at.saturating_add(1);
-                        at != *number || read_all(fields, packet, f)
-                    })
-                }
-                (Some(layer), None) => each_header(row.packet, *layer, &mut |packet| {
+            Self::Fields(fields, Some(layer), numbers) if numbers.is_empty() => {
+                each_header(row.packet, *layer, &mut |packet| {
                     read_all(fields, packet, f)
-                }),
-                (None, _) => read_all(fields, row.packet, f),
-            },
-            Self::Header(layer, number) if is_header_alone(*layer) => {
+                })
+            }
+            Self::Fields(fields, Some(layer), numbers) => {
+                read_numbered(fields, row.packet, *layer, numbers, f)
+            }
+            Self::Fields(fields, None, _) => read_all(fields, row.packet, f),
+            Self::Header(layer, numbers) if is_header_alone(*layer) => {
                 let headers = row
                     .packet
                     .headers_alone(|found| is_called_so(found, *layer));
-                each_numbered(headers, *number, f)
+                each_numbered(headers, *layer, numbers, f)
             }
-            Self::Header(layer, number) | Self::FromHeader(layer, number) => {
+            Self::Header(layer, numbers) | Self::FromHeader(layer, numbers) => {
                 let headers = row.packet.headers();
                 let headers = headers.filter(|(found, _)| is_called_so(*found, *layer));
-                each_numbered(headers.map(|(_, bytes)| bytes), *number, f)
+                each_numbered(headers.map(|(_, bytes)| bytes), *layer, numbers, f)
             }
             Self::Frame => f(FieldValue::Bytes(row.packet.frame().data.into())),
             Self::File => f(FieldValue::Bytes(row.file.as_bytes().into())),
@@ -572,17 +568,69 @@ impl ValueSource {
     }
 }
 
-/// Passes the bytes of headers to `f`, or of the one with this number, from 1 on.
+/// Passes the bytes of headers of a protocol to `f`: of all, or of those with these numbers.
 fn each_numbered<'p>(
     mut headers: impl Iterator<Item = &'p [u8]>,
-    number: Option<u32>,
+    layer: Layer,
+    numbers: &[Range],
     f: &mut dyn FnMut(FieldValue<'_>) -> bool,
 ) -> bool {
-    let mut at = 0_u32;
-    headers.all(|bytes| {
-        at = at.saturating_add(1);
-        number.is_some_and(|number| number != at) || f(FieldValue::Bytes(bytes.into()))
+    if numbers.is_empty() {
+        return headers.all(|bytes| f(FieldValue::Bytes(bytes.into())));
+    }
+    let mut count = HeaderCount::default();
+    let headers: Vec<(u32, &[u8])> = headers
+        .map(|bytes| (count.next(layer, bytes), bytes))
+        .collect();
+    let last = count.number;
+    headers.iter().all(|(number, bytes)| {
+        !numbers.iter().any(|range| range.has(*number, last))
+            || f(FieldValue::Bytes((*bytes).into()))
     })
+}
+
+/// Passes the fields of those headers of a protocol to `f` that have these numbers, of which the last is that of the last header
+/// with such a field.
+fn read_numbered(
+    fields: &[&'static Field],
+    packet: &Packet<'_>,
+    layer: Layer,
+    numbers: &[Range],
+    f: &mut dyn FnMut(FieldValue<'_>) -> bool,
+) -> bool {
+    let (mut count, mut last) = (HeaderCount::default(), 0);
+    each_header(packet, layer, &mut |packet| {
+        let number = count.next(layer, packet.bytes(layer).unwrap_or_default());
+        if !read_all(fields, packet, &mut |_| false) {
+            last = number;
+        }
+        true
+    });
+    let mut count = HeaderCount::default();
+    each_header(packet, layer, &mut |packet| {
+        let number = count.next(layer, packet.bytes(layer).unwrap_or_default());
+        !numbers.iter().any(|range| range.has(number, last)) || read_all(fields, packet, f)
+    })
+}
+
+/// Counts the headers of a protocol, from the outermost on. The labels of a stack of MPLS are one header, as in Wireshark.
+#[derive(Default)]
+struct HeaderCount {
+    number: u32,
+    /// The next label belongs to the stack of the one before.
+    is_within_stack: bool,
+}
+
+impl HeaderCount {
+    /// The number of the next header, of these bytes.
+    fn next(&mut self, layer: Layer, bytes: &[u8]) -> u32 {
+        if !self.is_within_stack {
+            self.number = self.number.saturating_add(1);
+        }
+        self.is_within_stack =
+            layer == Layer::Mpls && bytes.get(2).is_some_and(|byte| byte & 1 == 0);
+        self.number
+    }
 }
 
 /// Whether a protocol is the bytes of its header alone, and not those behind it, in slices, lengths and comparisons: so tshark 4.0

@@ -321,8 +321,8 @@ impl<'t> FilterReader<'t> {
 
     fn source(&mut self, operand: &Operand) -> Result<(ValueSource, Type), Error> {
         Ok(match &operand.kind {
-            OperandKind::Word(word) => self.word(operand, word, None)?,
-            OperandKind::Layer(word, number) => self.word(operand, word, Some(*number))?,
+            OperandKind::Word(word) => self.word(operand, word, &[])?,
+            OperandKind::Layer(word, numbers) => self.word(operand, word, numbers)?,
             OperandKind::Text(_) | OperandKind::Character(_) => (
                 ValueSource::Literal(literal(operand, Type::Text)?),
                 Type::Open,
@@ -515,29 +515,29 @@ impl<'t> FilterReader<'t> {
         &mut self,
         operand: &Operand,
         word: &str,
-        number: Option<u32>,
+        numbers: &[Range],
     ) -> Result<(ValueSource, Type), Error> {
         let lower = word.to_ascii_lowercase();
         if std::mem::take(&mut self.takes_octets)
-            && number.is_none()
+            && numbers.is_empty()
             && let Some(octets) = self.octets(operand, &lower)?
         {
             return Ok(octets);
         }
-        if lower == "frame" && number.is_none() {
+        if lower == "frame" && numbers.is_empty() {
             return Ok((ValueSource::Frame, Type::Bytes));
         }
         if let Some(layer) = layer_named(&lower) {
-            return Ok((ValueSource::Header(layer, number), Type::Bytes));
+            return Ok((ValueSource::Header(layer, numbers.to_vec()), Type::Bytes));
         }
         if let Some(of) = derived(&lower) {
-            return self.derive(operand, of, number);
+            return self.derive(operand, of, numbers);
         }
         let Some(columns) = self.fields(&lower) else {
             let Some((field, kind)) = MessageField::named(&lower) else {
                 return Err(self.not_there(operand, word));
             };
-            if number.is_some() {
+            if !numbers.is_empty() {
                 return Err(Error::new(
                     "message fields have no header number",
                     operand.start,
@@ -580,7 +580,7 @@ impl<'t> FilterReader<'t> {
                 }
             };
         }
-        if number.is_some() && layer.is_none() {
+        if !numbers.is_empty() && layer.is_none() {
             return Err(Error::new(
                 format!("{word} is not a field of a single header"),
                 operand.start,
@@ -588,10 +588,10 @@ impl<'t> FilterReader<'t> {
             ));
         }
         self.columns.extend(columns);
-        let source = ValueSource::Fields(fields, layer, number);
-        if lower == "ip.version" && number.is_none() {
+        let source = ValueSource::Fields(fields, layer, numbers.to_vec());
+        if lower == "ip.version" && numbers.is_empty() {
             // Headers of IPv6 have this field, too, as in Wireshark: ip.version == 6 selects them.
-            let (other, _) = self.word(operand, "ipv6.version", None)?;
+            let (other, _) = self.word(operand, "ipv6.version", &[])?;
             return Ok((ValueSource::Joined(vec![source, other]), kind));
         }
         Ok((source, kind))
@@ -602,9 +602,9 @@ impl<'t> FilterReader<'t> {
         &mut self,
         operand: &Operand,
         (of, part): (&str, FieldPart),
-        number: Option<u32>,
+        numbers: &[Range],
     ) -> Result<(ValueSource, Type), Error> {
-        let (source, _) = self.word(operand, of, number)?;
+        let (source, _) = self.word(operand, of, numbers)?;
         let source = Box::new(source);
         let begins = |length: u32| {
             let range = Range {

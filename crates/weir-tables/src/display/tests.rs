@@ -51,6 +51,13 @@ fn filters_ask_all_headers_of_a_packet() {
         "ip.src == 10.0.0.0/8",
         "ip.src in {10.0.0.0/8}",
         "ip.src#2 == 10.0.0.1",
+        "ip.src#[1-2] == 10.0.0.1 and ip.src#[1-2] == 9.0.0.1",
+        "ip.src#[-1] == 10.0.0.1 and ip.src#[-2] == 9.0.0.1",
+        "ip.src#[:2] == 9.0.0.1 and ip.src#[2:] == 10.0.0.1",
+        "!(ip.src#[:2] == 10.0.0.1 or ip.src#[-1] == 9.0.0.1)",
+        "count(ip.src#[1,2]) == 2 and count(ip#[-2:]) == 2",
+        "ip#[-1][12] == 0a and ip.src#[2][0:2] == 0a:00",
+        "all ip.src#[2-9] == 10.0.0.1",
         "!(ip.src#1 == 10.0.0.1)",
         "count(ip.src) == 2",
         "count(ip.addr) == 4",
@@ -186,6 +193,26 @@ fn headers_in_another_form_have_the_fields_of_their_protocol() {
     }
     for filter in ["vxlan.vni == 24", "vxlan.flag_i"] {
         assert!(!passes_of(&extended, filter), "{filter}");
+    }
+}
+
+/// Each label of a stack was a header with a number of its own; in Wireshark all of them have that of the stack.
+#[test]
+fn labels_of_a_stack_are_one_header() {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0x47];
+    frame.extend([0, 1, 0, 10, 0, 1, 0x11, 11]);
+    frame.extend([0x45, 0, 0, 20, 0, 1, 0, 0, 64, 59, 0, 0]);
+    frame.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    for filter in [
+        "mpls.label#1 == 16 and mpls.label#1 == 17",
+        "count(mpls.label#1) == 2",
+        "mpls.ttl#[-1] == 10",
+        "mpls#1",
+    ] {
+        assert!(passes_of(&frame, filter), "{filter}");
+    }
+    for filter in ["mpls.label#2", "mpls#2"] {
+        assert!(!passes_of(&frame, filter), "{filter}");
     }
 }
 

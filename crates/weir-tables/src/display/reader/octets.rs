@@ -58,7 +58,7 @@ impl FilterReader<'_> {
         self.protocol = Some(self.test(&Filter::Exists(operand.clone()))?);
         let mut sources = Vec::with_capacity(payloads.len());
         for payload in *payloads {
-            sources.push(self.word(operand, payload, None)?.0);
+            sources.push(self.word(operand, payload, &[])?.0);
         }
         let innermost = ValueSource::Last(Box::new(ValueSource::Joined(sources)));
         Ok(Some((innermost, Type::Bytes)))
