@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use chrono::{NaiveDate, NaiveTime};
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use weir_filter::{Error, Operand, OperandKind};
 use weir_packet::Address;
 
@@ -197,10 +197,44 @@ fn seconds(word: &str) -> Option<i128> {
     })
 }
 
-/// Parses a time in UTC such as `2026-11-23 10:00:00.5`; returns nanoseconds since 1970.
+/// Parses a time such as `2026-11-23 10:00:00.5` or `Nov 23, 2026 10:00:00.5`, in UTC or with its offset from UTC (`+01:00`);
+/// returns nanoseconds since 1970.
 fn date(text: &str) -> Option<i128> {
-    let text = text.trim().trim_end_matches('Z');
+    let (text, offset_ns) = without_offset(text.trim())?;
+    let time_ns = match NaiveDateTime::parse_from_str(text, "%b %d, %Y %H:%M:%S%.f") {
+        Ok(time) => time.and_utc().timestamp_nanos_opt()?.into(),
+        Err(_) => numeric_date(text)?,
+    };
+    Some(time_ns - offset_ns)
+}
+
+/// The time in front of an offset from UTC, and the offset in nanoseconds: 0 where there is none.
+fn without_offset(text: &str) -> Option<(&str, i128)> {
+    if let Some(time) = text.strip_suffix("UTC").or(text.strip_suffix('Z')) {
+        return Some((time.trim_end(), 0));
+    }
+    let clock = text.find(':').unwrap_or(text.len());
+    let Some(at) = text.rfind(['+', '-']).filter(|at| *at > clock) else {
+        return Some((text, 0));
+    };
+    let (time, offset) = text.split_at_checked(at)?;
+    let digits = offset.get(1..)?.replacen(':', "", 1);
+    if !matches!(digits.len(), 2 | 4) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number: i128 = format!("{digits:0<4}").parse().ok()?;
+    let seconds = number / 100 * 3_600 + number % 100 * 60;
+    let sign = if offset.starts_with('-') { -1 } else { 1 };
+    Some((time, sign * seconds * 1_000_000_000))
+}
+
+/// Parses a date whose month is a number, and its time.
+fn numeric_date(text: &str) -> Option<i128> {
     let (day, time) = text.split_once([' ', 'T']).unwrap_or((text, "00:00:00"));
+    // A year has four digits.
+    if day.find('-') != Some(4) {
+        return None;
+    }
     let mut day = day.splitn(3, '-').map(str::parse::<u16>);
     let (year, month, day) = (day.next()?.ok()?, day.next()?.ok()?, day.next()?.ok()?);
     let date = NaiveDate::from_ymd_opt(year.into(), month.into(), day.into())?;

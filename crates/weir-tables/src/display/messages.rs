@@ -220,6 +220,7 @@ const IS_RESPONSE: &str = "dns.flags.response";
 const ADDRESSES: &[&str] = &[
     "dns.a",
     "dns.aaaa",
+    "dhcp.hw.mac_addr",
     "dhcp.option.router",
     "dhcp.option.domain_name_server",
     "stun.att.ipv4",
@@ -753,6 +754,7 @@ mod tests {
             ("dns.flags.response", Type::Flag),
             ("dns.time", Type::Seconds),
             ("dns.a", Type::Address),
+            ("dhcp.hw.mac_addr", Type::Address),
             ("dns.response_in", Type::Number),
             ("stun.response-in", Type::Number),
             ("tls.handshake.session_id_length", Type::Number),

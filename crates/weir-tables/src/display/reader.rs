@@ -153,7 +153,7 @@ impl<'t> FilterReader<'t> {
 
     fn exists(&mut self, operand: &Operand) -> Result<Test, Error> {
         if let OperandKind::Word(word) = &operand.kind {
-            let lower = word.to_ascii_lowercase();
+            let lower = present(word);
             if lower == "frame" {
                 return Ok(Test::Always);
             }
@@ -298,7 +298,7 @@ impl<'t> FilterReader<'t> {
         match &operand.kind {
             OperandKind::Text(_) | OperandKind::Character(_) => true,
             OperandKind::Word(word) => {
-                let lower = word.to_ascii_lowercase();
+                let lower = present(word);
                 let is_known = lower == "frame"
                     || layer_named(&lower).is_some()
                     || derived(&lower).is_some()
@@ -517,7 +517,7 @@ impl<'t> FilterReader<'t> {
         word: &str,
         numbers: &[Range],
     ) -> Result<(ValueSource, Type), Error> {
-        let lower = word.to_ascii_lowercase();
+        let lower = present(word);
         if std::mem::take(&mut self.takes_octets)
             && numbers.is_empty()
             && let Some(octets) = self.octets(operand, &lower)?
@@ -746,6 +746,19 @@ const DERIVED: &[(&str, &str, FieldPart)] = &[
     ("stun.type.method", "stun.type", FieldPart::Bits(0x3eef, 1)),
 ];
 
+/// A name in lower case; of a protocol that had another name, and of its fields, the present one.
+fn present(word: &str) -> String {
+    let lower = word.to_ascii_lowercase();
+    let renamed = FORMER.iter().find_map(|(old, new)| {
+        let rest = lower.strip_prefix(old)?;
+        (rest.is_empty() || rest.starts_with('.')).then(|| format!("{new}{rest}"))
+    });
+    renamed.unwrap_or(lower)
+}
+
+/// Protocols that had another name, by which Wireshark takes them, too.
+const FORMER: &[(&str, &str)] = &[("bootp", "dhcp"), ("ssl", "tls")];
+
 /// The protocol of this name, as Wireshark calls it.
 fn layer_named(name: &str) -> Option<Layer> {
     let index = PROTOCOLS
@@ -766,13 +779,13 @@ pub(super) fn is_protocol(name: &str) -> bool {
     layer_named(name).is_some() || carried(name).is_some() || MessageField::protocol(name).is_some()
 }
 
-/// Protocols above the transport that every packet from or to their port carries.
+/// The filter of headers by which packets of a protocol are known.
 fn carried(name: &str) -> Option<&'static str> {
     let known = CARRIED.iter().find(|(known, _)| *known == name);
     known.map(|(_, ports)| *ports)
 }
 
-/// The protocols of [`carried`], which Wireshark too recognises by the port alone.
+/// The protocols of [`carried`]; Wireshark too recognises those above the transport by the port alone.
 const CARRIED: &[(&str, &str)] = &[
     (
         "dns",
@@ -785,6 +798,8 @@ const CARRIED: &[(&str, &str)] = &[
     ("snmp", "udp.port in {161, 162} && udp.length > 8"),
     ("tftp", "udp.port == 69 && udp.length > 8"),
     ("syslog", "udp.port == 514 && udp.length > 8"),
+    ("pppoes", "pppoe.code == 0"),
+    ("pppoed", "pppoe.code != 0"),
 ];
 
 /// Returns a pattern in which bytes that are no ASCII are escaped: patterns match bytes.

@@ -117,6 +117,9 @@ fn filters_ask_all_headers_of_a_packet() {
         "frame.time < \"2000-01-01\"",
         "ip.len - 20 > 5",
         "frame.time == \"1970-01-01 00:00:01.5\"",
+        "frame.time == \"Jan 1, 1970 00:00:01.5\" and frame.time < \"jan 11, 1970 00:00:00 UTC\"",
+        "frame.time == \"1970-01-01 01:00:01.5+01:00\" and frame.time == \"1969-12-31T22:30:01.5-0130\"",
+        "frame.time == \"1970-01-01 00:00:01.5 UTC\" and frame.time == \"1970-01-01 02:00:01.5+02\"",
         "9.0.0.1 == ip.src",
         "string(ip.src) contains \"10.\"",
         "string(ip.ttl) matches \"^6[0-9]$\"",
@@ -260,6 +263,25 @@ fn the_filters_of_the_comparison_are_known() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Names that a protocol had before, and those of the stages of PPP over Ethernet, were unknown.
+#[test]
+fn protocols_have_their_other_names() {
+    for filter in [
+        "bootp",
+        "bootp.option.dhcp == 1",
+        "bootp.hw.mac_addr[0:3] == 02:00:00",
+        "ssl.handshake.type == 1",
+    ] {
+        assert!(DisplayFilter::new(filter).is_ok(), "{filter}");
+    }
+    assert!(DisplayFilter::new("sslx").is_err());
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0x63];
+    frame.extend([0x11, 9, 0, 0, 0, 0]);
+    assert!(passes_of(&frame, "pppoed and !pppoes"));
+    frame[13..16].copy_from_slice(&[0x64, 0x11, 0]);
+    assert!(passes_of(&frame, "pppoes and !pppoed"));
+}
+
 /// Parts of fields of messages were unknown.
 #[test]
 fn parts_of_fields_of_messages_are_fields() {
@@ -323,6 +345,19 @@ fn fields_that_packets_do_not_have_are_refused_with_their_place() {
         ("dns.a == 300.0.0.1", "expected an address", 9, "10.0.0.1"),
         ("tcp.port == http", "packets have no field http", 12, ""),
         ("ip.src == 10.0.0", "expected an address", 10, "10.0.0.1"),
+        ("frame.time > \"23-11-14\"", "expected a time", 13, "UTC"),
+        (
+            "frame.time > \"Nov 14, 23 10:00:00\"",
+            "expected a time",
+            13,
+            "UTC",
+        ),
+        (
+            "frame.time > \"2023-11-14 10:00:00+1\"",
+            "expected a time",
+            13,
+            "UTC",
+        ),
         (
             "tcp.port == \"80\"",
             "expected a number",
