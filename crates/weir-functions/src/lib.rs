@@ -39,6 +39,7 @@ mod pattern_size;
 pub mod payload;
 pub mod plan_size;
 mod registries;
+mod repeated;
 pub mod replacement;
 pub mod similar;
 pub mod top_k;

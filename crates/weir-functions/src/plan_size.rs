@@ -12,6 +12,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
 
 use crate::error::{Error, ErrorKind};
 use crate::pattern_size;
+use crate::repeated::{self, REPEATED_MAX};
 
 /// Checks how large a plan is. What this costs is bounded by the limits, however often views name each other.
 ///
@@ -35,6 +36,8 @@ struct Size {
     expressions: NodeCounts,
     /// The weight of all patterns, which are compiled while the statement is planned.
     patterns: usize,
+    /// The expressions that are planned again because others around them are planned several times.
+    repeated: usize,
     refusal: Option<Error>,
 }
 
@@ -81,10 +84,11 @@ impl Size {
         let is_written_out = matches!(plan, LogicalPlan::Values(_));
         let is_filter = matches!(plan, LogicalPlan::Filter(_));
         let (mut expressions, mut joined) = (0_usize, 0_usize);
-        let mut patterns = self.patterns;
+        let (mut patterns, mut repeated) = (self.patterns, self.repeated);
         // The walk fails only where its closure does.
         let _ = plan.apply_expressions(|expression| {
             expressions += 1;
+            repeated = repeated::add(repeated, expression);
             expression.apply(|part| {
                 patterns = patterns.saturating_add(pattern_size::weight(part));
                 let (subquery, joins) = match part {
@@ -104,7 +108,7 @@ impl Size {
                 Ok(TreeNodeRecursion::Continue)
             })
         });
-        self.patterns = patterns;
+        (self.patterns, self.repeated) = (patterns, repeated);
         if !is_written_out {
             self.expressions.add(expressions);
             self.subqueries.add(joined);
@@ -144,6 +148,13 @@ impl Size {
             return Some(limit(
                 message.to_owned(),
                 "\\w{300} is 300 classes of some hundred ranges: [a-z0-9_]+ has a single class, and no number",
+            ));
+        }
+        if self.repeated > REPEATED_MAX {
+            let message = "the expressions of the statement lie too deep within each other: BETWEEN, coalesce, extract, @>, starts_with, decimals and the conditions of CASE are planned several times, and so is what they contain";
+            return Some(limit(
+                message.to_owned(),
+                "some ten of them within each other are planned in time",
             ));
         }
         let NodeCounts { all, most, squares } = self.expressions;
@@ -283,6 +294,32 @@ mod tests {
             message.starts_with("the patterns of the statement"),
             "{message}"
         );
+    }
+
+    #[tokio::test]
+    async fn expressions_that_repeat_others_lie_within_each_other_up_to_a_limit() {
+        let session = SessionContext::new();
+        for (before, after, most) in [
+            ("(", " BETWEEN 1 AND 2)::int", 13),
+            ("coalesce(", ", 2)", 13),
+            ("CASE WHEN ", " > 1 THEN 1 ELSE 2 END", 13),
+            ("extract(epoch FROM to_timestamp(", "))", 8),
+            ("(", "::decimal(20, 4) * 1.5)", 8),
+            ("CASE WHEN x = 1 THEN 2 ELSE ", " END", 100),
+            ("(1 + ", ")", 100),
+        ] {
+            let state = session.state();
+            let plan = |times: usize| {
+                let expression = [&before.repeat(times), "x", &after.repeat(times)].concat();
+                let sql = format!("SELECT {expression} FROM (VALUES (1)) AS t(x)");
+                let state = state.clone();
+                async move { state.create_logical_plan(&sql).await.unwrap() }
+            };
+            assert_eq!(refusal(&plan(most).await), None, "{before}");
+            let message = refusal(&plan(most + 8).await);
+            let is_refused = message.is_some_and(|it| it.contains("too deep within each other"));
+            assert_eq!(is_refused, most < 100, "{before}");
+        }
     }
 
     #[tokio::test]
