@@ -1,5 +1,7 @@
 //! The selected rows on their way into a batch.
 
+use std::collections::VecDeque;
+
 use crate::{Batch, Predicate, Row};
 
 /// The selected rows on their way into a batch.
@@ -41,6 +43,21 @@ impl Rows {
         self.batch.rows() >= self.batch_rows
             || self.batch.bytes() >= BATCH_BYTES_MAX
             || self.rows_left == 0
+    }
+
+    /// Takes the items that wait, and has `push` make rows of them, until no more fit; false when none waits any more.
+    pub(crate) fn take_waiting<T>(
+        &mut self,
+        waiting: &mut VecDeque<T>,
+        mut push: impl FnMut(&mut Self, T),
+    ) -> bool {
+        while !self.is_full() {
+            let Some(item) = waiting.pop_front() else {
+                return false;
+            };
+            push(self, item);
+        }
+        true
     }
 }
 

@@ -162,13 +162,9 @@ impl Extract for CallPackets {
             }
             last
         });
-        while !rows.is_full() {
-            let Some((call_id, protocol, frames)) = last.pop_front() else {
-                return false;
-            };
+        rows.take_waiting(last, |rows, (call_id, protocol, frames)| {
             push(rows, &self.files, &frames, (&call_id, protocol));
-        }
-        true
+        })
     }
 
     fn notes(&self) -> Vec<Note> {

@@ -383,13 +383,7 @@ impl Extract for Descriptions {
             });
             last
         });
-        while !rows.is_full() {
-            let Some(lines) = last.pop_front() else {
-                return false;
-            };
-            push_item(rows, "", &lines);
-        }
-        true
+        rows.take_waiting(last, |rows, lines| push_item(rows, "", &lines))
     }
 
     fn notes(&self) -> Vec<Note> {

@@ -405,13 +405,9 @@ impl Extract for H248 {
         let messages = &mut self.messages;
         self.finder.finish(&mut |found| messages.message(found));
         messages.give_up();
-        while !rows.is_full() {
-            let Some(row) = messages.ready.pop_front() else {
-                return false;
-            };
+        rows.take_waiting(&mut messages.ready, |rows, row| {
             push_item(rows, &row.message.file, &row);
-        }
-        true
+        })
     }
 
     fn notes(&self) -> Vec<Note> {

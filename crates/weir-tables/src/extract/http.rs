@@ -256,18 +256,14 @@ impl Extract for Http {
             payloads.finish(&mut |payload| found.payload(payload, &mut keep));
             last
         });
-        while !rows.is_full() {
-            let Some((exchange, way)) = last.pop_front() else {
-                return false;
-            };
+        rows.take_waiting(last, |rows, (exchange, way)| {
             let own = HttpRow::new(exchange);
             let item = WithWay {
                 way: &way,
                 own: &own,
             };
             push_item(rows, file, &item);
-        }
-        true
+        })
     }
 
     fn notes(&self) -> Vec<Note> {

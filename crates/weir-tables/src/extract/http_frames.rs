@@ -215,13 +215,7 @@ impl Extract for Frames {
                 .finish(&mut |one| payload(streams, one, &mut |carrier| last.push_back(carrier)));
             last
         });
-        while !rows.is_full() {
-            let Some(carrier) = last.pop_front() else {
-                return false;
-            };
-            push_item(rows, file, &carrier);
-        }
-        true
+        rows.take_waiting(last, |rows, carrier| push_item(rows, file, &carrier))
     }
 
     fn notes(&self) -> Vec<Note> {

@@ -76,15 +76,11 @@ impl Extract for Rtcp {
             });
             last
         });
-        while !rows.is_full() {
-            let Some((bytes, way, call_id)) = last.pop_front() else {
-                return false;
-            };
+        rows.take_waiting(last, |rows, (bytes, way, call_id)| {
             push_reports(&bytes, &way, call_id.as_deref(), trips, &mut |item| {
                 push_item(rows, file, item);
             });
-        }
-        true
+        })
     }
 
     fn notes(&self) -> Vec<Note> {

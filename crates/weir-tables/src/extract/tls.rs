@@ -446,18 +446,14 @@ impl Extract for Tls {
             found.finish(&mut keep);
             last
         });
-        while !rows.is_full() {
-            let Some((session, way)) = last.pop_front() else {
-                return false;
-            };
+        rows.take_waiting(last, |rows, (session, way)| {
             let own = TlsRow::new(session);
             let item = WithWay {
                 way: &way,
                 own: &own,
             };
             push_item(rows, file, &item);
-        }
-        true
+        })
     }
 
     fn notes(&self) -> Vec<Note> {

@@ -132,13 +132,7 @@ impl Extract for WebSocket {
         let Some(last) = &mut self.last else {
             return false;
         };
-        while !rows.is_full() {
-            let Some(message) = last.pop_front() else {
-                return false;
-            };
-            push_item(rows, &self.file, &message);
-        }
-        true
+        rows.take_waiting(last, |rows, message| push_item(rows, &self.file, &message))
     }
 
     fn notes(&self) -> Vec<Note> {
