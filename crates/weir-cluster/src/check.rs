@@ -41,6 +41,14 @@ pub(crate) struct Refused {
 /// The outcome of a validation.
 pub(crate) type Checked = Result<(), Refused>;
 
+/// Checks a number against its limit.
+fn counted(what: &str, found: u64, most: u64) -> Checked {
+    match found <= most {
+        true => Ok(()),
+        false => Err(Refused::too_many(what, found, most)),
+    }
+}
+
 impl Refused {
     /// The message asks for something that a cluster never does.
     pub(crate) fn not_allowed(what: impl fmt::Display) -> Self {

@@ -61,7 +61,7 @@ impl From<Status> for FetchError {
             Some(source) => Self::Lost(format!(
                 "{}: {}",
                 status.message(),
-                crate::trust::chain(source)
+                crate::error::chain(source)
             )),
             None => Self::Lost(status.message().to_owned()),
         }

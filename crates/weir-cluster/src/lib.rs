@@ -68,5 +68,6 @@ pub use server::{
     DEFAULT_PORT, ExecutorOptions, Heartbeats, Scheduler, SchedulerOptions, host_and_port,
     run_executor,
 };
-pub use trust::{TlsFiles, Trust};
+pub use tls::TlsFiles;
+pub use trust::Trust;
 pub use work::{WorkFolder, create_private_files};

@@ -31,13 +31,13 @@ use tonic::transport::Endpoint;
 use weir_engine::{Engine, PieceSettings};
 
 use crate::codec::WeirCodec;
-use crate::error::Error;
+use crate::error::{Error, chain};
 use crate::launch::{BoundedLauncher, Rejections};
 use crate::losses::Losses;
 use crate::protocol::{MESSAGE_BYTES_MAX, UNANSWERED_MAX};
 use crate::retry;
 use crate::services;
-use crate::trust::{Trust, chain, error_message, is_hung_up};
+use crate::trust::{Trust, error_message, is_hung_up};
 use crate::work::WorkFolder;
 use crate::worker::{Equipment, StatusReporter, Worker};
 

@@ -52,7 +52,7 @@ use weir_engine::Reports;
 use crate::answering::{Answers, bounded};
 use crate::check::{self, Checked, Refused, Sender, check_plan};
 use crate::connections::{Connections, accept};
-use crate::error::Error;
+use crate::error::{Error, chain};
 use crate::kept::KeptJobs;
 use crate::launch::{Rejections, rejection};
 use crate::losses::{Losses, RunningTask};
@@ -97,7 +97,7 @@ async fn serve(
         served = served => served,
         () = accept(listener, Connections::default(), answers, trust.clone(), to_known) => Ok(()),
     };
-    served.map_err(|error| Error::new(crate::trust::chain(&error)))
+    served.map_err(|error| Error::new(chain(&error)))
 }
 
 /// The stream of accepted connections.

@@ -1,10 +1,10 @@
-//! TLS 1.3 of both sides of a connection, and whom it lets in.
+//! TLS 1.3 of both sides of a connection, and the peers that it admits.
 //!
 //! tonic has TLS of its own, which hands over to HTTP/2 as soon as the certificates are verified. Here the role of the peer is known
 //! before the first octet of HTTP/2.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -20,10 +20,20 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 use tokio_rustls::{client, server};
 use weir_capture::read_small;
 
-use crate::error::Error;
+use crate::error::{Error, chain};
 use crate::identity::{Keys, Role, SERVER_NAME};
 use crate::proof::{self, PROTOCOL, WRONG};
-use crate::trust::{TlsFiles, chain};
+
+/// The files of mutual TLS, in PEM.
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    /// The own certificate.
+    pub certificate: PathBuf,
+    /// The private key of the certificate.
+    pub key: PathBuf,
+    /// The certificates of the authorities that sign those of peers.
+    pub authorities: PathBuf,
+}
 
 /// The certificates and keys of both sides.
 pub(crate) struct Tls {

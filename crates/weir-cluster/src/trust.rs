@@ -5,7 +5,7 @@
 //! ([`crate::proof`]). The version is in the one header that an `Endpoint` has, `user-agent`.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,23 +21,12 @@ use tonic::{Code, Status};
 use crate::codec::FORMAT;
 use crate::connections::Peer;
 use crate::dial::Dial;
-use crate::error::Error;
+use crate::error::{Error, chain};
 use crate::forward::Forwarder;
 use crate::identity::{Keys, Role};
 use crate::own;
 use crate::proof::WRONG;
-use crate::tls::{NO_PROTOCOL, Tls};
-
-/// The files of mutual TLS, in PEM.
-#[derive(Clone, Debug)]
-pub struct TlsFiles {
-    /// The own certificate.
-    pub certificate: PathBuf,
-    /// The private key of the certificate.
-    pub key: PathBuf,
-    /// The certificates of the authorities that sign those of peers.
-    pub authorities: PathBuf,
-}
+use crate::tls::{NO_PROTOCOL, Tls, TlsFiles};
 
 /// The reason why a peer is rejected.
 type Refused = (Code, String);
@@ -384,20 +373,6 @@ pub(crate) fn error_message(status: &Status, trust: &Trust) -> String {
         Some(source) => trust.unanswered(&format!("{}: {}", status.message(), chain(source))),
         None => trust.unconnected(status.message()),
     }
-}
-
-/// The message of an error with its sources.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut message = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_message = cause.to_string();
-        if !message.contains(&cause_message) {
-            message = format!("{message}: {cause_message}");
-        }
-        source = cause.source();
-    }
-    message
 }
 
 const PROGRAM: &str = "weir/";

@@ -9,8 +9,7 @@ use datafusion_proto::protobuf::Partitioning;
 use datafusion_proto::protobuf::partitioning::PartitionMethod;
 
 use super::fields::decoded_up_to;
-use super::plan::{PARTITIONS_MAX, counted};
-use super::{Checked, Refused, executor_id, expression, host, job_id, port, value};
+use super::{Checked, Refused, counted, executor_id, expression, host, job_id, port, value};
 
 /// The position of a shuffle operator in a stage.
 pub(super) enum Exchange {
@@ -138,6 +137,8 @@ fn coalesced(plan: &CoalescePlan) -> Checked {
     }
 }
 
+/// Partitions that rows are dealt out to, at most.
+pub(super) const PARTITIONS_MAX: u64 = 1024;
 /// The maximum number of partitions that a stage reads. A stage can have a partition for each piece of a capture.
 pub(super) const READ_MAX: u64 = 1 << 16;
 /// The maximum number of fields of a shuffle operator, and of a stage with one: a stage reads from a location for each of its partitions at least.

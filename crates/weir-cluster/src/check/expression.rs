@@ -14,8 +14,7 @@ use datafusion_proto::protobuf::{
 use datafusion_proto_common::protobuf_common::scalar_value::Value;
 use weir_engine::FRAME_ROWS_MAX;
 
-use super::plan::{KEYS_MAX, counted};
-use super::{Checked, Refused, rows, shown, value};
+use super::{Checked, Refused, counted, rows, shown, value};
 
 /// Validates an expression that is required.
 pub(super) fn needed(node: Option<&PhysicalExprNode>) -> Checked {
@@ -370,6 +369,8 @@ fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
     }
 }
 
+/// Keys of a sort, of a window or of a join, at most. DataFusion compares orderings key by key.
+pub(super) const KEYS_MAX: u64 = 1024;
 /// The maximum depth of an expression. DataFusion walks expressions recursively.
 const DEPTH_MAX: usize = 1024;
 

@@ -9,9 +9,10 @@ use datafusion_proto::protobuf::{
 use prost::encoding::{WireType, encode_key, encode_varint};
 use weir_engine::PATTERNS_WEIGHT_MAX;
 
-use super::exchange::{self, Exchange, READ_MAX, ROWS_MAX};
+use super::exchange::{self, Exchange, PARTITIONS_MAX, READ_MAX, ROWS_MAX};
+use super::expression::KEYS_MAX;
 use super::fields::decoded_up_to;
-use super::{Checked, Refused, decoded, expression, predicate, rows, value};
+use super::{Checked, Refused, counted, decoded, expression, predicate, rows, value};
 use crate::codec::{SerializedNode, sent_node};
 
 /// The role of the sender of a plan.
@@ -80,14 +81,6 @@ pub(crate) fn check_template(bytes: &[u8]) -> Checked {
     Walk::new(PlanPosition::Template)
         .plan(&read(bytes)?)
         .map(drop)
-}
-
-/// Checks a number against its limit.
-pub(super) fn counted(what: &str, found: u64, most: u64) -> Checked {
-    match found <= most {
-        true => Ok(()),
-        false => Err(Refused::too_many(what, found, most)),
-    }
 }
 
 /// The plan of a client as the input of another node. A scheduler puts the writer of a stage above it, and executors decode no messages
@@ -466,8 +459,6 @@ const INPUTS: u32 = 2;
 const FIELD_BYTES_MAX: usize = 16;
 /// Operators of a plan, at most, with those of its templates.
 const NODES_MAX: u64 = 4096;
-/// Partitions that rows are dealt out to, at most.
-pub(super) const PARTITIONS_MAX: u64 = 1024;
 /// Partitions by those that their rows are dealt out to, at most: each pair is a file, or a part of one.
 const EXCHANGED_MAX: u64 = 1 << 20;
 /// The same of all repartitionings of a plan: DataFusion has a channel for each pair.
@@ -476,8 +467,6 @@ const ALL_EXCHANGED_MAX: u64 = 4 << 20;
 const COLUMNS_MAX: u64 = 1 << 14;
 /// Columns that all operators of a plan make, at most.
 const ALL_COLUMNS_MAX: u64 = 1 << 17;
-/// Keys of a sort, of a window or of a join, at most. DataFusion compares orderings key by key.
-pub(super) const KEYS_MAX: u64 = 1024;
 /// Orderings of a table in memory, at most.
 const ORDERINGS_MAX: u64 = 64;
 /// Flags of the grouping sets of an aggregate, at most: one for each set and expression.

@@ -13,8 +13,7 @@ use ballista_core::serde::protobuf::{
 };
 use weir_engine::Reports;
 
-use super::plan::counted;
-use super::{Checked, Refused, executor_id};
+use super::{Checked, Refused, counted, executor_id};
 
 /// Validates the number of statuses in one message.
 pub(crate) fn statuses(count: usize) -> Checked {
