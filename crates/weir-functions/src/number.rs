@@ -8,6 +8,7 @@
 mod arithmetic;
 mod digest;
 mod digits;
+mod inputs;
 mod mixed;
 mod percentile;
 mod sliding;
@@ -18,7 +19,9 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, Operator, ScalarUDF};
+use datafusion::logical_expr::{
+    BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF,
+};
 
 use crate::pass::{Inputs, Pass};
 
@@ -68,8 +71,15 @@ pub(crate) use sum::sum;
 pub struct Arithmetic;
 
 impl Pass for Arithmetic {
+    fn node(&self, plan: LogicalPlan, _inputs: &Inputs) -> Result<Transformed<LogicalPlan>> {
+        inputs::as_doubles(plan)
+    }
+
     fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
         let schema = inputs.all();
+        if let Expr::InSubquery(of) = expr {
+            return inputs::within(of, schema);
+        }
         mixed::as_doubles(expr, schema)
             .transform_data(|expr| Ok(digits::in_range(expr, schema)))?
             .transform_data(|expr| widen_expr(expr, schema))

@@ -1,8 +1,8 @@
 //! Decimals beside doubles.
 
 use arrow::datatypes::DataType;
-use datafusion::common::DFSchema;
 use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 
 use super::cast;
@@ -48,18 +48,25 @@ pub(super) fn as_doubles(mut expr: Expr, schema: &DFSchema) -> Transformed<Expr>
 }
 
 /// Casts decimals where one of the values is a double; true when there are some. A number that is written with a fraction is a double,
-/// too, and does not make doubles of decimals that it only stands beside.
-fn unified(values: Vec<&mut Expr>, are_compared: bool, schema: &DFSchema) -> bool {
+/// too, and becomes a decimal beside decimals that it is not compared with, where it has no more digits than decimals have room for.
+pub(super) fn unified(values: Vec<&mut Expr>, are_compared: bool, schema: &DFSchema) -> bool {
     let kinds = values.iter().map(|value| value.get_type(schema).ok());
     let kinds: Vec<Option<DataType>> = kinds.collect();
     let has_double = values.iter().zip(&kinds).any(|(value, kind)| {
-        let counts = are_compared || !matches!(value, Expr::Literal(..));
+        let counts = are_compared || decimal_of(value).is_none();
         counts && kind.as_ref().is_some_and(DataType::is_floating)
     });
-    if !has_double {
-        return false;
-    }
     let mut is_changed = false;
+    if !has_double {
+        let has_decimal = kinds.iter().flatten().any(DataType::is_decimal);
+        for value in values {
+            if let Some(decimal) = decimal_of(value).filter(|_| has_decimal) {
+                *value = Expr::Literal(decimal, None);
+                is_changed = true;
+            }
+        }
+        return is_changed;
+    }
     for (value, kind) in values.into_iter().zip(kinds) {
         if let Some(kind) = kind.filter(DataType::is_decimal) {
             *value = cast(std::mem::take(value), &kind, &DataType::Float64);
@@ -68,6 +75,25 @@ fn unified(values: Vec<&mut Expr>, are_compared: bool, schema: &DFSchema) -> boo
     }
     is_changed
 }
+
+/// A number that is written with a fraction, digit by digit: as a double beside a decimal, 99999999.99 would be 99999999.989999999123456.
+fn decimal_of(value: &Expr) -> Option<ScalarValue> {
+    let Expr::Literal(ScalarValue::Float64(Some(number)), _) = value else {
+        return None;
+    };
+    let text = number.to_string();
+    let scale = text.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let unscaled: i128 = text.replace('.', "").parse().ok()?;
+    let digits = unscaled.unsigned_abs().to_string().len().max(scale);
+    if scale > FRACTION_MAX || digits - scale > FRACTION_MAX {
+        return None;
+    }
+    let (digits, scale) = (u8::try_from(digits).ok()?, i8::try_from(scale).ok()?);
+    Some(ScalarValue::Decimal128(Some(unscaled), digits, scale))
+}
+
+/// The digits behind the point, and those in front of it, that the planner has for a double beside a decimal.
+const FRACTION_MAX: usize = 15;
 
 const fn compares(op: Operator) -> bool {
     matches!(
@@ -84,4 +110,4 @@ const fn compares(op: Operator) -> bool {
 }
 
 /// The functions whose value is that of one of their arguments.
-const ONE_OF_ARGUMENTS: &[&str] = &["coalesce", "greatest", "least"];
+const ONE_OF_ARGUMENTS: &[&str] = &["coalesce", "greatest", "least", "make_array"];
