@@ -11,7 +11,7 @@ use arrow::datatypes::{
     DataType, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
 };
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, ExprSchema, ScalarValue, exec_err};
+use datafusion::common::{DFSchema, ExprSchema, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
@@ -106,6 +106,7 @@ impl Pass for Durations {
         if compares_intervals(&expr, inputs.all()) {
             return Ok(Transformed::yes(by_lengths(expr)));
         }
+        refuse_stride(&expr)?;
         if let Some(moved) = moved_date(&expr, inputs.all()) {
             return Ok(Transformed::yes(moved));
         }
@@ -142,6 +143,26 @@ impl Pass for Durations {
             }
             expr => Ok(Transformed::no(expr)),
         }
+    }
+}
+
+/// Refuses a stride of `date_bin` that is not longer than 0, as PostgreSQL does: the engine takes a negative one for its opposite.
+fn refuse_stride(expr: &Expr) -> Result<()> {
+    let stride = match expr {
+        Expr::ScalarFunction(call) if call.func.name() == "date_bin" => call.args.first(),
+        _ => None,
+    };
+    let Some(Expr::Literal(stride, _)) = stride else {
+        return Ok(());
+    };
+    let kind = DataType::Interval(IntervalUnit::MonthDayNano);
+    match stride.cast_to(&kind) {
+        Ok(ScalarValue::IntervalMonthDayNano(Some(stride)))
+            if stride.months < 0 || stride.days < 0 || nanoseconds(&stride) <= 0 =>
+        {
+            plan_err!("date_bin takes an interval that is longer than 0")
+        }
+        _ => Ok(()),
     }
 }
 

@@ -41,6 +41,7 @@ const VALUES: &[Beginning] = &[
     ("Error parsing timestamp from ", "", "a time was not read: ", "formats are those of strftime: '%Y-%m-%d %H:%M:%S'"),
     ("Invalid argument error: ", " to store in a Decimal", "a number does not fit its type: ", TRY),
     ("Decimal(precision = ", "", "a decimal has 1 to 76 digits, and no more of them behind the point", "DECIMAL(10, 2) has ten digits, two of them behind the point"),
+    ("date_bin takes an interval that is longer than 0", "", "date_bin takes an interval that is longer than 0", "date_bin(INTERVAL '5 minutes', frame.time)"),
     ("DATE_BIN stride must be non-zero", "", "date_bin takes an interval that is longer than 0", "date_bin(INTERVAL '5 minutes', frame.time)"),
     ("NTILE requires a positive integer", "", "ntile takes a number of groups from 1 on", "ntile(4) OVER (ORDER BY frame.len)"),
     ("Step cannot be zero", "", "the step of a series must not be 0", "generate_series(1, 10, 2)"),
