@@ -26,8 +26,8 @@ pub(super) enum RecordPart<'p> {
     Alert(u8, u8),
     /// The following records of this direction are encrypted.
     ChangeCipherSpec,
-    /// Private data.
-    Data,
+    /// Something sealed, in a record of this type; 0 where that is sealed, too.
+    Data(u8),
     /// A message that was too long.
     TooLong,
 }
@@ -267,7 +267,7 @@ impl Direction {
             20 => each(self, RecordPart::ChangeCipherSpec),
             21 if !self.is_private => self.alerts(body, each),
             22 if !self.is_private => self.messages(body, each),
-            22 | 23 => each(self, RecordPart::Data),
+            22 | 23 => each(self, RecordPart::Data(kind)),
             _ => {}
         }
     }
@@ -457,13 +457,13 @@ impl Datagrams {
                     }
                 }
                 (22, true) => self.messages(body, each),
-                _ => each(RecordPart::Data),
+                _ => each(RecordPart::Data(*kind)),
             }
             rest = rest.get(end..).unwrap_or_default();
         }
         // What DTLS 1.3 encrypts has another header (RFC 9147, 4).
         if matches!(rest, [0x20..=0x3f, ..]) {
-            each(RecordPart::Data);
+            each(RecordPart::Data(0));
         }
     }
 

@@ -15,6 +15,8 @@ const CERTIFICATES_MAX: usize = 32;
 const ALERTS_MAX: usize = 16;
 /// Encrypted records of each side after which a hello of the server that was not captured does not come any more.
 const SEALED_RECORDS: u8 = 3;
+/// The type of records with data of the application.
+const APPLICATION: u8 = 23;
 
 /// The carrier of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +109,8 @@ pub struct Session {
     is_partial: [bool; 2],
     changed: [bool; 2],
     has_data: [bool; 2],
+    /// A record of data of the application was seen.
+    has_application: [bool; 2],
     /// An encrypted record of each side was seen.
     is_encrypted: [bool; 2],
     /// Records behind the change of cipher spec of each side.
@@ -143,6 +147,7 @@ impl Session {
             is_partial: [false; 2],
             changed: [false; 2],
             has_data: [false; 2],
+            has_application: [false; 2],
             is_encrypted: [false; 2],
             sealed: [0; 2],
             directions: Default::default(),
@@ -199,7 +204,8 @@ impl Session {
     }
 
     /// Whether both sides began to encrypt. `None` where it is unknown: for QUIC, where something is missing, and where one side
-    /// did and nothing of the other one was captured.
+    /// did and nothing of the other one was captured, or sent data of the application, which only some do before the other one
+    /// (RFC 7918).
     #[must_use]
     pub fn established(&self) -> Option<bool> {
         if self.is_established || self.is_sealed(1) {
@@ -207,7 +213,11 @@ impl Session {
         }
         let is_seen_in_part = self.received != [true; 2] && self.changed != [false; 2];
         let is_without_hello = self.server.is_none() && self.is_encrypted == [true; 2];
-        let is_unknown = self.carrier == Carrier::Quic || self.lacks_some() || is_without_hello;
+        let version = self.version();
+        let is_old = version.is_some_and(|version| !is_private_hello(version));
+        let is_in_use = is_old && self.has_application != [false; 2];
+        let is_unknown =
+            self.carrier == Carrier::Quic || self.lacks_some() || is_without_hello || is_in_use;
         (!is_unknown && !is_seen_in_part).then_some(false)
     }
 
@@ -388,7 +398,8 @@ impl Session {
                     .is_some_and(|version| !is_private_hello(version));
                 self.is_established |= is_old && self.changed == [true; 2];
             }
-            RecordPart::Data => {
+            RecordPart::Data(kind) => {
+                self.has_application[side & 1] |= kind == APPLICATION;
                 let sealed = &mut self.sealed[side & 1];
                 *sealed = sealed.saturating_add(self.changed[side & 1].into());
                 self.is_encrypted[side & 1] = true;

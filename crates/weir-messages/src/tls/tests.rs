@@ -477,6 +477,11 @@ fn what_was_not_seen_of_a_handshake_is_not_known() {
     let [of_client, of_server] = [0, 1].map(|side| (side, Some(DATA)));
     let without_change = [client, server, certificate, of_client, from_server];
     assert_eq!(known_of(&without_change), (no, yes, no));
+    // Few clients send data before the change of cipher spec of their server, of which nothing was captured.
+    let finished = [client, server, certificate, from_client];
+    assert_eq!(known_of(&finished), (no, no, no));
+    let in_use = [client, server, certificate, from_client, of_client];
+    assert_eq!(known_of(&in_use), (no, None, no));
     assert_eq!(
         known_of(&[client, of_client, of_server]),
         (None, None, None)
