@@ -480,7 +480,9 @@ impl Extract for Tls {
                 "datagrams with a DTLS or QUIC hello were not read because too little of them was captured",
             ),
             (
-                found.without_hello,
+                found
+                    .without_hello
+                    .saturating_add(found.datagrams.without_hello()),
                 "handshakes have no row because neither hello was captured completely",
             ),
             (

@@ -163,3 +163,17 @@ fn versions_without_keys_are_counted() {
     let (names, notes) = names(&[(true, datagram(b"\x1a\x2a\x3a\x4a"))]);
     assert_eq!((names.len(), notes), (0, Vec::new()));
 }
+
+/// Messages of DTLS whose hellos were not captured were left out without a word.
+#[test]
+fn messages_of_dtls_without_a_hello_are_counted() {
+    // The end of the server's part (RFC 6347, 4.2.2), sent twice.
+    let mut done = vec![22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 3, 0, 12];
+    done.extend([14, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0]);
+    let (found, notes) = names(&[(false, done.clone()), (false, done)]);
+    assert_eq!(found, Vec::<String>::new());
+    let [note] = notes.as_slice() else {
+        panic!("{notes:?}");
+    };
+    assert!(note.contains("neither hello was captured"), "{note}");
+}

@@ -5,9 +5,9 @@ use std::collections::{HashMap, VecDeque};
 
 use weir_flow::FlowKey;
 use weir_messages::tls::{
-    Carrier, QuicIds, Session, SessionState, Stamp, begins_with_datagram_hello, is_quic_initial,
-    is_quic_of_unknown_version, may_be_quic_initial, may_begin_with_datagram_hello,
-    random_of_datagram_hello,
+    Carrier, QuicIds, Session, SessionState, Stamp, begins_with_datagram_hello,
+    is_of_datagram_records, is_quic_initial, is_quic_of_unknown_version, may_be_quic_initial,
+    may_begin_with_datagram_hello, random_of_datagram_hello,
 };
 
 use super::{OnHandshake, Way, directed};
@@ -24,6 +24,7 @@ pub(super) struct Datagrams {
     unopened: u64,
     cut: u64,
     of_unknown_version: u64,
+    without_hello: u64,
 }
 
 /// The handshakes between two ends, oldest first.
@@ -33,6 +34,8 @@ struct Talks {
     /// Initial packets of QUIC that cannot be decrypted yet: those of a server may be captured before the first one of
     /// the client.
     early: VecDeque<Early>,
+    /// A message of DTLS came before any hello.
+    lacks_hello: bool,
 }
 
 struct Early {
@@ -92,6 +95,11 @@ impl Datagrams {
         self.of_unknown_version
     }
 
+    /// The number of pairs of ends with messages of DTLS and no hello.
+    pub(super) const fn without_hello(&self) -> u64 {
+        self.without_hello
+    }
+
     /// Reads a datagram, and reports the handshakes that it completes.
     pub(super) fn take(
         &mut self,
@@ -111,6 +119,9 @@ impl Datagrams {
             self.cut = self.cut.saturating_add(1);
         } else if is_quic_of_unknown_version(bytes) {
             self.of_unknown_version = self.of_unknown_version.saturating_add(1);
+        } else if is_message(bytes, way.missing) && !self.open.contains_key(key) {
+            self.make_room(key, each);
+            self.open.entry(*key).or_default().lacks_hello = true;
         }
         if let Some(talks) = self.open.get_mut(key) {
             talks.go_on(bytes, way, side, each);
@@ -173,6 +184,8 @@ impl Datagrams {
         let octets: usize = talks.early.iter().map(|early| early.bytes.len()).sum();
         self.waiting = self.waiting.saturating_sub(octets);
         self.unopened = self.unopened.saturating_add(talks.early.len() as u64);
+        let lacks_hello = talks.lacks_hello && talks.talks.is_empty();
+        self.without_hello = self.without_hello.saturating_add(lacks_hello.into());
         for talk in talks.talks {
             let was_open = talk.give_up(each);
             self.given_up = self.given_up.saturating_add((was_open && is_early).into());
@@ -370,6 +383,11 @@ impl Talk {
         each(session, way);
         true
     }
+}
+
+/// Returns whether a datagram begins with a message of the handshake of DTLS in clear: a record of the epoch 0.
+fn is_message(bytes: &[u8], missing: u64) -> bool {
+    matches!(bytes, [22, _, _, 0, 0, ..]) && is_of_datagram_records(bytes, missing)
 }
 
 /// Returns whether a datagram, of which these octets were captured, counts as one that begins with a hello of DTLS or
