@@ -12,7 +12,9 @@ use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::logical_expr::{DdlStatement, LogicalPlan, LogicalPlanBuilder, ScalarUDF};
+use datafusion::logical_expr::{
+    DdlStatement, LogicalPlan, LogicalPlanBuilder, ScalarUDF, Statement as PlanStatement,
+};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement as DfStatement;
@@ -396,9 +398,13 @@ impl Engine {
             Some(_) => self.logical(statement, Use::Description).await?,
             None => self.logical(statement, Use::Answer).await?,
         };
+        let is_setting = changes_settings(&logical.plan);
         let planned = self.physical(logical, copy, is_explain).await?;
         if let Some(view) = view {
             self.planned.view(view);
+        }
+        if is_setting {
+            self.planned.change_settings();
         }
         Ok(planned)
     }
@@ -687,6 +693,16 @@ fn config(options: &Options) -> Result<SessionConfig, Error> {
         config = config.with_target_partitions(threads.max(1));
     }
     Ok(config)
+}
+
+/// Whether a statement changes a setting other than the time zone.
+fn changes_settings(plan: &LogicalPlan) -> bool {
+    let variable = match plan {
+        LogicalPlan::Statement(PlanStatement::SetVariable(set)) => &set.variable,
+        LogicalPlan::Statement(PlanStatement::ResetVariable(reset)) => &reset.variable,
+        _ => return false,
+    };
+    variable != "datafusion.execution.time_zone"
 }
 
 /// Memory and files of an engine. What a sort sets aside depends on how much there is.

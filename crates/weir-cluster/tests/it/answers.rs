@@ -157,6 +157,28 @@ fn views_go_with_the_statements_that_name_them() {
     assert!(plan.contains("PieceQuery"), "{plan}");
 }
 
+/// A statement that travels as its text was answered in the time zone, and with the settings, of its executor.
+#[test]
+fn settings_of_a_session_count_where_its_statements_are_answered() {
+    enter();
+    for set in [
+        "SET TIME ZONE = 'Asia/Tokyo'",
+        "SET datafusion.sql_parser.default_null_ordering = 'nulls_first'",
+        "SET datafusion.sql_parser.parse_float_as_decimal = true",
+    ] {
+        let sql = format!(
+            "{set}; SELECT udp.dstport, frame.time, 0.1 + 0.2 FROM packets('day/*.pcap', merge => true) ORDER BY 1, 2 LIMIT 3"
+        );
+        let expected = Asks::here().ask(&sql).unwrap();
+        assert_eq!(expected.rows.len(), 3);
+        assert_eq!(
+            Asks::there().ask(&sql).unwrap().rows,
+            expected.rows,
+            "{sql}"
+        );
+    }
+}
+
 /// A source that only this process can read is read here, with a note.
 #[test]
 fn what_cannot_be_sent_is_answered_here_and_said() {

@@ -1,6 +1,7 @@
 //! The rules that make plans which other machines run.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::common::JoinType;
@@ -33,6 +34,7 @@ use crate::share::{aggregate_of, scan_of};
 #[derive(Debug, Default)]
 pub(crate) struct PlannedStatement {
     texts: Mutex<(Option<String>, Vec<String>)>,
+    has_settings: AtomicBool,
 }
 
 impl PlannedStatement {
@@ -46,7 +48,16 @@ impl PlannedStatement {
         self.lock().1.push(sql);
     }
 
+    /// A setting that the text of a statement does not have was changed.
+    pub(crate) fn change_settings(&self) {
+        self.has_settings.store(true, Ordering::Relaxed);
+    }
+
+    /// The text that is answered elsewhere as it is here, with those of views.
     fn query(&self) -> Option<(String, Vec<String>)> {
+        if self.has_settings.load(Ordering::Relaxed) {
+            return None;
+        }
         let texts = self.lock();
         Some((texts.0.clone()?, texts.1.clone()))
     }
@@ -325,9 +336,9 @@ impl PhysicalOptimizerRule for SendAway {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
-        _config: &ConfigOptions,
+        config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.sent(plan)
+        self.sent(plan, config.execution.time_zone.as_ref())
     }
 
     fn name(&self) -> &'static str {
@@ -340,14 +351,18 @@ impl PhysicalOptimizerRule for SendAway {
 }
 
 impl SendAway {
-    /// The plan as it runs there, or here.
-    fn sent(&self, plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    /// The plan as it runs there, or here. The session has this time zone.
+    fn sent(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        zone: Option<&String>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         // Further work on the rows is done on this machine.
         if plan.downcast_ref::<AnalyzeExec>().is_some()
             || plan.downcast_ref::<DataSinkExec>().is_some()
         {
             let children = plan.children().into_iter().cloned();
-            let children: Result<Vec<_>> = children.map(|child| self.sent(child)).collect();
+            let children: Result<Vec<_>> = children.map(|child| self.sent(child, zone)).collect();
             return replace_children_if_necessary(plan, children?);
         }
         let leaves = Leaves::of(&plan)?;
@@ -371,7 +386,8 @@ impl SendAway {
         }
         let query = self.statement.query().filter(|_| !leaves.memory);
         if let Some((sql, views)) = query {
-            let description = QueryDescription::new(sql, views, plan.schema(), &self.options);
+            let mut description = QueryDescription::new(sql, views, plan.schema(), &self.options);
+            description.time_zone = zone.cloned();
             let whole: Arc<dyn ExecutionPlan> = Arc::new(PieceExec::of_pieces(
                 PieceWork::Query(Arc::new(description)),
                 vec![Piece::Whole(Vec::new())],
