@@ -242,9 +242,9 @@ impl Trust {
     }
 
     /// Explains the error of a connection that was closed without a response. The text of the error depends on the side that noticed
-    /// first, so that it is not matched.
+    /// first, so that it is not matched. A peer that has ended closes no connection: its port refuses new ones.
     pub(crate) fn unanswered(&self, message: &str) -> String {
-        self.explained(message, true)
+        self.explained(message, !message.contains("onnection refused"))
     }
 
     fn explained(&self, message: &str, is_hung_up: bool) -> String {
@@ -500,6 +500,10 @@ mod tests {
         }
         let refused = "tcp connect error: Connection refused (os error 111)";
         assert_eq!(trust.unconnected(refused), refused);
+        // The token was said to be wrong where the scheduler had ended.
+        for trust in [trust, with("0123456789abcdef")] {
+            assert_eq!(trust.unanswered(refused), refused);
+        }
     }
 
     #[test]
