@@ -13,7 +13,7 @@ use crate::options::{Counters, Options, TUNNELS_MAX};
 use crate::sctp::{SctpCounters, SctpLimits, SctpMessages};
 use crate::sighting::Sighting;
 use crate::streams::{Chunk, Interest, PacketOf, StreamCounters, StreamLimits, Streams};
-use crate::table::FlowTable;
+use crate::table::{FlowTable, Seen};
 use crate::tracker::{missing, payload};
 
 /// Something that was carried.
@@ -193,8 +193,8 @@ enum PayloadFlows {
 }
 
 impl PayloadFlows {
-    /// Counts a packet; gives the number of its flow.
-    fn number(&mut self, sighting: &Sighting, is_late: bool) -> Option<u64> {
+    /// Counts a packet to its flow.
+    fn count(&mut self, sighting: &Sighting, is_late: bool) -> Option<Seen> {
         match self {
             Self::Own(table) => counted(table, sighting, is_late),
             Self::Shared(flows) => counted(&mut flows.table(), sighting, is_late),
@@ -216,14 +216,12 @@ impl PayloadFlows {
     }
 }
 
-/// Counts a packet; gives the number of its flow.
 #[inline]
-fn counted(table: &mut FlowTable, sighting: &Sighting, is_late: bool) -> Option<u64> {
-    let seen = match is_late {
+fn counted(table: &mut FlowTable, sighting: &Sighting, is_late: bool) -> Option<Seen> {
+    match is_late {
         true => table.late(sighting, |_| {}),
         false => table.packet(sighting, |_| {}),
-    };
-    Some(seen?.number)
+    }
 }
 
 /// The callback for each payload. Its result counts for streams only.
@@ -387,17 +385,21 @@ impl Payloads {
         self.hand_on_incomplete(each);
     }
 
-    /// The number of the packet's flow.
-    fn number(&mut self, packet: &Packet<'_>, origin: Origin) -> Option<(Sighting, u64)> {
+    /// The number of the packet's flow, and whether the originator of that sent it; `None` in a tunnel, whose flow it is.
+    fn number(
+        &mut self,
+        packet: &Packet<'_>,
+        origin: Origin,
+    ) -> Option<(Sighting, u64, Option<bool>)> {
         let mut sighting = Sighting::of_packet(packet, self.scope)?;
         if self.scope == Scope::Vlan {
             sighting.key = origin.scoped(sighting.key, self.scope);
         }
-        let number = match origin.flow {
-            Some(flow) => flow,
-            None => self.flows.number(&sighting, origin.is_late)?,
-        };
-        Some((sighting, number))
+        if let Some(flow) = origin.flow {
+            return Some((sighting, flow, None));
+        }
+        let seen = self.flows.count(&sighting, origin.is_late)?;
+        Some((sighting, seen.number, Some(seen.from_originator)))
     }
 
     fn whole(
@@ -407,7 +409,7 @@ impl Payloads {
         depth: usize,
         each: &mut OnPayload<'_>,
     ) {
-        let Some((sighting, flow)) = self.number(packet, origin) else {
+        let Some((sighting, flow, from_originator)) = self.number(packet, origin) else {
             return;
         };
         let passed_ns = self.flows.passed_ns();
@@ -416,6 +418,7 @@ impl Payloads {
             Some(Layer::Tcp) => {
                 let of = PacketOf {
                     flow,
+                    from_originator,
                     // The flow of a packet in a tunnel is that of the tunnel.
                     is_own_flow: depth == 0,
                     is_late: origin.is_late,

@@ -148,6 +148,8 @@ struct StreamTable {
 pub(crate) struct PacketOf {
     /// The number of its flow.
     pub(crate) flow: u64,
+    /// The packet came from the originator of that flow; `None` where that is not known.
+    pub(crate) from_originator: Option<bool>,
     /// That is the flow of the connection itself, and not of a tunnel that carries it: a connection ends where its flow
     /// does, so that both always are the same.
     pub(crate) is_own_flow: bool,
@@ -288,6 +290,7 @@ impl StreamTable {
             time_ns: sighting.time_ns,
             frame: packet.frame().number,
             flow: of.flow,
+            from_originator: of.from_originator,
             is_own_flow: of.is_own_flow,
         };
         if let Some(time_ns) = sighting.time_ns.filter(|_| !of.is_late) {
@@ -334,6 +337,7 @@ impl StreamTable {
             return;
         };
         connection.last_ns = *now_ns;
+        connection.note_originator(sighting.sender, &origin);
         let behind_reset = connection.behind_reset(sighting.sender, segment);
         counters.behind_reset_bytes = counters.behind_reset_bytes.saturating_add(behind_reset);
         let is_reset = connection.follow(sighting, segment, details, *now_ns);
@@ -628,6 +632,7 @@ impl StreamTable {
             time_ns: self.time_ns,
             frame: 0,
             flow: 0,
+            from_originator: None,
             is_own_flow: false,
         };
         for (_, key) in keys {

@@ -15,7 +15,8 @@ pub struct Chunk<'a> {
     pub key: &'a FlowKey,
     /// The side that sent it.
     pub sender: Sender,
-    /// The sender began the connection, as far as is known: it sent the SYN, or the first packet.
+    /// The sender began the connection, as far as is known: it is the originator of the flow, or without flows the sender of the SYN,
+    /// or of the first packet.
     pub from_originator: bool,
     /// Time of the packet that carried it, in nanoseconds since 1970: of a gap the packet behind it, of an end the packet
     /// that ended the stream.
@@ -90,6 +91,8 @@ pub(super) struct ChunkOrigin {
     pub(super) frame: u64,
     /// The flow of the packet, which becomes that of connections that begin with it.
     pub(super) flow: u64,
+    /// The packet came from the originator of that flow; `None` where that is not known.
+    pub(super) from_originator: Option<bool>,
     /// That number is one of a flow of the connection itself: another one is another connection.
     pub(super) is_own_flow: bool,
 }

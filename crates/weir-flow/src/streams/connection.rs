@@ -89,6 +89,16 @@ impl FollowedConnection {
         self.directions.iter().all(|one| one.ended)
     }
 
+    /// Takes the originator from the flow of a packet.
+    pub(super) fn note_originator(&mut self, sender: Sender, origin: &ChunkOrigin) {
+        match origin.from_originator {
+            _ if origin.flow != self.flow => {}
+            Some(true) => self.originator = sender,
+            Some(false) => self.originator = other(sender),
+            None => {}
+        }
+    }
+
     /// Notes where a reset has ended the directions.
     pub(super) fn note_reset(&mut self) {
         let next = |direction: &Direction| direction.stream.next_number();

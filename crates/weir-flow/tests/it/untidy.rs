@@ -612,5 +612,21 @@ fn one_direction_of_a_connection_is_one_flow() {
         9000  < A  1 1 ONE
         30000 < FA 4 1";
     let texts = streams(&segments(lines));
-    assert_eq!(texts.into_values().collect::<Vec<_>>(), [["ONE", ""]]);
+    assert_eq!(texts.into_values().collect::<Vec<_>>(), [["", "ONE"]]);
+}
+
+/// Streams took the sender of the first octets for the originator where the SYN was not captured, and flows go by the port.
+#[test]
+fn streams_have_the_originator_of_their_flow() {
+    let lines = "
+        0 < A 1 1 OK
+        1 > A 1 3 GET
+        2 < A 3 4 YES";
+    check(lines, &[("OTH", 0, "GET", "OKYES")]);
+    // The first packet is an acknowledgment.
+    let later = "
+        0 > A 1 1
+        1 < A 1 1 OK
+        2 > A 1 3 GET";
+    check(later, &[("OTH", 0, "GET", "OK")]);
 }
