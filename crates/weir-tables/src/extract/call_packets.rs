@@ -157,6 +157,7 @@ impl Extract for CallPackets {
                 },
             );
             let mut last = last.into_inner();
+            early.adopt(&|way| finder.late(way));
             while let Some((call_id, frame)) = early.pop() {
                 last.push_back((call_id.to_string(), "RTP", vec![frame]));
             }

@@ -77,6 +77,11 @@ impl Followed {
 
 impl CallTable {
     fn push(&mut self, file: &str, rows: &mut Rows) {
+        if !self.followed.finished.is_empty() {
+            let finder = &self.finder;
+            let late = finder.late_descriptions();
+            self.streams.adopt_late(late, &|way| finder.late(way));
+        }
         while !rows.is_full()
             && let Some(call) = self.followed.finished.pop_front()
         {

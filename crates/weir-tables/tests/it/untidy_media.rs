@@ -147,4 +147,44 @@ fn media_behind_a_description_that_waits_for_a_lost_segment_are_of_its_call() {
     assert_eq!(found, [["6", &*setup, "a"]], "{notes:?}");
     let (found, _) = rows("calls", &packets, &["sip.call_id", "call.lost"]);
     assert_eq!(found, [["a", "0"]]);
+    let (found, _) = rows("call_packets", &packets, &["frame.number", "call.protocol"]);
+    let media = packets.len() - 5..=packets.len();
+    let media = media.map(|frame| vec![frame.to_string(), "RTP".to_owned()]);
+    let mut expected = vec![vec![setup, "SIP".to_owned()]];
+    expected.extend(media);
+    assert_eq!(found, expected);
+}
+
+/// A call whose description was complete behind its media, and which ended before the end of the capture, had no quality.
+#[test]
+fn calls_that_end_behind_a_late_description_have_their_media() {
+    let ends = [(TO.0, 40_001), (FROM.0, 5_060)];
+    let [client, server] = ends;
+    let mut packets = Vec::new();
+    Connection::open(client, server, &mut packets);
+    let invite = text_of_invite("RTP/AVP");
+    let bye = "BYE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bKb\r\nFrom: <sip:a@x>;tag=a\r\n\
+         To: <sip:b@x>;tag=b\r\nCall-ID: a\r\nCSeq: 2 BYE\r\nContent-Length: 0\r\n\r\n";
+    // The first 200 octets of the client are missing.
+    let mut number = 201;
+    let mut send = |packets: &mut Vec<Vec<u8>>, bytes: &[u8]| {
+        packets.push(segment(client, server, [number, 1], tcp_flags::ACK, bytes));
+        number += bytes.len() as u32;
+    };
+    send(&mut packets, invite.as_bytes());
+    packets.extend((0..6).map(|n| rtp(7, n, n)));
+    send(&mut packets, bye.as_bytes());
+    // More than 1 MiB behind them shows that they do not come any more.
+    for _ in 0..1_000 {
+        send(&mut packets, "\r\n".repeat(700).as_bytes());
+    }
+    // Another call with the Call-ID ends the first one.
+    let next = invite
+        .replace("tag=a", "tag=c")
+        .replace("z9hG4bKa", "z9hG4bKc");
+    let next = next.replace("audio 5000", "audio 5002");
+    packets.push(datagram((TO.0, 5_060), (FROM.0, 5_060), next.as_bytes()));
+    let columns = ["call.end_reason", "call.lost"];
+    let (found, notes) = rows("calls", &packets, &columns);
+    assert_eq!(found, [["ended", "0"], ["input_ended", ""]], "{notes:?}");
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use weir_flow::Endpoint;
 
 use super::frames;
-use crate::extract::media::Sight;
+use crate::extract::media::{Announcement, Sight};
+use crate::extract::messages::Way;
 
 /// The sockets and the source of a stream.
 type Key = (Endpoint, Endpoint, u32);
@@ -27,11 +28,10 @@ pub(super) struct EarlyPackets {
 }
 
 /// The packets of a stream.
-#[derive(Default)]
 struct EarlyStream {
     number: u64,
-    /// The time that had passed by the last one, in nanoseconds.
-    last_ns: i64,
+    /// Where and when the last one was sent.
+    way: Way,
     frames: Vec<u64>,
 }
 
@@ -55,9 +55,9 @@ impl EarlyPackets {
         let key = (way.src, way.dst, sight.packet.ssrc());
         match sight.announced.as_deref() {
             None if others.is_empty() && way.frame > 0 => {
-                self.keep(key, way.passed_ns, &[way.frame]);
+                self.keep(key, way, &[way.frame]);
             }
-            None => self.keep(key, way.passed_ns, &frames(way.frame, others)),
+            None => self.keep(key, way, &frames(way.frame, others)),
             Some(announced) => {
                 if let Some(call_id) = &announced.call_id {
                     self.give_out(key, way.passed_ns, call_id);
@@ -71,29 +71,45 @@ impl EarlyPackets {
         self.ready.pop_front()
     }
 
-    fn keep(&mut self, key: Key, now_ns: i64, frames: &[u64]) {
+    /// Makes the packets ready for whose sockets `find` has an announcement at the end of the capture, as media of a description
+    /// that waited for a lost segment.
+    pub(super) fn adopt(&mut self, find: &dyn Fn(&Way) -> Option<Arc<Announcement>>) {
+        while let Some((_, key)) = self.order.pop_first() {
+            let way = self.streams.get(&key).map(|stream| stream.way);
+            if let Some(way) = way
+                && let Some(found) = find(&way)
+                && let Some(call_id) = &found.call_id
+            {
+                self.give_out(key, way.passed_ns, call_id);
+            }
+        }
+    }
+
+    fn keep(&mut self, key: Key, way: &Way, frames: &[u64]) {
         let stream = self.streams.entry(key).or_insert_with(|| {
             let number = self.next;
             self.next = self.next.saturating_add(1);
             self.order.insert(number, key);
             EarlyStream {
                 number,
-                ..EarlyStream::default()
+                way: *way,
+                frames: Vec::new(),
             }
         });
-        if now_ns.saturating_sub(stream.last_ns) > SILENCE_NS {
+        if way.passed_ns.saturating_sub(stream.way.passed_ns) > SILENCE_NS {
             self.packets = self.packets.saturating_sub(stream.frames.len());
             stream.frames.clear();
         }
-        stream.last_ns = now_ns;
+        stream.way = *way;
         self.packets = self.packets.saturating_add(frames.len());
         stream.frames.extend_from_slice(frames);
         while self.packets > PACKETS_MAX
             && let Some((_, oldest)) = self.order.pop_first()
         {
-            let gone = self.streams.remove(&oldest).unwrap_or_default();
-            self.packets = self.packets.saturating_sub(gone.frames.len());
-            self.forgotten = self.forgotten.saturating_add(gone.frames.len() as u64);
+            let gone = self.streams.remove(&oldest);
+            let packets = gone.map_or(0, |gone| gone.frames.len());
+            self.packets = self.packets.saturating_sub(packets);
+            self.forgotten = self.forgotten.saturating_add(packets as u64);
         }
     }
 
@@ -103,7 +119,7 @@ impl EarlyPackets {
         };
         self.order.remove(&stream.number);
         self.packets = self.packets.saturating_sub(stream.frames.len());
-        if now_ns.saturating_sub(stream.last_ns) <= SILENCE_NS {
+        if now_ns.saturating_sub(stream.way.passed_ns) <= SILENCE_NS {
             let call_id: Arc<str> = call_id.into();
             let frames = stream.frames.into_iter();
             self.ready
@@ -124,14 +140,24 @@ mod tests {
             port,
         };
         let key = |ssrc| (end(4000), end(5000), ssrc);
+        let way = |passed_ns| Way {
+            flow: 1,
+            src: end(4000),
+            dst: end(5000),
+            transport: "udp",
+            time_ns: None,
+            passed_ns,
+            frame: 1,
+            missing: 0,
+        };
         let mut early = EarlyPackets::default();
         for ssrc in 0..100_000 {
-            early.keep(key(ssrc), 1, &[ssrc.into()]);
+            early.keep(key(ssrc), &way(1), &[ssrc.into()]);
         }
         for ssrc in 1..100_000 {
             early.give_out(key(ssrc), 2, "call");
         }
-        early.keep(key(5), 3, &[7, 8]);
+        early.keep(key(5), &way(3), &[7, 8]);
         let known: Vec<_> = early.order.values().copied().collect();
         assert_eq!(known, [key(0), key(5)]);
         assert_eq!((early.packets, early.ready.len()), (3, 99_999));

@@ -139,6 +139,7 @@ impl CallWatch {
             &mut |message| take(calls, last_ns, message, each),
             &mut |sight, _| streams.sight(sight),
         );
+        streams.adopt(&|way| finder.late(way));
     }
 
     /// The quality of the streams of a call so far.

@@ -141,6 +141,11 @@ impl Finder {
         self.readers.media.announced.of_stream(way)
     }
 
+    /// The number of descriptions that were complete only behind media that came later.
+    pub(in crate::extract) const fn late_descriptions(&self) -> u64 {
+        self.readers.media.late_descriptions
+    }
+
     /// The counters of what was given up because of limits.
     pub(in crate::extract) fn counted(&self) -> Vec<(u64, &'static str)> {
         let Readers {
@@ -223,6 +228,9 @@ pub(in crate::extract) struct MediaFinder {
     without_address: u64,
     /// The number of candidates that were dropped although packets of them continue each other.
     candidates_dropped: u64,
+    /// The time of the last datagram, and the number of descriptions that were captured before it and were complete behind it.
+    last_ns: Option<i64>,
+    late_descriptions: u64,
 }
 
 /// The message with a description.
@@ -408,6 +416,8 @@ impl MediaFinder {
 
     fn announce(&mut self, by: &Described<'_>, text: &[u8]) {
         let mut known = Vec::new();
+        let is_late = by.time_ns < self.last_ns;
+        self.late_descriptions = self.late_descriptions.saturating_add(is_late.into());
         let description = sdp::describe(text);
         self.named = self.named.saturating_add(description.named);
         self.without_address = self
@@ -482,6 +492,7 @@ impl MediaFinder {
         payload: &Payload<'_>,
         each: &mut OnDatagram<'_>,
     ) {
+        self.last_ns = payload.time_ns;
         if bytes.is_empty() && payload.missing > 0 {
             return self.count_cut(bytes, &Way::of(payload));
         }

@@ -108,6 +108,9 @@ pub(in crate::extract) struct CallStreams {
     past_order: VecDeque<String>,
     /// The number of streams that have no part in the quality of their call.
     left_out: u64,
+    /// The number of late descriptions whose streams were looked for, and that of packets since.
+    late: u64,
+    packets: usize,
 }
 
 /// The number of calls with ended streams that are remembered.
@@ -156,12 +159,14 @@ impl CallStreams {
         announced: Option<&Arc<Announcement>>,
         take: &mut dyn FnMut(&mut Streams, &mut OnStreamEnd<'_>) -> bool,
     ) {
+        self.packets = self.packets.saturating_add(1);
         let Self {
             streams,
             by_call,
             past,
             past_order,
             left_out,
+            ..
         } = self;
         let is_next = take(streams, &mut |stream| {
             let Some(call_id) = stream.call_id() else {
@@ -215,6 +220,20 @@ impl CallStreams {
     /// Reads a datagram of RTCP.
     pub(in crate::extract) fn rtcp(&mut self, bytes: &[u8], way: &Way) {
         self.streams.rtcp(bytes, way);
+    }
+
+    /// Gives streams without an announcement that of a late description, of which there were so many so far. A look at all streams
+    /// needs as many packets since the last one.
+    pub(in crate::extract) fn adopt_late(
+        &mut self,
+        late: u64,
+        find: &dyn Fn(&Way) -> Option<Arc<Announcement>>,
+    ) {
+        if late != self.late && self.packets >= self.streams.open.len() {
+            self.late = late;
+            self.packets = 0;
+            self.adopt(find);
+        }
     }
 
     /// Gives streams without an announcement the one that `find` has for their sockets.
