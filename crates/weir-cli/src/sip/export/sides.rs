@@ -29,6 +29,8 @@ struct Activity {
     /// The number of the direction in the order of the first packets.
     number: usize,
     packets: u64,
+    first_ns: i64,
+    last_ns: i64,
     /// The seconds of the call in which there is a packet.
     seconds: Box<[u64; SECOND_WORDS]>,
 }
@@ -57,10 +59,14 @@ impl Directions {
             Entry::Vacant(place) => place.insert(Activity {
                 number,
                 packets: 0,
+                first_ns: time_ns,
+                last_ns: time_ns,
                 seconds: Box::new([0; SECOND_WORDS]),
             }),
         };
         activity.packets = activity.packets.saturating_add(1);
+        activity.first_ns = activity.first_ns.min(time_ns);
+        activity.last_ns = activity.last_ns.max(time_ns);
         let second = time_ns.saturating_sub(begin_ns).max(0) / 1_000_000_000;
         let word = usize::try_from(second / 64).ok();
         if let Some(word) = word.and_then(|at| activity.seconds.get_mut(at)) {
@@ -207,8 +213,13 @@ impl Direction<'_> {
         }
     }
 
-    /// Whether both have packets in the same seconds, in half of those of the shorter one or more.
+    /// Whether both have packets in the same seconds, in more than half of those of the shorter one. One that begins behind the
+    /// end of the other does not.
     fn is_at_once_with(&self, other: &Direction<'_>) -> bool {
+        let follows = |one: &Activity, another: &Activity| one.last_ns < another.first_ns;
+        if follows(self.activity, other.activity) || follows(other.activity, self.activity) {
+            return false;
+        }
         let pairs = self.activity.seconds.iter().zip(&*other.activity.seconds);
         let [mut both, mut own, mut of_other] = [0_u32; 3];
         for (one, another) in pairs {
@@ -216,7 +227,7 @@ impl Direction<'_> {
             own += one.count_ones();
             of_other += another.count_ones();
         }
-        both > 0 && both >= own.min(of_other) / 2
+        both > own.min(of_other) / 2
     }
 }
 
@@ -347,6 +358,27 @@ mod tests {
         let early = (end(5, 5_000), caller.clone(), 0, 5);
         let legs = [&[early][..], &both(&called, &caller, 0, 60)].concat();
         assert_eq!(sides(Some(1), &legs), [None, RIGHT, LEFT]);
+    }
+
+    /// What followed within the second in which another direction ended, or had a second in common with it, was left out.
+    #[test]
+    fn short_legs_that_follow_each_other_are_heard() {
+        let (caller, moved, called) = (end(1, 4_000), end(1, 4_002), end(2, 5_000));
+        for (before, after) in [
+            (0..400, 420..900),
+            (0..1_900, 1_900..3_900),
+            (0..1_300, 1_200..2_900),
+        ] {
+            let mut directions = Directions::default();
+            for (from, times) in [(&caller, before), (&moved, after)] {
+                for ms in times.step_by(20) {
+                    directions.take(&(from.clone(), called.clone()), ms * 1_000_000);
+                }
+            }
+            let sides = directions.sides(Some("10.0.0.1"));
+            let of = |from: &Endpoint| sides.of(&(from.clone(), called.clone()));
+            assert_eq!([of(&caller), of(&moved)], [LEFT, LEFT]);
+        }
     }
 
     #[test]
