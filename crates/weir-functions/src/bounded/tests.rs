@@ -1,3 +1,5 @@
+//! The limits of functions whose values can be far larger than their arguments.
+
 use arrow::array::{Int64Builder, ListBuilder, StringArray, StringViewArray};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What is measured of streams of packets that are late, lost, repeated or out of order.
+
 use super::*;
 
 /// Packets of 20 ms by their numbers, each so many milliseconds late.
