@@ -3,6 +3,7 @@
 mod columns;
 mod connections;
 mod frames;
+mod sight;
 mod socket;
 mod streams;
 
@@ -11,8 +12,9 @@ use std::collections::{HashMap, VecDeque};
 use weir_packet::Needs;
 use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind};
 
+pub use self::connections::WebSockets;
 pub(crate) use self::connections::{Connections, begins};
-pub use self::connections::{WebSocketEnds, WebSocketSight, WebSockets};
+pub use self::sight::{WebSocketEnds, WebSocketSight};
 
 use self::columns::{FIELDS, MessageRow};
 use super::extraction::{Extract, Extraction, columns, push_item};

@@ -5,8 +5,8 @@ use weir_ws::{
     Connection, ConnectionEvent, DecoderOptions, Direction, Event, Handshake, InflateOptions,
 };
 
-use super::connections::{MESSAGE_BYTES_MAX, WebSocketEnds, WebSocketSight};
 use super::frames::{Arrival, MessageFrames, Occasion, WaitingPieces, slot};
+use super::sight::{MESSAGE_BYTES_MAX, WebSocketEnds, WebSocketSight};
 
 /// The status by which a server accepts the upgrade (RFC 6455, 4.2.2).
 const SWITCHING_PROTOCOLS: u16 = 101;

@@ -7,8 +7,8 @@ use weir_messages::http::{self, Head, RequestLine, StreamEvent, StreamOrigin};
 use weir_messages::tls::Stamp;
 use weir_ws::{Connection, Direction, Handshake};
 
-use super::connections::WebSocketSight;
 use super::frames::Arrival;
+use super::sight::WebSocketSight;
 use super::socket::{Route, Socket};
 use crate::extract::came_in::CameIn;
 
