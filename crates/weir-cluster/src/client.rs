@@ -813,6 +813,10 @@ fn reason(error: &str) -> String {
     let of_stage = error.strip_prefix("Job failed due to stage ");
     let of_stage = of_stage.and_then(|rest| rest.split_once(" failed: "));
     let mut message = of_stage.map_or(error, |(_, message)| message);
+    // These words are those of an engine, and may quote values of any text.
+    if message.contains(HINT) {
+        return message.to_owned();
+    }
     for start in [
         "DataFusion error: ",
         "External error: ",
@@ -887,16 +891,18 @@ mod tests {
         assert!(message.contains("beyond its limits"), "{message}");
     }
 
-    /// The hint of an error stood behind it, in the same line.
+    /// The hint of an error stood behind it, in the same line, and a value that it quoted was taken for the error of a full disk.
     #[test]
     fn the_error_of_an_executor_has_its_hint() {
-        let error = weir_engine::Error::new(ErrorKind::Run, "x\u{1f}y").with_hint("try z");
+        let message = "'Execution error: File too large\u{1f}' is no number";
+        let error = weir_engine::Error::new(ErrorKind::Run, message).with_hint("try z");
         let found = job_error(&format!(
             "Job failed due to stage 1 failed: {}",
             error_text(&error)
         ));
         let found = weir_engine::Error::from_datafusion(ErrorKind::Run, found, &[]);
-        assert_eq!(found.to_string(), "x y");
+        let expected = "'Execution error: File too large ' is no number";
+        assert_eq!(found.to_string(), expected);
         assert_eq!(found.hint(), Some("try z"));
     }
 }
