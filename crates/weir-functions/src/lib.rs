@@ -59,7 +59,7 @@ use json::JsonPlanner;
 use payload::PayloadPlanner;
 
 pub use error::{Error, ErrorKind};
-pub use pattern_size::of_pattern as pattern_weight;
+pub use pattern_size::{of_like as like_weight, of_pattern as pattern_weight};
 
 /// Registers the functions in a session. Those of places look addresses up in the databases of MaxMind's format at
 /// these paths, and no function makes more than so many bytes of one batch of rows.

@@ -5,22 +5,29 @@
 //! where it is not ended. The text of a pattern is looked through once, without a tree of it: in one of the size of a statement
 //! each `\w` would take some KiB.
 
-use datafusion::logical_expr::{BinaryExpr, Cast, Expr, Operator, TryCast};
+use datafusion::logical_expr::{BinaryExpr, Cast, Expr, Like, Operator, TryCast};
 
 /// The weight of the pattern that an expression compiles, some microseconds of compiling for a thousand; 0 where it compiles none.
 pub(crate) fn weight(expr: &Expr) -> usize {
-    let pattern = match expr {
-        Expr::BinaryExpr(BinaryExpr { op, right, .. }) if is_match(*op) => right.as_ref(),
+    let (pattern, of_text): (_, fn(&str) -> usize) = match expr {
+        Expr::BinaryExpr(BinaryExpr { op, right, .. }) if is_match(*op) => (right, of_pattern),
+        Expr::BinaryExpr(BinaryExpr { op, right, .. }) if is_like(*op) => (right, of_like),
+        Expr::Like(Like { pattern, .. }) => (pattern, of_like),
+        Expr::SimilarTo(Like { pattern, .. }) => (pattern, of_pattern),
         Expr::ScalarFunction(call) if call.name().starts_with("regexp_") => {
-            match call.args.get(1) {
-                Some(pattern) => pattern,
-                None => return 0,
-            }
+            return call
+                .args
+                .get(1)
+                .map_or(0, |pattern| of_expression(pattern, of_pattern));
         }
         _ => return 0,
     };
+    of_expression(pattern, of_text)
+}
+
+fn of_expression(pattern: &Expr, of_text: fn(&str) -> usize) -> usize {
     match uncast(pattern) {
-        Expr::Literal(value, _) => value.try_as_str().flatten().map_or(0, of_pattern),
+        Expr::Literal(value, _) => value.try_as_str().flatten().map_or(0, of_text),
         pattern if pattern.column_refs().is_empty() => UNKNOWN_WEIGHT,
         // Patterns of rows are compiled while the statement runs.
         _ => 0,
@@ -42,6 +49,30 @@ const fn is_match(operator: Operator) -> bool {
             | Operator::RegexNotMatch
             | Operator::RegexNotIMatch
     )
+}
+
+const fn is_like(operator: Operator) -> bool {
+    matches!(
+        operator,
+        Operator::LikeMatch
+            | Operator::ILikeMatch
+            | Operator::NotLikeMatch
+            | Operator::NotILikeMatch
+    )
+}
+
+/// The weight of a pattern of LIKE, which is compiled as a regular expression where wildcards stand within it.
+pub fn of_like(pattern: &str) -> usize {
+    let within = pattern.strip_prefix('%').unwrap_or(pattern);
+    let within = within.strip_suffix('%').unwrap_or(within);
+    if !within.contains(['%', '_', '\\']) {
+        return 0;
+    }
+    let weights = within.chars().map(|letter| match letter {
+        '%' | '_' => DOT_WEIGHT,
+        other => other.len_utf8(),
+    });
+    weights.fold(0, usize::saturating_add)
 }
 
 /// The weight of a pattern: of its characters and classes, each as often as it is repeated by number.
@@ -193,6 +224,20 @@ mod tests {
         }
         let nested = format!("{}a{}", "(".repeat(100), "){9}".repeat(100));
         assert_eq!(of_pattern(&nested), usize::MAX);
+        for (pattern, weight) in [
+            ("", 0),
+            ("%", 0),
+            ("%abc%", 0),
+            ("abc%", 0),
+            ("a_c", 12),
+            ("%a%b%", 12),
+            ("%%a", 11),
+            (r"a\%", 2),
+            ("%%%%", 20),
+        ] {
+            assert_eq!(of_like(pattern), weight, "{pattern}");
+        }
+        assert_eq!(of_like(&"_".repeat(100_000)), 1_000_000);
         // Addresses in digits are light.
         assert!(of_pattern(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}") < 10_000);
     }

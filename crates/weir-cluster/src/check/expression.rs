@@ -12,8 +12,9 @@ use datafusion_proto::protobuf::{
     window_frame,
 };
 use datafusion_proto_common::protobuf_common::scalar_value::Value;
-use weir_engine::FRAME_ROWS_MAX;
+use weir_engine::{FRAME_ROWS_MAX, like_weight, pattern_weight};
 
+use super::value::PatternWeight;
 use super::{Checked, Refused, counted, rows, shown, value};
 
 /// Validates an expression that is required.
@@ -206,9 +207,13 @@ pub(super) fn operator(name: &str) -> Checked {
     }
 }
 
-/// Whether a binary operator matches a regular expression.
-pub(super) fn is_match(operator: &str) -> bool {
-    operator.starts_with("Regex")
+/// The weight of the pattern of a binary operator that matches one.
+pub(super) fn weight_of(operator: &str) -> Option<PatternWeight> {
+    match operator {
+        _ if operator.starts_with("Regex") => Some(pattern_weight),
+        _ if operator.ends_with("LikeMatch") => Some(like_weight),
+        _ => None,
+    }
 }
 
 /// Whether the second argument of a function is a regular expression.
@@ -216,9 +221,15 @@ pub(super) fn has_pattern(function: &str) -> bool {
     function.starts_with("regexp_")
 }
 
-fn pattern(node: &PhysicalExprNode) {
-    if let Some(ExprType::Literal(literal)) = &node.expr_type {
-        value::pattern(literal);
+fn pattern(node: &PhysicalExprNode, weight: PatternWeight) {
+    let inner = match &node.expr_type {
+        Some(ExprType::Literal(literal)) => return value::pattern(literal, weight),
+        Some(ExprType::Cast(cast)) => cast.expr.as_deref(),
+        Some(ExprType::TryCast(cast)) => cast.expr.as_deref(),
+        _ => None,
+    };
+    if let Some(inner) = inner {
+        pattern(inner, weight);
     }
 }
 
@@ -272,9 +283,9 @@ fn windowed(node: &PhysicalWindowExprNode, depth: usize) -> Checked {
 
 fn binary(of: &PhysicalBinaryExprNode, depth: usize) -> Checked {
     operator(&of.op)?;
-    if is_match(&of.op) {
-        of.r.iter().for_each(|node| pattern(node));
-        of.operands.iter().for_each(pattern);
+    if let Some(weight) = weight_of(&of.op) {
+        of.r.iter().for_each(|node| pattern(node, weight));
+        of.operands.iter().for_each(|node| pattern(node, weight));
     }
     match of.operands.as_slice() {
         [] => {
@@ -342,6 +353,9 @@ fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
             listed(&list.list, depth)
         }
         ExprType::LikeExpr(like) => {
+            like.pattern
+                .iter()
+                .for_each(|node| pattern(node, like_weight));
             some(like.expr.as_deref(), depth)?;
             some(like.pattern.as_deref(), depth)
         }
@@ -350,7 +364,8 @@ fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
             function(&of.name, of.fun_definition.as_ref())?;
             value::data_type(of.return_type.as_ref(), 1)?;
             if has_pattern(&of.name) {
-                of.args.iter().skip(1).take(1).for_each(pattern);
+                let patterns = of.args.iter().skip(1).take(1);
+                patterns.for_each(|node| pattern(node, pattern_weight));
             }
             all(&of.args, depth)
         }

@@ -517,6 +517,21 @@ mod tests {
         of(10).unwrap();
         let refused = of(20).unwrap_err().to_string();
         assert!(refused.contains("parts of patterns"), "{refused}");
+        // Those of LIKE, which are as large, did not count.
+        let like = |times: usize| {
+            let pattern = "_".repeat(100_000);
+            let lists: Vec<_> = (0..times)
+                .map(|number| format!("x LIKE '{number}{pattern}' AS a{number}"))
+                .collect();
+            let sql = format!(
+                "SELECT {} FROM (VALUES ('a'), ('b')) AS t(x)",
+                lists.join(", ")
+            );
+            literal_bytes(&plan(&sql), Sender::Client)
+        };
+        like(3).unwrap();
+        let refused = like(6).unwrap_err().to_string();
+        assert!(refused.contains("parts of patterns"), "{refused}");
     }
 
     /// A literal of a megabyte was a column of as many rows as the plan asked for.

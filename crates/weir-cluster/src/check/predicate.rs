@@ -2,8 +2,10 @@
 
 use datafusion_proto::protobuf::logical_expr_node::ExprType;
 use datafusion_proto::protobuf::{BinaryExprNode, LogicalExprNode};
+use weir_engine::{like_weight, pattern_weight};
 
-use super::expression::{deeper, function, has_pattern, is_match, operator};
+use super::expression::{deeper, function, has_pattern, operator, weight_of};
+use super::value::PatternWeight;
 use super::{Checked, Refused, decoded, shown, value};
 
 /// Validates a serialized filter.
@@ -27,10 +29,22 @@ fn both(one: Option<&LogicalExprNode>, other: Option<&LogicalExprNode>, depth: u
     some(other, depth)
 }
 
+fn matched(
+    text: Option<&LogicalExprNode>,
+    by: Option<&LogicalExprNode>,
+    weight: PatternWeight,
+    depth: usize,
+) -> Checked {
+    if let Some(by) = by {
+        pattern(by, weight);
+    }
+    both(text, by, depth)
+}
+
 fn binary(of: &BinaryExprNode, depth: usize) -> Checked {
     operator(&of.op)?;
-    if is_match(&of.op) {
-        of.operands.iter().for_each(pattern);
+    if let Some(weight) = weight_of(&of.op) {
+        of.operands.iter().for_each(|node| pattern(node, weight));
     }
     match of.operands.as_slice() {
         [] | [_] => Err(Refused::malformed("the operands of a filter are missing")),
@@ -91,13 +105,29 @@ fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
             some(of.expr.as_deref(), depth)?;
             listed(&of.list, depth)
         }
-        ExprType::Like(of) => both(of.expr.as_deref(), of.pattern.as_deref(), depth),
-        ExprType::Ilike(of) => both(of.expr.as_deref(), of.pattern.as_deref(), depth),
-        ExprType::SimilarTo(of) => both(of.expr.as_deref(), of.pattern.as_deref(), depth),
+        ExprType::Like(of) => matched(
+            of.expr.as_deref(),
+            of.pattern.as_deref(),
+            like_weight,
+            depth,
+        ),
+        ExprType::Ilike(of) => matched(
+            of.expr.as_deref(),
+            of.pattern.as_deref(),
+            like_weight,
+            depth,
+        ),
+        ExprType::SimilarTo(of) => matched(
+            of.expr.as_deref(),
+            of.pattern.as_deref(),
+            pattern_weight,
+            depth,
+        ),
         ExprType::ScalarUdfExpr(of) => {
             function(&of.fun_name, of.fun_definition.as_ref())?;
             if has_pattern(&of.fun_name) {
-                of.args.iter().skip(1).take(1).for_each(pattern);
+                let patterns = of.args.iter().skip(1).take(1);
+                patterns.for_each(|node| pattern(node, pattern_weight));
             }
             all(&of.args, depth)
         }
@@ -120,9 +150,15 @@ fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
     }
 }
 
-fn pattern(node: &LogicalExprNode) {
-    if let Some(ExprType::Literal(literal)) = &node.expr_type {
-        value::pattern(literal);
+fn pattern(node: &LogicalExprNode, weight: PatternWeight) {
+    let inner = match &node.expr_type {
+        Some(ExprType::Literal(literal)) => return value::pattern(literal, weight),
+        Some(ExprType::Cast(cast)) => cast.expr.as_deref(),
+        Some(ExprType::TryCast(cast)) => cast.expr.as_deref(),
+        _ => None,
+    };
+    if let Some(inner) = inner {
+        pattern(inner, weight);
     }
 }
 

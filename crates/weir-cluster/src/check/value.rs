@@ -150,15 +150,17 @@ pub(super) fn listed(of: &ScalarValue) -> Checked {
     summed(|| scalar(Some(of))).0
 }
 
+/// The weight of a pattern's text.
+pub(super) type PatternWeight = fn(&str) -> usize;
+
 /// Adds the weight of a pattern to the sums.
-pub(super) fn pattern(of: &ScalarValue) {
+pub(super) fn pattern(of: &ScalarValue, weight: PatternWeight) {
     if let Some(
         Value::Utf8Value(pattern) | Value::LargeUtf8Value(pattern) | Value::Utf8ViewValue(pattern),
     ) = &of.value
     {
         let mut sums = SUMS.get();
-        let weight = weir_engine::pattern_weight(pattern);
-        sums.pattern_weight = sums.pattern_weight.saturating_add(weight);
+        sums.pattern_weight = sums.pattern_weight.saturating_add(weight(pattern));
         SUMS.set(sums);
     }
 }
