@@ -88,6 +88,11 @@ pub(super) fn kind_of(path: &Location) -> Result<FileKind, Error> {
         let message = format!("{path} is compressed with {name}");
         return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
     }
+    // What cannot be unpacked does not show its format.
+    let unpacked = path.open().and_then(weir_capture::Uncompressed::new);
+    unpacked
+        .and_then(|unpacked| std::io::copy(&mut unpacked.take(1), &mut std::io::sink()))
+        .map_err(io)?;
     let message = format!(
         "{path} is not a capture (pcap, pcapng, ERF, snoop or NetMon 2, compressed or not), nor Parquet, Arrow, CSV, JSON or a .txt"
     );
