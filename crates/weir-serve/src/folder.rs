@@ -25,6 +25,12 @@ impl Folder {
         let _ = std::fs::remove_dir_all(self.0.path());
     }
 
+    /// Octets that are free on its disk, as far as the system tells.
+    pub(crate) fn free_bytes(&self) -> u64 {
+        let disk = rustix::fs::statvfs(self.0.path());
+        disk.map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
     /// A new folder in it, which is removed when it is dropped.
     ///
     /// # Errors

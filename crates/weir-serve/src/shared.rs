@@ -434,6 +434,12 @@ const EXPOSED: &[(&str, &str, &str, MetricValue)] = &[
         |_, pool| pool.map_or(0, |pool| load(&pool.lost_for_memory)),
     ),
     (
+        "processes_lost_for_disk_total",
+        "counter",
+        "Lost processes that were killed for the disk of all",
+        |_, pool| pool.map_or(0, |pool| load(&pool.lost_for_disk)),
+    ),
+    (
         "processes_lost_occupied_total",
         "counter",
         "Lost processes that were killed because their statement went on behind its end",

@@ -1,7 +1,7 @@
 //! One process that runs statements, as the server holds it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -150,23 +150,27 @@ pub(super) struct Watched {
     begun: Mutex<Instant>,
     /// True when that statement is trivial.
     is_of_constant: AtomicBool,
-    is_over: AtomicBool,
+    /// Why its process was ended, once it was.
+    shortage: OnceLock<Shortage>,
     over: Notify,
+    /// The folder of the rows that it sets aside.
+    spilled: PathBuf,
     /// The handle that ends the process, and no later one with the same number.
     #[cfg(target_os = "linux")]
     handle: Option<std::os::fd::OwnedFd>,
 }
 
 impl Watched {
-    fn new(process: u32) -> Self {
+    fn new(process: u32, spilled: &Path) -> Self {
         Self {
             process,
             base_bytes: AtomicU64::new(0),
             holder: Mutex::default(),
             begun: Mutex::new(Instant::now()),
             is_of_constant: AtomicBool::new(false),
-            is_over: AtomicBool::new(false),
+            shortage: OnceLock::new(),
             over: Notify::new(),
+            spilled: spilled.to_path_buf(),
             #[cfg(target_os = "linux")]
             handle: handle_of(process),
         }
@@ -188,10 +192,11 @@ impl Watched {
         self.is_of_constant.load(Ordering::Relaxed)
     }
 
-    /// Ends the statement at work, which holds more memory than is left. Its process is killed at once, because the reader of its
+    /// Ends the statement at work, which holds more than is left. Its process is killed at once, because the reader of its
     /// output may be waiting for its client.
-    pub(super) fn end_for_memory(&self) {
-        self.is_over.store(true, Ordering::Relaxed);
+    pub(super) fn end_for(&self, shortage: Shortage) {
+        // The first reason stays.
+        let _ = self.shortage.set(shortage);
         // The process frees its memory itself, for which it needs processor time. Where raising the priority is not permitted, this
         // takes longer.
         set_priority(self.process, PROMPT);
@@ -204,9 +209,19 @@ impl Watched {
         self.over.notify_one();
     }
 
-    /// Whether its process was ended for the memory of all.
+    /// What was short when its process was ended, if it was.
+    pub(super) fn shortage(&self) -> Option<Shortage> {
+        self.shortage.get().copied()
+    }
+
+    /// Whether its process was ended for what was short.
     pub(super) fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
+        self.shortage().is_some()
+    }
+
+    /// Octets of the rows that it has set aside on the disk.
+    pub(super) fn spilled_bytes(&self) -> u64 {
+        bytes_below(&self.spilled)
     }
 
     /// Octets of memory that no other process has, as far as the system tells.
@@ -266,7 +281,7 @@ impl Link {
             return Err(failed(io::Error::other("it has no pipes")));
         };
         let mut link = Self {
-            watched: Arc::new(Watched::new(child.id().unwrap_or(0))),
+            watched: Arc::new(Watched::new(child.id().unwrap_or(0), spilled.path())),
             child,
             input,
             output,
@@ -331,7 +346,7 @@ impl Link {
             biased;
             () = watched.over.notified() => {
                 let _ = self.child.start_kill();
-                return Err(out_of_memory());
+                return Err(watched.shortage().unwrap_or(Shortage::Memory).failure());
             }
             read = read_frame(&mut self.output, octets) => read,
         };
@@ -378,8 +393,8 @@ impl Link {
 
     /// Why a process is not there any more.
     async fn ended(&mut self) -> Failure {
-        if self.watched.is_over() {
-            return out_of_memory();
+        if let Some(shortage) = self.watched.shortage() {
+            return shortage.failure();
         }
         let status = tokio::time::timeout(ENDS_WITHIN, self.child.wait()).await;
         let how = match status {
@@ -410,12 +425,45 @@ fn own_bytes(process: u32) -> u64 {
     resident.saturating_sub(shared).saturating_mul(PAGE_BYTES)
 }
 
-/// The failure of a statement whose process was ended for the memory of all.
-fn out_of_memory() -> Failure {
-    let message = "out of memory: the running statements held more than --memory-limit allows, and this one held most";
-    Failure::new(FailureKind::Limit, message).with_hint(
-        "group or filter before values are collected, or shorten long ones with substr()",
-    )
+/// Octets of the files in a folder, and in those below it.
+fn bytes_below(folder: &Path) -> u64 {
+    let mut folders = vec![folder.to_path_buf()];
+    let mut bytes = 0_u64;
+    while let Some(folder) = folders.pop() {
+        // What is removed meanwhile has none.
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => folders.push(entry.path()),
+                Ok(metadata) => bytes = bytes.saturating_add(metadata.len()),
+                Err(_) => {}
+            }
+        }
+    }
+    bytes
+}
+
+/// What all statements have too little of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shortage {
+    Memory,
+    Disk,
+}
+
+impl Shortage {
+    /// The failure of a statement whose process was ended for it.
+    fn failure(self) -> Failure {
+        let (message, hint) = match self {
+            Self::Memory => (
+                "out of memory: the running statements held more than --memory-limit allows, and this one held most",
+                "group or filter before values are collected, or shorten long ones with substr()",
+            ),
+            Self::Disk => (
+                "out of disk space: the running statements have set more rows aside than they leave free, and this one most",
+                "filter before rows are sorted, grouped or joined, or select fewer columns",
+            ),
+        };
+        Failure::new(FailureKind::Limit, message).with_hint(hint)
+    }
 }
 
 /// What has become of a process whose task was cancelled.
@@ -508,3 +556,20 @@ const SMALL_BYTES: usize = 64 << 10;
 const COPIES: usize = 3;
 /// The time in which a process whose output is closed has to end.
 const ENDS_WITHIN: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_are_set_aside_are_counted_in_all_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(bytes_below(folder.path()), 0);
+        let within = folder.path().join("datafusion-1/more");
+        std::fs::create_dir_all(&within).unwrap();
+        std::fs::write(folder.path().join("one"), [0; 10]).unwrap();
+        std::fs::write(within.join("other"), [0; 5]).unwrap();
+        assert_eq!(bytes_below(folder.path()), 15);
+        assert_eq!(bytes_below(&folder.path().join("none")), 0);
+    }
+}

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::Thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use arrow::buffer::Buffer;
@@ -17,7 +17,7 @@ use weir_engine::{Described, Recipe, ScanReport, Statement};
 use weir_tables::Totals;
 
 use super::link::{
-    Cancelled, Link, Octets, PROMPT, Priority, Received, Watched, own_bytes_of_server,
+    Cancelled, Link, Octets, PROMPT, Priority, Received, Shortage, Watched, own_bytes_of_server,
 };
 use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
 use crate::constant::is_constant;
@@ -62,6 +62,8 @@ pub(crate) struct Pool {
     pub(crate) lost: AtomicU64,
     /// Those of them that were ended for the memory of all.
     pub(crate) lost_for_memory: AtomicU64,
+    /// Those of them that were ended for the disk of all.
+    pub(crate) lost_for_disk: AtomicU64,
     /// Those of them that were ended because their statement went on behind its end.
     pub(crate) lost_occupied: AtomicU64,
     /// The number of statements that ended by a panic in a process, which has reported it and continues.
@@ -102,6 +104,7 @@ impl Pool {
             looks: OnceLock::new(),
             lost: AtomicU64::new(0),
             lost_for_memory: AtomicU64::new(0),
+            lost_for_disk: AtomicU64::new(0),
             lost_occupied: AtomicU64::new(0),
             panics: AtomicU64::new(0),
         });
@@ -358,10 +361,26 @@ impl Pool {
     /// Counts a process that takes no statement any more.
     fn count_lost(&self, watched: &Watched, is_occupied: bool) {
         self.lost.fetch_add(1, Ordering::Relaxed);
-        if watched.is_over() {
-            self.lost_for_memory.fetch_add(1, Ordering::Relaxed);
-        } else if is_occupied {
-            self.lost_occupied.fetch_add(1, Ordering::Relaxed);
+        let of_reason = match watched.shortage() {
+            Some(Shortage::Memory) => &self.lost_for_memory,
+            Some(Shortage::Disk) => &self.lost_for_disk,
+            None if is_occupied => &self.lost_occupied,
+            None => return,
+        };
+        of_reason.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Ends the statement that has set most rows aside, where all together have set more aside than they leave free on the disk.
+    fn look_at_disk(&self, at_work: &[Arc<Watched>]) {
+        // The rows of one that was ended are being removed.
+        let is_for_disk = |watched: &Arc<Watched>| watched.shortage() == Some(Shortage::Disk);
+        if at_work.iter().any(is_for_disk) {
+            return;
+        }
+        let held = at_work.iter().filter(|watched| !watched.is_over());
+        let held = held.map(|watched| (watched.spilled_bytes(), watched));
+        if let Some(watched) = most_set_aside(held.collect(), self.folder.free_bytes()) {
+            watched.end_for(Shortage::Disk);
         }
     }
 
@@ -397,6 +416,7 @@ fn look_at_memory(pool: &Weak<Pool>, limit: u64) {
     // The priority is that of this thread only. Where raising it is not permitted, the thread has the normal one.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, PROMPT);
+    let mut disk_seen = Instant::now();
     loop {
         let Some(pool) = pool.upgrade() else {
             return;
@@ -406,6 +426,10 @@ fn look_at_memory(pool: &Weak<Pool>, limit: u64) {
             drop(pool);
             std::thread::park_timeout(REST);
             continue;
+        }
+        if disk_seen.elapsed() >= REST {
+            pool.look_at_disk(&at_work);
+            disk_seen = Instant::now();
         }
         // Ended processes already return their memory, and those of trivial statements have too little to matter.
         let held = at_work.iter();
@@ -432,7 +456,7 @@ fn look_at_memory(pool: &Weak<Pool>, limit: u64) {
         }
         for watched in victims(held, limit) {
             // The client gets the reason in place of its rows.
-            watched.end_for_memory();
+            watched.end_for(Shortage::Memory);
         }
         drop(pool);
         std::thread::sleep(match all > limit / 2 {
@@ -451,6 +475,14 @@ fn left(limit: u64, waiting: u64, own: u64) -> u64 {
         .saturating_add(UNCOUNTED_BYTES)
         .saturating_sub(waiting.max(own))
         .max(least)
+}
+
+/// The one that has set most aside, where all together have set more aside than is free.
+fn most_set_aside<T>(held: Vec<(u64, T)>, free: u64) -> Option<T> {
+    let all = held.iter().map(|(bytes, _)| *bytes);
+    let all = all.fold(0, u64::saturating_add);
+    let most = held.into_iter().max_by_key(|(bytes, _)| *bytes);
+    most.filter(|_| all > free).map(|(_, one)| one)
 }
 
 /// What a process holds.
@@ -853,7 +885,7 @@ const SHORT_LOOKS: u32 = 2;
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The same where they hold more than half of what they may.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// The interval in which the thread checks whether the server still exists while nothing runs.
+/// The interval in which the thread checks whether the server still exists while nothing runs, and how much is free on the disk.
 const REST: Duration = Duration::from_secs(1);
 /// The time in which a process has to cancel a statement whose client has gone.
 const GRACE: Duration = Duration::from_millis(250);
@@ -880,6 +912,15 @@ mod tests {
             let left = left(mib(300), mib(waiting), mib(own));
             assert_eq!(left, mib(expected), "{waiting} {own}");
         }
+    }
+
+    #[test]
+    fn the_one_that_has_set_most_aside_is_ended_where_the_disk_is_half_taken() {
+        let held = || vec![(10, 'a'), (30, 'b'), (0, 'c')];
+        assert_eq!(most_set_aside(held(), 40), None);
+        assert_eq!(most_set_aside(held(), 39), Some('b'));
+        assert_eq!(most_set_aside(vec![(0, 'a')], 0), None);
+        assert_eq!(most_set_aside(Vec::<(u64, char)>::new(), 0), None);
     }
 
     #[test]
