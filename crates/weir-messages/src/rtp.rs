@@ -36,6 +36,22 @@ impl<'p> Packet<'p> {
     /// last one says (RFC 3550, 5.1).
     #[must_use]
     pub fn cut(bytes: &'p [u8], missing: u64) -> Option<Self> {
+        let packet = Self::sealed(bytes, missing)?;
+        if !packet.has_padding() || missing > 0 {
+            return Some(packet);
+        }
+        let (start, end) = packet.payload;
+        let padding = usize::from(*bytes.last()?).max(1);
+        let end = end.checked_sub(padding).filter(|end| start <= *end)?;
+        Some(Self {
+            payload: (start, end),
+            ..packet
+        })
+    }
+
+    /// The same of a packet of SRTP, whose padding is encrypted (RFC 3711, 3.1): all behind the header is payload.
+    #[must_use]
+    pub fn sealed(bytes: &'p [u8], missing: u64) -> Option<Self> {
         let first = u8_at(bytes, 0)?;
         if first >> 6 != 2 || is_rtcp_type(u8_at(bytes, 1)?) {
             return None;
@@ -45,12 +61,7 @@ impl<'p> Packet<'p> {
             0 => extension,
             _ => extension + 4 + 4 * usize::from(u16_be_at(bytes, extension + 2)?),
         };
-        let padding = match first & 0x20 {
-            0 => 0,
-            _ if missing > 0 => 0,
-            _ => usize::from(*bytes.last()?).max(1),
-        };
-        let end = bytes.len().checked_sub(padding)?;
+        let end = bytes.len();
         (start <= end).then_some(Self {
             bytes,
             extension,
@@ -544,6 +555,8 @@ mod tests {
         assert_eq!((cut.payload().len(), cut.payload_len()), (8, Some(160)));
         bytes[0] |= 0x20;
         assert!(Packet::new(&bytes[..20]).is_none());
+        let sealed = Packet::sealed(&bytes[..20], 0).unwrap();
+        assert_eq!(sealed.payload_len(), Some(8));
         let cut = Packet::cut(&bytes[..20], 152).unwrap();
         assert_eq!((cut.payload().len(), cut.payload_len()), (8, None));
         assert!(Packet::cut(&bytes[..11], 161).is_none());

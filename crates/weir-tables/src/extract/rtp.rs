@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use weir_messages::rtp::{Codec, Event, Packet};
+use weir_messages::rtp::{Codec, Event};
 use weir_packet::{Kind, Needs, Value};
 
 use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
@@ -85,12 +85,7 @@ impl Extract for Rtp {
             else {
                 return false;
             };
-            if let Some(packet) = Packet::cut(&bytes, way.missing) {
-                let sight = RtpSight {
-                    way,
-                    packet,
-                    announced,
-                };
+            if let Some(sight) = RtpSight::read(&bytes, way, announced) {
                 let item = WithWay {
                     way: &sight.way,
                     own: &RtpItem::new(&sight),
@@ -121,7 +116,7 @@ impl<'p> RtpItem<'p> {
         Self {
             sight,
             csrcs: sight.packet.csrcs().collect(),
-            event: sight.packet.event().filter(|_| is_event),
+            event: sight.event().filter(|_| is_event),
             codec,
         }
     }

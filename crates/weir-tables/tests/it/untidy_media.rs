@@ -188,3 +188,33 @@ fn calls_that_end_behind_a_late_description_have_their_media() {
     let (found, notes) = rows("calls", &packets, &columns);
     assert_eq!(found, [["ended", "0"], ["input_ended", ""]], "{notes:?}");
 }
+
+/// RFC 3711, 3.1: SRTP encrypts padding and events. Packets whose last octet cannot be the length of padding were lost, and events
+/// were keys that were not pressed.
+#[test]
+fn padding_and_events_of_srtp_are_not_legible() {
+    let mut packets = vec![invite_with("RTP/SAVP")];
+    for number in 0..6 {
+        let mut bytes = packet(7, number, number);
+        bytes[0] |= (number & 1) << 5;
+        packets.push(datagram(FROM, TO, &bytes));
+    }
+    let event = [0x80, 101, 0, 6, 0, 0, 6, 0, 0, 0, 0, 7, 5, 0x8a, 3, 0x20];
+    packets.push(datagram(FROM, TO, &event));
+    let columns = [
+        "media.packets",
+        "media.lost",
+        "media.octets",
+        "media.dtmf",
+        "media.events",
+    ];
+    let (found, _) = rows("media", &packets, &columns);
+    assert_eq!(found, [["7", "0", "10", "", ""]]);
+    let (found, _) = rows("rtp", &packets, &["rtp.seq", "rtpevent.event_id"]);
+    let expected: Vec<[String; 2]> = (0..7).map(|n: u8| [n.to_string(), String::new()]).collect();
+    assert_eq!(found, expected);
+    // Those of RTP are.
+    packets[0] = invite();
+    let (found, _) = rows("media", &packets, &columns);
+    assert_eq!(found, [["7", "0", "10", "5", "1"]]);
+}

@@ -406,7 +406,7 @@ impl Announced {
             return Some(found);
         }
         let is_of_both = |it: &&Arc<Announcement>| beside.iter().any(|other| other.is_of_call(it));
-        let packet = RtpPacket::cut(bytes, way.missing);
+        let packet = RtpPacket::sealed(bytes, way.missing);
         let has_type = |it: &&Arc<Announcement>| {
             let payload_type = packet.as_ref().map(RtpPacket::payload_type);
             payload_type.is_some_and(|it_has| it.media.codec(it_has).is_some())
@@ -503,7 +503,7 @@ impl Socket {
             let is_known = |it: &Arc<Announcement>| Arc::ptr_eq(it, &known.announcement);
             // What an offer replaces counts until the answer.
             let is_before_answer = || {
-                let packet = RtpPacket::cut(bytes, way.missing);
+                let packet = RtpPacket::sealed(bytes, way.missing);
                 let codec = packet.and_then(|it| known.announcement.media.codec(it.payload_type()));
                 codec.is_some() && replaced.iter().any(is_known)
             };
@@ -512,7 +512,7 @@ impl Socket {
                 || now_ns.saturating_sub(known.last_ns) <= CALL_PAUSE_NS)
                 && !media.iter().any(|it| known.announcement.gives_way_to(it));
             let is_other = || {
-                RtpPacket::cut(bytes, way.missing).is_some_and(|packet| {
+                RtpPacket::sealed(bytes, way.missing).is_some_and(|packet| {
                     let mut others = media.iter();
                     let named = others.find(|it| is_named(&packet, &it.media));
                     named.is_some_and(|it| it.media.mid != known.announcement.media.mid)

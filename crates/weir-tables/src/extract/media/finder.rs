@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use weir_flow::{Carried, Chunk, Endpoint, Interest, Payload};
 use weir_h248::{Encoding, detect};
-use weir_messages::rtp::{Codec, Packet as RtpPacket, is_in_use, rtcp};
+use weir_messages::rtp::{Codec, Event, Packet as RtpPacket, is_in_use, rtcp};
 use weir_messages::sdp;
 use weir_packet::Packet;
 use weir_sip::{Digest, Method};
@@ -28,7 +28,32 @@ pub(in crate::extract) struct RtpSight<'p> {
     pub(in crate::extract) announced: Option<Arc<Announcement>>,
 }
 
-impl RtpSight<'_> {
+impl<'p> RtpSight<'p> {
+    /// A packet between sockets that are known to have media: the padding of SRTP is not legible.
+    pub(in crate::extract) fn read(
+        bytes: &'p [u8],
+        way: Way,
+        announced: Option<Arc<Announcement>>,
+    ) -> Option<Self> {
+        let is_sealed = announced.as_ref().is_some_and(|it| it.is_secure());
+        let clear = RtpPacket::cut(bytes, way.missing).filter(|_| !is_sealed);
+        Some(Self {
+            way,
+            packet: clear.or_else(|| RtpPacket::sealed(bytes, way.missing))?,
+            announced,
+        })
+    }
+
+    /// The named event in the payload; `None` where that is encrypted.
+    pub(in crate::extract) fn event(&self) -> Option<Event> {
+        self.packet.event().filter(|_| !self.is_secure())
+    }
+
+    /// Whether the payload is encrypted.
+    pub(in crate::extract) fn is_secure(&self) -> bool {
+        self.announced.as_ref().is_some_and(|it| it.is_secure())
+    }
+
     /// The codec of the payload type: the announced one, the assigned one, or events for the number that almost
     /// everywhere stands for them.
     pub(in crate::extract) fn codec(&self) -> Option<Codec> {
@@ -522,25 +547,29 @@ impl MediaFinder {
             self.rtcp_cut = self.rtcp_cut.saturating_add((way.missing > 0).into());
             return each(&Sight::Rtcp(bytes, way, announced.as_deref()));
         }
-        let Some(packet) = RtpPacket::cut(bytes, way.missing) else {
+        let sight = match is_sure {
+            true => RtpSight::read(bytes, way, announced),
+            false => RtpPacket::cut(bytes, way.missing).map(|packet| RtpSight {
+                way,
+                packet,
+                announced,
+            }),
+        };
+        let Some(sight) = sight else {
             let is_report = matches!(bytes, [_, RTCP_FIRST..=RTCP_LAST, ..]) && way.missing == 0;
             self.rtcp_sealed = self
                 .rtcp_sealed
                 .saturating_add((is_sure && is_report).into());
             return self.count_cut(bytes, &way);
         };
-        if !is_sure && !self.goes_on(&packet, bytes, &way, each) {
+        if !is_sure && !self.goes_on(&sight.packet, bytes, &way, each) {
             return;
         }
-        if announced.is_some() && !self.candidates.is_empty() {
-            let source = Some(packet.ssrc());
-            self.give_out(pair, source, announced.as_ref(), each);
+        if sight.announced.is_some() && !self.candidates.is_empty() {
+            let source = Some(sight.packet.ssrc());
+            self.give_out(pair, source, sight.announced.as_ref(), each);
         }
-        each(&Sight::Rtp(&RtpSight {
-            way,
-            packet,
-            announced,
-        }));
+        each(&Sight::Rtp(&sight));
     }
 
     /// Counts a datagram of which less than a header was captured, if its sockets are known to have media.

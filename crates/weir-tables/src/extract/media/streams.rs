@@ -369,10 +369,10 @@ impl Stream {
         {
             self.codecs.push(codec.name.into_owned());
         }
-        if is_event && let Some(event) = packet.event() {
+        if is_event && let Some(event) = sight.event() {
             self.press(packet.timestamp(), packet.marker(), event);
         }
-        if is_redundant {
+        if is_redundant && !sight.is_secure() {
             self.press_in_blocks(sight);
         }
         self.way.go_on(&sight.way);
@@ -430,6 +430,11 @@ impl Stream {
             self.codecs.push("t38".to_owned());
         }
         self.way.go_on(&sight.way);
+    }
+
+    /// Whether the payload is encrypted.
+    pub(in crate::extract) fn is_secure(&self) -> bool {
+        self.announced.as_ref().is_some_and(|it| it.is_secure())
     }
 
     /// Returns true for T.38 over UDPTL, which is no RTP.
