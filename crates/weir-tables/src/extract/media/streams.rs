@@ -370,7 +370,8 @@ impl Stream {
             self.codecs.push(codec.name.into_owned());
         }
         if is_event && let Some(event) = sight.event() {
-            self.press(packet.timestamp(), packet.marker(), event);
+            let at = (packet.sequence(), packet.timestamp());
+            self.press(at, packet.marker(), event);
         }
         if is_redundant && !sight.is_secure() {
             self.press_in_blocks(sight);
@@ -397,14 +398,15 @@ impl Stream {
                 && let Some(event) = Event::read(block.payload)
             {
                 let timestamp = packet.timestamp().wrapping_sub(block.offset.into());
-                self.press(timestamp, packet.marker() && block.offset == 0, event);
+                let at = (packet.sequence(), timestamp);
+                self.press(at, packet.marker() && block.offset == 0, event);
             }
         }
     }
 
-    /// Reads a named event: its timestamp, and whether its packet has a marker.
-    fn press(&mut self, timestamp: u32, marker: bool, event: Event) {
-        if self.pressed.begins(timestamp, marker, event) {
+    /// Reads a named event: the number of its packet and its timestamp, and whether its packet has a marker.
+    fn press(&mut self, at: (u16, u32), marker: bool, event: Event) {
+        if self.pressed.begins(at, marker, event) {
             self.events = self.events.saturating_add(1);
             if self.keys.len() < KEYS_MAX {
                 self.keys.extend(event.key());
@@ -523,6 +525,8 @@ struct Pressed {
 /// An event, or a segment of one that is longer than the maximum duration (RFC 4733, 2.5.1.3).
 #[derive(Clone, Copy)]
 struct Press {
+    /// The number of the last packet.
+    sequence: u16,
     timestamp: u32,
     event: u8,
     duration: u16,
@@ -535,18 +539,21 @@ const RECENT_MAX: usize = 8;
 
 impl Pressed {
     /// Returns whether a packet is the first one of an event: all packets of an event have its timestamp, except those
-    /// of its later segments.
-    fn begins(&mut self, timestamp: u32, marker: bool, event: Event) -> bool {
+    /// of its later segments. Some senders advance it within an event.
+    fn begins(&mut self, at: (u16, u32), marker: bool, event: Event) -> bool {
+        let (sequence, timestamp) = at;
         let mut known = self.recent.iter_mut().flatten();
         if let Some(press) = known.find(|it| it.timestamp == timestamp && it.event == event.event) {
+            press.sequence = sequence;
             press.duration = press.duration.max(event.duration);
             press.has_ended |= event.is_end;
             return false;
         }
         let mut known = self.recent.iter().flatten();
-        let goes_on = !marker && known.any(|press| press.goes_on(timestamp, event));
+        let goes_on = !marker && known.any(|press| press.goes_on(at, event));
         if let Some(place) = self.recent.get_mut(self.at) {
             *place = Some(Press {
+                sequence,
                 timestamp,
                 event: event.event,
                 duration: event.duration,
@@ -559,12 +566,19 @@ impl Pressed {
 }
 
 impl Press {
-    /// Returns whether a segment with this timestamp continues the event: it begins at the longest duration of this
-    /// one, or at its duration when it was seen last.
-    fn goes_on(&self, timestamp: u32, event: Event) -> bool {
+    /// Returns whether a packet with this number and another timestamp continues the event: a segment begins at the longest duration
+    /// of this one, or at its duration when it was seen last. The next packet of a sender that advances the timestamp begins within
+    /// the event, and has a longer duration, or repeats the end.
+    fn goes_on(&self, (sequence, timestamp): (u16, u32), event: Event) -> bool {
         let since = timestamp.wrapping_sub(self.timestamp);
-        let is_next = since == u32::from(u16::MAX) || since == u32::from(self.duration);
-        event.event == self.event && !self.has_ended && is_next
+        let is_segment = since == u32::from(u16::MAX) || since == u32::from(self.duration);
+        let is_within = since < u32::from(self.duration);
+        let follows = is_within && sequence.wrapping_sub(self.sequence) == 1;
+        let goes_on = match self.has_ended {
+            true => follows && event.is_end && event.duration == self.duration,
+            false => is_segment || follows && event.duration > self.duration,
+        };
+        event.event == self.event && goes_on
     }
 }
 
@@ -854,14 +868,16 @@ mod tests {
     /// Returns which of these packets of events begin one: timestamp, marker, event, end, duration.
     fn begin(packets: &[(u32, bool, u8, bool, u16)]) -> Vec<bool> {
         let mut pressed = Pressed::default();
+        let mut sequence = 0;
         let of = |&(timestamp, marker, event, is_end, duration): &(u32, bool, u8, bool, u16)| {
+            sequence += 1;
             let event = Event {
                 event,
                 is_end,
                 volume: 10,
                 duration,
             };
-            pressed.begins(timestamp, marker, event)
+            pressed.begins((sequence, timestamp), marker, event)
         };
         packets.iter().map(of).collect()
     }
@@ -928,6 +944,24 @@ mod tests {
             (2_080, false, 2, true, 960),
         ];
         assert_eq!(begin(&packets), [true, false, true, false, false]);
+    }
+
+    /// Each packet was a key.
+    #[test]
+    fn keys_whose_timestamp_advances_are_one() {
+        let packets = [
+            (800, true, 4, false, 160),
+            (960, false, 4, false, 320),
+            (1_120, false, 4, false, 480),
+            (1_280, false, 4, true, 640),
+            (1_440, false, 4, true, 640),
+            (1_600, false, 4, true, 640),
+            // The same key again, without a marker.
+            (3_200, false, 4, false, 160),
+            (3_360, false, 4, true, 320),
+        ];
+        let told = begin(&packets);
+        assert_eq!(told, [true, false, false, false, false, false, true, false]);
     }
 
     /// A long event has segments, each of which begins at the longest duration of the one before (RFC 4733, 2.5.1.3).
