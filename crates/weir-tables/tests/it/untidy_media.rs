@@ -218,3 +218,29 @@ fn padding_and_events_of_srtp_are_not_legible() {
     let (found, _) = rows("media", &packets, &columns);
     assert_eq!(found, [["7", "0", "10", "5", "1"]]);
 }
+
+/// Streams that have one source between the same hosts had the reports of each other, and those behind the eighth had none.
+#[test]
+fn reports_are_of_the_stream_next_to_whose_sockets_they_are_sent() {
+    let ends = |call: u8| {
+        let port = 4 * u16::from(call);
+        ((FROM.0, 4_000 + port), (TO.0, 5_000 + port))
+    };
+    let mut packets = Vec::new();
+    for call in 0..10 {
+        let (from, to) = ends(call);
+        packets.extend((0..4).map(|n| datagram(from, to, &packet(7, n, n))));
+    }
+    for call in 0..10 {
+        let (from, to) = ends(call);
+        let mut report = vec![0x81, 201, 0, 7, 0, 0, 0, 9, 0, 0, 0, 7, 0, 0, 0, call];
+        report.resize(32, 0);
+        packets.push(datagram((to.0, to.1 + 1), (from.0, from.1 + 1), &report));
+    }
+    let columns = ["port.dst", "media.rtcp.reports", "media.rtcp.lost"];
+    let (found, _) = rows("media", &packets, &columns);
+    let expected: Vec<[String; 3]> = (0..10)
+        .map(|call| [ends(call).1.1.to_string(), "1".to_owned(), call.to_string()])
+        .collect();
+    assert_eq!(found, expected);
+}

@@ -586,6 +586,8 @@ impl Press {
 const PACKET_MS_MAX: f64 = 120.0;
 
 type Key = (Pair, Option<u32>);
+/// The ends of a stream, that of the side that reports first.
+type Ends = fn(&Way) -> Pair;
 
 /// The streams of a capture.
 #[derive(Default)]
@@ -691,22 +693,29 @@ impl Streams {
         } = self;
         rtcp::reports(bytes, &mut |report| {
             let round_trip_ms = trips.take(report, way);
-            let mut of = |source: Option<u32>,
-                          is_of: fn(&Way, &Way) -> bool,
-                          take: &mut dyn FnMut(&mut Stream)| {
-                let keys = source.and_then(|source| by_source.get(&source));
-                for key in keys.into_iter().flatten() {
+            let mut of = |source: Option<u32>, ends: Ends, take: &mut dyn FnMut(&mut Stream)| {
+                let Some(source) = source else {
+                    return;
+                };
+                // Streams of several calls may have one source: the report goes between the sockets of its stream, or the next ones.
+                for (src, dst) in [(1, 1), (0, 0), (1, 0), (0, 1)] {
+                    let mut media = *way;
+                    media.src.port = way.src.port.wrapping_sub(src);
+                    media.dst.port = way.dst.port.wrapping_sub(dst);
+                    if let Some(stream) = open.get_mut(&(ends(&media), Some(source))) {
+                        return take(stream);
+                    }
+                }
+                for key in by_source.get(&source).into_iter().flatten() {
                     if let Some(stream) = open.get_mut(key)
-                        && is_of(&stream.way, way)
+                        && ends(&stream.way).0.address == way.src.address
                     {
                         take(stream);
                     }
                 }
             };
-            let sends: fn(&Way, &Way) -> bool =
-                |stream, report| stream.src.address == report.src.address;
-            let receives: fn(&Way, &Way) -> bool =
-                |stream, report| stream.dst.address == report.src.address;
+            let sends: Ends = |way| (way.src, way.dst);
+            let receives: Ends = |way| (way.dst, way.src);
             if let Some(sent) = report.sent {
                 of(report.sender, sends, &mut |stream| {
                     stream.reported.sent = Some(sent.packets);
