@@ -35,7 +35,7 @@ impl<'p> RtpSight<'p> {
         way: Way,
         announced: Option<Arc<Announcement>>,
     ) -> Option<Self> {
-        let is_sealed = announced.as_ref().is_some_and(|it| it.is_secure());
+        let is_sealed = announced.as_deref().is_some_and(Announcement::is_secure);
         let clear = RtpPacket::cut(bytes, way.missing).filter(|_| !is_sealed);
         Some(Self {
             way,
@@ -51,7 +51,8 @@ impl<'p> RtpSight<'p> {
 
     /// Whether the payload is encrypted.
     pub(in crate::extract) fn is_secure(&self) -> bool {
-        self.announced.as_ref().is_some_and(|it| it.is_secure())
+        let announced = self.announced.as_deref();
+        announced.is_some_and(Announcement::is_secure)
     }
 
     /// The codec of the payload type: the announced one, the assigned one, or events for the number that almost
