@@ -232,10 +232,12 @@ impl SipFinder {
             Carried::Stream(chunk) => return self.chunk(payload, chunk, each),
             _ => return Interest::Ignore,
         };
-        let way = way(payload, transport);
         let joined = match transport {
             // A segment that a probe forwarded may go on with the message of the last one.
-            SipTransport::Tcp => self.cut_messages.join((payload, bytes), &way, each),
+            SipTransport::Tcp => {
+                let way = way(payload, transport);
+                self.cut_messages.join((payload, bytes), &way, each)
+            }
             _ => None,
         };
         let (bytes, others) = match &joined {
@@ -250,6 +252,7 @@ impl SipFinder {
             let is_sip = is_begun || ports.contains(&SIP_PORT);
             self.cut = self.cut.saturating_add(is_sip.into());
         } else if is_begun {
+            let way = way(payload, transport);
             let mut rest = bytes;
             // It may have several messages, too.
             while is_segment && let Some((bytes, behind)) = split_first(rest) {
