@@ -320,6 +320,19 @@ impl Connection {
     /// Whether these octets of a client, whose request is answered without its body, may be of its next one, of which more has to
     /// come. Where they are, nothing more of that body comes.
     fn leaves_out_body(&mut self, side: usize, this: &mut Side, bytes: &[u8]) -> bool {
+        let is_request = || {
+            let is_known = head::begins_as_known(bytes) && !bytes.starts_with(b"HTTP/");
+            is_known && bytes.contains(&b'\n') && head::looks_like(bytes)
+        };
+        if self.client == Some(side)
+            && this.begun.is_empty()
+            && self.pairs.may_be_answered_early(this.next)
+            && is_request()
+        {
+            this.state = State::Head;
+            self.pairs.request_over(false);
+            return false;
+        }
         if self.client != Some(side) || !self.pairs.is_answered_early() {
             return false;
         }

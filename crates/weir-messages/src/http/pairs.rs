@@ -140,6 +140,15 @@ pub(super) enum Early {
     Switched,
 }
 
+impl PendingExchange {
+    /// Whether nothing came of the body of the current request, which waits for a response.
+    fn may_lack_body(&self) -> bool {
+        let request = self.exchange.request.as_ref();
+        self.request == Progress::UnderWay
+            && request.is_some_and(|it| it.body_len == 0 && it.head.field("expect").is_some())
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     /// The head was not received yet.
@@ -595,11 +604,19 @@ impl Pairs {
     /// 9110, 10.1.1).
     pub(super) fn is_answered_early(&self) -> bool {
         let last = self.waiting.back();
+        last.is_some_and(|last| last.response == Progress::Over && last.may_lack_body())
+    }
+
+    /// Whether the same response may have come, and was not captured so far: nothing was, and the client has received something
+    /// since, as far as that is known.
+    pub(super) fn may_be_answered_early(&self, place: Option<Place>) -> bool {
+        let last = self.waiting.back();
         last.is_some_and(|last| {
-            let request = last.exchange.request.as_ref();
-            last.request == Progress::UnderWay
-                && last.response == Progress::Over
-                && request.is_some_and(|it| it.body_len == 0 && it.head.field("expect").is_some())
+            let mut both = last.places[0].zip(place).into_iter();
+            last.response == Progress::Awaited
+                && last.exchange.interim.is_none()
+                && both.all(|(asked, now)| now.received > asked.received)
+                && last.may_lack_body()
         })
     }
 

@@ -563,6 +563,37 @@ fn a_response_behind_lost_ones_may_be_that_of_a_request_that_was_not_captured() 
     assert_eq!(found, expected);
 }
 
+/// The requests behind one that was refused were its body, which its client left out, where the response was lost.
+#[test]
+fn a_body_that_waits_for_a_lost_response_is_not_what_follows() {
+    let asked = "POST /1 HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5000\r\n\r\n";
+    let next = "GET /2 HTTP/1.1\r\n\r\n";
+    let response = |code: u16| format!("HTTP/1.1 {code} A\r\nContent-Length: 0\r\n\r\n");
+    let [asks, answers] = [asked.len() as u64, response(417).len() as u64];
+    let lost = SentMessage {
+        is_lost: true,
+        ..sent(1, &response(417), asks)
+    };
+    let found = placed(&[
+        sent(0, asked, 0),
+        lost,
+        sent(0, next, answers),
+        sent(1, &response(202), asks + next.len() as u64),
+    ]);
+    let found: Vec<_> = found.iter().map(|it| (it.0.as_str(), it.1, it.2)).collect();
+    assert_eq!(found, [("/1", 0, MISSING), ("/2", 202, None)]);
+    // A body that a server wants.
+    let more = "HTTP/1.1 100 Continue\r\n\r\n";
+    let whole = format!("{next}{}", "x".repeat(5_000 - next.len()));
+    let found = placed(&[
+        sent(0, asked, 0),
+        sent(1, more, asks),
+        sent(0, &whole, more.len() as u64),
+        sent(1, &response(201), asks + 5_000),
+    ]);
+    assert_eq!(found, [("/1".to_owned(), 201, None)]);
+}
+
 /// A response that is not understood leaves the ones behind it to their requests.
 #[test]
 fn after_a_response_that_is_not_understood_the_rest_is_not_shifted() {
