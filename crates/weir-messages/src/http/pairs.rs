@@ -612,10 +612,10 @@ impl Pairs {
     pub(super) fn may_be_answered_early(&self, place: Option<Place>) -> bool {
         let last = self.waiting.back();
         last.is_some_and(|last| {
-            let mut both = last.places[0].zip(place).into_iter();
+            let both = last.places[0].zip(place);
             last.response == Progress::Awaited
                 && last.exchange.interim.is_none()
-                && both.all(|(asked, now)| now.received > asked.received)
+                && both.is_none_or(|(asked, now)| now.received > asked.received)
                 && last.may_lack_body()
         })
     }

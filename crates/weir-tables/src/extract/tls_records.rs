@@ -753,7 +753,7 @@ mod tests {
             packet
         };
         let short = |id: &[u8]| [&[0x41][..], id, &[0; 20]].concat();
-        let mut ids = QuicIds::default();
+        let mut ids: QuicIds = Default::default();
         let mut fields_of = |side: usize, packets: &[Vec<u8>]| {
             let mut found = Vec::new();
             super::packets(Some(&mut ids), side, &packets.concat(), &mut |record| {
