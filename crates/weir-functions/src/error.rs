@@ -529,6 +529,12 @@ fn of_arguments(message: &str) -> Option<Wording> {
             .filter(|line| !line.starts_with("Candidate") && !line.contains("UserDefined"))
             .collect();
         let hint = match takes.is_empty() {
+            _ if call.starts_with("date_trunc(Utf8") && call.ends_with(", Utf8)") => {
+                "date_trunc('day', frame.time AT TIME ZONE 'Europe/Berlin')".to_owned()
+            }
+            _ if call.starts_with("substr(") && call.ends_with(", Utf8)") => {
+                "regexp_match(a, 'pattern')[1] is what a pattern matches".to_owned()
+            }
             true => "use CAST(… AS type) to convert a value".to_owned(),
             false => format!("write {}", takes.join(" or ")),
         };

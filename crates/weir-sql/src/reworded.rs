@@ -169,6 +169,19 @@ pub(crate) fn parts_by_name(expr: &mut Expr) {
     }
 }
 
+/// `(-1, a)` and `(a + 1, b)`: DataFusion takes a name or a literal for the first value of a row that is written without ROW.
+pub(crate) fn row(expr: &mut Expr) {
+    if let Expr::Tuple(values) = expr
+        && let Some(first) = values.first()
+        && !matches!(
+            first,
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_)
+        )
+    {
+        *expr = call("row", std::mem::take(values));
+    }
+}
+
 /// `U&'\0041'` and `N'a'`: texts, whose escapes the parser has put in.
 pub(crate) fn plain_text(expr: &mut Expr) {
     if let Expr::Value(value) = expr
@@ -257,7 +270,8 @@ pub(crate) fn rename(function: &mut Function) {
     }
 }
 
-/// `GROUP BY ()` is one group of all rows, also of none, which DataFusion has as a set of groups only. Beside others it adds nothing.
+/// `GROUP BY ()` is one group of all rows, also of none, which DataFusion has as a set of groups only. Beside others it adds nothing. The
+/// keys in `GROUP BY (a, b)` are keys as without parentheses.
 pub(crate) fn group_all(body: &mut SetExpr) {
     match body {
         SetExpr::Select(select) => {
@@ -267,6 +281,13 @@ pub(crate) fn group_all(body: &mut SetExpr) {
                 if is_written && exprs.is_empty() {
                     exprs.push(Expr::GroupingSets(vec![Vec::new()]));
                 }
+                let keys = std::mem::take(exprs).into_iter();
+                *exprs = keys
+                    .flat_map(|key| match key {
+                        Expr::Tuple(parts) => parts,
+                        key => vec![key],
+                    })
+                    .collect();
             }
         }
         SetExpr::SetOperation { left, right, .. } => {

@@ -657,6 +657,7 @@ impl VisitorMut for FromFirst {
         reworded::exact_decimal(expr);
         reworded::parts_by_name(expr);
         reworded::plain_text(expr);
+        reworded::row(expr);
         reworded::with_both_ends(expr);
         if let Expr::Function(function) = expr {
             reworded::rename(function);
