@@ -272,6 +272,12 @@ fn not_supported(message: &str) -> Wording {
             Some("JSON is text: '{\"a\": 1}' -> 'a'".to_owned()),
         );
     }
+    if message.contains("does not support logical expression Wildcard") {
+        return (
+            "not supported: a * among other arguments of a function".to_owned(),
+            Some("count(*) has it alone".to_owned()),
+        );
+    }
     if let Some((what, hint)) = beginnings::of_missing(message) {
         return (format!("not supported: {what}"), Some(hint.to_owned()));
     }
@@ -509,6 +515,9 @@ fn of_arguments(message: &str) -> Option<Wording> {
             .next()
             .unwrap_or(quoted);
         if let Some(quoted) = quoted.strip_prefix("Error during planning: ") {
+            if let Some(wording) = uncoerced(quoted) {
+                return Some(wording);
+            }
             return Some(match quoted.split_once(": ") {
                 // DataFusion ends what it quotes with a full stop.
                 Some((what, example)) => {
@@ -523,14 +532,18 @@ fn of_arguments(message: &str) -> Option<Wording> {
         message.split_once("No function matches the given name and argument types '")
         && let Some((call, _)) = rest.split_once('\'')
     {
-        let takes: Vec<&str> = rest
+        let takes: Vec<String> = rest
             .lines()
             .filter_map(|line| line.strip_prefix('\t'))
             .filter(|line| !line.starts_with("Candidate") && !line.contains("UserDefined"))
+            .map(|line| line.replace("NullAry()", ""))
             .collect();
         let hint = match takes.is_empty() {
             _ if call.starts_with("date_trunc(Utf8") && call.ends_with(", Utf8)") => {
                 "date_trunc('day', frame.time AT TIME ZONE 'Europe/Berlin')".to_owned()
+            }
+            _ if call.starts_with("max(") || call.starts_with("min(") => {
+                "greatest(a, b) and least(a, b) are those of one row".to_owned()
             }
             _ if call.starts_with("substr(") && call.ends_with(", Utf8)") => {
                 "regexp_match(a, 'pattern')[1] is what a pattern matches".to_owned()
@@ -542,6 +555,19 @@ fn of_arguments(message: &str) -> Option<Wording> {
         return Some((format!("no function matches {call}"), Some(hint)));
     }
     None
+}
+
+/// The types of the arguments of a call, where none of the signatures of its function takes them.
+fn uncoerced(message: &str) -> Option<Wording> {
+    let call = message.strip_prefix("Failed to coerce arguments to satisfy a call to '")?;
+    let (name, rest) = call.split_once("' function")?;
+    let (_, types) = rest.split_once("coercion from ")?;
+    let (types, _) = types.split_once(" to the signature")?;
+    let types = types.replace("BinaryView", "address or bytes");
+    Some((
+        format!("no function matches {name}({types})"),
+        Some("use CAST(… AS type) to convert a value".to_owned()),
+    ))
 }
 
 /// The error of the name of a table or a column.
