@@ -15,6 +15,7 @@ use weir_cluster::{
     TlsFiles, Trust, WorkFolder, create_private_files, host_and_port, run_executor,
 };
 
+use crate::allocator;
 use crate::args::Databases;
 use crate::message::Messages;
 use crate::quantity::{parse_duration, parse_size};
@@ -214,6 +215,11 @@ impl Network {
 
 /// Schedules or executes until a signal ends it.
 pub(crate) fn run(cluster: &Cluster, messages: Messages) -> Result<ExitCode, Failure> {
+    if let ClusterCommand::Executor(executor) = &cluster.command {
+        let cores = executor.cores;
+        let cores = cores.or_else(|| std::thread::available_parallelism().ok());
+        allocator::start_with_settings(cores.map_or(1, NonZeroUsize::get));
+    }
     // `client-token` writes to standard output alone. The one thread that runs already waits for signals, and creates no files.
     create_private_files();
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -6,7 +6,7 @@
 
 #[cfg(not(all(feature = "cluster", feature = "serve")))]
 mod absent;
-#[cfg(feature = "serve")]
+#[cfg(any(feature = "cluster", feature = "serve"))]
 mod allocator;
 mod args;
 mod clf;

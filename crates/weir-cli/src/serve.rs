@@ -143,7 +143,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
         weir_serve::work(options, uploads).map_err(failed)?;
         return Ok(ExitCode::SUCCESS);
     }
-    allocator::start_with_settings();
+    allocator::start_with_settings(allocator::HEAPS_MIN);
     options.password = secret(serve.password_file.as_deref(), PASSWORD, messages)?;
     options.token = secret(serve.token_file.as_deref(), TOKEN, messages)?;
     if let Some(key) = &serve.tls_key {

@@ -1,4 +1,4 @@
-//! Tests of the allocator settings that `weir serve` starts with.
+//! Tests of the allocator settings that `weir serve` and executors start with.
 
 #[cfg(all(feature = "serve", target_os = "linux", target_env = "gnu"))]
 #[test]
@@ -22,12 +22,7 @@ fn a_server_has_two_heaps_and_its_processes_as_many_as_they_take() {
         assert!(line.starts_with(scheme), "{line}");
     }
     let process = server.0.id();
-    let has_settings = |process: u32| {
-        let given = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
-        given
-            .split(|octet| *octet == 0)
-            .any(|one| one.starts_with(b"GLIBC_TUNABLES=glibc.malloc.arena_max=2"))
-    };
+    let has_settings = |process: u32| has_heaps(process, 2);
     assert!(has_settings(process));
     let children = || {
         let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
@@ -45,11 +40,53 @@ fn a_server_has_two_heaps_and_its_processes_as_many_as_they_take() {
     });
 }
 
+#[cfg(all(feature = "cluster", target_os = "linux", target_env = "gnu"))]
+#[test]
+fn an_executor_has_as_many_heaps_as_tasks() {
+    use std::process::{Command, Stdio};
+
+    use weir_testkit::Limited as _;
+    let folder = tempfile::tempdir().unwrap();
+    // No scheduler listens at this port, and the executor waits for it.
+    let executor = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(["cluster", "executor", "--scheduler", "127.0.0.1:1"])
+        .args(["--no-token", "--cores", "3", "--work-dir", "."])
+        .current_dir(folder.path())
+        .env_remove("GLIBC_TUNABLES")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn_limited();
+    let executor = Ended(executor.unwrap());
+    weir_testkit::until("three heaps", || has_heaps(executor.0.id(), 3));
+}
+
+/// Whether a process was started with so many heaps.
+#[cfg(all(
+    any(feature = "cluster", feature = "serve"),
+    target_os = "linux",
+    target_env = "gnu"
+))]
+fn has_heaps(process: u32, heaps: usize) -> bool {
+    let given = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+    let expected = format!("GLIBC_TUNABLES=glibc.malloc.arena_max={heaps}:");
+    given
+        .split(|octet| *octet == 0)
+        .any(|one| one.starts_with(expected.as_bytes()))
+}
+
 /// A process that ends with this.
-#[cfg(all(feature = "serve", target_os = "linux", target_env = "gnu"))]
+#[cfg(all(
+    any(feature = "cluster", feature = "serve"),
+    target_os = "linux",
+    target_env = "gnu"
+))]
 struct Ended(std::process::Child);
 
-#[cfg(all(feature = "serve", target_os = "linux", target_env = "gnu"))]
+#[cfg(all(
+    any(feature = "cluster", feature = "serve"),
+    target_os = "linux",
+    target_env = "gnu"
+))]
 impl Drop for Ended {
     fn drop(&mut self) {
         let _ = self.0.kill();
