@@ -49,6 +49,12 @@ impl RowWriter for Encoded {
             .map_err(|error| with_causes(&error))
     }
 
+    fn flush_beyond(&mut self, bytes: usize) -> Result<(), EncodeError> {
+        self.0
+            .flush_beyond(bytes)
+            .map_err(|error| with_causes(&error))
+    }
+
     fn finish(self: Box<Self>) -> Result<(), EncodeError> {
         self.0
             .finish()

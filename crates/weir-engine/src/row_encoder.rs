@@ -67,6 +67,14 @@ pub trait RowWriter: Send {
     /// When the output refuses the bytes, or a value has no form.
     fn write(&mut self, batch: &RecordBatch) -> Result<(), EncodeError>;
 
+    /// Writes what is held back where it takes more than so many bytes of memory. A format that holds back little does nothing.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    fn flush_beyond(&mut self, _bytes: usize) -> Result<(), EncodeError> {
+        Ok(())
+    }
+
     /// Writes what is still held back.
     ///
     /// # Errors

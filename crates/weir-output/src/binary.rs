@@ -57,6 +57,13 @@ impl Encoder for Parquet {
         self.writer()?.write(&batch).map_err(parquet_error)
     }
 
+    fn flush_beyond(&mut self, bytes: usize) -> Result<(), Error> {
+        match &mut self.writer {
+            Some(writer) if writer.memory_size() > bytes => writer.flush().map_err(parquet_error),
+            _ => Ok(()),
+        }
+    }
+
     fn finish(&mut self) -> Result<Summary, Error> {
         self.writer()?.finish().map_err(parquet_error)?;
         Ok(Summary::default())

@@ -308,6 +308,17 @@ impl Writer {
         }
     }
 
+    /// Writes what is held back where it takes more than so many bytes of memory: of Parquet, a group of rows.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn flush_beyond(&mut self, bytes: usize) -> Result<(), Error> {
+        match self.encoder.flush_beyond(bytes) {
+            Err(_) if self.watch.closed() => Ok(()),
+            done => done,
+        }
+    }
+
     /// Writes what is still held back and says what was left out.
     ///
     /// # Errors
@@ -349,6 +360,10 @@ pub fn texts(batch: &RecordBatch) -> Result<Vec<Vec<String>>, Error> {
 /// One format at work.
 trait Encoder: Send {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), Error>;
+    /// Writes what is held back where it takes more than so many bytes.
+    fn flush_beyond(&mut self, _bytes: usize) -> Result<(), Error> {
+        Ok(())
+    }
     /// Called once, after the last batch.
     fn finish(&mut self) -> Result<Summary, Error>;
 }

@@ -556,17 +556,46 @@ fn types_that_parquet_lacks_become_text() {
 }
 
 /// Reads a file that is removed from its folder when it has been read.
+/// A file's groups of rows are as many as the writer was told to write.
+#[test]
+fn rows_of_parquet_are_written_where_those_held_back_take_too_much() {
+    for (most, groups) in [(0, 2), (usize::MAX, 1)] {
+        let out = SharedBuffer::default();
+        let plain = Options::plain(Format::Parquet);
+        let mut writer = Writer::new(&plain, flows().schema(), Box::new(out.clone())).unwrap();
+        for _ in 0..2 {
+            assert_eq!(writer.write(&flows()).unwrap(), OutputState::Open);
+            writer.flush_beyond(most).unwrap();
+        }
+        assert_eq!(writer.finish().unwrap().rows, 6);
+        let count = with_parquet(out.bytes(), |reader| reader.metadata().num_row_groups());
+        assert_eq!(count, groups);
+        let rows = read_parquet(out.bytes());
+        let rows = rows.iter().map(RecordBatch::num_rows).sum::<usize>();
+        assert_eq!(rows, 2 * flows().num_rows());
+    }
+}
+
 fn read_parquet(bytes: Vec<u8>) -> Vec<RecordBatch> {
+    with_parquet(bytes, |reader| {
+        let batches = reader.build().unwrap();
+        batches.map(Result::unwrap).collect()
+    })
+}
+
+fn with_parquet<T>(
+    bytes: Vec<u8>,
+    look: impl FnOnce(ParquetRecordBatchReaderBuilder<std::fs::File>) -> T,
+) -> T {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = format!("weir-output-{}-{number}.parquet", std::process::id());
     let path = std::env::temp_dir().join(name);
     std::fs::write(&path, bytes).unwrap();
     let file = std::fs::File::open(&path).unwrap();
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
-    let batches = reader.build().unwrap().map(Result::unwrap).collect();
+    let seen = look(ParquetRecordBatchReaderBuilder::try_new(file).unwrap());
     std::fs::remove_file(&path).unwrap();
-    batches
+    seen
 }
 
 #[test]

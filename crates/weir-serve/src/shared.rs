@@ -47,6 +47,8 @@ pub(crate) struct Shared {
     /// of a statement.
     pub(crate) views: Arc<Semaphore>,
     pub(crate) studies: Arc<Semaphore>,
+    /// Counts the answers in Parquet, which hold rows back.
+    pub(crate) parquet_answers: Arc<()>,
     /// The memory of messages that have not been received whole.
     pub(crate) arrivals: Arc<Retention>,
     /// The memory of all statements together, where it has a limit.
@@ -179,6 +181,7 @@ impl Shared {
             retention: Retention::of_all(),
             views: Arc::new(Semaphore::new(VIEWS_MAX)),
             studies: Arc::new(Semaphore::new(1)),
+            parquet_answers: Arc::default(),
             arrivals: Retention::of_arrivals(options.limits.text_bytes_max),
             memory: (options.engine.memory_limit_bytes)
                 .map(|bytes| SharedMemory::new(bytes, options.limits.queries_max)),

@@ -370,6 +370,8 @@ struct AnswerBody {
     basket: Basket,
     deadline: Deadline,
     left: Option<usize>,
+    /// Counts it among the answers that hold rows back, if it does.
+    holds_back: Option<Arc<()>>,
 }
 
 impl AnswerBody {
@@ -388,6 +390,13 @@ impl AnswerBody {
                     let count = self.left.unwrap_or(usize::MAX).min(batch.num_rows());
                     self.left = self.left.map(|left| left - count);
                     writer.write(&batch.slice(0, count)).map_err(encoded)?;
+                    if let Some(all) = &self.holds_back {
+                        // The server has one of its own.
+                        let answers = Arc::strong_count(all).saturating_sub(1).max(1);
+                        writer
+                            .flush_beyond(HELD_BACK_MAX / answers)
+                            .map_err(encoded)?;
+                    }
                 }
                 None => {
                     if let Some(writer) = self.writer.take() {
@@ -428,6 +437,7 @@ async fn streamed(
         basket,
         deadline,
         left,
+        holds_back: (format == RowFormat::Parquet).then(|| Arc::clone(&shared.parquet_answers)),
     };
     // A query that fails at once gets an error status.
     let first = flow.piece().await?;
@@ -485,5 +495,7 @@ const SLACK: usize = 64 << 10;
 /// The limit of rows in JSON where a request sets none.
 const ROWS_DEFAULT: usize = 10_000;
 const ROWS_MAX: usize = 1_000_000;
+/// Bytes of rows that the answers in Parquet hold back together, about: one that has begun alone may hold all of them.
+const HELD_BACK_MAX: usize = 32 << 20;
 /// Bytes of JSON that are held back so that what fails early has a status.
 const HELD_BYTES: usize = 1 << 20;
