@@ -15,6 +15,8 @@ pub mod kind {
     pub const PUBLISH: u8 = 3;
     /// Topics are subscribed.
     pub const SUBSCRIBE: u8 = 8;
+    /// The sender releases a message of quality 2.
+    pub const PUBREL: u8 = 6;
     /// The broker answers.
     pub const SUBACK: u8 = 9;
     /// Topics are no longer wanted.

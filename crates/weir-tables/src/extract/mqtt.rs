@@ -38,7 +38,7 @@ struct Mqtt {
 
 /// The number of connections whose version is stored.
 const CONNECTIONS_MAX: usize = 1 << 18;
-/// The version whose flags of CONNACK are reserved: 3.1.
+/// The version whose flags of CONNACK are reserved, and whose subscriptions have a quality of service: 3.1.
 const WITHOUT_FLAGS: u8 = 3;
 /// The version of connections whose beginning was not seen: 3.1.1.
 const USUAL: u8 = 4;
@@ -256,10 +256,10 @@ impl MqttItem<'_> {
         list.value()
     }
 
-    /// Returns true for a packet of these kinds; subscriptions have flags up to version 3.1.1 only.
+    /// Returns true for a packet of these kinds; others than messages have flags in version 3.1 only.
     fn is_of(&self, kinds: &[u8]) -> bool {
         let kind = self.packet.kind;
-        kinds.contains(&kind) && (kind != kind::SUBSCRIBE || self.version < WITH_PROPERTIES)
+        kinds.contains(&kind) && (kind == kind::PUBLISH || self.version == WITHOUT_FLAGS)
     }
 
     /// A flag of a packet of these kinds.
@@ -278,8 +278,13 @@ impl Item for MqttItem<'_> {
     }
 }
 
-/// Packets that have a quality of service, as subscriptions had in MQTT 3.1.
-const WITH_QUALITY: &[u8] = &[kind::PUBLISH, kind::SUBSCRIBE];
+/// Packets that have a quality of service, or had one in MQTT 3.1.
+const WITH_QUALITY: &[u8] = &[
+    kind::PUBLISH,
+    kind::PUBREL,
+    kind::SUBSCRIBE,
+    kind::UNSUBSCRIBE,
+];
 
 type MqttGetter = for<'i> fn(&'i MqttItem<'_>) -> Option<Value<'i>>;
 
@@ -319,7 +324,7 @@ static FIELDS: &[ItemField<MqttGetter>] = &[
     ItemField::new("mqtt.topic", Kind::Texts, |m| Some(Value::Texts(&m.topics)).filter(|_| !m.topics.is_empty()),
         "Topic of a message, also where a topic alias stands for it; topics that are subscribed or unsubscribed", "MQTT 5.0, 3.3.2.1"),
     ItemField::new("mqtt.qos", Kind::U8, |m| number(m.packet.quality()).filter(|_| m.is_of(WITH_QUALITY)),
-        "Quality of service (QoS) of a message, or of the packet that subscribes", "MQTT 5.0, 3.3.1.2; MQTT 3.1, 2.1"),
+        "Quality of service (QoS) of a message; in MQTT 3.1 also of packets that release one, subscribe or unsubscribe", "MQTT 5.0, 3.3.1.2; MQTT 3.1, 2.1"),
     ItemField::new("mqtt.dupflag", Kind::Bool, |m| m.flag(WITH_QUALITY, 8),
         "The packet was sent before (DUP)", "MQTT 5.0, 3.3.1.1; MQTT 3.1, 2.1"),
     ItemField::new("mqtt.retain", Kind::Bool, |m| m.flag(&[kind::PUBLISH], 1),

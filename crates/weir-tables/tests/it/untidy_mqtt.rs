@@ -48,6 +48,39 @@ fn a_connack_says_the_version_where_the_connect_is_missing() {
     }
 }
 
+/// MQTT 3.1, 2.1, has a quality of service in PUBREL, SUBSCRIBE and UNSUBSCRIBE; later versions reserve these bits, and SUBSCRIBE of
+/// 3.1.1 alone had one.
+#[test]
+fn subscriptions_have_a_quality_of_service_in_version_3_1_only() {
+    let columns = ["mqtt.msgtype", "mqtt.qos", "mqtt.dupflag"];
+    let packets =
+        b"\x32\x05\0\x01a\0\x07\x62\x02\0\x01\x8a\x06\0\x01\0\x01a\x01\xa2\x05\0\x01\0\x01a";
+    let begun = |connect: &[u8]| {
+        let packets = without_the_first(1_883, 0, &[connect, packets].concat(), 1_000);
+        columns_of("mqtt", &packets, &columns)
+    };
+    assert_eq!(
+        begun(b"\x10\x0e\0\x06MQIsdp\x03\x02\0\x3c\0\0"),
+        [
+            ["1", "", ""],
+            ["3", "1", "false"],
+            ["6", "1", "false"],
+            ["8", "1", "true"],
+            ["10", "1", "false"],
+        ]
+    );
+    assert_eq!(
+        begun(b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0"),
+        [
+            ["1", "", ""],
+            ["3", "1", "false"],
+            ["6", "", ""],
+            ["8", "", ""],
+            ["10", "", ""],
+        ]
+    );
+}
+
 /// The version was not known when the CONNACK was read, so that its flag was NULL.
 #[test]
 fn a_connack_before_its_connect_is_read_by_the_version_of_that() {
