@@ -27,8 +27,8 @@ pub struct Message<'m> {
 /// The header and security parameters of a message of version 3 (RFC 3412, 6; RFC 3414, 2.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Security<'m> {
-    /// Number of the message.
-    pub id: u32,
+    /// Number of the message; `None` where it is out of its range.
+    pub id: Option<u32>,
     /// Flags: 1 authenticated, 2 encrypted, 4 a report is wanted.
     pub flags: u8,
     /// The authoritative engine.
@@ -93,7 +93,7 @@ pub enum Value<'m> {
     Address(Ipv4Addr),
     /// None, or why there is none: no such object, no such instance, the end.
     Null,
-    /// A value of another type.
+    /// A value of another type, or one that is none of its type.
     Other(&'m [u8]),
 }
 
@@ -152,7 +152,7 @@ impl<'m> Message<'m> {
                 header.integer()?;
                 let flags = header.of(OCTETS)?;
                 let mut security = Security {
-                    id: u32::try_from(id).unwrap_or_default(),
+                    id: u32::try_from(id).ok(),
                     flags: u8_at(flags, 0)?,
                     ..Security::default()
                 };
@@ -221,7 +221,8 @@ fn variables<'m>(pdu: &mut Pdu<'m>, mut fields: Ber<'m>) -> Option<()> {
         let mut variable = list.sequence()?;
         let name = object(variable.of(OBJECT)?)?;
         let (tag, contents) = variable.next()?;
-        let value = value(tag, contents)?;
+        // A value that is none of its type has its octets; some agents write the empty identifier without any.
+        let value = value(tag, contents).unwrap_or(Value::Other(contents));
         pdu.names.push(name);
         pdu.values.push(value);
     }
@@ -279,6 +280,30 @@ mod tests {
             assert_eq!(message.community, Some(&b"public"[..]));
             assert!(message.pdu.is_none());
         }
+    }
+
+    /// One value that was none of its type took away all names and values from it on.
+    #[test]
+    fn values_that_are_none_of_their_type_have_their_octets() {
+        let variables = [
+            &b"\x30\x0a\x06\x06\x2b\x06\x01\x02\x01\x02\x06\x00"[..],
+            b"\x30\x0c\x06\x06\x2b\x06\x01\x02\x01\x01\x40\x02\x01\x02",
+            b"\x30\x0b\x06\x06\x2b\x06\x01\x02\x01\x01\x02\x01\x05",
+        ]
+        .concat();
+        let mut list = [
+            &b"\xa2\x30\x02\x01\x01\x02\x01\x00\x02\x01\x00\x30"[..],
+            &variables[..],
+        ]
+        .concat();
+        list.insert(12, variables.len() as u8);
+        list[1] = (list.len() - 2) as u8;
+        let mut bytes = [&b"\x30\x00\x02\x01\x01\x04\x01p"[..], &list[..]].concat();
+        bytes[1] = (bytes.len() - 2) as u8;
+        let pdu = Message::new(&bytes, [161, 2]).unwrap().pdu.unwrap();
+        let values: Vec<String> = pdu.values.iter().map(Value::text).collect();
+        assert_eq!(values, ["", "0102", "5"]);
+        assert_eq!(pdu.names.len(), 3);
     }
 
     #[test]

@@ -154,7 +154,7 @@ static FIELDS: &[ItemField<SnmpGetter>] = &[
         "Specific trap of the enterprise", "RFC 1157, 4.1.6"),
     ItemField::new("snmp.time_stamp", Kind::U32, |s| number(s.trap()?.uptime),
         "Uptime of the trap's sender in hundredths of a second", "RFC 1157, 4.1.6"),
-    ItemField::new("snmp.msgid", Kind::U32, |s| number(s.security()?.id),
+    ItemField::new("snmp.msgid", Kind::U32, |s| number(s.security()?.id?),
         "Message ID of version 3", "RFC 3412, 6.2"),
     ItemField::new("snmp.msgflags", Kind::U8, |s| number(s.security()?.flags),
         "Message flags of version 3: 1 authenticated, 2 encrypted, 4 reportable", "RFC 3412, 6.4"),
