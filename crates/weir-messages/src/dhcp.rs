@@ -118,11 +118,11 @@ impl<'m> Message<'m> {
         self.0.get(28..end).unwrap_or_default()
     }
 
-    /// The client's Ethernet address.
+    /// The client's address of Ethernet, or of another network of IEEE 802.
     #[must_use]
     pub fn mac(&self) -> Option<[u8; 6]> {
         let octets = self.hardware().try_into().ok()?;
-        (self.hardware_type() == 1).then_some(octets)
+        matches!(self.hardware_type(), 1 | 6).then_some(octets)
     }
 
     /// The file that is to be booted: its field, or where that carries options the option for it (RFC 2132, 9.5).
@@ -329,6 +329,12 @@ mod tests {
         assert_eq!(message.option(51).as_deref(), Some(&[0, 0, 14, 16][..]));
         assert_eq!(message.mac(), Some([2, 0, 0, 0, 0, 1]));
         assert_eq!(message.yours(), [192, 0, 2, 9]);
+        // Networks of IEEE 802, and those of another kind.
+        for (kind, has) in [(6, true), (7, false)] {
+            let mut bytes = bytes.clone();
+            bytes[1] = kind;
+            assert_eq!(Message::new(&bytes, [67, 68]).unwrap().mac().is_some(), has);
+        }
     }
 
     /// RFC 2131, 4.1, and RFC 2132, 9.3: the fields of a file and of a name carry what has no room behind them.

@@ -201,6 +201,8 @@ const PACKETS: &[&str] = &[
 
 /// Columns of weir that Wireshark does not have by that name, with that meaning, or of the same protocols.
 const OWN: &[&str] = &[
+    // Wireshark has it over TCP only.
+    "dns.length",
     "dns.qry.names",
     "dns.qry.types",
     "mtp3.opc",
@@ -769,6 +771,7 @@ mod tests {
             assert_eq!(found.map(|(_, found)| found), Some(kind), "{name}");
         }
         for name in [
+            "dns.length",
             "tls.cipher",
             "http.whole",
             "flow.id",
