@@ -4,7 +4,7 @@ use datafusion_proto::protobuf::partitioning::PartitionMethod;
 use datafusion_proto::protobuf::physical_plan_node::PhysicalPlanType;
 use datafusion_proto::protobuf::{
     AggregateExecNode, FilterExecNode, MemoryScanExecNode, PhysicalExtensionNode, PhysicalPlanNode,
-    RepartitionExecNode, Schema, UnnestExecNode, WindowAggExecNode,
+    RepartitionExecNode, Schema, SortExecNode, UnnestExecNode, WindowAggExecNode,
 };
 use prost::encoding::{WireType, encode_key, encode_varint};
 use weir_engine::PATTERNS_WEIGHT_MAX;
@@ -254,14 +254,7 @@ impl Walk {
                 expression::sorted(&of.required_ordering)?;
                 self.input(&of.input)
             }
-            PhysicalPlanType::Sort(of) => {
-                counted("keys of a sort", of.expr.len() as u64, KEYS_MAX)?;
-                expression::each(&of.expr)?;
-                if of.dynamic_filter.is_some() {
-                    return Err(Refused::not_allowed("a dynamic filter"));
-                }
-                self.input(&of.input)
-            }
+            PhysicalPlanType::Sort(of) => self.sort(of),
             PhysicalPlanType::SortPreservingMerge(of) => {
                 counted("keys of a sort", of.expr.len() as u64, KEYS_MAX)?;
                 expression::each(&of.expr)?;
@@ -319,6 +312,19 @@ impl Walk {
             expression::sorted(&order.physical_sort_expr_nodes)?;
         }
         self.leaf(of.partitions.len() as u64)
+    }
+
+    fn sort(&mut self, of: &SortExecNode) -> Partitions {
+        counted("keys of a sort", of.expr.len() as u64, KEYS_MAX)?;
+        expression::each(&of.expr)?;
+        if of.dynamic_filter.is_some() {
+            return Err(Refused::not_allowed("a dynamic filter"));
+        }
+        // DataFusion plans no such sort, and panics at it.
+        if of.fetch == 0 {
+            return Err(Refused::malformed("a sort keeps no rows"));
+        }
+        self.input(&of.input)
     }
 
     fn filter(&mut self, of: &FilterExecNode) -> Partitions {
@@ -693,6 +699,30 @@ mod tests {
         check_plan(&of_groups(Vec::new()), Sender::Client).unwrap();
         let refused = check_plan(&of_groups(vec![true]), Sender::Client).unwrap_err();
         assert!(refused.to_string().contains("grouping sets"), "{refused}");
+    }
+
+    /// A sort of the first 0 rows panicked when it ran.
+    #[test]
+    fn a_sort_keeps_rows() {
+        let of_first = |fetch: i64| {
+            let empty = PhysicalPlanType::Empty(Default::default());
+            let sort = SortExecNode {
+                input: Some(Box::new(PhysicalPlanNode {
+                    physical_plan_type: Some(empty),
+                })),
+                fetch,
+                ..SortExecNode::default()
+            };
+            let node = PhysicalPlanNode {
+                physical_plan_type: Some(PhysicalPlanType::Sort(Box::new(sort))),
+            };
+            check_plan(&node.encode_to_vec(), Sender::Client)
+        };
+        for fetch in [-1, 1] {
+            of_first(fetch).unwrap();
+        }
+        let refused = of_first(0).unwrap_err().to_string();
+        assert!(refused.contains("keeps no rows"), "{refused}");
     }
 
     #[test]
