@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::Notify;
 
@@ -24,6 +24,8 @@ pub(super) struct Link {
     child: Child,
     input: ChildStdin,
     output: ChildStdout,
+    /// The message that it is sending.
+    arriving: Arriving,
     pub(super) watched: Arc<Watched>,
     /// The state of the session that it is in, and the memory that it has; `None` where it is in none.
     pub(super) session: Option<(u64, Option<usize>)>,
@@ -285,6 +287,7 @@ impl Link {
             child,
             input,
             output,
+            arriving: Arriving::default(),
             session: None,
             prompt,
             _spilled: spilled,
@@ -348,7 +351,7 @@ impl Link {
                 let _ = self.child.start_kill();
                 return Err(watched.shortage().unwrap_or(Shortage::Memory).failure());
             }
-            read = read_frame(&mut self.output, octets) => read,
+            read = read_frame(&mut self.output, &mut self.arriving, octets) => read,
         };
         match read {
             Ok(frame) => Ok(frame),
@@ -491,37 +494,64 @@ pub(super) enum Octets<'o> {
     Dropped,
 }
 
-async fn read_frame(output: &mut ChildStdout, wanted: Octets<'_>) -> io::Result<Received> {
-    let mut head = [0; HEAD_BYTES];
-    output.read_exact(&mut head).await?;
-    let (text_len, octets_len) = wire::lens(head)?;
-    let mut text = vec![0; text_len];
-    output.read_exact(&mut text).await?;
-    let counted = match wanted {
-        Octets::Counted(turns, holder) if octets_len > SMALL_BYTES => {
-            let bytes = octets_len.saturating_mul(COPIES);
-            Some(turns.reserve(bytes, holder).await)
-        }
-        _ => None,
-    };
-    let octets = match wanted {
+/// A message of which a part has come. One whose reading is given up, as its statement is, is read on by the next.
+#[derive(Debug, Default)]
+struct Arriving {
+    head: Vec<u8>,
+    text: Vec<u8>,
+    octets: Vec<u8>,
+    counted: Option<Counted>,
+}
+
+/// Reads the next message, of which a part may have come before.
+async fn read_frame(
+    output: &mut (impl AsyncRead + Unpin),
+    arriving: &mut Arriving,
+    wanted: Octets<'_>,
+) -> io::Result<Received> {
+    fill(output, &mut arriving.head, HEAD_BYTES).await?;
+    let head = <[u8; HEAD_BYTES]>::try_from(arriving.head.as_slice());
+    let (text_len, octets_len) = wire::lens(head.map_err(io::Error::other)?)?;
+    fill(output, &mut arriving.text, text_len).await?;
+    if let Octets::Counted(turns, holder) = wanted
+        && octets_len > SMALL_BYTES
+        && arriving.counted.is_none()
+    {
+        let bytes = octets_len.saturating_mul(COPIES);
+        arriving.counted = Some(turns.reserve(bytes, holder).await);
+    }
+    match wanted {
         Octets::Dropped => {
-            let mut rest = output.take(octets_len as u64);
-            let read = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;
-            if read < octets_len as u64 {
+            let rest = octets_len.saturating_sub(arriving.octets.len()) as u64;
+            let read = tokio::io::copy(&mut output.take(rest), &mut tokio::io::sink()).await?;
+            if read < rest {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            Vec::new()
+            arriving.octets = Vec::new();
         }
-        _ => {
-            let mut octets = vec![0; octets_len];
-            output.read_exact(&mut octets).await?;
-            octets
-        }
-    };
-    let message = serde_json::from_slice(&text);
+        _ => fill(output, &mut arriving.octets, octets_len).await?,
+    }
+    let arrived = std::mem::take(arriving);
+    let message = serde_json::from_slice(&arrived.text);
     let message = message.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-    Ok((message, octets, counted))
+    Ok((message, arrived.octets, arrived.counted))
+}
+
+/// Reads on until there are `len` octets.
+async fn fill(
+    output: &mut (impl AsyncRead + Unpin),
+    octets: &mut Vec<u8>,
+    len: usize,
+) -> io::Result<()> {
+    octets.reserve_exact(len.saturating_sub(octets.len()));
+    while octets.len() < len {
+        let mut rest = (&mut *output).take((len - octets.len()) as u64);
+        // What was read is in `octets` whenever this is given up.
+        if rest.read_buf(octets).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    Ok(())
 }
 
 #[cfg(target_os = "linux")]
@@ -559,7 +589,30 @@ const ENDS_WITHIN: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt as _;
+
     use super::*;
+
+    /// A statement that was given up between the parts of a message left a process of which nothing more was understood.
+    #[tokio::test]
+    async fn a_message_whose_reading_was_given_up_is_read_on() {
+        let (mut input, mut output) = tokio::io::duplex(1 << 16);
+        let frame = wire::Frame::new(&Reply::Rows, b"octets".to_vec()).unwrap();
+        let bytes = [frame.front, frame.octets].concat();
+        for cut in 0..bytes.len() {
+            for (wanted, expected) in [(Octets::Small, "octets"), (Octets::Dropped, "")] {
+                let mut arriving = Arriving::default();
+                input.write_all(&bytes[..cut]).await.unwrap();
+                let read = read_frame(&mut output, &mut arriving, Octets::Small).now_or_never();
+                assert!(read.is_none(), "{cut}");
+                input.write_all(&bytes[cut..]).await.unwrap();
+                let read = read_frame(&mut output, &mut arriving, wanted).await;
+                let (reply, octets, _) = read.unwrap();
+                assert!(matches!(reply, Reply::Rows), "{cut}: {reply:?}");
+                assert_eq!(octets, expected.as_bytes(), "{cut}");
+            }
+        }
+    }
 
     #[test]
     fn rows_that_are_set_aside_are_counted_in_all_folders() {
