@@ -202,7 +202,7 @@ fn seconds(word: &str) -> Option<i128> {
 fn date(text: &str) -> Option<i128> {
     let (text, offset_ns) = without_offset(text.trim())?;
     let time_ns = match NaiveDateTime::parse_from_str(text, "%b %d, %Y %H:%M:%S%.f") {
-        Ok(time) => time.and_utc().timestamp_nanos_opt()?.into(),
+        Ok(time) => i128::from(time.and_utc().timestamp_nanos_opt()?),
         Err(_) => numeric_date(text)?,
     };
     Some(time_ns - offset_ns)
