@@ -193,25 +193,34 @@ pub(crate) fn plain_text(expr: &mut Expr) {
     }
 }
 
-/// `a[2:]` and `a[:2]`: DataFusion needs both ends of a part of a list. They count from 1 on, and -1 is the last element.
+/// `a[2:]` and `a[:2]`: DataFusion needs both ends of a part of a list. They count from 1 on, and -1 is the last element. `ip.src[:]` is
+/// the name of a column.
 pub(crate) fn with_both_ends(expr: &mut Expr) {
-    let Expr::CompoundFieldAccess { access_chain, .. } = expr else {
+    let Expr::CompoundFieldAccess { root, access_chain } = expr else {
         return;
     };
+    let is_name = matches!(
+        root.as_ref(),
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_)
+    );
     for access in access_chain {
-        if let AccessExpr::Subscript(Subscript::Slice {
+        let AccessExpr::Subscript(Subscript::Slice {
             lower_bound,
             upper_bound,
             stride: None,
         }) = access
-        {
-            let one = || Expr::Value(Value::Number("1".to_owned(), false).into());
-            lower_bound.get_or_insert_with(one);
-            upper_bound.get_or_insert_with(|| Expr::UnaryOp {
-                op: UnaryOperator::Minus,
-                expr: Box::new(one()),
-            });
+        else {
+            continue;
+        };
+        if is_name && lower_bound.is_none() && upper_bound.is_none() {
+            continue;
         }
+        let one = || Expr::Value(Value::Number("1".to_owned(), false).into());
+        lower_bound.get_or_insert_with(one);
+        upper_bound.get_or_insert_with(|| Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr: Box::new(one()),
+        });
     }
 }
 
