@@ -148,7 +148,10 @@ fn parts(union: Union) -> Result<Transformed<LogicalPlan>> {
         let fields = inputs
             .iter()
             .filter_map(|input| input.schema().fields().get(*column));
-        let (mut has_double, mut has_decimal) = (false, false);
+        // The schema is that of before where a UNION within this one has become one of doubles.
+        let own = schema.fields().get(*column);
+        let mut has_decimal = own.is_some_and(|field| field.data_type().is_decimal());
+        let mut has_double = false;
         for field in fields {
             has_double |= field.data_type().is_floating();
             has_decimal |= field.data_type().is_decimal();
