@@ -68,6 +68,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
             "tcp.port > 1024",
             "tcp.seq_raw % 2 == 0",
             "tcp.window_size_value < 1000",
+            "udp.payload > 61:62",
             "vxlan",
             "vxlan.vni",
         ],
