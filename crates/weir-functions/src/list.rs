@@ -102,13 +102,32 @@ pub fn unknown(state: &SessionState, name: &str) -> Error {
 
 /// Names that other systems have for what is here.
 const ELSEWHERE: &[(&str, &str)] = &[
+    ("date_diff", "extract(epoch FROM a - b)"),
+    ("datediff", "extract(epoch FROM a - b)"),
+    ("epoch", "extract(epoch FROM a)"),
     ("format_bytes", "as_size"),
     ("formatreadablesize", "as_size"),
+    ("group_concat", "string_agg(a, ',')"),
+    ("host", "address_text"),
     ("human", "as_size, as_duration"),
     ("human_readable", "as_size, as_duration"),
     ("humanize", "as_size, as_duration"),
+    ("inet_aton", "address"),
+    ("inet_ntoa", "address_text"),
+    ("list_agg", "array_agg"),
+    ("listagg", "string_agg(a, ',')"),
     ("mod", "a % b"),
+    (
+        "percentile",
+        "percentile_cont(0.95) WITHIN GROUP (ORDER BY a)",
+    ),
     ("pg_size_pretty", "as_size"),
+    (
+        "quantile",
+        "percentile_cont(0.95) WITHIN GROUP (ORDER BY a)",
+    ),
+    ("strftime", "to_char(a, '%H:%M:%S')"),
+    ("time_bucket", "date_bin(INTERVAL '1 minute', a)"),
     ("to_seconds", "as_duration"),
 ];
 
