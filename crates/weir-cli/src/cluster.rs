@@ -433,7 +433,8 @@ Examples:
     weir query --cluster local \"SELECT ip.src, count(*) FROM 'day/*.pcap' GROUP BY 1\"
   On several machines, all with the same token (openssl rand -hex 32 > token):
     weir cluster scheduler --listen 0.0.0.0:50050 --advertise head --token-file token
-    weir cluster executor --scheduler head:50050 --listen 0.0.0.0 --advertise node1 --token-file token
+    weir cluster executor --scheduler head:50050 --listen 0.0.0.0 --advertise node1 \\
+        --token-file token
     weir cluster client-token --token-file token > ask-only
     weir query --cluster head:50050 --token-file ask-only \"…\"
   As before, each with a certificate of the same authority, too:
@@ -441,4 +442,5 @@ Examples:
         --tls-cert head.pem --tls-key head.key --tls-ca ca.pem --token-file token
     weir cluster executor --scheduler head:50050 --listen 0.0.0.0 --advertise node1 \\
         --tls-cert node1.pem --tls-key node1.key --tls-ca ca.pem --token-file token
-    weir query --cluster head:50050 --tls-cert me.pem --tls-key me.key --tls-ca ca.pem --token-file token \"…\"";
+    weir query --cluster head:50050 --tls-cert me.pem --tls-key me.key --tls-ca ca.pem \\
+        --token-file token \"…\"";

@@ -343,6 +343,20 @@ mod tests {
     }
 
     #[test]
+    fn commands_in_examples_fit_into_the_width_of_help() {
+        let mut commands = vec![Cli::command()];
+        while let Some(command) = commands.pop() {
+            let examples = command.get_after_help().map(ToString::to_string);
+            for line in examples.iter().flat_map(|examples| examples.lines()) {
+                // A command that is folded without a backslash is two commands to a shell.
+                let folded = line.starts_with("  weir ") || line.starts_with("    ");
+                assert!(!folded || line.chars().count() <= 100, "{line}");
+            }
+            commands.extend(command.get_subcommands().cloned());
+        }
+    }
+
+    #[test]
     fn queries_are_parsed_as_by_the_definitions_of_all_commands() {
         for line in [
             "query x",

@@ -271,7 +271,8 @@ Examples:
   Their numbers:
     weir filter 'frame contains \"password\"' in.pcap
   How many, by address:
-    weir query \"SELECT ip.src, count(*) FROM 'in.pcap' WHERE display_filter('tcp.flags.syn == 1') GROUP BY 1\"";
+    weir query \"SELECT ip.src, count(*) FROM 'in.pcap'
+                WHERE display_filter('tcp.flags.syn == 1') GROUP BY 1\"";
 
 const CARVE_EXAMPLES: &str = "\
 Examples:

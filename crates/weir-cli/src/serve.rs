@@ -288,11 +288,12 @@ Examples:
   The captures of a folder for psql and a browser:
     weir serve --root captures
     psql postgresql://127.0.0.1:5433/weir -c \"SELECT count(*) FROM 'trace.pcap'\"
-    curl -H 'Content-Type: application/sql' -d \"FROM 'trace.pcap' |> LIMIT 5\" '127.0.0.1:8080/query?format=csv'
+    curl -H 'Content-Type: application/sql' -d \"FROM 'trace.pcap' |> LIMIT 5\" \\
+        '127.0.0.1:8080/query?format=csv'
   What passes an interface now, as charts in the page and as FROM live:
     weir serve --root captures --live eth0
   For ADBC and JDBC over Arrow Flight SQL as well:
     weir serve --root captures --flight 127.0.0.1:31337
   For others, with a password, a token and TLS:
-    weir serve --root captures --listen 0.0.0.0:5433 --http 0.0.0.0:8443 --password-file pw --token-file tok \\
-        --tls-cert server.pem --tls-key server.key";
+    weir serve --root captures --listen 0.0.0.0:5433 --http 0.0.0.0:8443 \\
+        --password-file pw --token-file tok --tls-cert server.pem --tls-key server.key";

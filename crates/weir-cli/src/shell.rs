@@ -259,6 +259,7 @@ Examples:
   weir
       the same as weir shell, at a terminal
   weir shell trace.pcap
-      the packets of a capture are the table packets; calls, dns and the like are those of this capture
+      the packets of a capture are the table packets; calls, dns and the like are those of this
+      capture
   weir < questions.sql > answers.csv
       a script of statements and commands with a dot";

@@ -90,6 +90,7 @@ Examples:
   Name look-ups as they happen, for another program:
     weir live -i eth0 \"SELECT frame.time, ip.src, udp.length FROM live WHERE port.dst = 53\" | jq .
   Keep a minute of one host in a capture:
-    weir live -i eth0 -w host.pcap --duration 1m \"SELECT count(*) FROM live WHERE ip.src = '10.0.0.7'\"
+    weir live -i eth0 -w host.pcap --duration 1m \\
+        \"SELECT count(*) FROM live WHERE ip.src = '10.0.0.7'\"
   Without root, after this command:
     sudo setcap cap_net_raw+ep $(which weir)";
