@@ -10,7 +10,7 @@ use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use weir_capture::redacted;
 use weir_tables::names::{Meaning, NAMES, Name, advice};
-use weir_tables::{FilterError, Search, SourceError, Vocabulary};
+use weir_tables::{EXTRACTIONS, FilterError, Search, SourceError, Vocabulary};
 
 use crate::similar::nearest;
 
@@ -579,9 +579,13 @@ fn of_names(message: &str, columns: &[String]) -> Option<Wording> {
     if let Some(rest) = message.strip_prefix("table '")
         && let Some(name) = rest.strip_suffix("' not found")
     {
-        let name = name.strip_prefix("datafusion.public.").unwrap_or(name);
-        let hint = "write file names in single quotes: FROM 'trace.pcap'";
-        return Some((format!("no table named {name}"), Some(hint.to_owned())));
+        let name = name.strip_prefix("datafusion.").unwrap_or(name);
+        let name = name.strip_prefix("public.").unwrap_or(name);
+        let hint = match EXTRACTIONS.iter().any(|table| table.name == name) {
+            true => format!("name a capture: FROM {name}('trace.pcap')"),
+            false => "write file names in single quotes: FROM 'trace.pcap'".to_owned(),
+        };
+        return Some((format!("no table named {name}"), Some(hint)));
     }
     if message.starts_with("Column in SELECT must be in GROUP BY")
         && let Some(written) = message.split('"').nth(1)
