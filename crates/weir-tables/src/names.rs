@@ -95,18 +95,21 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     if !here.is_empty() {
         return Some(format!("did you mean {}?", here.join(", ")));
     }
-    // A protocol that has a table: this field is not among its columns.
-    let with_prefix = EXTRACTIONS.iter().find(|extraction| {
-        lower.contains('.')
-            && (extraction.columns)().iter().any(|column| {
-                column
-                    .name
-                    .strip_prefix(prefix)
-                    .is_some_and(|rest| rest.starts_with('.'))
-                    && !has(&column.name)
-            })
-    });
-    if let Some(extraction) = with_prefix.filter(|_| !PACKET_PREFIXES.contains(&prefix)) {
+    // A protocol that has a table, which is not the one at hand: this field is not among its columns.
+    let is_of_protocol = |column: &str| {
+        column
+            .strip_prefix(prefix)
+            .is_some_and(|rest| rest.starts_with('.'))
+    };
+    let with_prefix = EXTRACTIONS.iter().filter(|_| lower.contains('.'));
+    let with_prefix = with_prefix
+        .map(|extraction| (extraction, (extraction.columns)()))
+        .find(|(_, columns)| columns.iter().any(|column| is_of_protocol(&column.name)))
+        .filter(|(_, columns)| {
+            let mut of_protocol = columns.iter().filter(|column| is_of_protocol(&column.name));
+            of_protocol.any(|column| !has(&column.name))
+        });
+    if let Some((extraction, _)) = with_prefix.filter(|_| !PACKET_PREFIXES.contains(&prefix)) {
         let name = extraction.name;
         let near = alike(&lower);
         if !near.is_empty() {
@@ -824,6 +827,19 @@ mod tests {
             "sni",
         ] {
             assert_eq!(advice(name, &has).as_deref(), Some(expected), "{name}");
+        }
+    }
+
+    /// A column that `calls` lacks had the hint that those of calls are in `call_packets`.
+    #[test]
+    fn a_name_of_the_protocol_of_the_table_at_hand_is_not_that_of_another_table() {
+        for (table, name) in [("calls", "call.id"), ("sip", "sip.frobnicate")] {
+            let table = crate::Extraction::named(table).unwrap();
+            let has = |name: &str| (table.columns)().iter().any(|column| *column.name == *name);
+            assert_eq!(advice(name, &has), None, "{name}");
+            let found = advice(name, &packets).unwrap_or_default();
+            let part = format!("are in {}('trace.pcap')", table.name);
+            assert!(found.contains(&part), "{name}: {found}");
         }
     }
 
