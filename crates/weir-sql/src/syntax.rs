@@ -28,6 +28,13 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
         .or_else(|| tcpdump(&code))
         .or_else(|| bare_address(&words))
         .or_else(|| infix(&code, &words))
+        .or_else(|| {
+            let networks = code.contains("<<=") || code.contains(">>=");
+            networks.then(|| {
+                "whether an address lies in a network is cidr_match(ip.src, '10.0.0.0/8')"
+                    .to_owned()
+            })
+        })
         .or_else(|| bare_path(&words))
         .or_else(|| misspelt(&words))
         .or_else(|| {
@@ -443,6 +450,10 @@ mod tests {
             (
                 "SELECT 1 FROM 'x' WHERE eth.src = 00:11:22:33:44:55",
                 "eth.src = '00:11:22:33:44:55'",
+            ),
+            (
+                "SELECT 1 FROM 'x' WHERE ip.src <<= '10.0.0.0/8'",
+                "cidr_match(ip.src, '10.0.0.0/8')",
             ),
             ("SELECT 1 FROM 'x' GROUP ip.src", "write GROUP BY"),
             ("SELECT 1 FROM 'x' ORDER frame.len", "write ORDER BY"),
