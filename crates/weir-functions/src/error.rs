@@ -587,7 +587,8 @@ fn of_names(message: &str, columns: &[String]) -> Option<Wording> {
         };
         return Some((format!("no table named {name}"), Some(hint)));
     }
-    if message.starts_with("Column in SELECT must be in GROUP BY")
+    if message.starts_with("Column in ")
+        && message.contains(" must be in GROUP BY")
         && let Some(written) = message.split('"').nth(1)
     {
         // The planner puts the table's name in front.
