@@ -256,6 +256,9 @@ impl fmt::Display for Error {
             write!(f, "{location}: ")?;
         }
         match &self.inner.detail {
+            Detail::NotFound(pattern) if pattern.is_empty() => {
+                f.write_str("the name of the file is empty")
+            }
             Detail::NotFound(pattern) => write!(f, "no file matches {pattern}"),
             Detail::Pattern(message) => write!(f, "the pattern is not valid: {message}"),
             Detail::Io(source) => write!(f, "{source}"),

@@ -224,6 +224,33 @@ pub(crate) fn with_both_ends(expr: &mut Expr) {
     }
 }
 
+/// `date_trunc('minutes', t)`: PostgreSQL and DuckDB know units of time by their plurals, too.
+pub(crate) fn unit_of_time(function: &mut Function) {
+    if function.name.to_string().eq_ignore_ascii_case("date_trunc")
+        && let FunctionArguments::List(list) = &mut function.args
+        && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))) =
+            list.args.first_mut()
+        && let Value::SingleQuotedString(unit) = &mut value.value
+        && let Some(one) = unit.to_ascii_lowercase().strip_suffix('s')
+        && UNITS_OF_TIME.contains(&one)
+    {
+        unit.pop();
+    }
+}
+
+const UNITS_OF_TIME: &[&str] = &[
+    "microsecond",
+    "millisecond",
+    "second",
+    "minute",
+    "hour",
+    "day",
+    "week",
+    "month",
+    "quarter",
+    "year",
+];
+
 /// Functions of PostgreSQL and DuckDB that DataFusion has by other names: its `array_remove` removes the first of equal elements only.
 const OTHERWISE_NAMED: &[(&str, &str)] = &[
     ("array_remove", "array_remove_all"),

@@ -661,6 +661,7 @@ impl VisitorMut for FromFirst {
         reworded::with_both_ends(expr);
         if let Expr::Function(function) = expr {
             reworded::rename(function);
+            reworded::unit_of_time(function);
         }
         if let Expr::BinaryOp {
             left,

@@ -125,6 +125,17 @@ impl OutputArgs {
                 "name it x.svg, x.png, x.html or x.txt; without -o it is drawn on standard output",
             ));
         }
+        let is_other_format = extension.is_some_and(|extension| {
+            let mut others = OTHER_FORMATS.iter();
+            others.any(|other| extension.eq_ignore_ascii_case(other))
+        });
+        if is_other_format && self.format.is_none() && self.plot.is_none() {
+            let file = file.display();
+            return Err(Refusal::usage(
+                format!("there is no format of rows with this name: '{file}' would be CSV"),
+                "name it x.csv, x.json, x.parquet or x.arrow, which other programs read; --format says which it is under any name",
+            ));
+        }
         if let Some("pcap" | "pcapng" | "cap" | "erf") = extension
             && self.format.is_none()
         {
@@ -167,6 +178,11 @@ impl OutputArgs {
         }
     }
 }
+
+/// Extensions of tables and databases of other programs, under which CSV would only be noticed when the file is opened.
+const OTHER_FORMATS: &[&str] = &[
+    "avro", "db", "duckdb", "ods", "orc", "sqlite", "xls", "xlsx", "xml", "yaml", "yml",
+];
 
 /// The value of `--rows`.
 pub(crate) fn parse_rows(text: &str) -> Result<RowLimit, String> {
