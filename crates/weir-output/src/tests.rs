@@ -555,8 +555,7 @@ fn types_that_parquet_lacks_become_text() {
     );
 }
 
-/// Reads a file that is removed from its folder when it has been read.
-/// A file's groups of rows are as many as the writer was told to write.
+/// Rows that are held back beyond a limit of memory are a group of rows of their own.
 #[test]
 fn rows_of_parquet_are_written_where_those_held_back_take_too_much() {
     for (most, groups) in [(0, 2), (usize::MAX, 1)] {
@@ -576,6 +575,7 @@ fn rows_of_parquet_are_written_where_those_held_back_take_too_much() {
     }
 }
 
+/// Reads a file that is removed from its folder when it has been read.
 fn read_parquet(bytes: Vec<u8>) -> Vec<RecordBatch> {
     with_parquet(bytes, |reader| {
         let batches = reader.build().unwrap();
