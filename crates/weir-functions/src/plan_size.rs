@@ -299,18 +299,19 @@ mod tests {
     #[tokio::test]
     async fn expressions_that_repeat_others_lie_within_each_other_up_to_a_limit() {
         let session = SessionContext::new();
-        for (before, after, most) in [
-            ("(", " BETWEEN 1 AND 2)::int", 13),
-            ("coalesce(", ", 2)", 13),
-            ("CASE WHEN ", " > 1 THEN 1 ELSE 2 END", 13),
-            ("extract(epoch FROM to_timestamp(", "))", 8),
-            ("(", "::decimal(20, 4) * 1.5)", 8),
-            ("CASE WHEN x = 1 THEN 2 ELSE ", " END", 20),
-            ("(1 + ", ")", 20),
+        for (before, within, after, most) in [
+            ("(", "x", " BETWEEN 1 AND 2)::int", 13),
+            ("coalesce(", "x", ", 2)", 13),
+            ("CASE WHEN ", "x > 1", " THEN x = 1 ELSE x = 2 END", 13),
+            ("extract(epoch FROM to_timestamp(", "x", "))", 8),
+            ("(", "x", "::decimal(20, 4) * 1.5)", 8),
+            ("CASE WHEN ", "x", " > 1 THEN 1 ELSE 2 END", 20),
+            ("CASE WHEN x = 1 THEN 2 ELSE ", "x", " END", 20),
+            ("(1 + ", "x", ")", 20),
         ] {
             let state = session.state();
             let plan = |times: usize| {
-                let expression = [&before.repeat(times), "x", &after.repeat(times)].concat();
+                let expression = [&before.repeat(times), within, &after.repeat(times)].concat();
                 let sql = format!("SELECT {expression} FROM (VALUES (1)) AS t(x)");
                 let state = state.clone();
                 async move { state.create_logical_plan(&sql).await.unwrap() }

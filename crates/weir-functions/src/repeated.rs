@@ -2,6 +2,7 @@
 //! these again and again. Where they lie within each other, that multiplies.
 
 use arrow::datatypes::DataType;
+use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr::{BinaryExpr, Cast, TryCast};
 use datafusion::logical_expr::{Case, Expr, Operator};
@@ -34,14 +35,29 @@ fn count_within(expression: &Expr, times: usize, count: &mut usize) {
     });
 }
 
-/// Of a truth value, each condition stands beside its value, and negated beside the next one.
+/// Where the values are truth values, each condition stands beside its value, and negated beside the next one.
 fn count_within_case(case: &Case, times: usize, count: &mut usize) {
-    for (when, then) in &case.when_then_expr {
-        count_within(when, times.saturating_mul(2), count);
-        count_within(then, times, count);
+    let values = || {
+        let values = case.when_then_expr.iter().map(|(_, then)| then);
+        values.chain(&case.else_expr)
+    };
+    let of_condition = match values().any(|value| is_other_constant(value)) {
+        true => times,
+        false => times.saturating_mul(2),
+    };
+    for (when, _) in &case.when_then_expr {
+        count_within(when, of_condition, count);
     }
-    if let Some(last) = &case.else_expr {
-        count_within(last, times, count);
+    for value in values() {
+        count_within(value, times, count);
+    }
+}
+
+/// Whether an expression is a constant, and no truth value.
+fn is_other_constant(expression: &Expr) -> bool {
+    match expression {
+        Expr::Literal(value, _) => !matches!(value, ScalarValue::Null | ScalarValue::Boolean(_)),
+        _ => false,
     }
 }
 
