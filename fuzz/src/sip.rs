@@ -89,6 +89,7 @@ pub fn stream(bytes: &[u8]) {
             label: caption.label(),
             is_repeat: seen.is_repeat,
             is_media: bytes.len() % 5 == 0,
+            is_response: caption.status.is_some(),
             is_failure: caption.status.is_some_and(|(status, _)| is_failure(status)),
             frame: Some(told),
             text: Some(String::from_utf8_lossy(bytes).into_owned()),

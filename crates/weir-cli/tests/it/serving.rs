@@ -68,10 +68,12 @@ fn an_executor_has_as_many_heaps_as_tasks() {
 ))]
 fn has_heaps(process: u32, heaps: usize) -> bool {
     let given = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
-    let expected = format!("GLIBC_TUNABLES=glibc.malloc.arena_max={heaps}:");
-    given
-        .split(|octet| *octet == 0)
-        .any(|one| one.starts_with(expected.as_bytes()))
+    let expected = format!("GLIBC_TUNABLES=glibc.malloc.arena_max={heaps}");
+    // Some versions of glibc end each setting with an octet 0 when they read it.
+    given.split(|octet| *octet == 0).any(|one| {
+        let rest = one.strip_prefix(expected.as_bytes());
+        rest.is_some_and(|rest| !rest.first().is_some_and(u8::is_ascii_digit))
+    })
 }
 
 /// A process that ends with this.

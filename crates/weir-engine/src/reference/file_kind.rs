@@ -92,7 +92,11 @@ pub(super) fn kind_of(path: &Location) -> Result<FileKind, Error> {
     let unpacked = path.open().and_then(weir_capture::Uncompressed::new);
     unpacked
         .and_then(|unpacked| std::io::copy(&mut unpacked.take(1), &mut std::io::sink()))
-        .map_err(io)?;
+        .map_err(|error| {
+            io(error).with_hint(
+                "was it written completely? gzip -t, and -t of the other programs, tests a file",
+            )
+        })?;
     let message = format!(
         "{path} is not a capture (pcap, pcapng, ERF, snoop or NetMon 2, compressed or not), nor Parquet, Arrow, CSV, JSON or a .txt"
     );
