@@ -815,7 +815,7 @@ fn reason(error: &str) -> String {
     let mut message = of_stage.map_or(error, |(_, message)| message);
     // These words are those of an engine, and may quote values of any text.
     if message.contains(HINT) {
-        return message.to_owned();
+        return message.trim().to_owned();
     }
     for start in [
         "DataFusion error: ",
