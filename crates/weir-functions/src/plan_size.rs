@@ -196,7 +196,7 @@ const STACK_BYTES: usize = 8 << 20;
 #[cfg(test)]
 mod tests {
     use datafusion::logical_expr::LogicalPlanBuilder;
-    use datafusion::prelude::SessionContext;
+    use datafusion::prelude::{SessionConfig, SessionContext};
 
     use super::*;
 
@@ -298,7 +298,8 @@ mod tests {
 
     #[tokio::test]
     async fn expressions_that_repeat_others_lie_within_each_other_up_to_a_limit() {
-        let session = SessionContext::new();
+        let config = SessionConfig::new().set_usize("datafusion.sql_parser.recursion_limit", 500);
+        let session = SessionContext::new_with_config(config);
         for (before, within, after, most) in [
             ("(", "x", " BETWEEN 1 AND 2)::int", 13),
             ("coalesce(", "x", ", 2)", 13),
