@@ -303,7 +303,7 @@ mod tests {
         for (before, within, after, most) in [
             ("(", "x", " BETWEEN 1 AND 2)::int", 13),
             ("coalesce(", "x", ", 2)", 13),
-            ("CASE WHEN ", "x > 1", " THEN x = 1 ELSE x = 2 END", 13),
+            ("CASE WHEN ", "x > 1", " THEN x = 1 ELSE x = 2 END", 11),
             ("extract(epoch FROM to_timestamp(", "x", "))", 8),
             ("(", "x", "::decimal(20, 4) * 1.5)", 8),
             ("CASE WHEN ", "x", " > 1 THEN 1 ELSE 2 END", 20),
