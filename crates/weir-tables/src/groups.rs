@@ -376,6 +376,12 @@ impl Groups {
 
     fn grow(&mut self) {
         let mut slots = vec![0; self.slots.len() * 2];
+        // The system answers the first reading of a page that was never written with one page of zeros for all, and copies it at
+        // the first writing, which ends the entry of that page in the address caches of every other thread. A group's place is
+        // always read first, so each page is written to here.
+        for page in slots.chunks_mut(PAGE_SLOTS) {
+            page[0] = std::hint::black_box(0);
+        }
         let mask = slots.len() - 1;
         for group in 0..self.len {
             let hash = self.hash(self.key(group));
@@ -400,6 +406,8 @@ impl Groups {
 }
 
 const SLOTS_MIN: usize = 64;
+/// The slots in a page of memory of 4 KiB.
+const PAGE_SLOTS: usize = 512;
 /// The number of bits up to which keys are places: a MiB of them, of which only those in use are ever touched.
 const DIRECT_BITS_MAX: u32 = 17;
 /// The ratio of places to groups from which on each place is cleared by itself.
