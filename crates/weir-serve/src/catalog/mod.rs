@@ -14,6 +14,7 @@ mod rewrite;
 mod rows;
 mod setting;
 mod table;
+mod type_name;
 
 use std::collections::HashMap;
 use std::sync::Arc;

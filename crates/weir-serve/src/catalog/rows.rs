@@ -7,7 +7,8 @@ use postgres_types::{Kind, Type};
 
 use super::cell::{self, Cell};
 use super::relation::{RELATIONS, Relation, TYPES};
-use super::setting::SETTINGS;
+use super::setting::{SETTINGS, UTF8};
+use super::type_name::format_type;
 use crate::files::{CATALOG, SCHEMA};
 
 /// The values of a row with the names of their columns. Columns that are not named have their default values.
@@ -166,7 +167,7 @@ fn database() -> Row {
         oid = DATABASE,
         datname = CATALOG,
         datdba = OWNER,
-        encoding = super::function::UTF8,
+        encoding = UTF8,
         datlocprovider = "c",
         datallowconn = true,
         datconnlimit = -1,
@@ -359,7 +360,7 @@ fn information_column(entry: &ListedRelation, number: i64, column: &ListedColumn
     let is_array = TYPES.iter().any(|known| known.array_oid == column.type_oid);
     let data_type = match is_array {
         true => "ARRAY".to_owned(),
-        false => super::function::format_type(column.type_oid, -1),
+        false => format_type(column.type_oid, -1),
     };
     // The precision of binary numbers counts bits (radix 2), that of decimal ones digits (radix 10).
     let (precision, radix, scale): (Option<i64>, Option<i64>, Option<i64>) =

@@ -24,3 +24,6 @@ pub(super) const SETTINGS: &[(&str, &str, &str)] = &[
     ("server_version_num", VERSION_NUMBER, "integer"),
     ("standard_conforming_strings", "on", "bool"),
 ];
+
+/// PostgreSQL's number of UTF-8.
+pub(super) const UTF8: i64 = 6;
