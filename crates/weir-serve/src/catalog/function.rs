@@ -12,6 +12,7 @@ use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Signature, TypeSignatur
 
 use super::Catalog;
 use super::cell::{self, Cell};
+use super::identifier::name_parts;
 use super::json;
 use super::rows::{OWNER, SCHEMAS};
 use super::setting::{UTF8, VERSION, setting};
@@ -105,7 +106,7 @@ fn formatting() -> Vec<Definition> {
             let Some(name) = text(arguments, 0) else {
                 return Ok(Cell::Null);
             };
-            let parts = super::rewrite::name_parts(name);
+            let parts = name_parts(name);
             let parts = parts
                 .ok_or_else(|| plan(format!("string is not a valid identifier: \"{name}\"")))?;
             Ok(Cell::Texts(parts))

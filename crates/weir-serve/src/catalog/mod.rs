@@ -8,6 +8,7 @@
 
 mod cell;
 mod function;
+mod identifier;
 mod json;
 mod relation;
 mod rewrite;
@@ -60,7 +61,7 @@ impl Catalog {
         if let Ok(oid) = text.parse() {
             return Some(oid);
         }
-        let (schema, name) = match rewrite::name_parts(text)?.as_slice() {
+        let (schema, name) = match identifier::name_parts(text)?.as_slice() {
             [name] => (None, name.clone()),
             [schema, name] => (Some(schema.clone()), name.clone()),
             // A file may be named without quotes.

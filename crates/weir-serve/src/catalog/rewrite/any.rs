@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
     ArrayElemTypeDef, BinaryOperator, DataType, Expr, Value, VisitorMut,
 };
 
-use super::flag;
+use super::tree::flag;
 
 /// Rewrites comparisons with lists that are written out, or are a parameter.
 pub(super) struct Lists;

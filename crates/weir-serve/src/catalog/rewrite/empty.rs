@@ -14,10 +14,9 @@ use datafusion::sql::sqlparser::ast::{
 };
 use weir_engine::walk;
 
-use super::{
-    call, called, flag, given_names, ident_name, null, plain_parts, relation_parts, text, text_of,
-    title,
-};
+use super::names::{given_names, relation_parts};
+use super::title;
+use super::tree::{call, called, flag, found_or_on, ident_name, null, plain_parts, text, text_of};
 use crate::catalog::relation::RELATIONS;
 use crate::catalog::rows::{INFORMATION_RELATIONS_WITH_ROWS, RELATIONS_WITH_ROWS};
 use crate::catalog::table::OWN;
@@ -180,7 +179,7 @@ impl Empty {
                         | SetExpr::Values(_)
                         | SetExpr::SetOperation { .. }
                 );
-                super::found_or_on(!asks)
+                found_or_on(!asks)
             }
             fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
                 let is_other = match factor {
@@ -189,7 +188,7 @@ impl Empty {
                     } => relation_parts(name, self.0).is_none(),
                     _ => false,
                 };
-                super::found_or_on(is_other)
+                found_or_on(is_other)
             }
         }
         walk(select, &mut Others(&self.given)).is_continue()
@@ -265,7 +264,7 @@ pub(super) fn aggregates(select: &Select) -> bool {
             let is_plain = matches!(expr, Expr::Function(function) if function.over.is_none());
             let name = called(expr).filter(|_| is_plain && self.depth == 0);
             let name = name.unwrap_or_default();
-            super::found_or_on(AGGREGATES.contains(&name.as_str()))
+            found_or_on(AGGREGATES.contains(&name.as_str()))
         }
     }
     select.having.is_some() || walk(&select.projection, &mut Finder { depth: 0 }).is_break()

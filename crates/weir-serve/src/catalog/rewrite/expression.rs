@@ -11,11 +11,10 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
-use super::{
-    argument, asks_catalog, call, called, is_schema, name_parts, null, number, plain_parts, text,
-    text_of,
-};
+use super::names::{asks_catalog, is_schema};
+use super::tree::{argument, call, called, null, number, plain_parts, text, text_of};
 use crate::catalog::function;
+use crate::catalog::identifier::name_parts;
 
 /// Rewrites expressions of statements that ask the catalog.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 use weir_engine::walk_mut;
 
 use super::empty::aggregates;
-use super::{call, plain_parts};
+use super::tree::{call, flag, plain_parts};
 use crate::catalog::table::{INFORMATION, OWN};
 
 /// Makes an aggregate of a scalar subquery over relations of the catalog: a correlated one is planned as an aggregate only, and has
@@ -66,7 +66,7 @@ impl VisitorMut for Memberships {
             && let Some(list) = list(subquery)
         {
             let has = call("array_has", vec![Expr::Subquery(list), *value.clone()]);
-            let has = call("coalesce", vec![has, super::flag(false)]);
+            let has = call("coalesce", vec![has, flag(false)]);
             *expr = match *negated {
                 true => Expr::UnaryOp {
                     op: UnaryOperator::Not,

@@ -11,7 +11,8 @@ use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
 use super::expression::length;
-use super::{asks_catalog, given_names, number, plain_parts, relation_parts};
+use super::names::{asks_catalog, given_names, relation_parts};
+use super::tree::{number, plain_parts};
 use crate::catalog::function;
 use crate::catalog::table::OWN;
 

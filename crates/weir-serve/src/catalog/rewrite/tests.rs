@@ -148,20 +148,3 @@ fn what_needs_a_key_or_an_index_has_no_rows() {
         }
     }
 }
-
-#[test]
-fn names_have_parts() {
-    for (name, parts) in [
-        ("pg_class", Some(vec!["pg_class"])),
-        ("Public.X", Some(vec!["public", "x"])),
-        ("\"a.b\".\"c\"\"d\"", Some(vec!["a.b", "c\"d"])),
-        (" a . b ", Some(vec!["a", "b"])),
-        ("", None),
-        ("a..b", None),
-        ("\"a", None),
-        ("\"a\"b", None),
-    ] {
-        let expected = parts.map(|parts| parts.into_iter().map(str::to_owned).collect::<Vec<_>>());
-        assert_eq!(name_parts(name), expected, "{name}");
-    }
-}

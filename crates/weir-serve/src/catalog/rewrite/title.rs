@@ -8,7 +8,8 @@ use datafusion::sql::sqlparser::ast::{
     VisitorMut,
 };
 
-use super::{asks_catalog, ident_name};
+use super::names::asks_catalog;
+use super::tree::ident_name;
 
 /// Names the columns of the outermost query, which have their texts as names otherwise. A column that a `*` beside it repeats gets
 /// a name of its own, since a plan has each column once.
