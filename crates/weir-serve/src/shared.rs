@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use weir_engine::{ScanReport, SharedMemory};
 
 use crate::activity::ConnectionActivity;
-use crate::catalog::{Catalog, Registered};
+use crate::catalog::{FileCatalog, Registered};
 use crate::columns::Columns;
 use crate::deadline::Deadline;
 use crate::error::{Error, Failure, FailureKind};
@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     pub(crate) workers: Handle,
     pub(crate) files: Arc<Files>,
     /// The catalog of every session.
-    catalog: Arc<Catalog>,
+    catalog: Arc<FileCatalog>,
     /// Turns of statements.
     pub(crate) turns: Arc<Turns>,
     /// The limit of concurrent parsing and planning of large requests.
@@ -165,7 +165,7 @@ impl Shared {
         let files = Arc::new(Files::new(roots.clone()));
         let catalog = Columns::here(&files, engine_options(&options, &roots));
         Ok(Self {
-            catalog: Arc::new(Catalog::new(catalog)),
+            catalog: Arc::new(FileCatalog::new(catalog)),
             turns: Turns::new(
                 options.limits.queries_max,
                 // In a process for statements, rows wait only in its pipe, which limits them.

@@ -10,8 +10,8 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::expr_fn::SimpleScalarUDF;
 use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Signature, TypeSignature, Volatility};
 
-use super::Catalog;
 use super::cell::{self, Cell};
+use super::file_catalog::FileCatalog;
 use super::identifier::name_parts;
 use super::json;
 use super::rows::{OWNER, SCHEMAS};
@@ -20,7 +20,7 @@ use super::type_name::{format_type, type_oid};
 use crate::files::{CATALOG, SCHEMA};
 
 /// The body of a function: the value for a row of arguments, each as text.
-type Body = fn(&Catalog, &[Option<&str>]) -> Result<Cell>;
+type Body = fn(&FileCatalog, &[Option<&str>]) -> Result<Cell>;
 
 /// A function of the catalog: its name, the type of its values and its body.
 struct Definition {
@@ -34,7 +34,7 @@ fn define(name: &'static str, kind: DataType, body: Body) -> Definition {
 }
 
 /// The functions, by their names, with the types of their values.
-pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
+pub(super) fn all(catalog: &Arc<FileCatalog>) -> Vec<ScalarUDF> {
     let groups = [
         session(),
         formatting(),
@@ -393,7 +393,7 @@ pub(super) fn is_known(name: &str) -> bool {
 }
 
 /// A function of any arguments.
-fn function(catalog: &Arc<Catalog>, name: &str, kind: DataType, body: Body) -> ScalarUDF {
+fn function(catalog: &Arc<FileCatalog>, name: &str, kind: DataType, body: Body) -> ScalarUDF {
     let signature = Signature::one_of(
         vec![TypeSignature::VariadicAny, TypeSignature::Nullary],
         Volatility::Stable,

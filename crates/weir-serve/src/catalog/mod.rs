@@ -2,11 +2,12 @@
 //! of one schema.
 //!
 //! They are tables and functions of every session ([`weir_engine::Catalog`]), so that a statement asks them within the
-//! limits and refusals of all others, and may join them with captures. `relation` describes them, `rows` has what is in
-//! them, `table` reads them, `function` has the functions, and `rewrite` the passes that turn what PostgreSQL spells
-//! otherwise into what sessions plan.
+//! limits and refusals of all others, and may join them with captures. `relation` describes PostgreSQL's, `file_catalog`
+//! has those of files, `rows` has what is in them, `table` reads them, `function` has the functions, and `rewrite` the
+//! passes that turn what PostgreSQL spells otherwise into what sessions plan.
 
 mod cell;
+mod file_catalog;
 mod function;
 mod identifier;
 mod json;
@@ -17,95 +18,20 @@ mod setting;
 mod table;
 mod type_name;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::error::Result;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::ast::VisitorMut;
 
-use crate::columns::Columns;
-use crate::files::{Listed, SCHEMA};
-use relation::{RELATIONS, relation};
-
+pub(crate) use file_catalog::FileCatalog;
 pub(crate) use relation::named_type;
 pub(crate) use rewrite::{asks_catalog, is_relation};
 pub(crate) use setting::{VERSION, setting};
 
-/// The catalog of a server.
-#[derive(Debug)]
-pub(crate) struct Catalog {
-    columns: Columns,
-}
-
-impl Catalog {
-    pub(crate) const fn new(columns: Columns) -> Self {
-        Self { columns }
-    }
-
-    /// The files that are tables, with their OIDs, which are the same in all processes.
-    fn files(&self) -> Vec<(i64, Listed)> {
-        let mut taken = HashMap::new();
-        let files = self.columns.tables().into_iter().map(|file| {
-            let mut oid = file_oid(&file.name);
-            while taken.insert(oid, ()).is_some() {
-                oid = next_oid(oid);
-            }
-            (oid, file)
-        });
-        files.collect()
-    }
-
-    /// The number of a relation that a text names, as `regclass` reads it: a number, or a name with or without its schema.
-    fn oid_of(&self, text: &str) -> Option<i64> {
-        if let Ok(oid) = text.parse() {
-            return Some(oid);
-        }
-        let (schema, name) = match identifier::name_parts(text)?.as_slice() {
-            [name] => (None, name.clone()),
-            [schema, name] => (Some(schema.clone()), name.clone()),
-            // A file may be named without quotes.
-            [_, ..] => (None, text.to_owned()),
-            [] => return None,
-        };
-        if let Some(known) = relation(schema.as_deref(), &name) {
-            return Some(known.oid);
-        }
-        let names = [name.as_str(), text];
-        let files = self.files().into_iter();
-        let mut files = files.filter(|(_, file)| names.contains(&file.name.as_str()));
-        files.next().map(|(oid, _)| oid)
-    }
-
-    /// The schema and the name of a relation.
-    fn relation_of(&self, oid: i64) -> Option<(&'static str, String)> {
-        if oid < FILES_BEGIN {
-            let known = RELATIONS.iter().find(|relation| relation.oid == oid)?;
-            return Some((known.schema, known.name.to_owned()));
-        }
-        let mut files = self.files().into_iter();
-        let (_, file) = files.find(|(known, _)| *known == oid)?;
-        Some((SCHEMA, file.name))
-    }
-
-    /// The bytes of a file that a number or a name means; other relations have none.
-    fn bytes_of(&self, text: &str) -> Option<i64> {
-        let oid = self.oid_of(text)?;
-        let mut files = self.files().into_iter();
-        let file = files.find(|(known, _)| *known == oid);
-        Some(file.map_or(0, |(_, file)| bytes(file.size)))
-    }
-
-    /// The bytes of all files.
-    fn bytes(&self) -> i64 {
-        let files = self.columns.tables().into_iter();
-        bytes(files.map(|file| file.size).fold(0, u64::saturating_add))
-    }
-}
-
 /// A catalog as a session has it.
 #[derive(Debug)]
-pub(crate) struct Registered(pub(crate) Arc<Catalog>);
+pub(crate) struct Registered(pub(crate) Arc<FileCatalog>);
 
 impl weir_engine::Catalog for Registered {
     fn register(&self, session: &SessionContext) -> Result<()> {
@@ -118,44 +44,5 @@ impl weir_engine::Catalog for Registered {
 
     fn passes(&self) -> Vec<Box<dyn VisitorMut<Break = ()>>> {
         rewrite::passes()
-    }
-}
-
-fn bytes(size: u64) -> i64 {
-    i64::try_from(size).unwrap_or(i64::MAX)
-}
-
-/// The number of a file by its name (FNV-1a), so that all processes give it the same.
-fn file_oid(name: &str) -> i64 {
-    let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    FILES_BEGIN + i64::from(hash) % (OIDS_MAX - FILES_BEGIN)
-}
-
-/// The OID after one that is in use.
-const fn next_oid(oid: i64) -> i64 {
-    match oid + 1 < OIDS_MAX {
-        true => oid + 1,
-        false => FILES_BEGIN,
-    }
-}
-
-/// Numbers of what PostgreSQL does not have of its own begin here.
-const FILES_BEGIN: i64 = 16_385;
-/// Clients hold numbers as 32 bits with a sign.
-const OIDS_MAX: i64 = 1 << 31;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_files_are_in_their_range() {
-        for name in ["", "office.pcapng", "a/b c.pcap", "\u{1f980}"] {
-            assert!((FILES_BEGIN..OIDS_MAX).contains(&file_oid(name)), "{name}");
-        }
-        assert_ne!(file_oid("a.pcap"), file_oid("b.pcap"));
-        assert_eq!(next_oid(OIDS_MAX - 1), FILES_BEGIN);
     }
 }

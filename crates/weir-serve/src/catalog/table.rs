@@ -17,7 +17,7 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion::prelude::SessionContext;
 use futures::{StreamExt, stream};
 
-use super::Catalog;
+use super::file_catalog::FileCatalog;
 use super::relation::{Relation, relation};
 use super::rows::{self, ListedColumn, ListedRelation};
 use crate::files::{Listed, SCHEMA};
@@ -27,7 +27,7 @@ use crate::pg::type_of;
 ///
 /// # Errors
 /// When the session does not take them.
-pub(super) fn register(catalog: &Arc<Catalog>, session: &SessionContext) -> Result<()> {
+pub(super) fn register(catalog: &Arc<FileCatalog>, session: &SessionContext) -> Result<()> {
     let state = session.state();
     let name = &state.config_options().catalog.default_catalog;
     let Some(sessions) = session.catalog(name) else {
@@ -43,7 +43,7 @@ pub(super) fn register(catalog: &Arc<Catalog>, session: &SessionContext) -> Resu
 /// A schema of the catalog.
 #[derive(Debug)]
 struct Schema {
-    catalog: Arc<Catalog>,
+    catalog: Arc<FileCatalog>,
     schema: &'static str,
 }
 
@@ -70,7 +70,7 @@ impl SchemaProvider for Schema {
 /// A relation of the catalog, which is only read.
 #[derive(Debug)]
 struct Table {
-    catalog: Arc<Catalog>,
+    catalog: Arc<FileCatalog>,
     relation: &'static Relation,
 }
 
@@ -161,7 +161,7 @@ impl Wanted {
 /// A relation that is read.
 #[derive(Clone, Debug)]
 struct CatalogScan {
-    catalog: Arc<Catalog>,
+    catalog: Arc<FileCatalog>,
     relation: &'static Relation,
     schema: SchemaRef,
     projection: Vec<usize>,
@@ -218,7 +218,7 @@ impl CatalogScan {
     }
 }
 
-impl Catalog {
+impl FileCatalog {
     /// A file as a relation; `None` for what is no table.
     async fn entry(&self, oid: i64, file: Listed) -> Option<ListedRelation> {
         let known = self.columns.described(&file).await?;
