@@ -1,6 +1,5 @@
 //! The statements of one connection, at work in a process of their own or, in tests and in such a process, in this one.
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -14,7 +13,7 @@ use bytes::Bytes;
 use datafusion::sql::parser::Statement as DfStatement;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use futures::stream::{self, BoxStream, StreamExt};
+use futures::stream::StreamExt;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -22,6 +21,7 @@ use weir_engine::{Described, Engine, Parameter, ScanReport, Statement};
 use weir_tables::Totals;
 
 use crate::activity::{ConnectionActivity, RunningStatement};
+use crate::begun::{Begun, begin};
 use crate::catalog::{asks_catalog, is_relation};
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
@@ -677,33 +677,6 @@ impl Drop for Named {
     fn drop(&mut self) {
         self.shared.running().remove(&self.name);
     }
-}
-
-/// A statement that has begun.
-pub(crate) struct Begun {
-    pub(crate) schema: SchemaRef,
-    pub(crate) origins: Vec<Option<String>>,
-    /// Rows, with their place among those that are counted where they came from another process.
-    pub(crate) batches: BoxStream<'static, Result<(RecordBatch, Option<CountedRows>), Failure>>,
-}
-
-/// Plans and starts a statement in this process.
-async fn begin(engine: Arc<Engine>, statement: Statement) -> Result<Begun, Failure> {
-    let mut statements = VecDeque::from([statement]);
-    let planned = engine.plan_next(&mut statements).await?.pop();
-    let planned = planned.ok_or_else(|| Failure::new(FailureKind::Plan, "no statement"))?;
-    let origins = planned.address_origins().to_vec();
-    let schema = planned.schema();
-    let answer = engine.start(planned)?;
-    let batches = stream::unfold(answer, |mut answer| async move {
-        let batch = answer.next().await.map_err(Failure::from).transpose()?;
-        Some((batch.map(|batch| (batch, None)), answer))
-    });
-    Ok(Begun {
-        schema,
-        origins,
-        batches: batches.boxed(),
-    })
 }
 
 /// The statements of a text as they are written.

@@ -20,11 +20,11 @@ use super::link::{
     Cancelled, Link, Octets, PROMPT, Priority, Received, Shortage, Watched, own_bytes_of_server,
 };
 use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
+use crate::begun::Begun;
 use crate::constant::is_constant;
 use crate::error::{Failure, FailureKind};
 use crate::folder::Folder;
 use crate::options::WorkerProgram;
-use crate::session::Begun;
 use crate::session_log::Log;
 use crate::turn::{Counted, StatementKind, Turns};
 
