@@ -11,16 +11,15 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
-use bytes::Bytes;
 use chrono::{DateTime, SecondsFormat, Utc};
 use futures::StreamExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use weir_engine::{Engine, FunctionEntry, sql_type};
+use weir_engine::sql_type;
 use weir_tables::{EXTRACTIONS, Origin, Table};
 
+use super::function_lists::FunctionLists;
 use super::refusal::Refusal;
-use crate::error::Failure;
 use crate::listener::Pending;
 use crate::shared::Shared;
 
@@ -105,48 +104,20 @@ pub(super) async fn fields(Query(wanted): Query<Wanted>) -> impl IntoResponse {
     ([(CONTENT_TYPE, "application/json")], body)
 }
 
-/// The lists of functions and of tables in JSON, which are the same for every request.
-#[derive(Debug)]
-pub(crate) struct FunctionLists {
-    functions: Bytes,
-    tables: Bytes,
-}
-
-impl FunctionLists {
-    /// The lists of a server, which the first request for one of them makes.
-    fn of(shared: &Shared) -> Result<&Self, Refusal> {
-        if let Some(lists) = shared.function_lists.get() {
-            return Ok(lists);
-        }
-        let engine = Engine::new(&shared.engine_options()).map_err(Failure::from)?;
-        let all = engine.functions();
-        let lists = Self {
-            functions: entries(all.iter().filter(|entry| entry.kind != "table")),
-            tables: entries(all.iter().filter(|entry| entry.kind == "table")),
-        };
-        Ok(shared.function_lists.get_or_init(|| lists))
+/// The lists of a server, which the first request for one of them makes.
+fn function_lists(shared: &Shared) -> Result<&FunctionLists, Refusal> {
+    if let Some(lists) = shared.function_lists.get() {
+        return Ok(lists);
     }
-}
-
-/// A list of functions in JSON.
-fn entries<'a>(all: impl Iterator<Item = &'a FunctionEntry>) -> Bytes {
-    let all = all.map(|entry| {
-        json!({
-            "name": entry.name,
-            "signature": (entry.kind != "table").then_some(&entry.example),
-            "meaning": entry.meaning,
-            "example": (entry.kind == "table").then_some(&entry.example),
-            "kind": entry.kind,
-        })
-    });
-    Bytes::from(all.collect::<Value>().to_string())
+    let lists = FunctionLists::new(&shared.engine_options())?;
+    Ok(shared.function_lists.get_or_init(|| lists))
 }
 
 /// The functions of SQL.
 pub(super) async fn functions(
     State(shared): State<Arc<Shared>>,
 ) -> Result<impl IntoResponse, Refusal> {
-    let functions = FunctionLists::of(&shared)?.functions.clone();
+    let functions = function_lists(&shared)?.functions.clone();
     Ok(([(CONTENT_TYPE, "application/json")], functions))
 }
 
@@ -154,7 +125,7 @@ pub(super) async fn functions(
 pub(super) async fn tables(
     State(shared): State<Arc<Shared>>,
 ) -> Result<impl IntoResponse, Refusal> {
-    let tables = FunctionLists::of(&shared)?.tables.clone();
+    let tables = function_lists(&shared)?.tables.clone();
     Ok(([(CONTENT_TYPE, "application/json")], tables))
 }
 
@@ -277,6 +248,7 @@ impl Drop for Coming {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use tokio::runtime::Handle;
     use tokio::sync::watch;
 
@@ -293,8 +265,8 @@ mod tests {
         };
         let (_end, ending) = watch::channel(false);
         let shared = Shared::of_worker(options, Handle::current(), ending).unwrap();
-        let first = FunctionLists::of(&shared).unwrap();
-        let second = FunctionLists::of(&shared).unwrap();
+        let first = function_lists(&shared).unwrap();
+        let second = function_lists(&shared).unwrap();
         assert!(std::ptr::eq(first, second));
         let names = |list: &Bytes| -> Vec<String> {
             let list: Vec<Value> = serde_json::from_slice(list).unwrap();

@@ -1,6 +1,7 @@
 //! HTTP: questions in JSON, answers in what they are wanted in, and the page.
 
 mod arriving;
+mod function_lists;
 mod json;
 mod json_rows;
 mod lists;
@@ -32,7 +33,7 @@ use crate::hangup::{closed_by_client, duplicated};
 use crate::listener::{Pending, STARTUP_MAX};
 use crate::secret;
 use crate::shared::Shared;
-pub(crate) use lists::FunctionLists;
+pub(crate) use function_lists::FunctionLists;
 use refusal::Refusal;
 
 /// The HTTP protocol.
