@@ -5,19 +5,18 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use arrow::datatypes::{Schema, SchemaRef};
+use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_engine::{Described, Engine, Options, Statement};
 
 use crate::error::{Failure, FailureKind};
 use crate::files::{FileKind, Files, Listed};
-use crate::session::Session;
-use crate::shared::Shared;
 
 /// The files below the roots as tables, for clients that browse.
 pub(crate) struct Columns {
     files: Arc<Files>,
-    looks: tokio::sync::Mutex<Looks>,
+    describer: tokio::sync::Mutex<Box<dyn Describer>>,
     known: Mutex<Known>,
     /// The permits for long columns on their way to clients, one for each KiB.
     room: Arc<Semaphore>,
@@ -31,12 +30,28 @@ struct Known {
     bytes: usize,
 }
 
-/// The session that opens files, one after the other.
-enum Looks {
-    /// A session, whose statements may run in another process.
-    Elsewhere(Box<Session>),
-    /// An engine in this process, once it is made.
-    Here(Box<Options>, Option<Box<Engine>>),
+/// What says which columns the answers of statements have.
+#[async_trait]
+pub(crate) trait Describer: Send {
+    /// The answer of the one statement of a text; `None` where it has none.
+    async fn answer_of(&mut self, sql: &str) -> Option<Described>;
+}
+
+/// An engine in this process, once it is made.
+struct OwnEngine {
+    options: Options,
+    engine: Option<Engine>,
+}
+
+#[async_trait]
+impl Describer for OwnEngine {
+    async fn answer_of(&mut self, sql: &str) -> Option<Described> {
+        if self.engine.is_none() {
+            self.engine = Some(Engine::new(&self.options).ok()?);
+        }
+        let statement = Statement::parse(sql).ok()?.pop()?;
+        self.engine.as_ref()?.describe(statement).await.ok()
+    }
 }
 
 /// A file as it was when it was looked at: its size, when it changed, and its columns where it is a table.
@@ -89,23 +104,20 @@ impl std::fmt::Debug for Columns {
 }
 
 impl Columns {
-    pub(crate) fn new(shared: &Arc<Shared>) -> Result<Self, Failure> {
-        let session = Box::new(Session::new(shared)?);
-        Ok(Self::with(&shared.files, Looks::Elsewhere(session)))
+    /// The columns that the answers of such a describer have.
+    pub(crate) fn new(files: &Arc<Files>, describer: Box<dyn Describer>) -> Self {
+        Self {
+            files: Arc::clone(files),
+            describer: tokio::sync::Mutex::new(describer),
+            known: Mutex::default(),
+            room: Arc::new(Semaphore::new(ROOM_KIB)),
+        }
     }
 
     /// The columns that an engine with these options finds in this process.
     pub(crate) fn here(files: &Arc<Files>, options: Options) -> Self {
-        Self::with(files, Looks::Here(Box::new(options), None))
-    }
-
-    fn with(files: &Arc<Files>, looks: Looks) -> Self {
-        Self {
-            files: Arc::clone(files),
-            looks: tokio::sync::Mutex::new(looks),
-            known: Mutex::default(),
-            room: Arc::new(Semaphore::new(ROOM_KIB)),
-        }
+        let engine = None;
+        Self::new(files, Box::new(OwnEngine { options, engine }))
     }
 
     /// The files that are listed as tables.
@@ -147,7 +159,7 @@ impl Columns {
             return columns.clone();
         }
         let sql = format!("SELECT * FROM {}", weir_engine::quote_literal(&file.path));
-        let described = self.looks.lock().await.at(&sql).await;
+        let described = self.describer.lock().await.answer_of(&sql).await;
         let columns = described.map(|described| {
             Arc::new(FileColumns {
                 schema: described.schema,
@@ -183,24 +195,6 @@ impl Known {
         }
         self.files.insert(path, (size, modified, columns.clone()));
         columns
-    }
-}
-
-impl Looks {
-    async fn at(&mut self, sql: &str) -> Option<Described> {
-        match self {
-            Self::Elsewhere(session) => {
-                let statement = session.parse(sql).ok()?.pop()?;
-                session.describe(statement).await.ok()
-            }
-            Self::Here(options, engine) => {
-                if engine.is_none() {
-                    *engine = Some(Box::new(Engine::new(options).ok()?));
-                }
-                let statement = Statement::parse(sql).ok()?.pop()?;
-                engine.as_ref()?.describe(statement).await.ok()
-            }
-        }
     }
 }
 

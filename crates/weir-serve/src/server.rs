@@ -13,6 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::columns::Columns;
 use crate::error::{Error, Failure};
 use crate::options::Options;
+use crate::session::Session;
 use crate::shared::Shared;
 use crate::{flight, http, listener, pg, tls};
 
@@ -181,7 +182,8 @@ impl Server {
         let failed = |failure: Failure| Error::new(failure.message);
         let listening =
             |error: std::io::Error| Error::new(format!("an address cannot be served: {error}"));
-        let columns = Arc::new(Columns::new(&self.shared).map_err(failed)?);
+        let session = Session::new(&self.shared).map_err(failed)?;
+        let columns = Arc::new(Columns::new(&self.shared.files, Box::new(session)));
         let mut listeners = JoinSet::new();
         if let Some(open) = self.postgres {
             let tls = open.tls.map(|tls| tls.0);

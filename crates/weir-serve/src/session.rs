@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{SchemaRef, UInt64Type};
+use async_trait::async_trait;
 use bytes::Bytes;
 use datafusion::sql::parser::Statement as DfStatement;
 use futures::FutureExt;
@@ -23,6 +24,7 @@ use weir_tables::Totals;
 use crate::activity::{ConnectionActivity, RunningStatement};
 use crate::begun::{Begun, begin};
 use crate::catalog::{asks_catalog, is_relation};
+use crate::columns::Describer;
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
 use crate::retained::{Retention, of_bound, of_expression, of_statement};
@@ -472,6 +474,14 @@ impl Session {
             _named: named,
             _counted: Counted::new(shared, |metrics| &metrics.queries_running),
         })
+    }
+}
+
+#[async_trait]
+impl Describer for Session {
+    async fn answer_of(&mut self, sql: &str) -> Option<Described> {
+        let statement = self.parse(sql).ok()?.pop()?;
+        self.describe(statement).await.ok()
     }
 }
 
