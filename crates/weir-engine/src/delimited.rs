@@ -14,6 +14,7 @@
 //!   begin with `#`, make no row; blanks around a word do not belong to it.
 //! - A value behind the sample that does not fit is an error that names its place.
 
+mod dialect;
 mod guess;
 mod rows;
 
@@ -32,30 +33,9 @@ use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use weir_tables::Location;
 
+pub(crate) use dialect::{BYTE_ORDER_MARK, Dialect};
 use guess::Guess;
 use rows::{DelimitedRows, DelimitedValue};
-
-/// The way in which fields are separated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
-    /// Commas, and quotes.
-    Csv,
-    /// Tabs, and backslashes.
-    Tsv,
-    /// A word a line, without names.
-    Words,
-}
-
-impl Dialect {
-    const fn separator(self) -> u8 {
-        match self {
-            // Lines of words have no fields: what ends one ends a line.
-            Self::Words => b'\n',
-            Self::Csv => b',',
-            Self::Tsv => b'\t',
-        }
-    }
-}
 
 /// Files of one schema.
 #[derive(Debug)]
@@ -218,5 +198,3 @@ impl PartitionStream for DelimitedFile {
 const SAMPLE_ROWS: u64 = 20_480;
 /// Bytes of them.
 const SAMPLE_BYTES: u64 = 16 << 20;
-/// The byte order mark with which some programs begin a text in UTF-8; it is not part of the text (RFC 3629, 6).
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

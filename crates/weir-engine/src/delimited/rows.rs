@@ -10,7 +10,7 @@ use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use weir_tables::Location;
 
-use super::{BYTE_ORDER_MARK, Dialect};
+use super::dialect::{BYTE_ORDER_MARK, Dialect};
 
 /// A value of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,6 @@ use weir_capture::{ArchiveMember, Compression, uncompressed_name};
 use weir_functions::{Error, ErrorKind};
 use weir_tables::Location;
 
-use super::files::file_name;
 use crate::delimited::BYTE_ORDER_MARK;
 
 /// The kind of a file.
@@ -128,4 +127,14 @@ pub(super) fn is_json_array(path: &Location) -> Result<bool, Error> {
         }
     }
     Ok(false)
+}
+
+/// The last part of a name, without what stands behind it in an address.
+pub(super) fn file_name(location: &Location) -> String {
+    let shown = location.shown();
+    let shown = match location {
+        Location::Object(_) => shown.split("?…").next().unwrap_or_default(),
+        _ => &shown,
+    };
+    shown.rsplit('/').next().unwrap_or_default().to_owned()
 }

@@ -15,7 +15,7 @@ use weir_functions::{Error, ErrorKind};
 use weir_tables::Location;
 
 use super::Resolver;
-use super::file_kind::{FileKind, is_json_array, is_packed};
+use super::file_kind::{FileKind, file_name, is_json_array, is_packed};
 use crate::delimited::{Delimited, Dialect};
 use crate::hive::Partitions;
 use crate::json_array::JsonArrays;
@@ -167,14 +167,4 @@ fn arrow_schema(object: &dyn Object) -> Result<SchemaRef, Error> {
     let bytes = object.open(0..u64::MAX).map_err(|error| failed(&error))?;
     let reader = StreamReader::try_new(bytes, None).map_err(|error| failed(&error))?;
     Ok(reader.schema())
-}
-
-/// The last part of a name, without what stands behind it in an address.
-pub(super) fn file_name(location: &Location) -> String {
-    let shown = location.shown();
-    let shown = match location {
-        Location::Object(_) => shown.split("?…").next().unwrap_or_default(),
-        _ => &shown,
-    };
-    shown.rsplit('/').next().unwrap_or_default().to_owned()
 }

@@ -8,8 +8,7 @@ use weir_functions::{Error, ErrorKind};
 use weir_tables::Location;
 
 use super::Resolver;
-use super::file_kind::{FileKind, kind_of};
-use super::files::file_name;
+use super::file_kind::{FileKind, file_name, kind_of};
 use super::paths::{expand, not_opened};
 use crate::hive;
 use crate::root::{FILES_ONLY, check_kind, check_public};
