@@ -27,16 +27,16 @@ use weir_sql::{Statement, bytea, follow, grammar, narrow, quantified, widths, zo
 use weir_tables::{Location, Stop};
 
 use crate::answer::{Answer, Snapshot};
+use crate::answer_schema::with_types;
 use crate::cooperative::cooperative;
 use crate::copies::CountCopies;
 use crate::copy::{self, Copy, CopyOptions};
-use crate::described;
 use crate::live;
 use crate::live_session::Live;
 use crate::local_store;
 use crate::options::Options;
 use crate::passes;
-use crate::piece::PlannedStatement;
+use crate::planned_statement::PlannedStatement;
 use crate::reference::Resolver;
 use crate::remote::Remote;
 use crate::repeated;
@@ -460,7 +460,7 @@ impl Engine {
             let fields = steps.schema().fields().clone();
             schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
         }
-        let schema = described::with_types(&schema, &steps.schema());
+        let schema = with_types(&schema, &steps.schema());
         Ok(Planned {
             schema,
             context: Arc::new(TaskContext::from(&state)),

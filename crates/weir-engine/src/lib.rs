@@ -22,6 +22,7 @@
 //! This crate deliberately has no code for the terminal, for output formats or for command-line arguments.
 
 mod answer;
+mod answer_schema;
 mod call;
 mod catalog;
 mod clf;
@@ -51,6 +52,7 @@ mod over;
 mod passes;
 mod piece;
 mod plan_node;
+mod planned_statement;
 mod predicate_subquery;
 mod pushdown;
 mod reference;

@@ -14,8 +14,8 @@ mod described;
 mod node;
 mod report;
 mod rule;
+mod settings;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -25,7 +25,8 @@ use datafusion::physical_plan::ExecutionPlan;
 pub use described::{QueryDescription, ScanDescription, TemplateScan};
 pub use node::{PieceExec, PieceWork};
 pub use report::Reports;
-pub(crate) use rule::{CutIntoPieces, PlannedStatement, SendAway};
+pub(crate) use rule::{CutIntoPieces, SendAway};
+pub use settings::PieceSettings;
 
 /// The captures of a plan whose parts do not fit together, by the reports of their readers: they have to be read whole
 /// ([`without_cuts`]), or the answer would be wrong.
@@ -61,18 +62,4 @@ pub fn without_cuts(
         None => Ok(Transformed::no(node)),
     })
     .data()
-}
-
-/// The settings by which a machine reads its pieces: an extension of its sessions.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct PieceSettings {
-    /// Bytes that groups, sorts and joins of a statement that travelled as its text may hold; `None` for no limit.
-    pub memory_limit_bytes: Option<usize>,
-    /// Threads that such a statement may use; `None` for as many as the machine has cores.
-    pub threads: Option<usize>,
-    /// Databases that functions of addresses ask.
-    pub geoip: Vec<PathBuf>,
-    /// Folders that sources must lie in; without any, all sources may be read.
-    pub roots: Vec<PathBuf>,
 }

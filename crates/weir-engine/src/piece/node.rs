@@ -24,9 +24,9 @@ use futures::StreamExt;
 use tokio::runtime::Handle;
 use weir_tables::{Location, Source, Stop};
 
-use super::PieceSettings;
 use super::described::{QueryDescription, TemplateScan};
 use super::report::{PieceId, Reports, record};
+use super::settings::PieceSettings;
 use crate::engine::Engine;
 use crate::fuse::{Certified, PARTIAL_BYTES_MAX, in_part, in_part_by};
 use crate::options::{Options, SharedMemory};

@@ -1,7 +1,6 @@
 //! The rules that make plans which other machines run.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::common::JoinType;
@@ -26,46 +25,10 @@ use crate::cluster::Cluster;
 use crate::fuse::{PARTIAL_BYTES_MAX, in_part_by};
 use crate::options::Options;
 use crate::plan_node::named_rule;
+use crate::planned_statement::PlannedStatement;
 use crate::scan::{CaptureScan, Reading};
 use crate::scan_report::ScanReport;
 use crate::share::{aggregate_of, scan_of};
-
-/// The statement that is being planned, for rules that see its plan only.
-#[derive(Debug, Default)]
-pub(crate) struct PlannedStatement {
-    texts: Mutex<(Option<String>, Vec<String>)>,
-    has_settings: AtomicBool,
-}
-
-impl PlannedStatement {
-    /// A plain query with this text is planned next, or something that has no such text.
-    pub(crate) fn plan(&self, sql: Option<String>) {
-        self.lock().0 = sql;
-    }
-
-    /// A view was made by this statement.
-    pub(crate) fn view(&self, sql: String) {
-        self.lock().1.push(sql);
-    }
-
-    /// A setting that the text of a statement does not have was changed.
-    pub(crate) fn change_settings(&self) {
-        self.has_settings.store(true, Ordering::Relaxed);
-    }
-
-    /// The text that is answered elsewhere as it is here, with those of views.
-    fn query(&self) -> Option<(String, Vec<String>)> {
-        if self.has_settings.load(Ordering::Relaxed) {
-            return None;
-        }
-        let texts = self.lock();
-        Some((texts.0.clone()?, texts.1.clone()))
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, (Option<String>, Vec<String>)> {
-        self.texts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// Replaces scans, and aggregates over them, by operators that read pieces. The rule stands where aggregates are fused, before the
 /// rules that add repartitioning. A plan with a scan that cannot be serialized stays as it is.
