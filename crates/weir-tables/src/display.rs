@@ -7,36 +7,28 @@
 //! A field of messages (`dns.qry.name`) is a column of an extraction's table. Which frames have a message for which a
 //! relation holds is read before the packets, from that table over the same file (`messages.rs`).
 
+mod filter;
 mod literal;
 mod messages;
+mod protocols;
 mod reader;
 mod value_names;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::fmt;
 use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
-use weir_filter::{ArithmeticOperator, Error, Quantifier, Range, parse};
-use weir_packet::{Address, Field, Get, Layer, Needs, Options as DecodeOptions, Packet, Value};
+use weir_filter::{ArithmeticOperator, Quantifier, Range};
+use weir_packet::{Address, Field, Get, Layer, Packet, Value};
 
 use crate::value::{Network, Operator};
-use crate::{Column, Origin, PacketFilter, Row, Since, Source as File, Table};
+use crate::{Origin, Row, Since};
 use messages::{Cell, Messages};
-use reader::FilterReader;
 
-/// A display filter that is ready to decide on packets.
-#[derive(Clone, Debug)]
-pub struct DisplayFilter {
-    text: String,
-    test: Test,
-    /// The columns of packets that are read.
-    columns: Vec<Column>,
-    /// The tests on messages.
-    messages: Arc<Messages>,
-}
+pub use filter::DisplayFilter;
+pub(crate) use protocols::is_protocol;
 
 /// The packet or message whose values are read.
 enum At<'a> {
@@ -169,74 +161,6 @@ impl Type {
             Self::Text => left.cmp(right),
             _ => left.len().cmp(&right.len()).then_with(|| left.cmp(right)),
         }
-    }
-}
-
-impl DisplayFilter {
-    /// Reads a filter and finds its fields.
-    ///
-    /// When it does not parse, or has an unknown field: what is wrong, where, and what to write instead.
-    pub fn new(text: &str) -> Result<Self, Error> {
-        let filter = parse(text)?;
-        let table = Table::packets();
-        let mut reader = FilterReader::new(&table);
-        let test = reader.test(&filter)?.prepared();
-        let (mut columns, messages) = reader.finish();
-        // The bytes of a frame are available without its headers.
-        if !test.is_of_record()
-            && let Some(position) = table.position("frame.layers")
-            && let Some(column) = table.columns().get(position)
-        {
-            columns.push(column.clone());
-        }
-        // Headers in tunnels have values, too.
-        for column in &mut columns {
-            if let Origin::Packet(_, needs) = &mut column.origin
-                && *needs != Needs::Record
-            {
-                *needs = Needs::All;
-            }
-        }
-        Ok(Self {
-            text: text.to_owned(),
-            test,
-            columns,
-            messages,
-        })
-    }
-
-    /// Whether the name is a condition by itself: `tcp`, `dns`.
-    #[must_use]
-    pub fn is_protocol(name: &str) -> bool {
-        reader::is_protocol(name)
-    }
-}
-
-impl PacketFilter for DisplayFilter {
-    fn passes(&self, row: &Row<'_>) -> bool {
-        self.test.holds(&At::Packet(row))
-    }
-
-    fn columns(&self) -> &[Column] {
-        &self.columns
-    }
-
-    fn has_messages(&self) -> bool {
-        !self.messages.is_empty()
-    }
-
-    fn read_messages_of(&self, files: &[File], decode: &DecodeOptions) {
-        self.messages.set_files(files, decode);
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.messages.notes()
-    }
-}
-
-impl fmt::Display for DisplayFilter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "display_filter('{}')", self.text.replace('\'', "''"))
     }
 }
 

@@ -4,7 +4,8 @@
 //! a number that a packet alone does not have. This is the table of such names: their meaning here, or advice what to
 //! write. It is data; weir-sql puts the meanings into statements.
 
-use crate::{DisplayFilter, EXTRACTIONS, Table};
+use crate::display::is_protocol;
+use crate::{EXTRACTIONS, Table};
 
 /// A name that is no column, or not of every table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +161,7 @@ fn protocol(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     let table = EXTRACTIONS
         .iter()
         .find(|extraction| extraction.name == name);
-    let is_filter = DisplayFilter::is_protocol(name);
+    let is_filter = is_protocol(name);
     if name.contains('.') || has(name) || !(is_filter || table.is_some()) {
         return None;
     }

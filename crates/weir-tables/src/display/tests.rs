@@ -1,8 +1,9 @@
 //! Tests of filters on one packet, and of errors of filters with unknown fields.
 
-use weir_packet::{Decoder, Frame, LinkType};
+use weir_packet::{Decoder, Frame, LinkType, Needs};
 
 use super::*;
+use crate::PacketFilter;
 
 /// An echo request of 10.0.0.1 in a tunnel of 9.0.0.1, on a VLAN.
 fn tunnel() -> Vec<u8> {

@@ -2,8 +2,8 @@
 
 use weir_filter::{ComparisonOperator, Error, Filter, Operand, OperandKind, Quantifier};
 
-use super::{FilterReader, is_protocol};
-use crate::display::{Test, Type, ValueSource};
+use super::FilterReader;
+use crate::display::{Test, Type, ValueSource, is_protocol};
 
 impl FilterReader<'_> {
     /// Limits a test of the octets of a protocol to the packets of that protocol.
