@@ -429,24 +429,13 @@ impl ValueSource {
                 text.is_none_or(|text| f(FieldValue::Bytes(text.into_bytes().into())))
             }),
             (Self::Calculated(calculation, left, right), _) => left.each(at, &mut |left| {
-                right.each(at, &mut |right| {
-                    if let (
-                        ArithmeticOperator::And,
-                        FieldValue::Bytes(left),
-                        FieldValue::Bytes(right),
-                    ) = (calculation, &left, &right)
-                    {
-                        let bits = left
-                            .iter()
-                            .zip(right.iter())
-                            .map(|(left, right)| left & right);
-                        return f(FieldValue::Bytes(bits.collect::<Vec<u8>>().into()));
-                    }
-                    let both = left.number().zip(right.number());
-                    let outcome =
-                        both.and_then(|(left, right)| calculated(*calculation, left, right));
-                    outcome.is_none_or(|number| f(FieldValue::Number(number)))
-                })
+                right.each(
+                    at,
+                    &mut |right| match combined(*calculation, &left, &right) {
+                        Some(value) => f(value),
+                        None => true,
+                    },
+                )
             }),
             (Self::Cell, At::Message(cell)) => cell.each(f),
             (_, At::Packet(row)) => self.each_of_packet(row, f),
@@ -659,6 +648,23 @@ fn written(value: &FieldValue<'_>) -> Option<String> {
         FieldValue::Number(number) => Some(number.to_string()),
         FieldValue::Bytes(bytes) => Some(Address::from_bytes(bytes)?.to_string()),
     }
+}
+
+/// The value that a calculation makes of two; `None` where it makes none of them.
+fn combined(
+    calculation: ArithmeticOperator,
+    left: &FieldValue<'_>,
+    right: &FieldValue<'_>,
+) -> Option<FieldValue<'static>> {
+    if let (ArithmeticOperator::And, FieldValue::Bytes(left), FieldValue::Bytes(right)) =
+        (calculation, left, right)
+    {
+        let both = left.iter().zip(right.iter());
+        let bits: Vec<u8> = both.map(|(left, right)| left & right).collect();
+        return Some(FieldValue::Bytes(bits.into()));
+    }
+    let (left, right) = left.number().zip(right.number())?;
+    calculated(calculation, left, right).map(FieldValue::Number)
 }
 
 fn calculated(calculation: ArithmeticOperator, left: i128, right: i128) -> Option<i128> {

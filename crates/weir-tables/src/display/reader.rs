@@ -534,20 +534,42 @@ impl<'t> FilterReader<'t> {
         if let Some(of) = derived(&lower) {
             return self.derive(operand, of, numbers);
         }
-        let Some(columns) = self.fields(&lower) else {
-            let Some((field, kind)) = MessageField::named(&lower) else {
-                return Err(self.not_there(operand, word));
-            };
-            if !numbers.is_empty() {
-                return Err(Error::new(
-                    "message fields have no header number",
-                    operand.start,
-                    operand.end,
-                ));
-            }
-            self.set_field(field, operand)?;
-            return Ok((ValueSource::Cell, kind));
+        match self.fields(&lower) {
+            Some(columns) => self.packet_field(operand, word, columns, numbers),
+            None => self.message_field(operand, word, numbers),
+        }
+    }
+
+    /// A field of messages, which has one value in each.
+    fn message_field(
+        &mut self,
+        operand: &Operand,
+        word: &str,
+        numbers: &[Range],
+    ) -> Result<(ValueSource, Type), Error> {
+        let Some((field, kind)) = MessageField::named(&present(word)) else {
+            return Err(self.not_there(operand, word));
         };
+        if !numbers.is_empty() {
+            return Err(Error::new(
+                "message fields have no header number",
+                operand.start,
+                operand.end,
+            ));
+        }
+        self.set_field(field, operand)?;
+        Ok((ValueSource::Cell, kind))
+    }
+
+    /// A field of packets, whose values are in these columns.
+    fn packet_field(
+        &mut self,
+        operand: &Operand,
+        word: &str,
+        columns: Vec<Column>,
+        numbers: &[Range],
+    ) -> Result<(ValueSource, Type), Error> {
+        let lower = present(word);
         let mut fields = Vec::new();
         let (mut layer, mut kind) = (None, Type::Open);
         for column in &columns {
@@ -568,18 +590,10 @@ impl<'t> FilterReader<'t> {
                 }
                 _ => return Err(self.not_there(operand, word)),
             }
-            kind = match column.kind {
-                Kind::Bool => Type::Flag,
-                Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64 => Type::Number,
-                Kind::Time if lower == "frame.time_epoch" => Type::Seconds,
-                Kind::Time => Type::Time,
-                Kind::Address => Type::Address,
-                Kind::Bytes => Type::Bytes,
-                Kind::Text => Type::Text,
-                Kind::F64 | Kind::Texts | Kind::Numbers => {
-                    return Err(self.not_there(operand, word));
-                }
+            let Some(known) = type_of(column.kind, &lower) else {
+                return Err(self.not_there(operand, word));
             };
+            kind = known;
         }
         if !numbers.is_empty() && layer.is_none() {
             return Err(Error::new(
@@ -746,6 +760,20 @@ const DERIVED: &[(&str, &str, FieldPart)] = &[
     ("stun.type.class", "stun.type", FieldPart::Bits(0x0110, 0x10)),
     ("stun.type.method", "stun.type", FieldPart::Bits(0x3eef, 1)),
 ];
+
+/// The type of a field of this name whose values are of this kind; `None` where filters have none.
+fn type_of(kind: Kind, name: &str) -> Option<Type> {
+    Some(match kind {
+        Kind::Bool => Type::Flag,
+        Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64 => Type::Number,
+        Kind::Time if name == "frame.time_epoch" => Type::Seconds,
+        Kind::Time => Type::Time,
+        Kind::Address => Type::Address,
+        Kind::Bytes => Type::Bytes,
+        Kind::Text => Type::Text,
+        Kind::F64 | Kind::Texts | Kind::Numbers => return None,
+    })
+}
 
 /// A name in lower case; of a protocol that had another name, and of its fields, the present one.
 fn present(word: &str) -> String {
