@@ -350,64 +350,69 @@ impl TlsCarrier {
                 SessionState::More
             }
             (this @ Self::Searching { .. }, Content::Bytes(bytes)) => {
-                let Self::Searching {
-                    seen, begun, gaps, ..
-                } = &mut *this
-                else {
-                    return SessionState::NotTls;
-                };
-                let gaps = *gaps;
-                let mut both = seen.iter().zip(begun.iter());
-                let is_behind_text = both.any(|(seen, begun)| *seen > begun.len());
-                let [low, high] = begun;
-                let (begun, other) = match side {
-                    0 => (low, high),
-                    _ => (high, low),
-                };
-                let Some(seen) = seen.get_mut(side) else {
-                    return SessionState::NotTls;
-                };
-                *seen = seen.saturating_add(bytes.len());
-                let all = match begun.is_empty() {
-                    true => bytes,
-                    false => {
-                        begun.extend_from_slice(bytes);
-                        begun.as_slice()
-                    }
-                };
-                // A hello may also begin with these octets, behind others that were something else.
-                let starts = [all, bytes];
-                let mut hellos = starts.iter().copied();
-                if let Some(hello) = hellos.find(|octets| begins_with_hello(octets)) {
-                    let is_ssl2 = hello.first().is_some_and(|first| *first >= 0x80);
-                    let mut session = Box::new(Session::new(Carrier::Tls));
-                    session.lacks_before(gaps);
-                    let mut told = session.stream(side, hello, stamp);
-                    let side = 1 - (side & 1);
-                    // The beginning of the other hello was captured before this one, behind octets that may begin a hello, too.
-                    let first = other.iter().position(|octet| *octet == HANDSHAKE);
-                    let begun = first.and_then(|first| other.get(first..));
-                    let begun = begun.filter(|octets| may_begin_with_hello(octets));
-                    if let Some(octets) = begun.filter(|_| told == SessionState::More) {
-                        told = session.stream(side, octets, stamp);
-                    }
-                    let late = LateText {
-                        side,
-                        passed: 0,
-                        is_ssl2,
-                    };
-                    let late = Some(late).filter(|_| is_behind_text && begun.is_none());
-                    *this = Self::Session { session, late };
-                    return told;
-                }
-                let mut begins = starts.iter().copied();
-                let begins = begins.find(|octets| may_begin_with_hello(octets));
-                *begun = begins.map_or_else(Vec::new, <[u8]>::to_vec);
-                match *seen > SEARCH_BYTES_MAX {
-                    true => SessionState::NotTls,
-                    false => SessionState::More,
-                }
+                this.search(bytes, side, stamp)
             }
+        }
+    }
+
+    /// Looks for a hello in the next octets of a direction, with which the session begins.
+    fn search(&mut self, bytes: &[u8], side: usize, stamp: Stamp) -> SessionState {
+        let Self::Searching {
+            seen, begun, gaps, ..
+        } = self
+        else {
+            return SessionState::NotTls;
+        };
+        let gaps = *gaps;
+        let mut both = seen.iter().zip(begun.iter());
+        let is_behind_text = both.any(|(seen, begun)| *seen > begun.len());
+        let [low, high] = begun;
+        let (begun, other) = match side {
+            0 => (low, high),
+            _ => (high, low),
+        };
+        let Some(seen) = seen.get_mut(side) else {
+            return SessionState::NotTls;
+        };
+        *seen = seen.saturating_add(bytes.len());
+        let all = match begun.is_empty() {
+            true => bytes,
+            false => {
+                begun.extend_from_slice(bytes);
+                begun.as_slice()
+            }
+        };
+        // A hello may also begin with these octets, behind others that were something else.
+        let starts = [all, bytes];
+        let mut hellos = starts.iter().copied();
+        if let Some(hello) = hellos.find(|octets| begins_with_hello(octets)) {
+            let is_ssl2 = hello.first().is_some_and(|first| *first >= 0x80);
+            let mut session = Box::new(Session::new(Carrier::Tls));
+            session.lacks_before(gaps);
+            let mut told = session.stream(side, hello, stamp);
+            let side = 1 - (side & 1);
+            // The beginning of the other hello was captured before this one, behind octets that may begin a hello, too.
+            let first = other.iter().position(|octet| *octet == HANDSHAKE);
+            let begun = first.and_then(|first| other.get(first..));
+            let begun = begun.filter(|octets| may_begin_with_hello(octets));
+            if let Some(octets) = begun.filter(|_| told == SessionState::More) {
+                told = session.stream(side, octets, stamp);
+            }
+            let late = LateText {
+                side,
+                passed: 0,
+                is_ssl2,
+            };
+            let late = Some(late).filter(|_| is_behind_text && begun.is_none());
+            *self = Self::Session { session, late };
+            return told;
+        }
+        let mut begins = starts.iter().copied();
+        let begins = begins.find(|octets| may_begin_with_hello(octets));
+        *begun = begins.map_or_else(Vec::new, <[u8]>::to_vec);
+        match *seen > SEARCH_BYTES_MAX {
+            true => SessionState::NotTls,
+            false => SessionState::More,
         }
     }
 }
