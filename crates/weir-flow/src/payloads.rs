@@ -466,22 +466,34 @@ impl Payloads {
             _ => {}
         }
         if depth < TUNNELS_MAX && packet.has_inside() {
-            let mut headers = self.nested.take_headers();
-            if let Some((inside, network)) = packet.inside(&mut headers) {
-                let origin = match self.scope {
-                    Scope::Vlan => origin.behind_vlan_of(packet),
-                    Scope::Addresses => origin,
-                };
-                let origin = Origin {
-                    network: network.or(origin.network),
-                    around: origin.around.inside(packet),
-                    flow: Some(flow),
-                    ..origin
-                };
-                self.walk(&inside, origin, depth + 1, each);
-            }
-            self.nested.put_headers(headers);
+            self.walk_inside(packet, origin, flow, depth, each);
         }
+    }
+
+    /// Walks through the packet in a tunnel, whose flow is that of the tunnel.
+    fn walk_inside(
+        &mut self,
+        packet: &Packet<'_>,
+        origin: Origin,
+        flow: u64,
+        depth: usize,
+        each: &mut OnPayload<'_>,
+    ) {
+        let mut headers = self.nested.take_headers();
+        if let Some((inside, network)) = packet.inside(&mut headers) {
+            let origin = match self.scope {
+                Scope::Vlan => origin.behind_vlan_of(packet),
+                Scope::Addresses => origin,
+            };
+            let origin = Origin {
+                network: network.or(origin.network),
+                around: origin.around.inside(packet),
+                flow: Some(flow),
+                ..origin
+            };
+            self.walk(&inside, origin, depth + 1, each);
+        }
+        self.nested.put_headers(headers);
     }
 }
 

@@ -311,19 +311,10 @@ impl StreamTable {
         origin: ChunkOrigin,
         each: &mut impl FnMut(&Chunk<'_>) -> Interest,
     ) {
-        let key = sighting.key;
-        let older = match self.known(sighting, segment, origin, each) {
-            SegmentOwner::Is => None,
-            // A segment without SYN and data does not begin a connection.
-            SegmentOwner::None if segment.flags & SYN == 0 && segment.len == 0 => {
-                return self.note_acknowledged(sighting, segment);
-            }
-            SegmentOwner::None => Some(None),
-            SegmentOwner::Beside(older) => Some(Some(older)),
-        };
-        if let Some(older) = older {
-            self.begin(sighting, older, origin, segment, each);
+        if !self.has_connection(sighting, segment, origin, each) {
+            return self.note_acknowledged(sighting, segment);
         }
+        let key = sighting.key;
         let Self {
             connections,
             details,
@@ -386,6 +377,25 @@ impl StreamTable {
             let number = connection.number;
             self.closed.push_back((key, number, self.now_ns));
         }
+    }
+
+    /// Whether a segment is of a connection that is known, or begins one.
+    fn has_connection(
+        &mut self,
+        sighting: &Sighting,
+        segment: &Segment,
+        origin: ChunkOrigin,
+        each: &mut impl FnMut(&Chunk<'_>) -> Interest,
+    ) -> bool {
+        let older = match self.known(sighting, segment, origin, each) {
+            SegmentOwner::Is => return true,
+            // A segment without SYN and data does not begin a connection.
+            SegmentOwner::None if segment.flags & SYN == 0 && segment.len == 0 => return false,
+            SegmentOwner::None => None,
+            SegmentOwner::Beside(older) => Some(older),
+        };
+        self.begin(sighting, older, origin, segment, each);
+        true
     }
 
     /// Stores the acknowledgment number of a segment without data of an unknown connection.
