@@ -1,7 +1,7 @@
 //! Validation of the filters of scans, which are serialized logical expressions.
 
 use datafusion_proto::protobuf::logical_expr_node::ExprType;
-use datafusion_proto::protobuf::{BinaryExprNode, LogicalExprNode};
+use datafusion_proto::protobuf::{BinaryExprNode, CaseNode, LogicalExprNode, ScalarUdfExprNode};
 use weir_engine::{like_weight, pattern_weight};
 
 use super::expression::{deeper, function, has_pattern, operator, weight_of};
@@ -60,6 +60,25 @@ fn listed(nodes: &[LogicalExprNode], depth: usize) -> Checked {
     })
 }
 
+fn case(of: &CaseNode, depth: usize) -> Checked {
+    for of in of.expr.iter().chain(&of.else_expr) {
+        expression(of, depth)?;
+    }
+    of.when_then_expr.iter().try_for_each(|branch| {
+        some(branch.when_expr.as_ref(), depth)?;
+        some(branch.then_expr.as_ref(), depth)
+    })
+}
+
+fn call(of: &ScalarUdfExprNode, depth: usize) -> Checked {
+    function(&of.fun_name, of.fun_definition.as_ref())?;
+    if has_pattern(&of.fun_name) {
+        let patterns = of.args.iter().skip(1).take(1);
+        patterns.for_each(|node| pattern(node, pattern_weight));
+    }
+    all(&of.args, depth)
+}
+
 fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
     let depth = deeper(depth, 1)?;
     let Some(kind) = &node.expr_type else {
@@ -84,15 +103,7 @@ fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
             some(of.expr.as_deref(), depth)?;
             both(of.low.as_deref(), of.high.as_deref(), depth)
         }
-        ExprType::Case(of) => {
-            for of in of.expr.iter().chain(&of.else_expr) {
-                expression(of, depth)?;
-            }
-            of.when_then_expr.iter().try_for_each(|branch| {
-                some(branch.when_expr.as_ref(), depth)?;
-                some(branch.then_expr.as_ref(), depth)
-            })
-        }
+        ExprType::Case(of) => case(of, depth),
         ExprType::Cast(of) => {
             value::data_type(of.arrow_type.as_ref(), 1)?;
             some(of.expr.as_deref(), depth)
@@ -123,14 +134,7 @@ fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
             pattern_weight,
             depth,
         ),
-        ExprType::ScalarUdfExpr(of) => {
-            function(&of.fun_name, of.fun_definition.as_ref())?;
-            if has_pattern(&of.fun_name) {
-                let patterns = of.args.iter().skip(1).take(1);
-                patterns.for_each(|node| pattern(node, pattern_weight));
-            }
-            all(&of.args, depth)
-        }
+        ExprType::ScalarUdfExpr(of) => call(of, depth),
         ExprType::AggregateUdfExpr(of) => never(&of.fun_name),
         ExprType::HigherOrderUdfExpr(of) => never(&of.fun_name),
         ExprType::WindowExpr(_)
