@@ -31,6 +31,7 @@ mod mqtt;
 mod networks;
 mod note;
 mod ntp;
+mod on_opened;
 mod opened;
 mod over_websocket;
 mod prefaces;

@@ -9,6 +9,7 @@ use weir_messages::tls::{Decryptor, KeyLog, Opened, begins_with_hello};
 use weir_packet::Packet;
 
 use super::came_in::CameIn;
+use super::on_opened::{OnOpened, pass};
 use super::prefaces::Prefaces;
 use super::relayed::{Relayed, Segments};
 use super::settings::Settings;
@@ -130,8 +131,6 @@ const HELD_BYTES_MAX: usize = 256 << 20;
 
 /// The number of TLS connections at one time, at most.
 const CONNECTIONS_MAX: usize = 1 << 16;
-
-pub(super) type OnOpened<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
 
 impl OpenedPayloads {
     /// Returns a reader that decrypts TLS with the secrets of the settings, and counts flows as they say.
@@ -453,23 +452,4 @@ fn sent_by<'c>(chunk: &Chunk<'c>, side: usize) -> Chunk<'c> {
         from_originator: chunk.from_originator == (sender == chunk.sender),
         ..*chunk
     }
-}
-
-/// Reports decrypted octets in the place of those that sealed them.
-pub(super) fn pass(
-    payload: &Payload<'_>,
-    chunk: &Chunk<'_>,
-    content: Content<'_>,
-    offset: u64,
-    each: &mut OnOpened<'_>,
-) -> Interest {
-    let chunk = Chunk {
-        content,
-        offset,
-        // The offset counts other octets than those acknowledged.
-        acknowledged: None,
-        is_last: false,
-        ..*chunk
-    };
-    each(&payload.with_stream(&chunk))
 }

@@ -7,7 +7,7 @@ use weir_flow::{Chunk, Content, Interest, Payload, Sender};
 use weir_messages::tls::may_begin_with_hello;
 
 use super::came_in::CameIn;
-use super::opened::pass;
+use super::on_opened::pass;
 use super::relayed::HEP_MAGIC;
 
 /// Removes the headers, and holds beginnings until they are recognised.

@@ -8,7 +8,7 @@ use weir_flow::{
 use weir_messages::hep::{Hep, is_compressed, is_incomplete};
 
 use super::came_in::CameIn;
-use super::opened::OnOpened;
+use super::on_opened::OnOpened;
 use super::tunnel;
 
 /// Messages that were forwarded by HEP.
