@@ -13,7 +13,7 @@ use arrow::error::ArrowError;
 use weir_packet::{Get, Kind, PROTOCOLS, Packet, Value};
 
 use crate::header::Which;
-use crate::{Column, Origin, Row, Table, kept};
+use crate::{Column, Origin, Row, kept};
 
 /// Rows on their way into a batch: one builder for each projected column, reused for each batch.
 ///
@@ -61,30 +61,19 @@ enum Builder {
 }
 
 impl Batch {
-    /// Creates a batch of the columns of `table` at these positions.
-    ///
-    /// # Panics
-    /// When a position is not in the table.
-    #[must_use]
-    pub fn new(table: &Table, projection: &[usize]) -> Self {
+    /// A batch of these columns, which has this schema.
+    pub(crate) fn new(columns: Vec<Column>, schema: SchemaRef) -> Self {
         // Room for many rows in each of hundreds of columns takes thousands of pages, and few rows may come.
-        let is_wide = projection.len() >= SPARSE_COLUMNS_MIN;
+        let is_wide = columns.len() >= SPARSE_COLUMNS_MIN;
         let rows = if is_wide { 0 } else { FIRST_ROWS };
-        let builders: Vec<_> = projection
-            .iter()
-            .map(|position| {
-                let column = table.columns()[*position].clone();
-                let builder = Builder::new(column.kind, rows);
-                (column, builder)
-            })
-            .collect();
-        let fields: Vec<_> = projection
-            .iter()
-            .map(|position| Arc::clone(&table.schema().fields()[*position]))
-            .collect();
+        let builders = columns.into_iter().map(|column| {
+            let builder = Builder::new(column.kind, rows);
+            (column, builder)
+        });
+        let builders: Vec<_> = builders.collect();
         let (dense, sparse, sparse_of) = homes(&builders);
         Self {
-            schema: Arc::new(arrow::datatypes::Schema::new(fields)),
+            schema,
             builders,
             dense,
             sparse,

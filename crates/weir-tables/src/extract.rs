@@ -21,6 +21,7 @@ mod followed;
 pub mod h248;
 mod http;
 pub(crate) mod http_frames;
+mod item_field;
 mod list;
 mod lookups;
 mod m3ua;

@@ -2,11 +2,11 @@
 //!
 //! ```
 //! use weir_packet::{Decoder, Frame, LinkType};
-//! use weir_tables::{Batch, Row, Table};
+//! use weir_tables::{Row, Table};
 //!
 //! let table = Table::packets();
 //! let length = table.position("frame.len").ok_or("no such column")?;
-//! let mut batch = Batch::new(&table, &[length]);
+//! let mut batch = table.batch(&[length]);
 //! let mut decoder = Decoder::default();
 //! let packet = decoder.decode(Frame::new(LinkType::ETHERNET, &[0; 60]));
 //! batch.push(&Row::new("x.pcap", &packet));

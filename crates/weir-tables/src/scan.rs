@@ -13,7 +13,7 @@ use crate::program::{Passed, ProgramFraming, Questions};
 use crate::reading::{Prepared, Reading, Sink};
 use crate::rows::Rows;
 use crate::{
-    Batch, CaptureTee, Column, Compile, Counters, Origin, Predicate, Row, ScanOptions, Source,
+    CaptureTee, Column, Compile, Counters, Origin, Predicate, Row, ScanOptions, Source,
     SourceError, Stop, Table,
 };
 
@@ -136,7 +136,7 @@ impl Gathering {
         }
         let rows = Rows {
             predicate,
-            batch: Batch::new(table, projection),
+            batch: table.batch(projection),
             batch_rows: options.batch_rows.max(1),
             rows_left,
         };

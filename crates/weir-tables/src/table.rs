@@ -6,6 +6,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use weir_flow::Tunnels;
 use weir_packet::{Kind, Needs, fields};
 
+use crate::batch::Batch;
 use crate::column::{Column, Origin, Since};
 use crate::extract::Settings;
 use crate::extract::extraction::{Extract, Extraction};
@@ -132,6 +133,19 @@ impl Table {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Creates a batch of the columns at these positions.
+    ///
+    /// # Panics
+    /// When a position is not in the table.
+    #[must_use]
+    pub fn batch(&self, projection: &[usize]) -> Batch {
+        let columns = projection.iter().map(|at| self.columns[*at].clone());
+        let fields = projection.iter();
+        let fields = fields.map(|at| Arc::clone(&self.schema.fields()[*at]));
+        let schema = Schema::new(fields.collect::<Vec<_>>());
+        Batch::new(columns.collect(), Arc::new(schema))
     }
 
     /// Starts the extraction that makes the rows, unless they are packets or records.
