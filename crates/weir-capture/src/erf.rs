@@ -9,7 +9,7 @@ use crate::{
     buffer::Buffer,
     error::Reason,
     input::InputError,
-    split::{Candidate, Plausible},
+    plausible::{Candidate, Plausible},
     stream::{FoundRecord, Span, Stream},
 };
 

@@ -8,7 +8,7 @@ use weir_bytes::{Endian, Reader as Bytes, Short};
 use crate::{
     Error, Interface, Options, RecordFraming,
     error::Reason,
-    split::{Candidate, Plausible},
+    plausible::{Candidate, Plausible},
     stream::{FoundRecord, Span, Stream},
 };
 

@@ -7,12 +7,13 @@ use crate::{
     buffer::Buffer,
     detect::detect,
     erf::Erf,
+    knowledge::Knowledge,
     netmon::NetMon,
     pcap::Pcap,
     pcapng::Pcapng,
+    plausible::Plausible,
     repeated::Repeated,
     snoop::Snoop,
-    split::{Knowledge, Plausible},
     stream::{FoundRecord, Stream},
 };
 

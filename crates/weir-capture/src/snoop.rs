@@ -7,7 +7,7 @@ use weir_bytes::{Endian, Reader as Bytes, Short};
 use crate::{
     Error, Interface, Options,
     error::Reason,
-    split::{Candidate, Plausible},
+    plausible::{Candidate, Plausible},
     stream::{FoundRecord, Span, Stream},
 };
 

@@ -9,7 +9,9 @@
 use std::io::{self, Chain, Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use crate::{Compression, Error, Format, Interface, Options, Reader, erf::Erf, pcap::Pcap};
+use crate::{
+    Compression, Error, Format, Options, Reader, knowledge::Knowledge, plausible::Plausible,
+};
 
 /// The division of a capture file into parts.
 #[derive(Debug)]
@@ -24,47 +26,6 @@ pub struct Split {
 
 /// The bytes that a part is read from: what the file begins with, then its own.
 pub type PartSource<R> = Chain<Cursor<Arc<[u8]>>, R>;
-
-/// The knowledge of a reader about a file before its first record, as far as records depend on it.
-#[derive(Clone, Debug)]
-pub(crate) enum Knowledge {
-    Pcap(Pcap),
-    /// The number of descriptions of sections and interfaces.
-    Pcapng(u64),
-    /// The ports seen, and the interfaces that they have become.
-    Erf(Erf, Vec<Interface>),
-    /// Files of the format are read in one.
-    Nothing,
-}
-
-impl Knowledge {
-    /// Records are read by the one as by the other.
-    fn agrees(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Pcap(_), Self::Pcap(_)) => true,
-            (Self::Pcapng(ours), Self::Pcapng(theirs)) => ours == theirs,
-            (Self::Erf(ours, _), Self::Erf(theirs, _)) => ours == theirs,
-            _ => false,
-        }
-    }
-}
-
-/// A format as the search for a place where a record begins needs it.
-pub(crate) trait Plausible {
-    /// The record at the start of `bytes`, when it looks like one; less than the whole of it may be
-    /// there, but its header is.
-    fn record(&self, bytes: &[u8]) -> Option<Candidate>;
-
-    /// Bytes of a header.
-    fn header_len(&self) -> usize;
-}
-
-/// A candidate of a record.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Candidate {
-    pub(crate) len: usize,
-    pub(crate) time_ns: Option<i64>,
-}
 
 impl Split {
     /// Divides `file` into `parts` parts of about the same size. `None` when it should be read in one: it is compressed, or no such

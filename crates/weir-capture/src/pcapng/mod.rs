@@ -10,12 +10,14 @@ use std::io::Read;
 use crate::{
     Error, Interface, Options, RecordFraming,
     error::Reason,
-    split::{Candidate, Plausible},
+    plausible::{Candidate, Plausible},
     stream::{FoundRecord, Span, Stream},
 };
 
 pub(crate) use self::section::sniff;
-use self::section::{BlockHeader, BlockKind, PacketOptions, SectionState};
+use self::section::{
+    BLOCK_LEN_MIN, BlockHeader, BlockKind, CLOSING_LEN, HEAD_LEN, PacketOptions, SectionState,
+};
 
 /// Reads blocks.
 #[derive(Debug)]
@@ -347,9 +349,3 @@ fn skip<R: Read>(stream: &mut Stream<R>, header: BlockHeader) -> Result<(), Erro
         Err(error) => Err(Error::from(error).at(location)),
     }
 }
-
-/// Type and length.
-const HEAD_LEN: usize = 8;
-/// The length again.
-const CLOSING_LEN: usize = 4;
-const BLOCK_LEN_MIN: usize = HEAD_LEN + CLOSING_LEN;

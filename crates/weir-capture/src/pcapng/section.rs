@@ -3,7 +3,6 @@
 use weir_bytes::{Endian, Reader as Bytes, Short};
 
 use super::{
-    BLOCK_LEN_MIN, HEAD_LEN,
     clock::{Clock, Resolution},
     options::OptionIter,
 };
@@ -398,6 +397,11 @@ const TLS_KEY_LOG: u32 = 0x544c_534b;
 /// The same in both byte orders.
 const SECTION_TYPE: u32 = 0x0a0d_0d0a;
 const ENHANCED_TYPE: u32 = 6;
+/// Type and length.
+pub(super) const HEAD_LEN: usize = 8;
+/// The length again.
+pub(super) const CLOSING_LEN: usize = 4;
+pub(super) const BLOCK_LEN_MIN: usize = HEAD_LEN + CLOSING_LEN;
 pub(super) const PACKET_HEAD_LEN: usize = 28;
 const SIMPLE_HEAD_LEN: usize = 12;
 
