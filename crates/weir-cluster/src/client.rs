@@ -49,6 +49,7 @@ use weir_engine::{
 
 use crate::check::{Sender as PlanSender, check_plan, is_allowed};
 use crate::codec::WeirCodec;
+use crate::dial::CONNECT;
 use crate::error::{Error, chain};
 use crate::fetch::{FetchError, Location, connect, fetch};
 use crate::kept::RENEW_EVERY;
@@ -58,7 +59,7 @@ use crate::protocol::{
 };
 use crate::retry;
 use crate::server::engine_state;
-use crate::trust::{CONNECT, Trust, error_message, is_hung_up};
+use crate::trust::{Trust, error_message, is_hung_up};
 
 /// A client of the scheduler at an address. Clones share their state.
 #[derive(Clone, Debug)]

@@ -2,7 +2,9 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
@@ -13,7 +15,7 @@ use tonic::codegen::Service;
 use tonic::codegen::http::Uri;
 use tonic::transport::server::Connected;
 
-use crate::trust::{CONNECT, Trust};
+use crate::tls::Tls;
 
 /// A connection in clear, or behind its handshake.
 pub(crate) enum Wire<S> {
@@ -24,19 +26,20 @@ pub(crate) enum Wire<S> {
 /// Makes connections with the credentials of a cluster.
 #[derive(Clone)]
 pub(crate) struct Dial {
-    trust: Trust,
+    /// `None` for connections in clear.
+    tls: Option<Arc<Tls>>,
     tcp: HttpConnector,
 }
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 impl Dial {
-    pub(crate) fn new(trust: Trust) -> Self {
+    pub(crate) fn new(tls: Option<Arc<Tls>>) -> Self {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(CONNECT));
-        Self { trust, tcp }
+        Self { tls, tcp }
     }
 
     /// A connection to the host and port of an address, whose parts are limited in time.
@@ -46,7 +49,7 @@ impl Dial {
     pub(crate) async fn connect(mut self, to: Uri) -> Result<Wire<TcpStream>, Failed> {
         let host = to.host().unwrap_or_default().to_owned();
         let stream = self.tcp.call(to).await?.into_inner();
-        match self.trust.tls() {
+        match &self.tls {
             Some(tls) => {
                 let host = host.trim_start_matches('[').trim_end_matches(']');
                 let handshake = tokio::time::timeout(CONNECT, tls.connect(host, stream));
@@ -143,3 +146,5 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<S> {
 }
 
 const UNANSWERED: &str = "the peer does not answer the TLS handshake: connection closed";
+/// The longest wait for a connection, and then for its handshake.
+pub(crate) const CONNECT: Duration = Duration::from_secs(5);

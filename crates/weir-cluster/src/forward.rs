@@ -155,7 +155,6 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::trust::Trust;
 
     fn run(test: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -174,14 +173,13 @@ mod tests {
     fn sockets_are_private_and_go_with_their_scheduler() {
         run(async {
             let parent = tempfile::tempdir().unwrap();
-            let forwarder =
-                Forwarder::create_in(parent.path(), Dial::new(Trust::default())).unwrap();
+            let forwarder = Forwarder::create_in(parent.path(), Dial::new(None)).unwrap();
             let path = forwarder.socket(&at(0)).unwrap();
             let folder = path.parent().unwrap();
             // A directory whose name is too long is an error at once, and leaves nothing.
             let long = parent.path().join("x".repeat(100));
             fs::create_dir(&long).unwrap();
-            assert!(Forwarder::create_in(&long, Dial::new(Trust::default())).is_err());
+            assert!(Forwarder::create_in(&long, Dial::new(None)).is_err());
             fs::remove_dir(long).unwrap();
             let mode = fs::metadata(folder).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o700);
@@ -203,8 +201,7 @@ mod tests {
     fn a_socket_leads_to_its_executor() {
         run(async {
             let parent = tempfile::tempdir().unwrap();
-            let forwarder =
-                Forwarder::create_in(parent.path(), Dial::new(Trust::default())).unwrap();
+            let forwarder = Forwarder::create_in(parent.path(), Dial::new(None)).unwrap();
             let executor = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let to = format!("http://{}", executor.local_addr().unwrap());
             let path = forwarder.socket(&to.parse().unwrap()).unwrap();

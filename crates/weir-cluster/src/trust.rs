@@ -20,7 +20,7 @@ use tonic::{Code, Status};
 
 use crate::codec::FORMAT;
 use crate::connections::Peer;
-use crate::dial::Dial;
+use crate::dial::{CONNECT, Dial};
 use crate::error::{Error, chain};
 use crate::forward::Forwarder;
 use crate::identity::{Keys, Role};
@@ -129,7 +129,7 @@ impl Trust {
     /// A channel to an endpoint, which connects at the first request.
     #[must_use]
     pub fn channel(&self, endpoint: &Endpoint) -> Channel {
-        endpoint.connect_with_connector_lazy(Dial::new(self.clone()))
+        endpoint.connect_with_connector_lazy(Dial::new(self.tls.clone()))
     }
 
     /// A channel to an endpoint that is connected.
@@ -140,7 +140,7 @@ impl Trust {
         &self,
         endpoint: &Endpoint,
     ) -> Result<Channel, tonic::transport::Error> {
-        let dial = Dial::new(self.clone());
+        let dial = Dial::new(self.tls.clone());
         endpoint.connect_with_connector(dial).await
     }
 
@@ -166,7 +166,7 @@ impl Trust {
             }));
         }
         let folder = std::env::temp_dir();
-        let create_in = |parent: &Path| Forwarder::create_in(parent, Dial::new(self.clone()));
+        let create_in = |parent: &Path| Forwarder::create_in(parent, Dial::new(self.tls.clone()));
         // The name of the user's own directory may be too long for sockets.
         let forwarder = create_in(&folder).or_else(|error| {
             create_in(Path::new("/tmp")).map_err(|_| {
@@ -392,7 +392,6 @@ const CLIENT_CALLS: [&str; 7] = [
     "/arrow.flight.protocol.FlightService/DoGet",
 ];
 const SHOWN_MAX: usize = 40;
-pub(crate) const CONNECT: Duration = Duration::from_secs(5);
 /// The time within which an executor answers that it takes tasks.
 const TAKEN: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
