@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout};
 use tonic::Status;
 
 use crate::arriving::{Arrivals, Arriving};
-use crate::connections::Peer;
+use crate::peer::Peer;
 
 /// The answers of a server that are under way.
 #[derive(Clone)]

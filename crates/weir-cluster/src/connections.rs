@@ -1,12 +1,9 @@
 //! Accepts connections, with limits for those that are not authenticated. Where the process has no free file descriptor, these are closed
 //! first, and then those that are authenticated and idle.
 
-use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -21,108 +18,11 @@ use tonic::transport::server::Connected;
 use crate::answering::Answers;
 use crate::dial::Wire;
 use crate::identity::Role;
+use crate::peer::{Connections, Peer};
 use crate::tls::Tls;
 use crate::trust::Trust;
 
-/// The open connections. Each takes one of the file descriptors of the process. When there are too many that are not authenticated
-/// yet, the oldest one of the host with most of them is closed.
-#[derive(Clone, Default)]
-pub(crate) struct Connections(Arc<Mutex<OpenConnections>>);
-
-#[derive(Default)]
-struct OpenConnections {
-    /// The connections that are not authenticated yet, the oldest first.
-    pending: VecDeque<OpenConnection>,
-    admitted: Vec<OpenConnection>,
-    /// The number of requests so far.
-    requests: u64,
-}
-
-impl OpenConnections {
-    /// Closes the oldest pending connection of the host that has most of them: a host that connects all the time leaves others the time for
-    /// their handshakes.
-    fn close_pending(&mut self) {
-        let mut of_host = HashMap::<Option<IpAddr>, usize>::new();
-        for (known, _) in &self.pending {
-            *of_host.entry(known.host).or_default() += 1;
-        }
-        let most = of_host.values().max();
-        let mut pending = self.pending.iter();
-        let oldest = pending.position(|(known, _)| of_host.get(&known.host) == most);
-        if let Some(place) = oldest {
-            self.pending.remove(place);
-        }
-    }
-}
-
-/// A connection is closed when its sender is dropped.
-type OpenConnection = (Arc<Known>, oneshot::Sender<()>);
-
-/// The state of a connection's peer.
-#[derive(Default)]
-struct Known {
-    /// The address of the peer.
-    host: Option<IpAddr>,
-    /// The role in which it is authenticated; empty before that.
-    role: OnceLock<Role>,
-    /// A request of it was refused.
-    is_refused: AtomicBool,
-    /// The number of its last request among those of all.
-    last_request: AtomicU64,
-}
-
-impl Known {
-    /// The number of the connection among those that are open.
-    fn number(self: &Arc<Self>) -> usize {
-        Arc::as_ptr(self).addr()
-    }
-}
-
 impl Connections {
-    fn open(&self) -> MutexGuard<'_, OpenConnections> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn enter(&self, host: Option<IpAddr>) -> (Arc<Known>, oneshot::Receiver<()>) {
-        let known = Arc::new(Known {
-            host,
-            ..Known::default()
-        });
-        let (stays, closed) = oneshot::channel();
-        let mut open = self.open();
-        open.pending.push_back((Arc::clone(&known), stays));
-        if open.pending.len() > STRANGERS_MAX {
-            open.close_pending();
-        }
-        (known, closed)
-    }
-
-    /// Moves a connection from the pending ones to the authenticated ones.
-    fn admit(&self, known: &Arc<Known>) {
-        let mut open = self.open();
-        let place = open
-            .pending
-            .iter()
-            .position(|(pending, _)| Arc::ptr_eq(pending, known));
-        if let Some(place) = place
-            && let Some(connection) = open.pending.remove(place)
-        {
-            open.admitted.push(connection);
-        }
-    }
-
-    fn count_request(&self, known: &Known) {
-        let mut open = self.open();
-        open.requests += 1;
-        known.last_request.store(open.requests, Ordering::Relaxed);
-    }
-
-    fn leave(&self, known: &Arc<Known>) {
-        let mut open = self.open();
-        open.pending.retain(|(of, _)| !Arc::ptr_eq(of, known));
-        open.admitted.retain(|(of, _)| !Arc::ptr_eq(of, known));
-    }
-
     /// Closes the older half of the connections that are not authenticated, if there are many. Otherwise it closes the
     /// authenticated one with the oldest last request among those without work in progress, because a new peer is not
     /// authenticated yet.
@@ -132,8 +32,7 @@ impl Connections {
             let busy = answers.busy_connections();
             let connections = open.admitted.iter().enumerate();
             let idle = connections.filter(|(_, (known, _))| !busy.contains(&known.number()));
-            let longest =
-                idle.min_by_key(|(_, (known, _))| known.last_request.load(Ordering::Relaxed));
+            let longest = idle.min_by_key(|(_, (known, _))| known.last_request());
             if let Some((place, _)) = longest {
                 open.admitted.swap_remove(place);
                 return;
@@ -141,42 +40,6 @@ impl Connections {
         }
         let half = open.pending.len().div_ceil(2);
         open.pending.drain(..half);
-    }
-}
-
-/// The state of a connection, as an extension of its requests.
-#[derive(Clone)]
-pub(crate) struct Peer {
-    known: Arc<Known>,
-    connections: Connections,
-}
-
-impl Peer {
-    /// The role in which the connection is authenticated.
-    pub(crate) fn role(&self) -> Option<Role> {
-        self.known.role.get().copied()
-    }
-
-    /// The number of the connection among those that are open.
-    pub(crate) fn connection(&self) -> usize {
-        self.known.number()
-    }
-
-    /// Records that a request was refused: a peer that is not authenticated has little time left.
-    pub(crate) fn refuse(&self) {
-        self.known.is_refused.store(true, Ordering::Relaxed);
-    }
-
-    /// Marks the connection as authenticated.
-    pub(crate) fn admit(&self, role: Role) {
-        if self.known.role.set(role).is_ok() {
-            self.connections.admit(&self.known);
-        }
-    }
-
-    /// Records a request of a connection that is authenticated.
-    pub(crate) fn count_request(&self) {
-        self.connections.count_request(&self.known);
     }
 }
 
@@ -213,11 +76,7 @@ struct Patience {
 
 impl<S> GuardedStream<S> {
     fn new(patience: Patience, host: Option<IpAddr>, stream: S, connections: &Connections) -> Self {
-        let (known, closed) = connections.enter(host);
-        let peer = Peer {
-            known,
-            connections: connections.clone(),
-        };
+        let (peer, closed) = connections.enter(host);
         let until = Box::pin(sleep(patience.silence));
         let waits = Some(Waits {
             until,
@@ -246,12 +105,12 @@ impl<S> GuardedStream<S> {
             return Poll::Pending;
         };
         // The first request may have come with the end of the handshake, before this counted octets behind it.
-        let has_asked = self.peer.known.last_request.load(Ordering::Relaxed) > 0;
+        let has_asked = self.peer.has_asked();
         if has_asked || (!waits.is_behind_handshake && self.peer.role().is_some()) {
             self.waits = None;
             return Poll::Pending;
         }
-        if self.peer.known.is_refused.load(Ordering::Relaxed) && !waits.is_refused {
+        if self.peer.is_refused() && !waits.is_refused {
             waits.is_refused = true;
             waits.until = Box::pin(sleep(waits.patience.silence));
         }
@@ -308,7 +167,7 @@ impl GuardedStream<TcpStream> {
 
 impl<S> Drop for GuardedStream<S> {
     fn drop(&mut self) {
-        self.peer.connections.leave(&self.peer.known);
+        self.peer.leave();
     }
 }
 
@@ -435,9 +294,6 @@ const PATIENCE: Patience = Patience {
 /// The minimum size of a request: the HTTP/2 preface with a frame, or the first message of a TLS handshake. A request line of HTTP/1
 /// may be shorter, and is answered when it is complete.
 const QUESTION_MIN: usize = 33;
-/// The maximum number of connections that are not authenticated. Hundreds of machines do not connect at the same instant, and the
-/// limit of file descriptors can be as low as a few hundred.
-const STRANGERS_MAX: usize = 64;
 /// The number of connections that are not authenticated up to which others are closed before them.
 const SPARED_MAX: usize = 16;
 const ROOM_WITHIN: Duration = Duration::from_millis(10);
@@ -449,6 +305,7 @@ mod tests {
 
     use super::*;
     use crate::identity::{Keys, SERVER_NAME};
+    use crate::peer::STRANGERS_MAX;
 
     const SHORT: Patience = Patience {
         silence: Duration::from_millis(5),

@@ -43,6 +43,7 @@ mod layout;
 mod local;
 mod losses;
 mod own;
+mod peer;
 mod plans;
 mod pool;
 mod proof;

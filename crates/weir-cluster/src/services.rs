@@ -51,11 +51,12 @@ use weir_engine::Reports;
 
 use crate::answering::{Answers, bounded};
 use crate::check::{self, Checked, Refused, Sender, check_plan};
-use crate::connections::{Connections, accept};
+use crate::connections::accept;
 use crate::error::{Error, chain};
 use crate::kept::KeptJobs;
 use crate::launch::{Rejections, rejection};
 use crate::losses::{Losses, RunningTask};
+use crate::peer::Connections;
 use crate::plans::{ABANDONED_AFTER, Plans};
 use crate::protocol::{
     MESSAGE_BYTES_MAX, PIECES, READERS, READY, RECORDS, REJECTED, RENEW, ROWS, SOURCE_BYTES,

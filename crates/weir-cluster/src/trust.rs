@@ -19,12 +19,12 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 
 use crate::codec::FORMAT;
-use crate::connections::Peer;
 use crate::dial::{CONNECT, Dial};
 use crate::error::{Error, chain};
 use crate::forward::Forwarder;
 use crate::identity::{Keys, Role};
 use crate::own;
+use crate::peer::Peer;
 use crate::proof::WRONG;
 use crate::tls::{NO_PROTOCOL, Tls, TlsFiles};
 
