@@ -1,47 +1,19 @@
 //! The screens in characters, drawn from the book and the view into cells.
 
+mod canvas;
 mod ladder;
 mod list;
 mod message;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Color, Style};
 
 use super::book::Book;
 use super::view::{Prompt, Screen, View};
-use weir_output::text::{fitted, width};
-
-/// The styles, with colour or without.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Theme {
-    pub(super) colour: bool,
-}
-
-impl Theme {
-    fn of(self, colour: Color) -> Style {
-        match self.colour {
-            true => Style::new().fg(colour),
-            false => Style::new(),
-        }
-    }
-
-    /// Refused calls are red, and without colour bold.
-    fn failure(self) -> Style {
-        match self.colour {
-            true => Style::new().fg(Color::Red),
-            false => Style::new().add_modifier(Modifier::BOLD),
-        }
-    }
-
-    fn selected() -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
-    }
-
-    fn heading() -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
-    }
-}
+pub(super) use canvas::Theme;
+use canvas::line;
+use weir_output::text::width;
 
 /// Draws the current screen into an area of any size.
 pub(super) fn draw(
@@ -136,30 +108,6 @@ fn parts(area: Rect) -> (Rect, Rect, Rect) {
     )
 }
 
-/// Writes a line, cut to its place.
-fn line(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
-    put(buffer, area, 0, 0, text, usize::from(area.width), style);
-}
-
-/// Writes a text into the place at `x` and `y` of an area, cut to `room` cells and to the area.
-fn put(buffer: &mut Buffer, area: Rect, x: usize, y: usize, text: &str, room: usize, style: Style) {
-    let (Ok(x), Ok(y)) = (u16::try_from(x), u16::try_from(y)) else {
-        return;
-    };
-    if x >= area.width || y >= area.height {
-        return;
-    }
-    let room = room.min(usize::from(area.width.saturating_sub(x)));
-    let text = fitted(text, room);
-    buffer.set_stringn(
-        area.x.saturating_add(x),
-        area.y.saturating_add(y),
-        &text,
-        room,
-        style,
-    );
-}
-
 /// The last of a text that fit into `room` cells.
 fn ending(text: &str, room: usize) -> String {
     let mut kept = text;
@@ -173,21 +121,11 @@ fn ending(text: &str, room: usize) -> String {
     kept.to_owned()
 }
 
-/// The first line that is shown of a list so that `place` is seen, moved as little as possible.
-fn scrolled(top: usize, place: usize, room: usize, len: usize) -> usize {
-    let room = room.max(1);
-    let top = top.min(len.saturating_sub(room));
-    match place {
-        place if place < top => place,
-        place if place >= top.saturating_add(room) => place.saturating_sub(room.saturating_sub(1)),
-        _ => top,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
+    use ratatui::style::Modifier;
 
     use super::super::book::tests::{message, sample, send};
     use super::super::keys::KeyPress;
@@ -361,12 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_selected_line_is_seen() {
-        assert_eq!(scrolled(0, 30, 10, 40), 21);
-        assert_eq!(scrolled(21, 25, 10, 40), 21);
-        assert_eq!(scrolled(21, 3, 10, 40), 3);
-        assert_eq!(scrolled(21, 3, 10, 4), 0);
-        assert_eq!(scrolled(0, 0, 0, 0), 0);
+    fn the_end_of_a_typed_text_is_seen() {
         assert_eq!(ending("abc王", 3), "c王");
     }
 }

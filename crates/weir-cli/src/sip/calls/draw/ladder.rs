@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 use weir_sip::{Ladder, Rung};
 
-use super::{Theme, put, scrolled};
+use super::canvas::{Theme, put, scrolled};
 use crate::sip::calls::book::Book;
 use crate::sip::calls::view::View;
 use weir_output::text::{escaped, width};

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 
-use super::{Theme, put, scrolled};
+use super::canvas::{Theme, put, scrolled};
 use crate::sip::calls::book::{Book, CallRow};
 use crate::sip::calls::view::View;
 use weir_output::grouped;

@@ -4,8 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use super::canvas::{Theme, put};
 use super::list::clock;
-use super::{Theme, put};
 use crate::sip::calls::book::{Book, CallRow};
 use crate::sip::calls::view::View;
 use weir_output::text::{escaped, width};
