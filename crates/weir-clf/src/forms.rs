@@ -1,104 +1,24 @@
-//! The four forms of a log, and their recognition.
+//! The four forms of a log, and what writes records in them.
 
 pub(crate) mod binary;
 pub(crate) mod copy;
 pub(crate) mod escape;
+mod form;
 pub(crate) mod json;
 pub(crate) mod line;
 pub(crate) mod notation;
 pub mod rfc6873;
+mod scratch;
 pub(crate) mod text;
 
-use crate::fault::Fault;
 use crate::forms::line::Line;
-use crate::forms::notation::{Notation, in_form};
 use crate::index::mark::Mark;
 use crate::losses::{Loss, Losses};
 use crate::record::Record;
 use crate::rfc3339::Dates;
 
-/// The form of records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Form {
-    /// RFC 6873 with RFC 7355: text with pointers.
-    #[default]
-    Rfc6873,
-    /// draft-gurbani-sipping-clf-01: a line of words.
-    Text,
-    /// draft-roach-sipping-clf-syntax-00: binary, with pointers.
-    Binary,
-    /// A JSON object a line.
-    Json,
-}
-
-impl Form {
-    /// All forms.
-    pub const ALL: [Self; 4] = [Self::Rfc6873, Self::Text, Self::Binary, Self::Json];
-
-    /// The name of the form in commands.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rfc6873 => "rfc6873",
-            Self::Text => "text",
-            Self::Binary => "binary",
-            Self::Json => "json",
-        }
-    }
-
-    /// The form of a log by its beginning; `None` when it has the beginning of no form, or is empty.
-    #[must_use]
-    pub fn of(bytes: &[u8]) -> Option<Self> {
-        let begin = bytes.trim_ascii_start();
-        match begin.first()? {
-            b'{' => Some(Self::Json),
-            b'A' if begin.iter().take(7).skip(1).all(u8::is_ascii_hexdigit) => Some(Self::Rfc6873),
-            // A draft's line begins with the time.
-            digit if digit.is_ascii_digit() && text::is_line(begin) => Some(Self::Text),
-            _ if binary::is_record(bytes) => Some(Self::Binary),
-            _ => None,
-        }
-    }
-
-    /// Reads the record at the beginning of `bytes`, in this form, and its length. There is nothing after `bytes`: a
-    /// last line without its end is read.
-    ///
-    /// # Errors
-    /// A [`Fault`]: [`FaultKind::Cut`](crate::FaultKind::Cut) when more bytes may make a record of these,
-    /// [`FaultKind::Reference`](crate::FaultKind::Reference) for a line of the text draft that cannot be
-    /// read without those before it.
-    pub fn decode<'a>(
-        self,
-        bytes: &'a [u8],
-        scratch: &'a mut Scratch,
-    ) -> Result<(Record<'a>, usize), Fault> {
-        in_form!(self, N => N::decode(bytes, true, scratch))
-    }
-}
-
-/// The buffers of a record besides its own bytes. They are reused for each record, so that reading one allocates
-/// nothing.
-#[derive(Debug, Default)]
-pub struct Scratch {
-    /// A line of the text draft, in which each `+` is replaced by its value.
-    pub(crate) line: Vec<u8>,
-    /// Values that are composed of several parts.
-    pub(crate) built: Vec<u8>,
-    /// The transactions to which a `+` may refer; `None` when each line is read by itself.
-    pub(crate) earlier: Option<Box<text::Transactions>>,
-    /// The numbers of `+` without their transactions.
-    pub(crate) losses: Losses,
-}
-
-impl Scratch {
-    /// The buffers for a log that is read from its beginning to its end.
-    pub(crate) fn in_order() -> Self {
-        Self {
-            earlier: Some(Box::default()),
-            ..Self::default()
-        }
-    }
-}
+pub use form::Form;
+pub use scratch::Scratch;
 
 /// Writes records in one of the forms.
 #[derive(Debug)]

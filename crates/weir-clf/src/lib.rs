@@ -45,6 +45,7 @@ mod rfc3339;
 mod search;
 mod segment;
 mod sip;
+mod value;
 mod walk;
 
 pub use anonymize::Anonymizer;

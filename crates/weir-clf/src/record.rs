@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::optional::Optionals;
+pub use crate::value::{ABSENT, UNPARSABLE};
 
 /// One SIP message as it was logged. Everything is borrowed from the log or from the reader.
 ///
@@ -22,11 +23,6 @@ pub struct Record<'a> {
     /// Headers, body, whole message, and fields of vendors.
     pub optional: Optionals<'a>,
 }
-
-/// A mandatory field that is absent.
-pub const ABSENT: &[u8] = b"-";
-/// A mandatory field that could not be parsed.
-pub const UNPARSABLE: &[u8] = b"?";
 
 /// The mandatory fields of variable length, in the order of RFC 6873, section 4.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! Copies of short fields, one after the other.
 
-use crate::record::ABSENT;
+use crate::value::ABSENT;
 
 /// Copies a field to `at` and ends it with `separator`; an empty one is written as absent. Returns the place of the
 /// next field: `at` itself when there is no room. Most fields are short, and a call to copy each would cost more than

@@ -1,6 +1,6 @@
 //! The escapes of bytes that may not stand in a line of a log.
 
-use crate::record::ABSENT;
+use crate::value::ABSENT;
 
 /// Returns whether `text` has no byte below `LOW` and no 127.
 ///

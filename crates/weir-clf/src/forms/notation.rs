@@ -1,7 +1,9 @@
 //! The properties of a form that reading a log depends on: the boundaries of records, and their decoding.
 
 use crate::fault::{Fault, FaultKind};
-use crate::forms::{Form, Scratch, binary, json, rfc6873, text};
+use crate::forms::form::Form;
+use crate::forms::scratch::Scratch;
+use crate::forms::{binary, json, rfc6873, text};
 use crate::record::Record;
 
 /// One of the forms. Walks are generic over it, so that each is as fast as one written for its form. The default methods

@@ -15,9 +15,9 @@ use std::hash::{BuildHasherDefault, Hasher};
 use crate::hash::xxh64;
 
 use crate::fault::{Fault, FaultKind};
-use crate::forms::Scratch;
 use crate::forms::escape::{is_word, push_percent};
 use crate::forms::line::Line;
+use crate::forms::scratch::Scratch;
 use crate::index::mark::Mark;
 use crate::losses::{Loss, Losses};
 use crate::optional::{HEADER, Optionals, push_decimal, push_optional};

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use crate::forms::{Form, text};
 use crate::index::sidecar::{LogSpan, Sidecar};
-use crate::search::run::SearchOptions;
+use crate::search::options::SearchOptions;
 use crate::segment::Segment;
 
 /// A segment, its sidecar and its properties.

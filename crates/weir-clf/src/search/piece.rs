@@ -15,7 +15,7 @@ use crate::losses::Losses;
 use crate::record::Record;
 use crate::search::opened::Opened;
 use crate::search::query::{Needle, Query};
-use crate::search::run::Searched;
+use crate::search::searched::Searched;
 use crate::segment::Segment;
 use crate::walk::{BEHIND_BYTES, LogWalk, each_record};
 

@@ -1,7 +1,6 @@
 //! Runs a search: reads the planned parts, several threads at a time, and returns records in order.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -12,35 +11,11 @@ use crate::forms::{Form, Scratch};
 use crate::passed::Passed;
 use crate::record::Record;
 use crate::search::opened::Opened;
+use crate::search::options::SearchOptions;
 use crate::search::piece::{Batch, Job, PieceWork, SegmentPiece};
 use crate::search::plan::{Plan, plan};
 use crate::search::query::Query;
-use crate::segment::open_file;
-
-/// The options of a search.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct SearchOptions {
-    /// The number of threads; 0, the default, is one for each core.
-    pub threads: usize,
-    /// Whether sidecars are read. True by default.
-    pub index: bool,
-    /// Whether sidecars are loaded into memory, for many searches. Costs some 2.3 % of the log.
-    pub resident: bool,
-    /// What opens segments and sidecars: a program may refuse some files once they are open. The system's own open by default.
-    pub opener: fn(&Path) -> io::Result<File>,
-}
-
-impl Default for SearchOptions {
-    fn default() -> Self {
-        Self {
-            threads: 0,
-            index: true,
-            resident: false,
-            opener: open_file,
-        }
-    }
-}
+use crate::search::searched::Searched;
 
 /// A log opened for searching: it is searched as it was when it was opened.
 ///
@@ -88,18 +63,6 @@ pub struct Found<'a> {
     pub segment: usize,
     /// The offset in the segment.
     pub offset: u64,
-}
-
-/// The totals of a search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Searched {
-    /// The number of records found.
-    pub records: u64,
-    /// The number of bytes of log that were read.
-    pub bytes_read: u64,
-    /// The number of places in them that are no record.
-    pub damaged: u64,
 }
 
 /// The number of bytes below which one thread reads.

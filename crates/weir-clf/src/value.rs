@@ -1,0 +1,6 @@
+//! Values of mandatory fields that are none.
+
+/// A mandatory field that is absent.
+pub const ABSENT: &[u8] = b"-";
+/// A mandatory field that could not be parsed.
+pub const UNPARSABLE: &[u8] = b"?";
