@@ -21,6 +21,8 @@ pub(crate) struct Lengths {
     most: usize,
     /// The first message of a connection has no type in front.
     is_first: bool,
+    /// Whether the client still has to show a password: its messages are short until then.
+    awaits_password: bool,
     header: [u8; 5],
     header_len: usize,
     rest: usize,
@@ -46,6 +48,7 @@ impl Lengths {
         Self {
             most,
             is_first: true,
+            awaits_password: false,
             header: [0; 5],
             header_len: 0,
             rest: 0,
@@ -59,6 +62,11 @@ impl Lengths {
             processed: 0,
             invalid_texts: VecDeque::new(),
         }
+    }
+
+    /// Limits messages to those of an authentication until the client has shown a password.
+    pub(crate) const fn set_awaits_password(&mut self, awaits: bool) {
+        self.awaits_password = awaits;
     }
 
     /// The length of the message that was too long.
@@ -120,7 +128,8 @@ impl Lengths {
                 };
                 let length = usize::try_from(length).unwrap_or(usize::MAX);
                 // Messages before the password are short.
-                let most = match self.is_first || a == b'p' {
+                let is_short = self.is_first || self.awaits_password || a == b'p';
+                let most = match is_short {
                     true => FIRST_MAX.min(self.most),
                     false => self.most,
                 };
@@ -551,6 +560,27 @@ mod tests {
         for first in [[0, 0, 0, 3], [0x7f, 0xff, 0xff, 0xff], [0xff; 4]] {
             assert!(!Lengths::new(1 << 30).take(&first));
         }
+    }
+
+    /// A client without the password took the room of the unfinished messages of all others.
+    #[test]
+    fn messages_before_the_password_are_short() {
+        let first = b"\0\0\0\x09\0\x03\0\0\0";
+        let query = |length: usize| {
+            let mut message = vec![b'Q'];
+            message.extend(u32::try_from(length).unwrap().to_be_bytes());
+            message
+        };
+        let mut lengths = Lengths::new(1 << 20);
+        lengths.set_awaits_password(true);
+        assert!(lengths.take(first));
+        assert!(!lengths.take(&query(FIRST_MAX + 1)));
+        assert_eq!(lengths.refused(), Some(FIRST_MAX + 1));
+        let mut lengths = Lengths::new(1 << 20);
+        lengths.set_awaits_password(true);
+        assert!(lengths.take(first));
+        lengths.set_awaits_password(false);
+        assert!(lengths.take(&query(FIRST_MAX + 1)));
     }
 
     #[test]

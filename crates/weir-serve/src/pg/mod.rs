@@ -71,6 +71,11 @@ impl PgProtocol {
         DefaultCancelHandler::new(Arc::clone(&self.welcome.manager))
     }
 
+    /// Whether clients have to show a password.
+    fn asks_password(&self) -> bool {
+        self.shared.options.password.is_some()
+    }
+
     /// A connection behind its handshake, and whether what came with that is within the limits.
     async fn opened(&self, socket: TcpStream) -> Option<(Socket, bool)> {
         let negotiated = negotiate_tls::<Prepared>(socket, self.tls.clone());
@@ -83,6 +88,7 @@ impl PgProtocol {
         }
         let most = self.shared.options.limits.text_bytes_max;
         let mut lengths = Lengths::new(most.saturating_add(SLACK));
+        lengths.set_awaits_password(self.asks_password());
         let fits = lengths.take(&parts.read_buf);
         let arrivals = Retention::of_one(&self.shared.arrivals);
         let mut guarded = FramedParts::new(Guarded::new(parts.io, lengths, arrivals), parts.codec);
@@ -131,6 +137,9 @@ impl PgProtocol {
                 let message = "this server requires TLS: sslmode=require";
                 return refuse(socket, "28000", message).await;
             }
+            if !is_begun && self.asks_password() && !is_of_startup(&message) {
+                return refuse(socket, "08P01", "expected a SASL response").await;
+            }
             let waits_for_sync = message.is_extended_query();
             let is_invalid = has_texts(&message)
                 && socket.get_mut().lengths.next_has_invalid_text()
@@ -162,6 +171,7 @@ impl PgProtocol {
             pending.activity().touch();
             if !is_begun && matches!(socket.state(), PgWireConnectionState::ReadyForQuery) {
                 is_begun = true;
+                socket.get_mut().lengths.set_awaits_password(false);
                 pending.admit();
             }
         }
@@ -311,6 +321,15 @@ impl crate::listener::Protocol for PgProtocol {
             _ => {}
         }
     }
+}
+
+/// Whether a message is one of a client that shows its password.
+const fn is_of_startup(message: &PgWireFrontendMessage) -> bool {
+    use PgWireFrontendMessage as Message;
+    matches!(
+        message,
+        Message::Startup(_) | Message::PasswordMessageFamily(_)
+    )
 }
 
 /// Whether a message is a statement, or is about one.

@@ -395,6 +395,27 @@ fn messages_before_any_password_end_their_connection_and_nothing_else() {
             "{body:?}: {answer}"
         );
     }
+    // Statements were passed over, for as long as an authentication may take.
+    let query = b"Q\0\0\0\x0dSELECT 1\0";
+    let long = [b"Q", &1_000_000_u32.to_be_bytes()[..], b"SELECT"].concat();
+    for (statement, expected) in [
+        (&query[..], "expected a SASL response"),
+        (&long[..], "invalid message length: 1000000"),
+    ] {
+        let mut socket = TcpStream::connect(served.postgres).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        socket.write_all(startup).unwrap();
+        socket.write_all(statement).unwrap();
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        assert!(
+            answer.contains("08P01") && answer.contains(expected),
+            "{answer}"
+        );
+    }
     let answer = served.psql(&["SELECT 42"]);
     assert_eq!(String::from_utf8_lossy(&answer.stdout), "42\n");
 }
