@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::http::StatusCode;
 use bytes::BytesMut;
 use futures::StreamExt;
@@ -42,6 +42,10 @@ pub(super) async fn arrived(
 }
 
 async fn collected(body: Body, most: usize, arrivals: &Arc<Retention>) -> Result<Arrived, Refusal> {
+    // A body whose length is known is refused before it comes.
+    if body.size_hint().lower() > u64::try_from(most).unwrap_or(u64::MAX) {
+        return Err(too_long(most));
+    }
     let one = Retention::of_one(arrivals);
     let mut bytes = BytesMut::new();
     let mut retained = Vec::new();
@@ -51,12 +55,7 @@ async fn collected(body: Body, most: usize, arrivals: &Arc<Retention>) -> Result
             .map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, "request", error.to_string()))?;
         let length = bytes.len().saturating_add(piece.len());
         if length > most {
-            let message = format!("a body of more than {most} bytes, the limit of --max-text");
-            return Err(Refusal::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "limit",
-                message,
-            ));
+            return Err(too_long(most));
         }
         // A short one comes through while others hold all.
         if length > SHORT_BYTES_MAX {
@@ -68,6 +67,11 @@ async fn collected(body: Body, most: usize, arrivals: &Arc<Retention>) -> Result
         bytes,
         _retained: retained,
     })
+}
+
+fn too_long(most: usize) -> Refusal {
+    let message = format!("a body of more than {most} bytes, the limit of --max-text");
+    Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "limit", message)
 }
 
 fn crowded(failure: Failure) -> Refusal {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock};
 use std::time::SystemTime;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -160,6 +160,10 @@ pub(super) async fn upload(
     let folder = folder.canonicalize().map_err(|error| failed(&error))?;
     let most = shared.options.limits.upload_bytes_max;
     let mut coming = Coming::new(&shared);
+    // A body whose length is known is refused before it comes.
+    if coming.with(body.size_hint().lower()) > most {
+        return Err(too_large(most));
+    }
     let mut file =
         tempfile::NamedTempFile::new_in(uploads.arriving.path()).map_err(|error| failed(&error))?;
     let mut pieces = body.into_data_stream();
@@ -167,12 +171,7 @@ pub(super) async fn upload(
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|error| bad(format!("{name}: {error}")))?;
         if coming.add(piece.len() as u64) > most {
-            let message = format!("uploaded captures may have {most} bytes in total: --max-upload");
-            return Err(Refusal::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "limit",
-                message,
-            ));
+            return Err(too_large(most));
         }
         // A client that sends very little does not keep its place by it.
         if coming.bytes - looked_at >= PROGRESS_BYTES {
@@ -201,6 +200,12 @@ pub(super) async fn upload(
     Ok(Json(json!({"path": path.to_string_lossy(), "size": size})))
 }
 
+/// The refusal of a capture that has more bytes than uploads may have.
+fn too_large(most: u64) -> Refusal {
+    let message = format!("uploaded captures may have {most} bytes in total: --max-upload");
+    Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "limit", message)
+}
+
 /// Captures that are kept.
 const UPLOADS_MAX: usize = 1000;
 /// Bytes of a file that have to come for its connection to keep its place from others.
@@ -226,6 +231,12 @@ impl Coming {
         let size = self.bytes;
         self.bytes = replaced;
         size
+    }
+
+    /// The bytes of all uploads, if so many more came.
+    fn with(&self, bytes: u64) -> u64 {
+        let before = self.shared.uploaded_bytes.load(Ordering::Relaxed);
+        before.saturating_add(bytes)
     }
 
     /// Counts more bytes, and says how many there are in all.

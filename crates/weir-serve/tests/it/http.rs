@@ -163,6 +163,31 @@ fn captures_that_are_dropped_have_so_many_bytes_together() {
     }
 }
 
+/// A body was read up to the limit before it was refused, and one that did not come was waited for.
+#[test]
+fn bodies_that_say_that_they_are_too_long_are_refused_before_they_come() {
+    use std::io::{Read as _, Write as _};
+    let served = Served::plain();
+    for (head, limit) in [
+        (ASK, "--max-text"),
+        (
+            "POST /upload?name=x.csv HTTP/1.1\r\nHost: localhost",
+            "--max-upload",
+        ),
+    ] {
+        let mut socket = std::net::TcpStream::connect(served.http).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        let head = format!("{head}\r\nContent-Length: 1000000000000\r\nConnection: close\r\n\r\n");
+        socket.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+        assert!(answer.contains(limit), "{answer}");
+    }
+}
+
 /// Uploads that replaced the same file at the same moment each released its bytes, so that more and more were accepted.
 #[test]
 fn captures_that_take_the_name_of_others_are_counted_once() {
