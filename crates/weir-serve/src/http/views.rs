@@ -143,8 +143,7 @@ pub(super) async fn ladder(
     })
     .await?;
     if found.messages().is_empty() {
-        let message = format!("no SIP message with Call-ID {}", call.call_id);
-        return Err(Refusal::new(StatusCode::NOT_FOUND, "name", message));
+        return Err(no_call(&call));
     }
     let sql = CallLadder::media_sql(&path, &id);
     each_batch(&shared, &sql, |batch| {
@@ -157,6 +156,12 @@ pub(super) async fn ladder(
     // Texts that wait for room are as few as those that are made.
     drop(place);
     Ok(response)
+}
+
+/// The refusal of a call that the capture does not have.
+fn no_call(call: &Call) -> Refusal {
+    let message = format!("no SIP message with Call-ID {}", call.call_id);
+    Refusal::new(StatusCode::NOT_FOUND, "name", message)
 }
 
 /// A ladder in the requested format, with its type.
@@ -246,9 +251,20 @@ pub(super) async fn call(
     State(shared): State<Arc<Shared>>,
     Query(call): Query<Call>,
 ) -> Result<Response, Refusal> {
-    let path = quote_literal(&call.path);
-    let query = weir_engine::packets_of_call(&path, &quote_literal(&call.call_id));
+    let (path, id) = (quote_literal(&call.path), quote_literal(&call.call_id));
+    let query = weir_engine::packets_of_call(&path, &id);
     let place = place(&shared, &shared.views).await?;
+    // The first message of a call is found by one reading; its packets need several.
+    let first = format!("SELECT 1 FROM sip({path}) WHERE sip.call_id = {id} LIMIT 1");
+    let mut is_known = false;
+    each_batch(&shared, &first, |batch| {
+        is_known |= batch.num_rows() > 0;
+        Ok(!is_known)
+    })
+    .await?;
+    if !is_known {
+        return Err(no_call(&call));
+    }
     let Captured { folder, file } = captured(&shared, &query).await?;
     drop(place);
     let headers = [

@@ -337,6 +337,11 @@ fn a_call_is_drawn_and_becomes_a_capture() {
     assert!(get("/ladder?path=voip.pcap&call_id=unknown").starts_with("HTTP/1.1 404"));
     assert!(get("/ladder?path=%2Fetc%2Fpasswd&call_id=x").starts_with("HTTP/1.1 404"));
     assert!(get(&format!("/call.pcap?path=voip.pcap&call_id={call}")).starts_with("HTTP/1.1 200"));
+    // A capture without packets was made by reading the file several times.
+    let unknown = get("/call.pcap?path=voip.pcap&call_id=unknown");
+    assert!(unknown.starts_with("HTTP/1.1 404"), "{unknown}");
+    assert!(unknown.contains("no SIP message with Call-ID unknown"));
+    assert!(get("/call.pcap?path=%2Fetc%2Fpasswd&call_id=x").starts_with("HTTP/1.1 404"));
     let packet = body(&get("/packet?path=office.pcapng&number=1"));
     assert_eq!(packet["layers"][0]["name"], "frame", "{packet}");
     let columns = packet["layers"][0]["fields"].as_array().unwrap();
