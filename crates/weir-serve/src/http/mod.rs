@@ -34,7 +34,7 @@ use crate::listener::{Pending, STARTUP_MAX};
 use crate::secret;
 use crate::shared::Shared;
 pub(crate) use function_lists::FunctionLists;
-use refusal::Refusal;
+use refusal::{Refusal, worded};
 
 /// The HTTP protocol.
 pub(crate) struct HttpProtocol {
@@ -177,7 +177,7 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
         .map(|pending| pending.activity().running());
     // A client may send many requests at once. Others do something between them.
     tokio::task::yield_now().await;
-    let mut response = next.run(request).await;
+    let mut response = worded(next.run(request).await).await;
     drop(running_statement);
     let headers = response.headers_mut();
     for (name, value) in [

@@ -315,6 +315,30 @@ fn messages_are_studied_with_other_settings_and_encodings() {
     }
 }
 
+/// Errors of the router were plain text, or nothing.
+#[test]
+fn errors_of_an_address_are_those_of_the_interface() {
+    let served = Served::plain();
+    for (asked, status, expected) in [
+        ("GET /ladder?path=voip.pcap", 400, "call_id"),
+        ("GET /packet?path=voip.pcap&number=many", 400, "number"),
+        ("POST /query?limit=-1", 400, "limit"),
+        ("GET /query/%FF", 400, "UTF-8"),
+        ("DELETE /files", 405, "method"),
+        ("GET /query", 405, "method"),
+    ] {
+        let answer = served.request(&format!("{asked} HTTP/1.1\r\nHost: localhost"), "");
+        let line = format!("HTTP/1.1 {status} ");
+        assert!(answer.starts_with(&line), "{asked}: {answer}");
+        let error = &body(&answer)["error"];
+        assert_eq!(error["kind"], "request", "{asked}: {answer}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(expected), "{asked}: {answer}");
+        let lower = answer.to_lowercase();
+        assert_eq!(lower.contains("\r\nallow: "), status == 405, "{answer}");
+    }
+}
+
 #[test]
 fn a_call_is_drawn_and_becomes_a_capture() {
     let served = Served::plain();
