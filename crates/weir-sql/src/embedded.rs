@@ -106,12 +106,17 @@ fn decimal(text: &str) -> Result<Expr, Error> {
         return Err(Error::new(ErrorKind::Plan, message));
     }
     let scale = part.len();
-    let precision = whole.trim_start_matches('0').len() + scale;
+    // Zeros in front are digits of the type, so that all values of a column have one type. The zero of a fraction is none where no more
+    // digits fit into its type.
+    let precision = match (whole, whole.len() + scale) {
+        ("0", precision) if precision == DECIMAL128_DIGITS_MAX + 1 => DECIMAL128_DIGITS_MAX,
+        ("0", precision) if precision == DECIMAL_DIGITS_MAX + 1 => DECIMAL_DIGITS_MAX,
+        (_, precision) => precision,
+    };
     if precision > DECIMAL_DIGITS_MAX {
         let message = format!("a decimal number has {DECIMAL_DIGITS_MAX} digits at most");
         return Err(Error::new(ErrorKind::Limit, message));
     }
-    let precision = precision.max(1);
     written(&format!("CAST('{text}' AS DECIMAL({precision}, {scale}))"))
 }
 
@@ -347,6 +352,8 @@ impl VisitorMut for Binder<'_> {
 const COPIED_BYTES_MAX: usize = 4 << 20;
 /// Digits of a decimal number, as many as those of 256 bits have.
 const DECIMAL_DIGITS_MAX: usize = 76;
+/// The digits of one of 128 bits.
+const DECIMAL128_DIGITS_MAX: usize = 38;
 
 #[cfg(test)]
 mod tests {
@@ -378,7 +385,8 @@ mod tests {
                 Decimal("-12.50".to_owned()),
                 "CAST('-12.50' AS DECIMAL(4,2))",
             ),
-            (Decimal("0.05".to_owned()), "CAST('0.05' AS DECIMAL(2,2))"),
+            (Decimal("0.05".to_owned()), "CAST('0.05' AS DECIMAL(3,2))"),
+            (Decimal("012.5".to_owned()), "CAST('012.5' AS DECIMAL(4,1))"),
             (Decimal("0".to_owned()), "CAST('0' AS DECIMAL(1,0))"),
             (Text("a'b".to_owned()), "'a''b'"),
             (Bytes(vec![0, 255]), "X'00ff'"),
@@ -400,6 +408,11 @@ mod tests {
             bound("SELECT $v AS v", &[("v", value)])
         };
         assert!(decimal(&"9".repeat(76)).is_ok());
+        for digits in [38, 76] {
+            let fraction = format!("0.{}", "9".repeat(digits));
+            let expected = format!("SELECT CAST('{fraction}' AS DECIMAL({digits},{digits})) AS v");
+            assert_eq!(decimal(&fraction), Ok(expected));
+        }
         for wrong in [
             "",
             "-",

@@ -35,7 +35,7 @@ use weir_engine::Statement;
 use super::flow::{self, FlightStream, Flow};
 use super::lists;
 use super::parameter;
-use super::prepared::{ParameterRows, Shelf, Values};
+use super::prepared::{ParameterRows, Prepared, Shelf, Values};
 use super::status::{refused, too_long};
 use super::ticket::{StatementTicket, What};
 use crate::activity::ConnectionActivity;
@@ -255,13 +255,24 @@ impl FlightConnection {
         info(&ticket, &outlook.schema, request)
     }
 
-    /// The parameters that a client binds.
-    async fn rows_of(
+    /// Binds the parameters that a client sends to a statement.
+    async fn bind(
         &self,
+        prepared: &Prepared,
         stream: PeekableFlightDataStream,
-    ) -> Result<(Vec<Values>, Retained), Status> {
+    ) -> Result<(), Status> {
         let most = self.shared.options.limits.text_bytes_max;
-        rows_of(stream, most, &self.retention, &self.shared.metrics).await
+        let (mut rows, retained) =
+            rows_of(stream, most, &self.retention, &self.shared.metrics).await?;
+        if parameter::has_decimals(&rows) {
+            let first = ParameterRows::first_of(&rows);
+            let planned = self.outlook(&prepared.text, &first).await;
+            // Some arguments of functions are floating-point numbers only.
+            if planned.is_err_and(|failure| failure.kind == FailureKind::Plan) {
+                parameter::round_decimals(&mut rows);
+            }
+        }
+        prepared.bind(rows, retained).map_err(sent)
     }
 
     /// Ends the statement that was requested by one of these tickets; false when none of them runs.
@@ -464,8 +475,7 @@ impl FlightSqlService for FlightConnection {
     ) -> Result<DoPutPreparedStatementResult, Status> {
         let handle = String::from_utf8_lossy(&query.prepared_statement_handle).into_owned();
         let prepared = self.shelf.get(&handle).map_err(sent)?;
-        let (rows, retained) = self.rows_of(request.into_inner()).await?;
-        prepared.bind(rows, retained).map_err(sent)?;
+        self.bind(&prepared, request.into_inner()).await?;
         Ok(DoPutPreparedStatementResult {
             prepared_statement_handle: Some(query.prepared_statement_handle),
         })
@@ -480,8 +490,7 @@ impl FlightSqlService for FlightConnection {
         let prepared = self.shelf.get(&handle).map_err(sent)?;
         // Without parameters the message has a command and no rows.
         if prepared.parameters > 0 {
-            let (rows, retained) = self.rows_of(request.into_inner()).await?;
-            prepared.bind(rows, retained).map_err(sent)?;
+            self.bind(&prepared, request.into_inner()).await?;
         }
         let updated = self.update(&prepared.text, prepared.rows()).await;
         updated.map_err(sent)

@@ -4,9 +4,7 @@ use std::collections::HashMap;
 
 use arrow::array::{AnyDictionaryArray, Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{
-    DataType, Field, Float64Type, Int64Type, Schema, TimeUnit, TimestampNanosecondType, UInt64Type,
-};
+use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema, TimeUnit, UInt64Type};
 use arrow::ipc::{Message, MessageHeader, root_as_message};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow_flight::FlightData;
@@ -111,6 +109,14 @@ fn size_of_array(array: &dyn Array) -> (usize, usize) {
             (usize::MAX, 0)
         }
         DataType::Dictionary(..) => size_of_dictionary(array.as_any_dictionary()),
+        // Each is a text with its sign, its point and a zero in front.
+        DataType::Decimal32(precision, _)
+        | DataType::Decimal64(precision, _)
+        | DataType::Decimal128(precision, _)
+        | DataType::Decimal256(precision, _) => {
+            let bytes = usize::from(*precision).saturating_add(3);
+            (count, count.saturating_mul(bytes))
+        }
         // Values of other types are as long as what has come of them.
         _ => (count, array.to_data().get_slice_memory_size().unwrap_or(0)),
     }
@@ -182,37 +188,111 @@ fn values(array: &ArrayRef) -> Result<Vec<Parameter>, Failure> {
             let bytes = bytes.as_binary::<i32>();
             each(bytes, &|row| Parameter::Bytes(bytes.value(row).to_vec()))
         }
-        DataType::Timestamp(_, zone) => {
-            let is_zoned = zone.is_some();
-            let instants = to(&DataType::Timestamp(TimeUnit::Nanosecond, zone.clone()))?;
-            let instants = instants.as_primitive::<TimestampNanosecondType>();
-            each(instants, &|row| time(instants.value(row), is_zoned))
-        }
+        DataType::Timestamp(unit, zone) => times(array, *unit, zone.is_some())?,
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => lists(array)?,
         DataType::Dictionary(_, kind) => values(&to(kind)?)?,
-        DataType::Decimal32(..)
-        | DataType::Decimal64(..)
-        | DataType::Decimal128(..)
-        | DataType::Decimal256(..) => texts(array, &|text| match text.parse() {
-            Ok(whole) => Some(Parameter::Integer(whole)),
-            Err(_) => Some(Parameter::Float(text.parse().ok()?)),
-        })?,
-        DataType::Date32 | DataType::Date64 => {
-            let days = to(&DataType::Date32)?;
-            texts(&days, &|text| Some(Parameter::Text(text.to_owned())))?
+        DataType::Decimal32(precision, scale)
+        | DataType::Decimal64(precision, scale)
+        | DataType::Decimal128(precision, scale)
+        | DataType::Decimal256(precision, scale) => decimals(array, *precision, *scale)?,
+        DataType::Date32 => texts(array, &|text| Some(Parameter::Text(text.to_owned())))?,
+        DataType::Date64 => {
+            let milliseconds = times(array, TimeUnit::Millisecond, false)?;
+            milliseconds.into_iter().map(day).collect()
         }
         other => return Err(unknown(other)),
     })
 }
 
-/// A time in nanoseconds since 1970, which is written without a zone when its column has none.
-fn time(nanoseconds: i64, is_zoned: bool) -> Parameter {
-    let instant = DateTime::from_timestamp_nanos(nanoseconds);
-    let text = instant.to_rfc3339_opts(SecondsFormat::Nanos, true);
-    Parameter::Time(match is_zoned {
-        true => text,
-        false => text.trim_end_matches('Z').to_owned(),
+/// Times of a column, which are written without a zone when it has none.
+fn times(array: &ArrayRef, unit: TimeUnit, is_zoned: bool) -> Result<Vec<Parameter>, Failure> {
+    let numbers = cast(array, &DataType::Int64)
+        .map_err(|error| Failure::new(FailureKind::Plan, error.to_string()))?;
+    let numbers = numbers.as_primitive::<Int64Type>().iter();
+    let time = |number: Option<i64>| -> Result<Parameter, Failure> {
+        let Some(number) = number else {
+            return Ok(Parameter::Null);
+        };
+        let instant = match unit {
+            TimeUnit::Second => DateTime::from_timestamp(number, 0),
+            TimeUnit::Millisecond => DateTime::from_timestamp_millis(number),
+            TimeUnit::Microsecond => DateTime::from_timestamp_micros(number),
+            TimeUnit::Nanosecond => Some(DateTime::from_timestamp_nanos(number)),
+        };
+        let instant = instant
+            .ok_or_else(|| Failure::new(FailureKind::Plan, "the year of a time is out of range"))?;
+        let text = instant.to_rfc3339_opts(SecondsFormat::Nanos, true);
+        Ok(Parameter::Time(match is_zoned {
+            true => text,
+            false => text.trim_end_matches('Z').to_owned(),
+        }))
+    };
+    numbers.map(time).collect()
+}
+
+/// The day of a time.
+fn day(time: Parameter) -> Parameter {
+    match time {
+        Parameter::Time(text) => {
+            let day = text.split_once('T').map_or(&*text, |(day, _)| day);
+            Parameter::Text(day.to_owned())
+        }
+        other => other,
+    }
+}
+
+/// Decimal numbers, which have the type of their column: its digits stand in each of them, with zeros in front. Numbers without a
+/// fraction are whole ones, which stand where a decimal number does not, as in LIMIT.
+fn decimals(array: &ArrayRef, precision: u8, scale: i8) -> Result<Vec<Parameter>, Failure> {
+    let scale = usize::try_from(scale).unwrap_or(0);
+    let digits = usize::from(precision).saturating_sub(scale);
+    texts(array, &|text| {
+        if scale == 0
+            && let Ok(whole) = text.parse()
+        {
+            return Some(Parameter::Integer(whole));
+        }
+        let (sign, plain) = match text.strip_prefix('-') {
+            Some(plain) => ("-", plain),
+            None => ("", text),
+        };
+        let (whole, part) = plain.split_once('.').unwrap_or((plain, ""));
+        let point = if part.is_empty() { "" } else { "." };
+        let written = format!("{sign}{whole:0>digits$}{point}{part}");
+        Some(Parameter::Decimal(written))
     })
+}
+
+/// Whether a value is a decimal number.
+pub(super) fn has_decimals(rows: &[Values]) -> bool {
+    rows.iter().flatten().any(|(_, value)| is_decimal(value))
+}
+
+fn is_decimal(value: &Parameter) -> bool {
+    match value {
+        Parameter::Decimal(_) => true,
+        Parameter::List(values) => values.iter().any(is_decimal),
+        _ => false,
+    }
+}
+
+/// Puts the nearest floating-point numbers in the places of decimal numbers.
+pub(super) fn round_decimals(rows: &mut [Values]) {
+    for (_, value) in rows.iter_mut().flatten() {
+        round_decimal(value);
+    }
+}
+
+fn round_decimal(value: &mut Parameter) {
+    match value {
+        Parameter::Decimal(text) => {
+            if let Ok(number) = text.parse() {
+                *value = Parameter::Float(number);
+            }
+        }
+        Parameter::List(values) => values.iter_mut().for_each(round_decimal),
+        _ => {}
+    }
 }
 
 fn lists(array: &ArrayRef) -> Result<Vec<Parameter>, Failure> {
@@ -270,9 +350,9 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::{
-        Date32Array, Decimal128Array, DictionaryArray, FixedSizeListArray, Float32Array, Int8Array,
-        Int32Array, ListArray, NullArray, StringArray, StringViewArray, TimestampMicrosecondArray,
-        UInt64Array,
+        Date32Array, Date64Array, Decimal128Array, DictionaryArray, FixedSizeListArray,
+        Float32Array, Int8Array, Int32Array, ListArray, NullArray, StringArray, StringViewArray,
+        TimestampMicrosecondArray, TimestampSecondArray, UInt64Array,
     };
     use arrow::datatypes::{Int8Type, Int32Type};
 
@@ -300,12 +380,16 @@ mod tests {
         assert_eq!(size(&batch.unwrap()), (6, 3012));
     }
 
+    fn check(array: ArrayRef, expected: &[Parameter]) {
+        assert_eq!(values(&array).unwrap(), expected, "{array:?}");
+    }
+
+    fn text(text: &str) -> Parameter {
+        Parameter::Text(text.to_owned())
+    }
+
     #[test]
     fn values_are_what_clients_send() {
-        let check = |array: ArrayRef, expected: &[Parameter]| {
-            assert_eq!(values(&array).unwrap(), expected, "{array:?}");
-        };
-        let text = |text: &str| Parameter::Text(text.to_owned());
         check(Arc::new(NullArray::new(1)), &[Parameter::Null]);
         check(
             Arc::new(Int32Array::from(vec![Some(-1), None])),
@@ -329,14 +413,6 @@ mod tests {
             &[Parameter::Time("1970-01-01T00:00:00.000001000Z".to_owned())],
         );
         check(Arc::new(Date32Array::from(vec![1])), &[text("1970-01-02")]);
-        check(
-            Arc::new(
-                Decimal128Array::from(vec![125, 300])
-                    .with_precision_and_scale(10, 2)
-                    .unwrap(),
-            ),
-            &[Parameter::Float(1.25), Parameter::Float(3.0)],
-        );
         let list = ListArray::from_iter_primitive::<Int32Type, _, _>([Some([Some(1), None])]);
         check(
             Arc::new(list),
@@ -347,5 +423,63 @@ mod tests {
         );
         let none: ArrayRef = Arc::new(arrow::array::DurationSecondArray::from(vec![1]));
         assert!(values(&none).is_err());
+    }
+
+    #[test]
+    fn times_of_all_years_are_what_clients_send() {
+        // The year 3000 has no nanoseconds of 64 bits, and was NULL.
+        check(
+            Arc::new(TimestampMicrosecondArray::from(vec![
+                Some(32_503_680_000_000_000),
+                None,
+            ])),
+            &[
+                Parameter::Time("3000-01-01T00:00:00.000000000".to_owned()),
+                Parameter::Null,
+            ],
+        );
+        let never: ArrayRef = Arc::new(TimestampSecondArray::from(vec![i64::MAX]));
+        assert!(values(&never).is_err());
+        let never: ArrayRef = Arc::new(Date64Array::from(vec![i64::MAX]));
+        assert!(values(&never).is_err());
+        check(
+            Arc::new(Date64Array::from(vec![Some(86_400_000), None])),
+            &[text("1970-01-02"), Parameter::Null],
+        );
+    }
+
+    #[test]
+    fn decimals_have_the_type_of_their_column() {
+        let decimals = |values: Vec<i128>, precision: u8, scale: i8| -> ArrayRef {
+            let values = Decimal128Array::from(values);
+            Arc::new(values.with_precision_and_scale(precision, scale).unwrap())
+        };
+        let decimal = |text: &str| Parameter::Decimal(text.to_owned());
+        check(
+            decimals(vec![125, -300, 5], 4, 2),
+            &[decimal("01.25"), decimal("-03.00"), decimal("00.05")],
+        );
+        let long = 12_345_678_901_234_567_890_123_456_789_012_345_678;
+        let digits = "1234567890123456789012345678.9012345678";
+        check(decimals(vec![long], 38, 10), &[decimal(digits)]);
+        check(decimals(vec![25], 2, 2), &[decimal("0.25")]);
+        check(decimals(vec![5], 9, 0), &[Parameter::Integer(5)]);
+        check(decimals(vec![5], 9, -2), &[Parameter::Integer(500)]);
+    }
+
+    #[test]
+    fn decimals_become_floating_point_numbers_where_nothing_else_is_planned() {
+        let row = |value: Parameter| vec![("1".to_owned(), value)];
+        let decimal = Parameter::Decimal("-01.25".to_owned());
+        let mut rows = vec![
+            row(Parameter::Integer(1)),
+            row(Parameter::List(vec![decimal.clone(), Parameter::Null])),
+            row(decimal),
+        ];
+        assert!(!has_decimals(&rows[..1]) && has_decimals(&rows[..2]) && has_decimals(&rows[2..]));
+        round_decimals(&mut rows);
+        let float = Parameter::Float(-1.25);
+        let list = Parameter::List(vec![float.clone(), Parameter::Null]);
+        assert_eq!(rows, [row(Parameter::Integer(1)), row(list), row(float)]);
     }
 }

@@ -29,6 +29,14 @@ pub(super) struct ParameterRows {
 }
 
 impl ParameterRows {
+    /// The first of some rows, to try how a statement is planned with them.
+    pub(super) fn first_of(rows: &[Values]) -> Self {
+        Self {
+            values: rows.first().cloned().into_iter().collect(),
+            _retained: None,
+        }
+    }
+
     /// The values of a row. There are none where none are bound.
     pub(super) fn get(&self, row: usize) -> &[(String, Parameter)] {
         self.values.get(row).map_or(&[], Vec::as_slice)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, AsArray, Decimal128Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
 use arrow::ipc::writer::IpcWriteOptions;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -369,6 +369,42 @@ fn prepared_statements_take_values() {
             Err(error) => error,
         };
         assert!(error.to_string().contains("$1"), "{error}");
+    });
+}
+
+/// A decimal number became the floating-point number next to it.
+#[test]
+fn decimal_numbers_have_all_of_their_digits() {
+    let served = Served::plain();
+    run(async {
+        let mut client = connect(&served).await;
+        let values = |values: Vec<i128>| {
+            let values = Decimal128Array::from(values).with_precision_and_scale(38, 10);
+            RecordBatch::try_from_iter([("$1", Arc::new(values.unwrap()) as ArrayRef)]).unwrap()
+        };
+        let long = 12_345_678_901_234_567_890_123_456_789_012_345_678;
+        let mut prepared = client
+            .prepare("SELECT $1 AS v".to_owned(), None)
+            .await
+            .unwrap();
+        prepared.set_parameters(values(vec![long, -5])).unwrap();
+        let info = prepared.execute().await.unwrap();
+        let rows = fetch(&mut client, info).await.unwrap();
+        let kind = rows[0].schema().field(0).data_type().clone();
+        assert_eq!(kind, DataType::Decimal128(38, 10));
+        let expected = ["1234567890123456789012345678.9012345678", "-0.0000000005"];
+        assert_eq!(cells(&rows), [[expected[0]], [expected[1]]]);
+        // A list of floating-point numbers takes such numbers only.
+        let mut prepared = client
+            .prepare("SELECT array_append([1.5], $1) AS v".to_owned(), None)
+            .await
+            .unwrap();
+        prepared
+            .set_parameters(values(vec![5_000_000_000]))
+            .unwrap();
+        let info = prepared.execute().await.unwrap();
+        let rows = fetch(&mut client, info).await.unwrap();
+        assert_eq!(cells(&rows), [["[1.5, 0.5]"]]);
     });
 }
 
