@@ -58,7 +58,10 @@ fn sort_writer(writer: &SortShuffleWriterExecNode) -> Checked {
         return Err(Refused::malformed("the partitioning is missing"));
     };
     expression::each(&partitioning.hash_expr)?;
-    counted("partitions", partitioning.partition_count, PARTITIONS_MAX)
+    match partitioning.partition_count {
+        0 => Err(Refused::malformed("a shuffle writer has 0 partitions")),
+        partitions => counted("partitions", partitions, PARTITIONS_MAX),
+    }
 }
 
 fn reader(node: &ShuffleReaderExecNode) -> Result<u64, Refused> {
@@ -145,3 +148,25 @@ pub(super) const READ_MAX: u64 = 1 << 16;
 pub(super) const FIELDS_MAX: u64 = READ_MAX * 32;
 /// The maximum number of rows of a batch.
 pub(super) const ROWS_MAX: u64 = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use datafusion_proto::protobuf::PhysicalHashRepartition;
+
+    use super::*;
+
+    #[test]
+    fn a_shuffle_writer_has_partitions() {
+        let of = |partition_count| SortShuffleWriterExecNode {
+            job_id: "job".to_owned(),
+            output_partitioning: Some(PhysicalHashRepartition {
+                partition_count,
+                ..PhysicalHashRepartition::default()
+            }),
+            ..SortShuffleWriterExecNode::default()
+        };
+        sort_writer(&of(1)).unwrap();
+        let refused = sort_writer(&of(0)).unwrap_err().to_string();
+        assert!(refused.contains("0 partitions"), "{refused}");
+    }
+}

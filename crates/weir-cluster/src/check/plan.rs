@@ -215,10 +215,14 @@ impl Walk {
         }
         let partitions = exchange::partitions(partitioning)?;
         counted("partitions", partitions, PARTITIONS_MAX)?;
+        // DataFusion divides by the number.
+        if partitions == 0 {
+            return Err(Refused::malformed("a repartition has 0 partitions"));
+        }
         self.exchanged_max = self.exchanged_max.max(partitions);
         let pairs = self.input(&of.input)?.saturating_mul(partitions);
         self.pairs = self.pairs.saturating_add(pairs);
-        Ok(partitions.max(1))
+        Ok(partitions)
     }
 
     /// Validates an operator; gives the number of its partitions, or more.
@@ -310,6 +314,10 @@ impl Walk {
         }
         for order in &of.sort_information {
             expression::sorted(&order.physical_sort_expr_nodes)?;
+        }
+        // A scheduler leaves a task none of the partitions that other tasks read.
+        if of.partitions.is_empty() && self.place != PlanPosition::Stage {
+            return Err(Refused::malformed("a table in memory has 0 partitions"));
         }
         self.leaf(of.partitions.len() as u64)
     }
@@ -488,7 +496,7 @@ const LISTS_MAX: u64 = 64;
 mod tests {
     use datafusion::prelude::SessionContext;
     use datafusion_proto::physical_plan::{AsExecutionPlan, DefaultPhysicalExtensionCodec};
-    use datafusion_proto::protobuf::{CooperativeExecNode, UnionExecNode};
+    use datafusion_proto::protobuf::{CooperativeExecNode, PhysicalHashRepartition, UnionExecNode};
     use prost::Message as _;
 
     use super::*;
@@ -652,11 +660,66 @@ mod tests {
         assert!(refused.to_string().contains("pairs"), "{refused}");
     }
 
+    /// A repartition, and an operator above a table, of 0 partitions panicked when they ran.
+    #[test]
+    fn plans_have_partitions() {
+        use datafusion_proto::protobuf::Partitioning;
+        let check = |kind: PhysicalPlanType, place: PlanPosition| {
+            let node = PhysicalPlanNode {
+                physical_plan_type: Some(kind),
+            };
+            Walk::new(place).plan(&node)
+        };
+        let everywhere = [
+            PlanPosition::Whole,
+            PlanPosition::Stage,
+            PlanPosition::Template,
+        ];
+        let table = |partitions: usize| {
+            PhysicalPlanType::MemoryScan(MemoryScanExecNode {
+                partitions: vec![Vec::new(); partitions],
+                schema: Some(Default::default()),
+                ..MemoryScanExecNode::default()
+            })
+        };
+        let repartition = |method: PartitionMethod| {
+            PhysicalPlanType::Repartition(Box::new(RepartitionExecNode {
+                input: Some(Box::new(PhysicalPlanNode {
+                    physical_plan_type: Some(table(1)),
+                })),
+                partitioning: Some(Partitioning {
+                    partition_method: Some(method),
+                }),
+                preserve_order: false,
+            }))
+        };
+        let hash = |partition_count: u64| {
+            PartitionMethod::Hash(PhysicalHashRepartition {
+                partition_count,
+                ..PhysicalHashRepartition::default()
+            })
+        };
+        for place in everywhere {
+            for method in [PartitionMethod::RoundRobin(0), hash(0)] {
+                let refused = check(repartition(method), place).unwrap_err();
+                assert!(refused.to_string().contains("0 partitions"), "{refused}");
+            }
+            for method in [PartitionMethod::RoundRobin(2), hash(2)] {
+                assert_eq!(check(repartition(method), place).unwrap(), 2);
+            }
+            assert_eq!(check(table(3), place).unwrap(), 3);
+            // A task of a union has no partitions of the tables that others read.
+            let is_allowed = check(table(0), place).is_ok();
+            assert_eq!(is_allowed, place == PlanPosition::Stage);
+        }
+    }
+
     /// A list of numbers of columns takes a byte for each, and hundreds where a table is made of it: a plan of 8 MiB had eight million.
     #[test]
     fn columns_of_operators_are_bounded_each_and_together() {
         let scan = |columns: usize| PhysicalPlanNode {
             physical_plan_type: Some(PhysicalPlanType::MemoryScan(MemoryScanExecNode {
+                partitions: vec![Vec::new()],
                 projection: vec![0; columns],
                 schema: Some(Default::default()),
                 ..MemoryScanExecNode::default()
