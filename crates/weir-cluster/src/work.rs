@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::Mode;
 use weir_file::{PrivateFolder, PrivateFolderKind};
 
+use crate::check::job_id;
 use crate::error::Error;
 
 /// Creates all files of this process for its user alone from now on (mode 0600; directories 0700), whatever the umask that it was
@@ -87,10 +88,9 @@ impl WorkFolder {
             return Vec::new();
         };
         let jobs = entries.flatten().filter_map(|entry| {
-            // Job IDs of Ballista are alphanumeric, and the spill directories of DataFusion have a hyphen in their names.
+            // The spill directories of DataFusion, and the mark, have names that no job has.
             let name = entry.file_name().into_string().ok()?;
-            let is_job = name.bytes().all(|byte| byte.is_ascii_alphanumeric());
-            is_job.then_some(())?;
+            job_id(&name).ok()?;
             let since = last_written(&entry.path())?.elapsed().ok()?;
             (since > age).then_some(name)
         });
@@ -166,11 +166,16 @@ mod tests {
             }
         };
         make("over4x", true);
+        // The rows of a job with an underscore in its name stayed until the end of the executor.
+        make("over_5", true);
         make("runs7y", false);
         make("datafusion-sorts", true);
-        let old = work.older_than(Duration::from_secs(3600));
-        assert_eq!(old, ["over4x"]);
-        work.remove(&old[0]);
+        let mut old = work.older_than(Duration::from_secs(3600));
+        old.sort();
+        assert_eq!(old, ["over4x", "over_5"]);
+        for job in &old {
+            work.remove(job);
+        }
         assert_eq!(
             names(work.path()),
             ["datafusion-sorts", "made-by-weir", "runs7y"]
