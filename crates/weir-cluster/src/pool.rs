@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_flight::flight_service_client::FlightServiceClient;
+use tokio::runtime::Handle;
 use tonic::transport::Channel;
 
 use crate::fetch::{FetchError, connect};
@@ -16,6 +17,8 @@ use crate::trust::Trust;
 #[derive(Clone)]
 pub(crate) struct ConnectionPool {
     trust: Trust,
+    /// Runs the connections: the runtimes of the tasks that use them end with their tasks.
+    runtime: Handle,
     idle: Arc<Mutex<VecDeque<ExecutorConnection>>>,
 }
 
@@ -32,9 +35,10 @@ pub(crate) struct ExecutorConnection {
 }
 
 impl ConnectionPool {
-    pub(crate) fn new(trust: Trust) -> Self {
+    pub(crate) fn new(trust: Trust, runtime: Handle) -> Self {
         Self {
             trust,
+            runtime,
             idle: Arc::default(),
         }
     }
@@ -60,13 +64,19 @@ impl ConnectionPool {
             let place = idle.iter().rposition(is_to);
             place.and_then(|place| idle.remove(place))
         };
-        match known {
-            Some(connection) => Ok(connection),
-            None => Ok(ExecutorConnection {
-                to: (host.to_owned(), port),
-                client: connect(&self.trust, host, port).await?,
-            }),
+        if let Some(connection) = known {
+            return Ok(connection);
         }
+        let (trust, of) = (self.trust.clone(), host.to_owned());
+        let connected = self
+            .runtime
+            .spawn(async move { connect(&trust, &of, port).await });
+        let connected = connected.await;
+        let client = connected.map_err(|error| FetchError::Lost(error.to_string()))??;
+        Ok(ExecutorConnection {
+            to: (host.to_owned(), port),
+            client,
+        })
     }
 
     /// Returns a connection to the pool after a complete fetch without an error.

@@ -40,8 +40,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use futures::FutureExt;
 use tokio::runtime::Runtime;
-use tokio::sync::Semaphore;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tonic::Code;
 use tonic::transport::Channel;
 use weir_engine::ErrorKind;
@@ -79,9 +78,12 @@ pub(crate) struct Worker {
     executor: Executor,
     engine: Arc<dyn ExecutionEngine>,
     codec: BallistaCodec,
-    /// Tasks have threads of their own, so that services and heartbeats respond while they run.
+    /// Waits for tasks, and has the connections to other executors. Each task has a thread of its own, so that services and heartbeats
+    /// respond while tasks run.
     threads: Option<Runtime>,
     places: Arc<Semaphore>,
+    /// The capacity of tasks that go on when they are cancelled.
+    given_up: Arc<Semaphore>,
     /// The capacity of running and queued tasks.
     room: Arc<Semaphore>,
     /// The tasks that wait or run.
@@ -115,7 +117,7 @@ impl Worker {
             .thread_stack_size(STACK_BYTES)
             .build()
             .map_err(|error| Error::new(format!("cannot start threads: {error}")))?;
-        let pool = ConnectionPool::new(equipment.trust.clone());
+        let pool = ConnectionPool::new(equipment.trust.clone(), threads.handle().clone());
         let engine: Arc<dyn ExecutionEngine> = Arc::new(ValidatingEngine::new(pool));
         let work_dir = equipment.work_dir.clone();
         let base: RuntimeProducer = Arc::new(move |_| {
@@ -158,6 +160,7 @@ impl Worker {
             codec: BallistaCodec::new(logical, Arc::new(WeirCodec::default())),
             threads: Some(threads),
             places: Arc::new(Semaphore::new(cores)),
+            given_up: Arc::new(Semaphore::new(GIVEN_UP_MAX)),
             room: Arc::new(Semaphore::new(TASKS_MAX)),
             tasks: Tasks::default(),
             finished,
@@ -201,7 +204,7 @@ impl Worker {
     }
 
     /// Waits for a place, and runs a task.
-    async fn run(&self, task: TaskDefinition, mut taken: TakenTask) -> TaskStatus {
+    async fn run(self: &Arc<Self>, task: TaskDefinition, mut taken: TakenTask) -> TaskStatus {
         let place = tokio::select! {
             biased;
             why = taken.cancelled() => Err(why),
@@ -221,14 +224,10 @@ impl Worker {
         // Every task gets a status, even after a panic: its job would otherwise wait for it for ever.
         let done = match place {
             Ok(place) => {
-                let done = AssertUnwindSafe(self.done(task, &mut taken, &mut status.metrics));
-                let done = done.catch_unwind().await.unwrap_or_else(|_| {
-                    let message =
-                        "an operator panicked: the standard error of the executor shows where";
-                    Err(BallistaError::Internal(message.to_owned()))
-                });
+                let ended = self.ended(task, &mut taken).await;
                 drop(place);
-                done
+                status.metrics = ended.metrics;
+                ended.done
             }
             Err(why) => Err(why),
         };
@@ -240,10 +239,73 @@ impl Worker {
         status
     }
 
+    /// Runs a task on a thread of its own. A call of a function is not cancelled: a task that goes on when it is cancelled is given up, and
+    /// its place is free.
+    async fn ended(self: &Arc<Self>, task: TaskDefinition, taken: &mut TakenTask) -> EndedTask {
+        let (cancels, cancelled) = oneshot::channel();
+        let (ends, mut ended) = oneshot::channel();
+        let worker = Arc::clone(self);
+        let thread = std::thread::Builder::new()
+            .name("weir-task".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                // The receiver is gone when the executor ends.
+                let _ = ends.send(worker.run_here(task, cancelled));
+            });
+        if let Err(error) = thread {
+            return EndedTask::failed(no_thread(&error));
+        }
+        let why = tokio::select! {
+            biased;
+            ended = &mut ended => return EndedTask::of(ended.ok()),
+            why = taken.cancelled() => why,
+        };
+        // The task may have ended already.
+        let _ = cancels.send(why);
+        if let Ok(ended) = tokio::time::timeout(GIVEN_UP_AFTER, &mut ended).await {
+            return EndedTask::of(ended.ok());
+        }
+        let Ok(given_up) = Arc::clone(&self.given_up).try_acquire_owned() else {
+            return EndedTask::of(ended.await.ok());
+        };
+        tokio::spawn(async move {
+            // An error says that the thread has panicked.
+            let _ = ended.await;
+            drop(given_up);
+        });
+        EndedTask::failed(BallistaError::Cancelled)
+    }
+
+    /// Runs a task on this thread.
+    fn run_here(
+        &self,
+        task: TaskDefinition,
+        cancelled: oneshot::Receiver<BallistaError>,
+    ) -> EndedTask {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .thread_name("weir-task")
+            .thread_stack_size(STACK_BYTES)
+            .build();
+        let runtime = match runtime {
+            Ok(runtime) => runtime,
+            Err(error) => return EndedTask::failed(no_thread(&error)),
+        };
+        let mut metrics = Vec::new();
+        let done = AssertUnwindSafe(self.done(task, cancelled, &mut metrics)).catch_unwind();
+        let done = runtime.block_on(done);
+        // Calls that go on in other threads are not waited for.
+        runtime.shutdown_background();
+        EndedTask {
+            done: done.unwrap_or_else(|_| Err(panicked())),
+            metrics,
+        }
+    }
+
     async fn done(
         &self,
         task: TaskDefinition,
-        taken: &mut TakenTask,
+        cancelled: oneshot::Receiver<BallistaError>,
         metrics: &mut Vec<OperatorMetricsSet>,
     ) -> Result<SuccessfulTask, BallistaError> {
         let key = key_of(&task);
@@ -282,7 +344,7 @@ impl Worker {
         let written = tokio::select! {
             biased;
             written = &mut running => written,
-            why = taken.cancelled() => {
+            Ok(why) = cancelled => {
                 let TaskKey { job_id, stage_id, task_id } = key;
                 // The task may have ended already.
                 let _ = executor.cancel_task(job_id, stage_id, task_id).await;
@@ -353,6 +415,35 @@ impl Worker {
     fn id(&self) -> &str {
         &self.executor.metadata.id
     }
+}
+
+/// How a task has ended, and what its operators have counted.
+struct EndedTask {
+    done: Result<SuccessfulTask, BallistaError>,
+    metrics: Vec<OperatorMetricsSet>,
+}
+
+impl EndedTask {
+    fn failed(error: BallistaError) -> Self {
+        Self {
+            done: Err(error),
+            metrics: Vec::new(),
+        }
+    }
+
+    /// The end that the thread of a task has sent; `None` when the thread has panicked.
+    fn of(sent: Option<Self>) -> Self {
+        sent.unwrap_or_else(|| Self::failed(panicked()))
+    }
+}
+
+fn panicked() -> BallistaError {
+    let message = "an operator panicked: the standard error of the executor shows where";
+    BallistaError::Internal(message.to_owned())
+}
+
+fn no_thread(error: &std::io::Error) -> BallistaError {
+    BallistaError::General(format!("cannot start threads: {error}"))
 }
 
 /// Reports the statuses of tasks and heartbeats to the scheduler.
@@ -588,6 +679,10 @@ pub(crate) fn now_ms() -> u64 {
 
 /// The maximum number of running and queued tasks.
 const TASKS_MAX: usize = 10_000;
+/// The time after which a cancelled task is given up. Operators look whether it is cancelled many times a second.
+const GIVEN_UP_AFTER: Duration = Duration::from_secs(2);
+/// The number of tasks that may go on when they are given up. Those beyond it keep their places.
+const GIVEN_UP_MAX: usize = 32;
 /// The number of cached sessions.
 const SESSIONS: usize = 16;
 /// The number of failed heartbeats in a row after which the executor ends.
@@ -597,20 +692,33 @@ const STACK_BYTES: usize = 16 << 20;
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::sync::Mutex;
 
+    use arrow::datatypes::DataType;
     use arrow::error::ArrowError;
     use ballista_core::extension::SessionConfigExt as _;
-    use ballista_core::serde::protobuf::TaskId;
-    use datafusion::prelude::SessionConfig;
-    use datafusion_proto::protobuf::EmptyExecNode;
+    use ballista_core::serde::protobuf::ballista_physical_plan_node::PhysicalPlanType as Exchange;
+    use ballista_core::serde::protobuf::{BallistaPhysicalPlanNode, ShuffleWriterExecNode, TaskId};
+    use datafusion::logical_expr::{ColumnarValue, Volatility, create_udf};
+    use datafusion::prelude::{SessionConfig, SessionContext};
+    use datafusion_proto::physical_plan::AsExecutionPlan as _;
     use datafusion_proto::protobuf::physical_plan_node::PhysicalPlanType;
+    use datafusion_proto::protobuf::{EmptyExecNode, PhysicalExtensionNode};
     use prost::Message as _;
+    use weir_testkit::until;
 
     use super::*;
     use crate::check;
 
     /// A worker of one core, and the statuses of its tasks.
     fn worker(folder: &Path) -> (Arc<Worker>, mpsc::UnboundedReceiver<TaskStatus>) {
+        worker_with(folder, BallistaFunctionRegistry::default())
+    }
+
+    fn worker_with(
+        folder: &Path,
+        functions: BallistaFunctionRegistry,
+    ) -> (Arc<Worker>, mpsc::UnboundedReceiver<TaskStatus>) {
         let equipment = Equipment {
             host: "127.0.0.1".to_owned(),
             port: 1,
@@ -619,7 +727,7 @@ mod tests {
             memory_limit_bytes: Some(1 << 20),
             trust: Trust::default(),
             config: Arc::new(SessionConfig::new_with_ballista),
-            functions: BallistaFunctionRegistry::default(),
+            functions,
         };
         let (finishes, finished) = mpsc::unbounded_channel();
         (
@@ -643,6 +751,38 @@ mod tests {
             stage_id: 1,
             plan: plan.encode_to_vec(),
             ..MultiTaskDefinition::default()
+        }
+    }
+
+    /// A task of a job that writes the rows of this statement.
+    async fn tasks_of(job: &str, sql: &str, session: &SessionContext) -> MultiTaskDefinition {
+        let plan = session.sql(sql).await.unwrap();
+        let plan = plan.create_physical_plan().await.unwrap();
+        let codec = WeirCodec::default();
+        let plan = PhysicalPlanNode::try_from_physical_plan(plan, &codec).unwrap();
+        let writer = ShuffleWriterExecNode {
+            job_id: job.to_owned(),
+            stage_id: 1,
+            ..ShuffleWriterExecNode::default()
+        };
+        let writer = BallistaPhysicalPlanNode {
+            physical_plan_type: Some(Exchange::ShuffleWriter(writer)),
+        };
+        let stage = PhysicalPlanType::Extension(PhysicalExtensionNode {
+            node: writer.encode_to_vec(),
+            inputs: vec![plan],
+        });
+        let stage = PhysicalPlanNode {
+            physical_plan_type: Some(stage),
+        };
+        MultiTaskDefinition {
+            task_ids: vec![TaskId {
+                global_output_partition_ids: vec![0],
+                vcores_consumed: 1,
+                ..TaskId::default()
+            }],
+            plan: stage.encode_to_vec(),
+            ..tasks(job)
         }
     }
 
@@ -673,6 +813,54 @@ mod tests {
         worker.end_job("job");
         assert!(worker.take(tasks("job")).is_err());
         drop(place);
+    }
+
+    /// A call of a function that did not end, such as a match of a long text, held the place of its task when the statement had been
+    /// interrupted, and all statements behind it waited.
+    #[tokio::test]
+    async fn a_cancelled_task_whose_function_goes_on_gives_its_place_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let (enters, entered) = std::sync::mpsc::channel();
+        let (leaves, left) = std::sync::mpsc::channel::<()>();
+        let left = Mutex::new(left);
+        let hold = create_udf(
+            "hold",
+            vec![DataType::Int64],
+            DataType::Int64,
+            // It is not called before the statement runs.
+            Volatility::Volatile,
+            Arc::new(move |arguments: &[ColumnarValue]| {
+                enters.send(()).unwrap();
+                // The sender is dropped at the end of the test.
+                let _ = left.lock().unwrap().recv();
+                Ok(arguments[0].clone())
+            }),
+        );
+        let session = SessionContext::new();
+        session.register_udf(hold);
+        let functions = BallistaFunctionRegistry::from(&session.state());
+        let (worker, mut finished) = worker_with(folder.path(), functions);
+        let held = tasks_of("held", "SELECT hold(1) AS x", &session).await;
+        worker.take(held).unwrap();
+        let wait = move || entered.recv_timeout(Duration::from_secs(60));
+        tokio::task::spawn_blocking(wait).await.unwrap().unwrap();
+        let next = tasks_of("next", "SELECT 1 AS x", &session).await;
+        worker.take(next).unwrap();
+        worker.end_job("held");
+        assert_eq!(failed_job(&mut finished).await, "held");
+        let status = tokio::time::timeout(Duration::from_secs(60), finished.recv()).await;
+        let status = status.unwrap().unwrap();
+        assert_eq!(status.job_id, "next");
+        let done = status.status;
+        assert!(
+            matches!(done, Some(task_status::Status::Successful(_))),
+            "{done:?}"
+        );
+        assert_eq!(worker.given_up.available_permits(), GIVEN_UP_MAX - 1);
+        drop(leaves);
+        until("the thread ends", || {
+            worker.given_up.available_permits() == GIVEN_UP_MAX
+        });
     }
 
     /// Tasks of a scheduler that had ended held their places until their own ends.
