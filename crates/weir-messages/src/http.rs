@@ -229,7 +229,7 @@ impl Connection {
         } else if this.is_idle_before(bytes) {
             // The earlier octets are not a head, such as a body that is not permitted there.
             this.begun = Vec::new();
-        } else if this.is_over_before(bytes) && self.cut(side, &this) {
+        } else if this.is_over_before(bytes) && self.cut(side, &this, Fault::Cut) {
             self.message_over(side, false);
             this.begun = Vec::new();
         }
@@ -364,7 +364,7 @@ impl Connection {
 
     /// Discards the beginning of a side that is longer than the maximum of a head.
     fn overflow(&mut self, side: usize, this: &mut Side) {
-        let is_message = self.cut(side, this);
+        let is_message = self.cut(side, this, Fault::Cut);
         this.begun = Vec::new();
         this.state = State::Lost;
         let is_ahead = self.is_ahead && self.client == Some(side);
@@ -542,7 +542,7 @@ impl Connection {
             State::Lost => {}
             State::Head if self.is_of_upgrade(side, &this.begun) => return,
             State::Head => {
-                let is_message = self.cut(side, this);
+                let is_message = self.cut(side, this, Fault::Missing);
                 // Octets of a head that are no message by themselves are lost with what is behind them.
                 begun = this.first.filter(|_| !is_message && !this.begun.is_empty());
             }
@@ -598,7 +598,7 @@ impl Connection {
             return;
         };
         let this = std::mem::take(place);
-        self.cut(side, &this);
+        self.cut(side, &this, Fault::Cut);
         self.unended(side, &this);
         if matches!(&this.state, State::Body(body) if body.ends_with_connection()) {
             self.message_over(side, true);
@@ -608,8 +608,9 @@ impl Connection {
         self.pairs.hand_on(each);
     }
 
-    /// A head that a side has begun ends here, and is taken as a message. False when it does not begin like one.
-    fn cut(&mut self, side: usize, this: &Side) -> bool {
+    /// A head that a side has begun ends here, and is taken as a message with this fault, if it has no other. False when it does not
+    /// begin like one.
+    fn cut(&mut self, side: usize, this: &Side, fault: Fault) -> bool {
         let is_head = matches!(this.state, State::Head) && !this.begun.is_empty();
         if !is_head || self.two.is_some() || self.is_over {
             return false;
@@ -621,7 +622,7 @@ impl Connection {
         let is_message = matches!(parsed, Parsed::Request(..) | Parsed::Response(..));
         if is_message {
             self.found(side, parsed, this.first, this.stamp);
-            self.faulty(side, Fault::Cut);
+            self.faulty(side, fault);
         }
         is_message
     }
@@ -640,7 +641,7 @@ impl Connection {
             return;
         };
         let mut this = std::mem::take(place);
-        if self.cut(client, &this) {
+        if self.cut(client, &this, Fault::Cut) {
             self.message_over(client, false);
             this.begun = Vec::new();
         }
@@ -655,7 +656,7 @@ impl Connection {
             self.end_wait(side);
             let this = self.sides.get_mut(side).map(std::mem::take);
             if let Some(this) = this {
-                self.cut(side, &this);
+                self.cut(side, &this, Fault::Cut);
                 self.unended(side, &this);
             }
         }

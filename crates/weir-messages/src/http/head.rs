@@ -403,11 +403,52 @@ fn parse_line(bytes: &[u8]) -> Parsed {
 pub(super) fn parse_cut(bytes: &[u8]) -> Parsed {
     let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace());
     let blank = blank.count();
-    match lenient(bytes.get(blank..).unwrap_or_default(), HeadEnd::Cut) {
-        Parsed::Request(length, head) => Parsed::Request(blank + length, head),
-        Parsed::Response(length, head) => Parsed::Response(blank + length, head),
+    let begun = bytes.get(blank..).unwrap_or_default();
+    match lenient(begun, HeadEnd::Cut) {
+        Parsed::Request(length, mut head) => {
+            head.is_malformed = head.is_malformed && !is_sound(begun);
+            Parsed::Request(blank + length, head)
+        }
+        Parsed::Response(length, mut head) => {
+            head.is_malformed = head.is_malformed && !is_sound(begun);
+            Parsed::Response(blank + length, head)
+        }
         other => other,
     }
+}
+
+/// Whether what is there of a head without its end breaks no grammar: its whole lines are those of a head.
+fn is_sound(begun: &[u8]) -> bool {
+    let end = begun.iter().rposition(|byte| *byte == b'\n');
+    let (lines, rest) = begun.split_at(end.map_or(0, |end| end + 1));
+    let rest = rest.strip_suffix(b"\r").unwrap_or(rest);
+    let is_control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
+    if rest.iter().any(is_control) {
+        return false;
+    }
+    let head = match (lines.is_empty(), is_status(rest)) {
+        (false, _) => [lines, b"\r\n".as_slice()].concat(),
+        (true, true) => [rest, b"\r\n\r\n".as_slice()].concat(),
+        (true, false) => return is_sound_request_line(rest),
+    };
+    match parse_line(&head) {
+        Parsed::Request(_, head) => !head.is_malformed,
+        Parsed::Response(_, head) => !head.is_malformed,
+        Parsed::More | Parsed::Nothing => false,
+    }
+}
+
+/// Whether the beginning of the first line of a request breaks no grammar: a method, a target, and a version of HTTP/1.
+fn is_sound_request_line(begun: &[u8]) -> bool {
+    let mut words = begun.split(|byte| *byte == b' ');
+    let is_method = words.next().is_some_and(|word| METHODS.contains(&word));
+    // The target may have any octets.
+    words.next();
+    let version = words.next().unwrap_or_default();
+    let is_version = [b"HTTP/1.0", b"HTTP/1.1"]
+        .iter()
+        .any(|known| known.starts_with(version));
+    is_method && is_version && words.next().is_none()
 }
 
 /// Whether more of a head may come.

@@ -602,12 +602,38 @@ fn a_request_without_the_end_of_its_line_is_one() {
         ("get /a HT", None),
     ] {
         let seen = [Seen::Client(begun), Seen::ClientGap(50)];
-        let expected: Vec<_> = expected
-            .iter()
-            .map(|it| (*it, 0, Some(Fault::Malformed)))
-            .collect();
-        assert_pairs(&seen, &expected);
-        assert_pairs(&seen[..1], &expected);
+        let with = |fault| expected.iter().map(move |it| (*it, 0_u16, Some(fault)));
+        assert_pairs(&seen, &with(Fault::Missing).collect::<Vec<_>>());
+        assert_pairs(&seen[..1], &with(Fault::Cut).collect::<Vec<_>>());
+    }
+}
+
+/// A head of which the end was not captured was called malformed, and so was one whose connection ended within it.
+#[test]
+fn a_head_that_is_cut_is_not_malformed() {
+    let request = "GET /1 HTTP/1.1\r\nHost: a\r\nAccept: b\r\n\r\n";
+    for end in "GET /1 ".len()..request.len() - 1 {
+        let begun = Seen::Client(&request[..end]);
+        assert_pairs(&[begun], &[("/1", 0, Some(Fault::Cut))]);
+        let missing = Some(Fault::Missing);
+        assert_pairs(&[begun, Seen::ClientGap(50)], &[("/1", 0, missing)]);
+    }
+    let response = "HTTP/1.1 201 A\r\nServer: a\r\nContent-Length: 2\r\n\r\nab";
+    for end in "HTTP/1.1 201".len()..response.len() - 3 {
+        let begun = [GET_1, Seen::Server(&response[..end])];
+        assert_pairs(&begun, &[("/1", 201, Some(Fault::Cut))]);
+        let missing = [begun[0], begun[1], Seen::ServerGap(50)];
+        assert_pairs(&missing, &[("/1", 201, Some(Fault::Missing))]);
+    }
+    // What breaks the grammar does so without an end, too.
+    for begun in [
+        "GET /1 b HTTP/1.1\r\nHost: a",
+        "GET /1 HTTP/1.1\r\nHo\u{1}st: a\r\n",
+    ] {
+        let seen = [Seen::Client(begun), Seen::ClientGap(50)];
+        let found = pairs(&seen);
+        assert_eq!(found.len(), 1, "{begun:?}");
+        assert_eq!(found[0].2, Some(Fault::Malformed), "{begun:?}");
     }
 }
 

@@ -202,7 +202,7 @@ fn an_answer_that_is_none_is_a_fault() {
     // The octets behind the first line are missing.
     assert_pairs(
         &[GET_1, Seen::Server("HTTP/1.1 201 Created")],
-        &[("/1", 201, malformed)],
+        &[("/1", 201, Some(Fault::Cut))],
     );
     assert_pairs(&[GET_1, Seen::Server("HTTP/1.1 20")], &[("/1", 0, None)]);
 }

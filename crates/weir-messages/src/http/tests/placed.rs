@@ -84,7 +84,7 @@ fn a_response_to_a_head_without_an_end_is_its_own() {
     let refused = "HTTP/1.1 408 A\r\nContent-Length: 0\r\n\r\n";
     let head_octets = head.len() as u64;
     let both = [message(0, head, 0), message(1, refused, head_octets)];
-    let expected = ("/2".to_owned(), 408, Some(Fault::Malformed));
+    let expected = ("/2".to_owned(), 408, Some(Fault::Cut));
     assert_eq!(placed(&both), std::slice::from_ref(&expected));
     // The rest of the head comes behind the response.
     let [first, second] = both;
