@@ -327,6 +327,7 @@ impl StreamTable {
         let Some(connection) = connections.get_mut(&key) else {
             return;
         };
+        connection.silence_ns = now_ns.saturating_sub(connection.last_ns);
         connection.last_ns = *now_ns;
         connection.note_originator(sighting.sender, &origin);
         let behind_reset = connection.behind_reset(sighting.sender, segment);
@@ -531,6 +532,7 @@ impl StreamTable {
                 flow: origin.flow,
                 originator: if is_answer { other(sender) } else { sender },
                 last_ns: self.now_ns,
+                silence_ns: 0,
                 queued_ns: self.now_ns,
                 ignored: false,
                 is_queued_as_closed: false,

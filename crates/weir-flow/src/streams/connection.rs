@@ -17,6 +17,8 @@ pub(super) struct FollowedConnection {
     pub(super) flow: u64,
     pub(super) originator: Sender,
     pub(super) last_ns: i64,
+    /// The time without a packet before the last one.
+    pub(super) silence_ns: i64,
     /// Queued when it was last looked at.
     pub(super) queued_ns: i64,
     pub(super) ignored: bool,
@@ -295,6 +297,7 @@ impl FollowedConnection {
             None
         };
         let first = segment.seq.wrapping_add((segment.flags & SYN != 0).into());
+        let is_keep_alive = self.is_keep_alive(sender, segment, bytes);
         let direction = self.direction_mut(sender);
         let is_late = |missing: Missing| missing.is_late(limits, now_ns);
         if direction.missing.is_some_and(is_late)
@@ -308,14 +311,15 @@ impl FollowedConnection {
         if has_missing {
             direction.stream.hold_back(true);
         }
-        let has_number = segment.len > 0 || segment.flags & FIN != 0;
+        let has_data = segment.len > 0 && !is_keep_alive;
+        let has_number = has_data || segment.flags & FIN != 0;
         if has_number
             && !is_reset
             && let Some(ack) = direction.acknowledged.take()
         {
             direction.stream.begin_behind(ack, first);
         }
-        if segment.len > 0 && !is_reset && !direction.ended {
+        if has_data && !is_reset && !direction.ended {
             let carrier = Carrier {
                 acknowledged,
                 ..out.origin.carrier()
@@ -341,6 +345,20 @@ impl FollowedConnection {
             direction.look_again();
             self.hold_back(out);
         }
+    }
+
+    /// Whether a segment is a keep-alive with an octet of 0 (RFC 9293, 3.8.4): it comes after a silence, and its receiver has acknowledged
+    /// the number of that octet before. Where the octet that was sent with this number was not captured, the one of the keep-alive does
+    /// not stand for it. Data that were captured behind their acknowledgment come sooner.
+    fn is_keep_alive(&self, sender: Sender, segment: &Segment, bytes: &[u8]) -> bool {
+        if segment.len != 1 || bytes != [0] || segment.flags & (SYN | FIN | RST) != 0 {
+            return false;
+        }
+        let next = segment.seq.wrapping_add(1);
+        let end = &self.track.sides[self.track.side_of(sender)];
+        let direction = &self.directions[usize::from(sender == Sender::High)];
+        let is_old = (0..=LATE_MAX).contains(&beyond(end.ack, next));
+        is_old && self.silence_ns >= KEEP_ALIVE_NS || direction.acknowledged == Some(next)
     }
 
     /// Reads the acknowledgment of the other direction, and gives up bytes that are missing there for too long. Returns the
@@ -542,6 +560,9 @@ impl Direction {
         self.missing = self.missing.filter(is_missing);
     }
 }
+
+/// The silence before a keep-alive, at least: common systems take one or more seconds.
+const KEEP_ALIVE_NS: i64 = 500_000_000;
 
 /// The earlier one of what a receiver acknowledged before anything of the other direction was seen: what it had received in
 /// between may have been captured behind its acknowledgments.

@@ -305,6 +305,39 @@ fn what_is_acknowledged_and_never_comes_is_a_gap() {
     assert_eq!((counters.missing_bytes, counters.bytes), (3, 8));
 }
 
+/// A keep-alive whose number is that of an octet that was not captured gave its own octet as one of the stream.
+#[test]
+fn the_octet_of_a_keep_alive_is_no_data() {
+    let packets = [
+        segment(0, true, SYN, 99, 0, b""),
+        segment(1, false, SYN | ACK, 199, 100, b""),
+        segment(2, true, ACK, 100, 200, b"ab"),
+        // Three octets in front of this acknowledgment were not captured.
+        segment(3, false, ACK, 200, 105, b""),
+        segment(2_004, true, ACK, 104, 200, b"\0"),
+        segment(2_005, false, ACK, 200, 105, b""),
+        segment(2_006, true, ACK, 105, 200, b"fg"),
+        segment(2_007, false, ACK, 200, 107, b""),
+    ];
+    let (there, _, _) = follow(&packets, StreamLimits::default());
+    assert_eq!(there, "ab[3]fg<CaptureEnd>");
+    // The connection began before the capture.
+    let (there, _, _) = follow(&packets[3..], StreamLimits::default());
+    assert_eq!(there, "fg<CaptureEnd>");
+    // An octet that was not acknowledged is data, such as the probe of a window that is closed.
+    let mut probed = packets[..3].to_vec();
+    probed.push(segment(3, false, ACK, 200, 102, b""));
+    probed.push(segment(2_004, true, ACK, 102, 200, b"\0"));
+    let (there, _, _) = follow(&probed, StreamLimits::default());
+    assert_eq!(there, "ab\0<CaptureEnd>");
+    // So is one that was captured right behind its acknowledgment.
+    let mut late = packets[..3].to_vec();
+    late.push(segment(3, false, ACK, 200, 103, b""));
+    late.push(segment(4, true, ACK, 102, 200, b"\0"));
+    let (there, _, _) = follow(&late, StreamLimits::default());
+    assert_eq!(there, "ab\0<CaptureEnd>");
+}
+
 /// The output of both directions, each piece with its frame, and with the bytes of the other direction that its sender had
 /// received.
 fn pieces(packets: &[Sent], limits: StreamLimits) -> (Vec<String>, Streams) {
