@@ -239,6 +239,24 @@ impl FlowKey {
         Self { scope, ..self }
     }
 
+    /// The key of what one end of an association of SCTP sends, by its ports and its verification tag: that of all paths between the
+    /// addresses of both ends.
+    pub(crate) const fn of_all_paths(self, sender: Sender, tag: u32) -> Self {
+        let (low_port, high_port) = match sender {
+            Sender::Low => (self.low_port, self.high_port),
+            Sender::High => (self.high_port, self.low_port),
+        };
+        let [a, b, c, d] = tag.to_be_bytes();
+        Self {
+            low: [a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            high: [0; 16],
+            low_port,
+            high_port,
+            shape: 0,
+            ..self
+        }
+    }
+
     /// The same in a network of tunnels, whose number is known by its lower 31 bits.
     pub(crate) const fn in_network(self, network: u32) -> Self {
         Self {

@@ -60,7 +60,7 @@ pub struct SctpCounters {
 /// A user message.
 #[derive(Clone, Copy, Debug)]
 pub struct SctpMessage<'a> {
-    /// The association's ends.
+    /// The association's ends, of several addresses those that its last packet came from and went to.
     pub key: &'a FlowKey,
     /// The side that sent it.
     pub sender: Sender,
@@ -89,17 +89,36 @@ pub struct SctpMessages {
     waiting: Dict<StreamKey, Vec<Chunk>>,
     bytes: usize,
     /// Hashes of the last chunks of each end, to tell repetitions; 0 where there was none.
-    seen: Dict<(FlowKey, Sender), [u32; SEEN]>,
+    seen: Dict<Origin, [u32; SEEN]>,
     whole: Vec<u8>,
     /// The frames of its chunks, without the last one.
     others: Vec<u64>,
     counters: SctpCounters,
 }
 
+/// An end that sends chunks. Ends may have several addresses, and send what is lost on another path than before (RFC 9260, 6.4): they
+/// are known by the verification tag, which their receiver has drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct StreamKey {
+struct Origin {
     flow: FlowKey,
     sender: Sender,
+}
+
+impl Origin {
+    fn new(flow: FlowKey, sender: Sender, tag: u32) -> Self {
+        match tag > TAG_WRITTEN_MAX {
+            true => Self {
+                flow: flow.of_all_paths(sender, tag),
+                sender: Sender::Low,
+            },
+            false => Self { flow, sender },
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct StreamKey {
+    origin: Origin,
     /// The verification tag: that of an association which begins again is another one.
     tag: u32,
     stream: u16,
@@ -127,6 +146,8 @@ struct CapturedAt {
 
 /// A chunk of data as its packet shows it.
 struct Data<'p> {
+    flow: FlowKey,
+    sender: Sender,
     key: StreamKey,
     tsn: u32,
     /// Of all that the chunk is, and never 0.
@@ -236,21 +257,13 @@ impl SctpMessages {
         }
         if data.flags & (FIRST | LAST) == FIRST | LAST {
             self.counters.messages += 1;
-            each(
-                &data
-                    .key
-                    .message_of(data.protocol, data.bytes, (data.seen, &[])),
-            );
+            each(&data.message_of(data.protocol, data.bytes, (data.seen, &[])));
             return;
         }
         self.keep(data);
         if let Some((protocol, last)) = self.take_whole(&data.key) {
             self.counters.messages += 1;
-            each(
-                &data
-                    .key
-                    .message_of(protocol, &self.whole, (last, &self.others)),
-            );
+            each(&data.message_of(protocol, &self.whole, (last, &self.others)));
         }
     }
 
@@ -268,7 +281,7 @@ impl SctpMessages {
         if self.seen.len() >= self.limits.streams_max {
             self.seen.clear();
         }
-        let seen = self.seen.entry((data.key.flow, data.key.sender));
+        let seen = self.seen.entry(data.key.origin);
         let seen = seen.or_insert([0; SEEN]);
         // A number has one place, so that it is found as long as no later one took it.
         let place = seen.get_mut(data.tsn as usize % SEEN);
@@ -353,7 +366,7 @@ impl SctpMessages {
     }
 }
 
-impl StreamKey {
+impl Data<'_> {
     const fn message_of<'a>(
         &'a self,
         protocol: u32,
@@ -363,9 +376,9 @@ impl StreamKey {
         SctpMessage {
             key: &self.flow,
             sender: self.sender,
-            stream: self.stream,
+            stream: self.key.stream,
             protocol,
-            unordered: self.unordered,
+            unordered: self.key.unordered,
             bytes,
             time_ns: seen.time_ns,
             frame: seen.frame,
@@ -396,9 +409,10 @@ fn data(
     let kinds = flags & (FIRST | LAST | UNORDERED);
     let hash = ProcessKey.hash_one((tag, kinds, chunk.get(4..)?)) as u32;
     Some(Data {
+        flow,
+        sender,
         key: StreamKey {
-            flow,
-            sender,
+            origin: Origin::new(flow, sender, tag),
             tag,
             stream,
             unordered,
@@ -419,5 +433,8 @@ const I_DATA: u8 = 64;
 const LAST: u8 = 1;
 const FIRST: u8 = 2;
 const UNORDERED: u8 = 4;
+/// The highest verification tag that does not tell associations apart: programs that write captures of messages alone take a small
+/// number, such as 0 or 1, for all of them.
+const TAG_WRITTEN_MAX: u32 = 0xffff;
 /// Transmission numbers of each end that are remembered.
 const SEEN: usize = 64;

@@ -17,7 +17,11 @@ fn packet(chunks: &[Chunk]) -> Sent {
 }
 
 fn tagged(tag: u32, chunks: &[Chunk]) -> Sent {
-    let bytes = Ipv4::new(A, B, protocol::SCTP).packet(&sctp(2_944, 2_944, tag, chunks));
+    between((A, B), tag, chunks)
+}
+
+fn between((from, to): (Ipv4Addr, Ipv4Addr), tag: u32, chunks: &[Chunk]) -> Sent {
+    let bytes = Ipv4::new(from, to, protocol::SCTP).packet(&sctp(2_944, 2_944, tag, chunks));
     Sent::new(0, IP, bytes)
 }
 
@@ -96,6 +100,37 @@ fn chunks_with_one_number_are_repetitions_only_if_they_are_equal() {
     let expected: [&[u8]; 5] = [b"one", b"one", b"begin", b"two", b"three"];
     assert_eq!(found, expected);
     assert_eq!(messages.counters().repeated, 1);
+}
+
+/// What an end with several addresses sent again on another path was a second message, and chunks that came on two paths were none.
+#[test]
+fn an_association_is_one_on_all_its_paths() {
+    let [first, second] = [
+        (A, B),
+        (Ipv4Addr::new(10, 1, 0, 9), Ipv4Addr::new(10, 1, 0, 3)),
+    ];
+    // The ends are in the other order on the second path, as addresses go.
+    let tag = 0x1234_5678;
+    let packets = [
+        between(first, tag, &[part(7, 0, 3, b"one")]),
+        between(second, tag, &[part(7, 0, 3, b"one")]),
+        between(first, tag, &[part(8, 0, 2, b"be")]),
+        between(second, tag, &[part(9, 0, 1, b"gin")]),
+        // Other associations: their receivers have drawn other tags.
+        between((B, A), tag + 1, &[part(7, 0, 3, b"one")]),
+        between((B, A), tag + 1, &[part(8, 0, 2, b"other")]),
+    ];
+    let (found, messages) = run(&packets, SctpLimits::default());
+    let found: Vec<_> = found.iter().map(|(_, bytes)| bytes.as_slice()).collect();
+    assert_eq!(found, [b"one".as_slice(), b"begin", b"one"]);
+    assert_eq!(messages.counters().repeated, 1);
+    // A tag that a program has written for all of them tells nothing.
+    let written = [
+        between(first, 1, &[part(7, 0, 3, b"one")]),
+        between(second, 1, &[part(7, 0, 3, b"one")]),
+    ];
+    let (found, messages) = run(&written, SctpLimits::default());
+    assert_eq!((found.len(), messages.counters().repeated), (2, 0));
 }
 
 #[test]
