@@ -557,6 +557,7 @@ impl Http2Connection {
     /// A side ends a stream (RFC 9113, 5.4.2). Frames that the server sent before it received the reset come behind it.
     fn reset(&mut self, side: usize, stream: u32, each: &mut dyn FnMut(Event<'_>)) {
         each(Event::Stream(StreamEvent::Ended { stream, side }));
+        let stamp = self.stamp;
         let Some(exchange) = self.stream(stream) else {
             return;
         };
@@ -568,7 +569,12 @@ impl Http2Connection {
             return;
         }
         exchange.fault.get_or_insert(Fault::Reset);
-        if side != self.client {
+        // The request may be captured behind the reset of its response.
+        let lacks_request = exchange.request.is_none() && stream % 2 == 1;
+        if lacks_request {
+            exchange.over = Some(stamp);
+        }
+        if side != self.client && !(lacks_request && !self.is_lost(self.client)) {
             return self.leave(stream, each);
         }
         if !self.reset.contains(&stream) {

@@ -117,6 +117,9 @@ fn a_stream_that_is_reset_has_one_row() {
     assert_eq!(read(&and_end), [(1, Some(200), was_reset)]);
     let of_server = [(0, ask(1)), (1, reset(1)), (0, reset(1)), (1, answer(1))];
     assert_eq!(read(&of_server), [(1, None, was_reset)]);
+    // The request is captured behind what its server sent.
+    let request_last = [(1, answer(1)), (1, reset(1)), (0, ask(1))];
+    assert_eq!(read(&request_last), [(1, Some(200), was_reset)]);
     // The oldest of many reset streams do not wait, and begin nothing.
     let many = (0..20).map(|n| 2 * n + 1);
     let pieces = many.clone().flat_map(|n| [(0, ask(n)), (0, reset(n))]);
