@@ -273,6 +273,23 @@ impl Event {
         })
     }
 
+    /// The events of a payload, each with the ticks from the timestamp of its packet to its beginning: several follow each other
+    /// without a pause, and all but the first have a duration (RFC 4733, 2.5.1.5).
+    pub fn all(payload: &[u8]) -> impl Iterator<Item = (u32, Self)> {
+        let mut since = 0_u32;
+        payload
+            .chunks_exact(4)
+            .enumerate()
+            .map_while(|(number, octets)| {
+                Self::read(octets).filter(|event| number == 0 || event.duration > 0)
+            })
+            .map(move |event| {
+                let begin = since;
+                since = since.saturating_add(event.duration.into());
+                (begin, event)
+            })
+    }
+
     /// The key of a telephone that it is.
     #[must_use]
     pub fn key(self) -> Option<char> {
@@ -463,6 +480,21 @@ mod tests {
         let event = packet.event().unwrap();
         assert_eq!((event.key(), event.is_end), (Some('5'), true));
         assert_eq!((event.volume, event.duration), (10, 800));
+    }
+
+    /// RFC 4733, 2.5.1.5: each event begins where the one before it ends. Octets that have no duration behind the first are none.
+    #[test]
+    fn several_events_of_a_packet_follow_each_other() {
+        let begins = |payload: &[u8]| -> Vec<(u32, u8)> {
+            let all = Event::all(payload);
+            all.map(|(begin, event)| (begin, event.event)).collect()
+        };
+        let keys = [1, 0x8a, 3, 0x20, 2, 0x8a, 1, 0x90, 3, 10, 0, 0xa0];
+        assert_eq!(begins(&keys), [(0, 1), (800, 2), (1_200, 3)]);
+        assert_eq!(begins(&keys[..11]), [(0, 1), (800, 2)]);
+        assert!(begins(&keys[..3]).is_empty());
+        assert_eq!(begins(&[5, 10, 0, 0]), [(0, 5)]);
+        assert_eq!(begins(&[5, 10, 0, 0, 0, 0, 0, 0]), [(0, 5)]);
     }
 
     /// RFC 2198, 3: each header but the last has the distance in time and the length of its block.

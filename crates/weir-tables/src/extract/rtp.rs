@@ -163,7 +163,7 @@ static FIELDS: &[ItemField<RtpGetter>] = &[
     ItemField::new("rtp.missing", Kind::U32, |r| number(r.sight.way.missing).filter(|_| r.sight.way.missing > 0),
         "Octets at the end of the packet that were not captured; NULL when it is whole", "weir"),
     ItemField::new("rtpevent.event_id", Kind::U8, |r| number(r.event?.event),
-        "Named event: 0 to 15 are the keys of a telephone", "RFC 4733, 2.3.1"),
+        "Named event, the first of several: 0 to 15 are the keys of a telephone", "RFC 4733, 2.3.1"),
     ItemField::new("rtpevent.end_of_event", Kind::Bool, |r| Some(Value::Bool(r.event?.is_end)),
         "End of the event", "RFC 4733, 2.3.2"),
     ItemField::new("rtpevent.volume", Kind::U8, |r| number(r.event?.volume),

@@ -36,10 +36,12 @@ fn invite_with(profile: &str) -> Vec<u8> {
 }
 
 fn text_of_invite(profile: &str) -> String {
-    let body = format!(
-        "v=0\r\nc=IN IP4 {}\r\nm=audio {} {profile} 0\r\n",
-        TO.0, TO.1
-    );
+    text_of_description(&format!("m=audio {} {profile} 0\r\n", TO.1))
+}
+
+/// A request with these lines about media at the address of the second socket.
+fn text_of_description(media: &str) -> String {
+    let body = format!("v=0\r\nc=IN IP4 {}\r\n{media}", TO.0);
     format!(
         "INVITE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=a\r\n\
          To: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\
@@ -217,6 +219,40 @@ fn padding_and_events_of_srtp_are_not_legible() {
     packets[0] = invite();
     let (found, _) = rows("media", &packets, &columns);
     assert_eq!(found, [["7", "0", "10", "5", "1"]]);
+}
+
+/// RFC 4733, 2.5.1.5: keys that follow each other without a pause may be in one packet. All but the first were left out.
+#[test]
+fn several_keys_of_one_packet_are_keys() {
+    let described = "m=audio 5000 RTP/AVP 0 101\r\na=rtpmap:101 telephone-event/8000\r\n";
+    let [key_1, key_2, key_3]: [[u8; 4]; 3] =
+        [[1, 0x8a, 3, 0x20], [2, 0x8a, 1, 0x90], [3, 10, 0, 0xa0]];
+    let end_of_3 = [3, 0x8a, 1, 0x90];
+    let mut packets = vec![datagram(
+        (TO.0, 5_060),
+        (FROM.0, 5_060),
+        text_of_description(described).as_bytes(),
+    )];
+    packets.extend((0..4).map(|n| rtp(7, n, n)));
+    // The end of the first key comes in each packet again; the last one is of the third key alone, which began at 1,200.
+    let payloads = [
+        (0_u32, key_1.to_vec()),
+        (0, [key_1, key_2].concat()),
+        (0, [key_1, key_2, key_3].concat()),
+        (0, [key_1, key_2, end_of_3].concat()),
+        (1_200, end_of_3.to_vec()),
+    ];
+    for (number, (since, payload)) in payloads.iter().enumerate() {
+        let marker = if number < 3 { 0x80 } else { 0 };
+        let mut bytes = vec![0x80, marker | 101, 0, 4 + number as u8];
+        bytes.extend(u32::to_be_bytes(8_000 + *since));
+        bytes.extend([0, 0, 0, 7]);
+        bytes.extend(payload);
+        packets.push(datagram(FROM, TO, &bytes));
+    }
+    let columns = ["media.packets", "media.dtmf", "media.events"];
+    let (found, _) = rows("media", &packets, &columns);
+    assert_eq!(found, [["9", "123", "3"]]);
 }
 
 /// Streams that have one source between the same hosts had the reports of each other, and those behind the eighth had none.

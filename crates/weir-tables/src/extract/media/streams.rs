@@ -369,9 +369,9 @@ impl Stream {
         {
             self.codecs.push(codec.name.into_owned());
         }
-        if is_event && let Some(event) = sight.event() {
+        if is_event && !sight.is_secure() {
             let at = (packet.sequence(), packet.timestamp());
-            self.press(at, packet.marker(), event);
+            self.press(at, packet.marker(), packet.payload());
         }
         if is_redundant && !sight.is_secure() {
             self.press_in_blocks(sight);
@@ -394,22 +394,23 @@ impl Stream {
         let packet = &sight.packet;
         for block in packet.blocks() {
             let codec = sight.codec_of(block.payload_type, block.payload);
-            if codec.as_ref().is_some_and(Codec::is_events)
-                && let Some(event) = Event::read(block.payload)
-            {
+            if codec.as_ref().is_some_and(Codec::is_events) {
                 let timestamp = packet.timestamp().wrapping_sub(block.offset.into());
                 let at = (packet.sequence(), timestamp);
-                self.press(at, packet.marker() && block.offset == 0, event);
+                self.press(at, packet.marker() && block.offset == 0, block.payload);
             }
         }
     }
 
-    /// Reads a named event: the number of its packet and its timestamp, and whether its packet has a marker.
-    fn press(&mut self, at: (u16, u32), marker: bool, event: Event) {
-        if self.pressed.begins(at, marker, event) {
-            self.events = self.events.saturating_add(1);
-            if self.keys.len() < KEYS_MAX {
-                self.keys.extend(event.key());
+    /// Reads the named events of a payload: the number and the timestamp of its packet, and whether that has a marker.
+    fn press(&mut self, (sequence, timestamp): (u16, u32), marker: bool, payload: &[u8]) {
+        for (since, event) in Event::all(payload) {
+            let at = (sequence, timestamp.wrapping_add(since));
+            if self.pressed.begins(at, marker, event) {
+                self.events = self.events.saturating_add(1);
+                if self.keys.len() < KEYS_MAX {
+                    self.keys.extend(event.key());
+                }
             }
         }
     }
@@ -535,8 +536,8 @@ struct Press {
 }
 
 /// The number of events that are remembered. Three copies of an end come within 100 ms, in which no one presses so many
-/// keys.
-const RECENT_MAX: usize = 8;
+/// keys; a packet may have several of them.
+const RECENT_MAX: usize = 16;
 
 impl Pressed {
     /// Returns whether a packet is the first one of an event: all packets of an event have its timestamp, except those
