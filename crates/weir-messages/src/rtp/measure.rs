@@ -49,9 +49,8 @@ pub struct Measure {
     clocked: Option<Last>,
     spans: [Spread; 2],
     jitter_ms: f64,
-    fit: Fit,
-    playout: Playout,
-    /// The gap in front of the last packet, until the next one decides whose it was.
+    course: Course,
+    /// The last gap, until the packets behind it decide whose it was.
     gap: Option<Gap>,
     clock_rate: Option<u32>,
 }
@@ -157,19 +156,66 @@ impl Interval {
     fn may_be_pause(&self) -> bool {
         let is_next_of_sound =
             (self.numbers - 1.0).abs() < 0.5 && self.media_ms > 0.0 && self.back_max_ms == 0.0;
-        is_next_of_sound && self.arrival_ms - self.media_ms > DELAY_MAX_MS
+        is_next_of_sound && self.arrival_ms - self.media_ms > PAUSE_MS
     }
 }
 
 /// A gap between two packets with adjacent numbers and times, the second of which has no marker. It is taken for a pause in which
-/// the sender's clock stood still, until the next packet shows that the network held packets back.
+/// the sender's clock stood still, until the packets behind it show that the network held them back.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
+    /// The time by which the arrival of the second packet is behind that of the media.
+    behind_ms: f64,
+    /// The time of the media and of the arrivals since the second packet.
     media_ms: f64,
     arrival_ms: f64,
-    /// The state before the gap.
+    /// The course of a stream that the network held back.
+    held_back: Course,
+}
+
+impl Gap {
+    /// Whether the packets behind the gap are as many as the network would have held back in it, or enough, or have made up for half
+    /// of it.
+    fn is_decided(&self) -> bool {
+        let made_up_ms = self.media_ms - self.arrival_ms;
+        self.media_ms >= self.behind_ms.min(DECIDED_MS) || made_up_ms >= self.behind_ms / 2.0
+    }
+
+    /// Whether these came faster than they were sent.
+    fn is_held_back(&self) -> bool {
+        self.arrival_ms < HELD_BACK * self.media_ms
+    }
+}
+
+/// The times of the packets, and the buffer that plays them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Course {
     fit: Fit,
     playout: Playout,
+}
+
+impl Course {
+    /// Adds the steps to a packet.
+    fn take(&mut self, (media_ms, arrival_ms): (f64, f64), counted: Counted, is_after_pause: bool) {
+        let is_copy = counted == Counted::Twice;
+        self.fit.take(media_ms, arrival_ms, is_copy);
+        if is_copy {
+            return;
+        }
+        let Self { fit, playout } = self;
+        let transit_ms = fit.arrival_ms - fit.media_ms;
+        if is_after_pause {
+            playout.shown_ms = fit.media_ms;
+            playout.take_after_pause(transit_ms, fit.arrival_ms);
+        } else if counted == Counted::Next && fit.media_ms < playout.shown_ms {
+            // Its sender sent it so late, behind a picture that refers to it or that it refers to: nothing says how late.
+            let behind_ms = playout.shown_ms - fit.media_ms;
+            playout.reordered_ms = playout.reordered_ms.max(behind_ms);
+        } else {
+            playout.shown_ms = playout.shown_ms.max(fit.media_ms);
+            playout.take(transit_ms, fit.arrival_ms);
+        }
+    }
 }
 
 /// The regression line of the times of arrival over those of the media, in milliseconds since the first packet.
@@ -263,12 +309,13 @@ const BEHIND_MAX_MS: f64 = 10_000.0;
 const BACK_MAX_MS: f64 = 500.0;
 /// The clock rate of pictures (RFC 3551, 5).
 const PICTURES_RATE: u32 = 90_000;
-/// The media's clock stood still in a pause when it differs by more than so many milliseconds behind it.
+/// The media's clock stood still in a pause when it differs by more than so many milliseconds behind it: no network that carries
+/// speech delays packets by so much more from one to the next, and for good.
 const PAUSE_MS: f64 = 200.0;
-/// The maximum of a delay, in milliseconds, in networks that carry speech (ITU-T G.114): none is longer for good.
-const DELAY_MAX_MS: f64 = 400.0;
 /// What a network held back comes in less than this part of the time in which it was sent.
 const HELD_BACK: f64 = 0.75;
+/// The time of the media behind a gap, in milliseconds, that is enough to decide whose it was.
+const DECIDED_MS: f64 = 400.0;
 
 #[allow(
     clippy::cast_precision_loss,
@@ -342,7 +389,7 @@ impl Measure {
             return false;
         };
         let step = Self::interval(&before, arrival, rate);
-        let own_ms = self.fit.media_ms / self.packets as f64;
+        let own_ms = self.course.fit.media_ms / self.packets as f64;
         let lost_ms = step.media_ms / step.numbers;
         step.numbers > DROPOUT_MAX as f64
             && (step.media_ms - step.arrival_ms).abs() <= AHEAD_MAX_MS
@@ -378,82 +425,54 @@ impl Measure {
         let Some(step) = step.filter(|step| !step.is_anew()) else {
             let before = before.unwrap_or(self.last);
             let arrival_ms = arrival.time_ns.saturating_sub(before.time_ns) as f64 / 1e6;
-            self.gap = None;
-            self.fit
-                .take(arrival_ms, arrival_ms, counted == Counted::Twice);
-            self.play(counted, true);
+            self.settle_gap();
+            self.course.take((arrival_ms, arrival_ms), counted, true);
             return false;
         };
-        self.settle_gap(&step);
         let behind_ms = step.arrival_ms - step.media_ms;
         self.jitter_ms += (behind_ms.abs() - self.jitter_ms) / 16.0;
         let is_after_pause = step.is_after_pause && step.media_ms > 0.0;
         let may_be_pause = counted == Counted::Next && !step.is_after_pause && step.may_be_pause();
         if may_be_pause {
+            self.settle_gap();
+            let mut held_back = self.course;
+            held_back.take((step.media_ms, step.arrival_ms), counted, false);
             self.gap = Some(Gap {
-                media_ms: step.media_ms,
-                arrival_ms: step.arrival_ms,
-                fit: self.fit,
-                playout: self.playout,
+                behind_ms,
+                media_ms: 0.0,
+                arrival_ms: 0.0,
+                held_back,
             });
+            let stood_still = (step.arrival_ms, step.arrival_ms);
+            self.course.take(stood_still, counted, false);
+            return true;
         }
-        let stood_still = may_be_pause || is_after_pause && behind_ms.abs() > PAUSE_MS;
+        let stood_still = is_after_pause && behind_ms.abs() > PAUSE_MS;
         let media_ms = if stood_still {
             step.arrival_ms
         } else {
             step.media_ms
         };
-        self.fit
-            .take(media_ms, step.arrival_ms, counted == Counted::Twice);
-        self.play(counted, is_after_pause);
+        let steps = (media_ms, step.arrival_ms);
+        self.course.take(steps, counted, is_after_pause);
+        if let Some(gap) = &mut self.gap {
+            gap.held_back.take(steps, counted, is_after_pause);
+            gap.media_ms += media_ms;
+            gap.arrival_ms += step.arrival_ms;
+            if gap.is_decided() {
+                self.settle_gap();
+            }
+        }
         true
     }
 
-    /// Decides by the step to the next packet who paused in the gap before it. Packets that a network held back come faster than
-    /// they were sent, and are late; a sender that paused goes on as before.
-    fn settle_gap(&mut self, step: &Interval) {
-        let Some(gap) = &mut self.gap else {
-            return;
-        };
-        if step.numbers <= 0.0 {
-            // A copy or an overtaken packet decides nothing.
-            gap.media_ms += step.media_ms;
-            gap.arrival_ms += step.arrival_ms;
-            return;
+    /// Decides by the packets behind the last gap who paused in it. Packets that a network held back come faster than they were
+    /// sent, and are late; a sender that paused goes on as before.
+    fn settle_gap(&mut self) {
+        if let Some(gap) = self.gap.take_if(|gap| gap.is_held_back()) {
+            self.course = gap.held_back;
         }
-        let gap = *gap;
         self.gap = None;
-        if step.arrival_ms < HELD_BACK * step.media_ms {
-            self.fit = gap.fit;
-            self.playout = gap.playout;
-            self.fit.take(gap.media_ms, gap.arrival_ms, false);
-            self.play(Counted::Next, false);
-        }
-    }
-
-    /// Puts the packet whose times were taken last into the buffer.
-    fn play(&mut self, counted: Counted, is_after_pause: bool) {
-        if counted == Counted::Twice {
-            return;
-        }
-        let Fit {
-            arrival_ms,
-            media_ms,
-            ..
-        } = self.fit;
-        let transit_ms = arrival_ms - media_ms;
-        let playout = &mut self.playout;
-        if is_after_pause {
-            playout.shown_ms = media_ms;
-            playout.take_after_pause(transit_ms, arrival_ms);
-        } else if counted == Counted::Next && media_ms < playout.shown_ms {
-            // Its sender sent it so late, behind a picture that refers to it or that it refers to: nothing says how late.
-            let behind_ms = playout.shown_ms - media_ms;
-            playout.reordered_ms = playout.reordered_ms.max(behind_ms);
-        } else {
-            playout.shown_ms = playout.shown_ms.max(media_ms);
-            playout.take(transit_ms, arrival_ms);
-        }
     }
 
     /// Whether a number does not continue one that jumped; if it does, the source began anew there.
@@ -630,7 +649,7 @@ impl Measure {
     /// are not among them.
     #[must_use]
     pub const fn late(&self) -> u64 {
-        self.playout.late
+        self.course.playout.late
     }
 
     /// Least, mean and most milliseconds between packets.
@@ -657,23 +676,23 @@ impl Measure {
     /// ahead.
     #[must_use]
     pub fn skew_ms(&self) -> Option<f64> {
-        (self.fit.count > 0.0).then_some(self.fit.most_skew_ms)
+        (self.course.fit.count > 0.0).then_some(self.course.fit.most_skew_ms)
     }
 
     /// The rate of the sender's clock relative to that of the capture, in parts of a million, by linear regression over all
     /// packets; `None` for less than 100 packets.
     #[must_use]
     pub fn drift_ppm(&self) -> Option<f64> {
-        let slope = self.fit.products / self.fit.media_squares;
-        (self.fit.count >= 99.0 && slope.is_finite() && slope > 0.0)
-            .then(|| (1.0 / slope - 1.0) * 1e6)
+        let fit = &self.course.fit;
+        let slope = fit.products / fit.media_squares;
+        (fit.count >= 99.0 && slope.is_finite() && slope > 0.0).then(|| (1.0 / slope - 1.0) * 1e6)
     }
 
     /// Share of packets that a listener does not hear: those that never came or came late, of those expected,
     /// in percent.
     #[must_use]
     pub fn unheard_percent(&self) -> f64 {
-        let unheard = self.missing().saturating_add(self.playout.late);
+        let unheard = self.missing().saturating_add(self.course.playout.late);
         let expected = self.expected().max(1);
         100.0 * unheard.min(expected) as f64 / expected as f64
     }

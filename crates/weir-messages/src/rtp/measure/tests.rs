@@ -338,6 +338,49 @@ fn pauses_without_a_marker_are_the_senders_or_the_networks() {
     }
 }
 
+/// Pauses of 200 to 400 ms without a marker made all later packets late, and so did longer ones if the first packet behind them
+/// was late by a few milliseconds.
+#[test]
+fn short_pauses_and_those_with_jitter_are_the_senders() {
+    for pause_ms in [220, 300, 380, 1_000, 4_000] {
+        for jitter_ms in [0, 3, 8, 15] {
+            // The first packets of each of ten talkspurts are late by turns, the others are not.
+            let spurts = (0..10).flat_map(|n| {
+                let from = 50 * n;
+                let spurt = run(
+                    50,
+                    (1_000 + pause_ms) * i64::from(n),
+                    from,
+                    160 * u32::from(from),
+                );
+                spurt.enumerate().map(move |(at, mut packet)| {
+                    packet.0 += if at % 2 == 0 && at < 30 { jitter_ms } else { 0 };
+                    packet
+                })
+            });
+            let measure = of(spurts);
+            assert_eq!(measure.late(), 0, "{pause_ms}, {jitter_ms}");
+            assert_eq!(measure.missing(), 0);
+            assert!(measure.skew_ms().unwrap().abs() < 151.0);
+        }
+        // The network holds packets back for so long, which come one right after another, or twice as fast as they were sent.
+        for each_ms in [0, 1, 10] {
+            let mut free_ms = 0;
+            let packets = run(400, 0, 0, 0).map(|mut packet| {
+                if packet.1 >= 100 {
+                    free_ms = (free_ms + each_ms).max(2_000 + pause_ms);
+                    packet.0 = packet.0.max(free_ms);
+                }
+                packet
+            });
+            let measure = of(packets);
+            assert!(measure.late() > 5, "{pause_ms}, {each_ms}");
+            let expected = -f64::from(i32::try_from(pause_ms).unwrap());
+            assert_eq!(measure.skew_ms(), Some(expected), "{each_ms}");
+        }
+    }
+}
+
 #[test]
 fn a_packet_behind_events_is_compared_with_the_one_before_them() {
     let mut measure = Measure::default();
