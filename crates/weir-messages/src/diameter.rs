@@ -165,7 +165,30 @@ impl<'m> Message<'m> {
     pub fn avps(&self) -> Avps<'m> {
         let mut open = [&[][..]; DEPTH_MAX];
         open[0] = self.0.get(HEADER_OCTETS..).unwrap_or_default();
-        Avps { open, depth: 0 }
+        Avps {
+            open,
+            depth: 0,
+            is_broken: false,
+        }
+    }
+
+    /// What keeps pairs from being read: the reason why they end before the message or their group does, or a number, a time or an
+    /// address of another length than it has.
+    #[must_use]
+    pub fn fault(&self) -> Option<&'static str> {
+        if usize::try_from(self.length()).is_ok_and(|length| self.0.len() < length) {
+            return Some("bytes were not captured");
+        }
+        let mut avps = self.avps();
+        let mut has_other_length = false;
+        for avp in avps.by_ref() {
+            has_other_length |= avp.has_other_length();
+        }
+        if avps.is_broken {
+            return Some("a pair ends behind the message or its group, or within its header");
+        }
+        has_other_length
+            .then_some("a number, a time or an address has another length than its pair")
     }
 
     /// The first pair of this code and vendor (0 for the base's).
@@ -257,6 +280,21 @@ impl<'m> Avp<'m> {
         Some(seconds + era - EPOCH)
     }
 
+    /// Whether it is a number, a time or an address whose data are shorter or longer than those are. Addresses of other families
+    /// than IP have any length.
+    #[must_use]
+    pub fn has_other_length(&self) -> bool {
+        match self.shape() {
+            Shape::Unsigned | Shape::Integer => self.number().is_none(),
+            Shape::Time => self.time().is_none(),
+            Shape::Address => {
+                let is_ip = u16_be_at(self.data, 0).is_none_or(|family| matches!(family, 1 | 2));
+                is_ip && self.address().is_none()
+            }
+            Shape::Group | Shape::Text | Shape::Octets => false,
+        }
+    }
+
     /// The value as text; empty for a group, and hexadecimal digits for octets that are not printable.
     #[must_use]
     pub fn text(&self) -> String {
@@ -278,6 +316,8 @@ pub struct Avps<'m> {
     /// The rest of the message, and of each open group.
     open: [&'m [u8]; DEPTH_MAX],
     depth: usize,
+    /// Octets of the message or of a group are no pair.
+    is_broken: bool,
 }
 
 impl<'m> Iterator for Avps<'m> {
@@ -294,6 +334,7 @@ impl<'m> Iterator for Avps<'m> {
                 }
                 return Some(avp);
             }
+            self.is_broken |= rest.iter().any(|octet| *octet != 0);
             *rest = &[];
             self.depth = self.depth.checked_sub(1)?;
         }
@@ -467,6 +508,65 @@ mod tests {
             assert!((before..=11).contains(&pairs), "{end}");
             before = pairs;
         }
+    }
+
+    #[test]
+    fn pairs_of_another_length_are_faults() {
+        let with = |body: &[u8]| {
+            let mut bytes = vec![1, 0, 0, 0, 0x40, 0, 1, 44];
+            bytes.resize(HEADER_OCTETS, 0);
+            bytes.extend(body);
+            let length = (bytes.len() as u32).to_be_bytes();
+            bytes[1..4].copy_from_slice(&length[1..]);
+            bytes
+        };
+        let behind = "a pair ends behind the message or its group, or within its header";
+        let other = "a number, a time or an address has another length than its pair";
+        let result = avp(268, None, &[0, 0, 7, 0xd1]);
+        let mut long = result.clone();
+        long[7] = 16;
+        let mut short = result.clone();
+        short[7] = 7;
+        for (body, count, fault) in [
+            (result.clone(), 1, None),
+            (
+                [&result[..], &avp(268, None, &[7, 0xd1])].concat(),
+                2,
+                Some(other),
+            ),
+            (
+                [&result[..], &avp(55, None, &[1, 2])].concat(),
+                2,
+                Some(other),
+            ),
+            (
+                [&result[..], &avp(257, None, &[0, 1, 192])].concat(),
+                2,
+                Some(other),
+            ),
+            // An address of another family than IP: a telephone number.
+            (
+                [&result[..], &avp(257, None, b"\0\x08491234")].concat(),
+                2,
+                None,
+            ),
+            ([&result[..], &long].concat(), 1, Some(behind)),
+            ([&result[..], &short].concat(), 1, Some(behind)),
+            // What follows a group is read all the same.
+            (
+                [&avp(297, None, &long)[..], &result].concat(),
+                2,
+                Some(behind),
+            ),
+        ] {
+            let bytes = with(&body);
+            let message = Message::new(&bytes).unwrap();
+            let found = (message.avps().count(), message.fault());
+            assert_eq!(found, (count, fault), "{body:02x?}");
+        }
+        let bytes = with(&result);
+        let cut = Message::new(&bytes[..bytes.len() - 4]).unwrap();
+        assert_eq!(cut.fault(), Some("bytes were not captured"));
     }
 
     #[test]

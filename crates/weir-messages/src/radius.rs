@@ -6,6 +6,11 @@ use weir_bytes::{array_at, u8_at, u16_be_at, u32_be_at};
 pub const PORTS: [u16; 7] = [1_812, 1_813, 1_645, 1_646, 3_799, 1_700, 2_083];
 /// Octets of a header.
 const HEADER_OCTETS: usize = 20;
+/// Attributes that are numbers of 32 bits or addresses of IPv4 (RFC 2865, RFC 2866, RFC 2869, RFC 5176).
+const OF_FOUR_OCTETS: [u8; 31] = [
+    4, 5, 6, 7, 8, 10, 12, 13, 15, 16, 27, 28, 37, 38, 40, 41, 42, 43, 45, 46, 47, 48, 49, 51, 52,
+    53, 61, 62, 76, 85, 101,
+];
 /// Longest packet (RFC 2865, 3).
 pub const OCTETS_MAX: u16 = 4_096;
 
@@ -99,6 +104,38 @@ impl<'p> Packet<'p> {
     #[must_use]
     pub fn attributes(&self) -> Attributes<'p> {
         Attributes(self.0.get(HEADER_OCTETS..).unwrap_or_default())
+    }
+
+    /// What keeps the attributes from being read: the reason why they end before the packet does, or a number or an address of another
+    /// length than it has.
+    #[must_use]
+    pub fn fault(&self) -> Option<&'static str> {
+        if !self.is_whole() {
+            return Some("bytes were not captured");
+        }
+        let mut left = self.attributes();
+        let mut has_other_length = false;
+        for attribute in left.by_ref() {
+            let octets = match attribute.kind {
+                95 => 16,
+                kind if OF_FOUR_OCTETS.contains(&kind) => 4,
+                _ => continue,
+            };
+            has_other_length |= attribute.value.len() != octets;
+        }
+        if !left.0.is_empty() {
+            return Some("an attribute ends behind the packet, or within its header");
+        }
+        has_other_length.then_some("a number or an address has another length than its attribute")
+    }
+
+    /// The first attribute of this type, as a number. Some senders leave out its first octets.
+    #[must_use]
+    pub fn number(&self, kind: u8) -> Option<u64> {
+        let octets = self.attribute(kind)?;
+        let is_number = matches!(octets.len(), 1..=4 | 8);
+        let number = |sum: u64, octet: &u8| sum << 8 | u64::from(*octet);
+        is_number.then(|| octets.iter().fold(0, number))
     }
 
     /// The first attribute of this type.
@@ -244,6 +281,40 @@ mod tests {
         assert_eq!(packet.attribute(1), Some(&b"bob"[..]));
         assert_eq!(packet.attributes().count(), 3);
         assert!(!packet.is_response());
+    }
+
+    #[test]
+    fn attributes_of_another_length_are_faults() {
+        let with = |attributes: &[u8]| {
+            let mut bytes = vec![1, 7, 0, 20 + attributes.len() as u8];
+            bytes.extend([9; 16]);
+            bytes.extend(attributes);
+            bytes
+        };
+        let behind = "an attribute ends behind the packet, or within its header";
+        let other = "a number or an address has another length than its attribute";
+        for (attributes, number, fault) in [
+            (&b"\x05\x06\0\0\x01\x02"[..], Some(258), None),
+            (b"\x05\x04\x01\x02", Some(258), Some(other)),
+            (b"\x05\x03\x07", Some(7), Some(other)),
+            (b"\x05\x02", None, Some(other)),
+            (b"\x05\x07\0\0\0\x01\x02", None, Some(other)),
+            (b"\x04\x05\x0a\0\0", None, Some(other)),
+            // The second attribute does not end, or is shorter than its own header.
+            (b"\x05\x06\0\0\0\x07\x01\x09bob", Some(7), Some(behind)),
+            (b"\x05\x06\0\0\0\x07\x01\x01", Some(7), Some(behind)),
+            (b"\x05\x06\0\0\0\x07\x01", Some(7), Some(behind)),
+        ] {
+            let bytes = with(attributes);
+            let packet = Packet::new(&bytes, [1_812, 6]).unwrap();
+            assert_eq!(
+                (packet.number(5), packet.fault()),
+                (number, fault),
+                "{attributes:?}"
+            );
+            let cut = Packet::new(&bytes[..bytes.len() - 1], [1_812, 6]).unwrap();
+            assert_eq!(cut.fault(), Some("bytes were not captured"));
+        }
     }
 
     #[test]

@@ -349,14 +349,22 @@ pub(super) const TABLES: &[TableRule] = &[
     },
     own(
         "radius",
-        &[("radius.time", Span), ("radius.reqframe", Frame)],
+        &[
+            ("radius.time", Span),
+            ("radius.reqframe", Frame),
+            ("radius.fault", Doubt),
+        ],
     ),
     own("snmp", &[("snmp.time", Span), ("snmp.response_to", Frame)]),
     own("mqtt", &[("mqtt.fault", Doubt)]),
     own("stun", &[("stun.time", Span), ("stun.response_to", Frame)]),
     own(
         "diameter",
-        &[("diameter.resp_time", Span), ("diameter.answer_to", Frame)],
+        &[
+            ("diameter.resp_time", Span),
+            ("diameter.answer_to", Frame),
+            ("diameter.fault", Doubt),
+        ],
     ),
     own("mgcp", &[("mgcp.time", Span), ("mgcp.reqframe", Frame)]),
     own("m3ua", &[]),

@@ -297,4 +297,6 @@ static FIELDS: &[ItemField<Say<CapturedDiameter>>] = &[
         "Policy and charging rules that are installed, removed or reported", "3GPP TS 29.212, 5.3.6"),
     ItemField::new("diameter.qos_class_identifier", Kind::I64, Say::Value(|s| s.integer_of_3gpp(1_028)),
         "First QoS class identifier (QCI)", "3GPP TS 29.212, 5.3.17"),
+    ItemField::new("diameter.fault", Kind::Text, Say::Value(|s| s.message()?.fault().map(Value::Text)),
+        "Why pairs could not be read: they end behind the message or their group, are numbers or addresses of another length, or were not captured", "weir"),
 ];

@@ -161,7 +161,7 @@ impl CapturedRadius {
     }
 
     fn integer(&self, kind: u8) -> Option<u32> {
-        Some(u32::from_be_bytes(self.attribute(kind)?.try_into().ok()?))
+        self.packet()?.number(kind)?.try_into().ok()
     }
 
     fn number(&self, kind: u8) -> Option<Value<'static>> {
@@ -249,4 +249,6 @@ static FIELDS: &[ItemField<Say<CapturedRadius>>] = &[
         "IPv6 address of the access server (NAS)", "RFC 3162, 2.1"),
     ItemField::new("radius.error_cause", Kind::U32, Say::Value(|s| s.number(101)),
         "Why a change of authorization failed", "RFC 5176, 3.5"),
+    ItemField::new("radius.fault", Kind::Text, Say::Value(|s| s.packet()?.fault().map(Value::Text)),
+        "Why attributes could not be read: they end behind the packet, are numbers or addresses of another length, or were not captured", "weir"),
 ];
