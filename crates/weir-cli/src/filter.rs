@@ -74,7 +74,7 @@ pub(crate) fn run(
         && is_capture_name(path)
     {
         let select = format!("SELECT * FROM packets({captures}) WHERE {condition}");
-        return copied(&select, path, global, messages);
+        return copied(&select, path, NONE_PASSES, global, messages);
     }
     let file = filter.output.file(0, 1)?;
     // The number says which packet it is when there is one capture.
@@ -110,17 +110,22 @@ pub(crate) fn carve(
 ) -> Result<ExitCode, Failure> {
     named_as_capture(&carve.output)?;
     let captures = list(&carve.captures);
-    let select = match (&carve.call_id, &carve.filter) {
-        (Some(call_id), _) => weir_engine::packets_of_call(&captures, &quote_literal(call_id)),
+    let (select, none) = match (&carve.call_id, &carve.filter) {
+        (Some(call_id), _) => {
+            let select = weir_engine::packets_of_call(&captures, &quote_literal(call_id));
+            (select, none_of_call(call_id))
+        }
         (None, Some(filter)) => {
-            format!(
-                "SELECT * FROM packets({captures}) WHERE display_filter({})",
-                quote_literal(filter)
-            )
+            let filter = quote_literal(filter);
+            let select =
+                format!("SELECT * FROM packets({captures}) WHERE display_filter({filter})");
+            (select, NONE_PASSES.to_owned())
         }
         (None, None) if !carve.flow.is_empty() => {
             let flows: Vec<String> = carve.flow.iter().map(ToString::to_string).collect();
-            of_flows(carve, &flows.join(", "), global, messages)?
+            let flows = flows.join(", ");
+            let select = of_flows(carve, &flows, global, messages)?;
+            (select, format!("no packet is of flow {flows}"))
         }
         (None, None) => {
             return Err(Refusal::usage(
@@ -130,7 +135,11 @@ pub(crate) fn carve(
             .into());
         }
     };
-    copied(&select, &carve.output, global, messages)
+    copied(&select, &carve.output, &none, global, messages)
+}
+
+fn none_of_call(call_id: &str) -> String {
+    format!("no packet is of a call with Call-ID '{call_id}'")
 }
 
 /// The query for the packets of flows, with all fragments.
@@ -187,7 +196,7 @@ pub(crate) fn call(
 ) -> Result<ExitCode, Failure> {
     named_as_capture(path)?;
     let select = weir_engine::packets_of_call(&list(captures), &quote_literal(call_id));
-    copied(&select, path, global, messages)
+    copied(&select, path, &none_of_call(call_id), global, messages)
 }
 
 fn named_as_capture(path: &Path) -> Result<(), Failure> {
@@ -201,10 +210,11 @@ fn named_as_capture(path: &Path) -> Result<(), Failure> {
     .into())
 }
 
-/// Writes the packets of a query as a capture.
+/// Writes the packets of a query as a capture; `none` is what a note says where there are none.
 fn copied(
     select: &str,
     path: &Path,
+    none: &str,
     global: Global,
     messages: Messages,
 ) -> Result<ExitCode, Failure> {
@@ -218,7 +228,13 @@ fn copied(
     let session = session(global, messages)?;
     let options = OutputArgs::default().options(None, false, global.color);
     answered(&session, &sql, &options, Box::new(io::sink()))?;
-    Ok(session.close(false))
+    let code = session.close(false);
+    let is_empty =
+        weir_capture::open(path).is_ok_and(|mut reader| matches!(reader.next(), Ok(None)));
+    if is_empty {
+        messages.note(&format!("{none}: {} is empty", path.display()));
+    }
+    Ok(code)
 }
 
 fn session(global: Global, messages: Messages) -> Result<Session, Failure> {
@@ -263,6 +279,9 @@ fn is_capture_name(path: &Path) -> bool {
             .any(|known| extension.eq_ignore_ascii_case(known))
     })
 }
+
+/// What is said where no packet passes a filter.
+const NONE_PASSES: &str = "no packet passes the filter";
 
 const FILTER_EXAMPLES: &str = "\
 Examples:

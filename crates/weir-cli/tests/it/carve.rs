@@ -456,6 +456,33 @@ fn a_call_is_exported_with_all_segments_and_fragments_and_its_fax() {
     }
 }
 
+/// A capture without packets was written without a word.
+#[test]
+fn a_capture_without_packets_is_told() {
+    let folder = folder("a_capture_without_packets_is_told");
+    std::fs::write(folder.join("calls.pcap"), calls()).unwrap();
+    for (selects, note) in [
+        ("--flow 999", "no packet is of flow 999"),
+        ("--flow 999 --flow 1000", "no packet is of flow 999, 1000"),
+        (
+            "--call-id nope",
+            "no packet is of a call with Call-ID 'nope'",
+        ),
+        ("--filter 'tcp.port == 1'", "no packet passes the filter"),
+        ("--flow 1", ""),
+        ("--filter udp", ""),
+    ] {
+        let ended = run(
+            &format!("weir carve calls.pcap {selects} -o out.pcap --overwrite"),
+            &folder,
+        );
+        assert_eq!(ended.code, Some(0), "{selects}: {}", ended.stderr);
+        let is_told = ended.stderr.contains("out.pcap is empty");
+        assert_eq!(is_told, !note.is_empty(), "{selects}: {}", ended.stderr);
+        assert!(ended.stderr.contains(note), "{selects}: {}", ended.stderr);
+    }
+}
+
 /// The last fragment of a packet alone was written.
 #[test]
 fn a_flow_is_carved_with_all_fragments() {
