@@ -403,6 +403,11 @@ const PROPERTIES_MAX: usize = 1_000;
 /// Version whose packets have properties and reasons.
 const WITH_PROPERTIES: u8 = 5;
 
+/// Whether packets of this version have properties and reasons. Those of versions that no standard has are read as of the ones before.
+const fn has_properties(version: u8) -> bool {
+    version == WITH_PROPERTIES
+}
+
 /// Reads fields in their order.
 struct Fields<'p>(&'p [u8]);
 
@@ -445,7 +450,7 @@ impl<'p> Fields<'p> {
 
     /// Adds the properties that stand here in version 5 (MQTT 5.0, 2.2.2).
     fn properties(&mut self, version: u8, properties: &mut Vec<Property<'p>>) -> Option<()> {
-        if version < WITH_PROPERTIES {
+        if !has_properties(version) {
             return Some(());
         }
         let length = self.variable()?;
@@ -523,7 +528,7 @@ impl<'p> ControlPacket<'p> {
             kind::CONNACK => {
                 let (flags, code) = (fields.u8()?, fields.u8()?);
                 self.connected = Some((flags, code));
-                if version >= WITH_PROPERTIES {
+                if has_properties(version) {
                     self.reasons.push(code);
                     self.properties(fields, version)?;
                 }
@@ -550,7 +555,7 @@ impl<'p> ControlPacket<'p> {
                 self.id = Some(fields.u16()?);
                 self.properties(fields, version)?;
                 let codes: Vec<u8> = fields.0.iter().take(TOPICS_MAX).copied().collect();
-                if version >= WITH_PROPERTIES {
+                if has_properties(version) {
                     self.reasons.clone_from(&codes);
                 }
                 if self.kind == kind::SUBACK {
@@ -571,7 +576,7 @@ impl<'p> ControlPacket<'p> {
     const fn may_have_rest(&self, version: u8) -> bool {
         match self.kind {
             kind::CONNECT | kind::PUBLISH | kind::SUBACK => true,
-            kind::UNSUBACK => version >= WITH_PROPERTIES,
+            kind::UNSUBACK => has_properties(version),
             kind::SUBSCRIBE | kind::UNSUBSCRIBE => self.topics.len() >= TOPICS_MAX,
             _ => false,
         }
@@ -583,7 +588,7 @@ impl<'p> ControlPacket<'p> {
 
     /// Reads a reason and properties, which may be left out (MQTT 5.0, 3.4.2.1, 3.14.2.1).
     fn reason(&mut self, fields: &mut Fields<'p>, version: u8) -> Option<()> {
-        if version < WITH_PROPERTIES || fields.0.is_empty() {
+        if !has_properties(version) || fields.0.is_empty() {
             return Some(());
         }
         self.reasons.push(fields.u8()?);
@@ -650,6 +655,22 @@ mod tests {
             (subscribe.topics.len(), subscribe.qualities),
             (2, vec![1, 0])
         );
+    }
+
+    /// Bridges set the highest bit of the version, and clients may ask for one that no standard has.
+    #[test]
+    fn a_connect_of_another_version_has_no_properties() {
+        for version in [0, 3, 4, 6, 0x83, 0x84, 0xff] {
+            let mut bytes = CONNECT.to_vec();
+            bytes[8] = version;
+            let packet = ControlPacket::new(&bytes, 4).unwrap();
+            let connect = packet.connect.unwrap();
+            assert_eq!((connect.version, packet.is_cut), (version, false));
+            assert_eq!(
+                (connect.client, connect.user),
+                (&b"id"[..], Some(&b"bob"[..]))
+            );
+        }
     }
 
     /// MQTT 5.0: 3.3.2, 3.4.2, 3.8.2, 3.11.2, 3.14.2.

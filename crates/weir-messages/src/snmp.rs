@@ -8,6 +8,8 @@ use crate::ber::{Ber, INTEGER, OBJECT, OCTETS, integer, object, unsigned};
 
 /// Ports of agents, and of those that get traps.
 pub const PORTS: [u16; 2] = [161, 162];
+/// The user-based security model (RFC 3414, 1.5.2).
+const USER_BASED: u32 = 3;
 /// Variables of a message that are kept.
 pub const VARIABLES_MAX: usize = 1_000;
 
@@ -31,12 +33,15 @@ pub struct Security<'m> {
     pub id: Option<u32>,
     /// Flags: 1 authenticated, 2 encrypted, 4 a report is wanted.
     pub flags: u8,
+    /// The security model: 3 user-based, 4 transport; `None` where it is out of its range. The user-based one alone has an
+    /// authoritative engine and a user in its parameters.
+    pub model: Option<u32>,
     /// The authoritative engine.
     pub engine: &'m [u8],
     /// The number of boots of the engine.
-    pub boots: u32,
+    pub boots: Option<u32>,
     /// The seconds since the last boot of the engine.
-    pub time: u32,
+    pub time: Option<u32>,
     /// User name.
     pub user: &'m [u8],
     /// Name of the context.
@@ -151,12 +156,17 @@ impl<'m> Message<'m> {
                 let id = header.integer()?;
                 header.integer()?;
                 let flags = header.of(OCTETS)?;
+                let flags = u8_at(flags, 0)?;
                 let mut security = Security {
                     id: u32::try_from(id).ok(),
-                    flags: u8_at(flags, 0)?,
+                    flags,
+                    model: header.integer().and_then(|model| u32::try_from(model).ok()),
                     ..Security::default()
                 };
-                security.parameters(Ber(fields.of(OCTETS)?));
+                let parameters = Ber(fields.of(OCTETS)?);
+                if security.model == Some(USER_BASED) {
+                    security.parameters(parameters);
+                }
                 // An encrypted PDU is an octet string.
                 if let Some(mut scoped) = fields.sequence() {
                     scoped.of(OCTETS)?;
@@ -179,8 +189,8 @@ impl<'m> Security<'m> {
         let mut fields = outer.sequence()?;
         self.engine = fields.of(OCTETS)?;
         // The value is not negative, but some engines leave out the leading zero of the encoding.
-        self.boots = u32::try_from(unsigned(fields.of(INTEGER)?)?).ok()?;
-        self.time = u32::try_from(unsigned(fields.of(INTEGER)?)?).ok()?;
+        self.boots = u32::try_from(unsigned(fields.of(INTEGER)?)?).ok();
+        self.time = u32::try_from(unsigned(fields.of(INTEGER)?)?).ok();
         self.user = fields.of(OCTETS)?;
         Some(())
     }
@@ -279,6 +289,48 @@ mod tests {
             let message = Message::new(&bytes, [161, 2]).unwrap();
             assert_eq!(message.community, Some(&b"public"[..]));
             assert!(message.pdu.is_none());
+        }
+    }
+
+    /// RFC 3411, 5: 1 to 3 are models of versions 1 and 2c and the user-based one, 4 is that of transports, whose parameters are empty
+    /// (RFC 5591, 5.1).
+    #[test]
+    fn the_user_based_model_alone_has_an_engine_and_a_user() {
+        let engine = b"\x30\x11\x04\x02id\x02\x01\x07\x02\x01\x09\x04\x01u\x04\0\x04\0";
+        let of = |model: u8, parameters: &[u8]| {
+            let header = [2, 1, 5, 2, 2, 5, 0xdc, 4, 1, 4, 2, 1, model];
+            let scoped = b"\x30\x11\x04\0\x04\0\xa0\x0b\x02\x01\x26\x02\x01\0\x02\x01\0\x30\0";
+            let mut body = vec![2, 1, 3, 0x30, header.len() as u8];
+            body.extend(header);
+            body.extend([4, parameters.len() as u8]);
+            body.extend(parameters);
+            body.extend(scoped);
+            let mut bytes = vec![0x30, body.len() as u8];
+            bytes.extend(body);
+            bytes
+        };
+        for (model, parameters, is_user_based) in [
+            (3, &engine[..], true),
+            (4, b"", false),
+            // Parameters of an unknown model that look like those of the user-based one.
+            (9, engine, false),
+        ] {
+            let bytes = of(model, parameters);
+            let message = Message::new(&bytes, [1, 2]).unwrap();
+            assert_eq!(message.pdu.unwrap().id, Some(0x26));
+            let security = message.security.unwrap();
+            assert_eq!((security.id, security.model), (Some(5), Some(model.into())));
+            let expected = match is_user_based {
+                true => (&b"id"[..], Some(7), Some(9), &b"u"[..]),
+                false => (&b""[..], None, None, &b""[..]),
+            };
+            let found = (
+                security.engine,
+                security.boots,
+                security.time,
+                security.user,
+            );
+            assert_eq!(found, expected, "{model}");
         }
     }
 

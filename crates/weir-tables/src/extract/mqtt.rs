@@ -47,6 +47,16 @@ const CONNACK_OCTETS: usize = 2;
 /// The version whose packets have properties and reasons: 5.0.
 const WITH_PROPERTIES: u8 = 5;
 
+/// The version in which a server answers the CONNECT of a version. Bridges set the highest bit (Mosquitto); one that no standard has
+/// is refused as by 3.1.1, or with properties, which say that they are of 5.0.
+const fn answered_in(version: u8) -> u8 {
+    match version & 0x7f {
+        WITHOUT_FLAGS => WITHOUT_FLAGS,
+        WITH_PROPERTIES => WITH_PROPERTIES,
+        _ => USUAL,
+    }
+}
+
 impl Mqtt {
     /// The version by which a packet is read, and whether it is known. A CONNACK with properties, and other packets that only version 5
     /// has, say the version of their connection where the CONNECT was not captured. `None` without a fixed header.
@@ -184,7 +194,7 @@ impl Protocol for Mqtt {
             return false;
         };
         if let Some(connect) = &packet.connect {
-            self.remember(way.conversation(), connect.version);
+            self.remember(way.conversation(), answered_in(connect.version));
         }
         let message = packet.message.unwrap_or_default();
         if !is_version_known && message.first() == Some(&0) {

@@ -48,6 +48,21 @@ fn a_connack_says_the_version_where_the_connect_is_missing() {
     }
 }
 
+/// MQTT 3.1.1, 3.1.2.2: a server refuses a version that it does not have with 1. Of a CONNECT of version 6 the columns were NULL, and
+/// so was the code.
+#[test]
+fn a_connect_of_an_unknown_version_is_read() {
+    let columns = ["mqtt.ver", "mqtt.clientid", "mqtt.conack.val", "mqtt.fault"];
+    for version in [6, 0x84] {
+        let mut connect = b"\x10\x0e\0\x04MQTT\x04\x02\0\x3c\0\x02id\x20\x02\0\x01".to_vec();
+        connect[8] = version;
+        let packets = without_the_first(1_883, 0, &connect, 1_000);
+        let found = columns_of("mqtt", &packets, &columns);
+        let version = version.to_string();
+        assert_eq!(found, [[&*version, "id", "", ""], ["", "", "1", ""]]);
+    }
+}
+
 /// MQTT 3.1, 2.1, has a quality of service in PUBREL, SUBSCRIBE and UNSUBSCRIBE; later versions reserve these bits, and SUBSCRIBE of
 /// 3.1.1 alone had one.
 #[test]
