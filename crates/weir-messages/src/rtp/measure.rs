@@ -152,11 +152,16 @@ impl Interval {
         self.media_ms > AHEAD_MAX_MS || self.media_ms < each_ms - AHEAD_MAX_MS
     }
 
-    /// Whether the media's clock may have stood still in front of the next packet of sound, which has no marker.
+    /// Whether the media's clock may have stood still in front of the next packet of sound, which has no marker, or have gone slower
+    /// while the sender was silent.
     fn may_be_pause(&self) -> bool {
         let is_next_of_sound =
             (self.numbers - 1.0).abs() < 0.5 && self.media_ms > 0.0 && self.back_max_ms == 0.0;
-        is_next_of_sound && self.arrival_ms - self.media_ms > PAUSE_MS
+        let behind_max_ms = match self.media_ms > SILENCE_MS {
+            true => Measure::BUFFER_MS,
+            false => PAUSE_MS,
+        };
+        is_next_of_sound && self.arrival_ms - self.media_ms > behind_max_ms
     }
 }
 
@@ -178,7 +183,8 @@ impl Gap {
     /// of it.
     fn is_decided(&self) -> bool {
         let made_up_ms = self.media_ms - self.arrival_ms;
-        self.media_ms >= self.behind_ms.min(DECIDED_MS) || made_up_ms >= self.behind_ms / 2.0
+        let enough_ms = self.behind_ms.clamp(PAUSE_MS, DECIDED_MS);
+        self.media_ms >= enough_ms || made_up_ms >= self.behind_ms / 2.0
     }
 
     /// Whether these came faster than they were sent.
@@ -312,6 +318,8 @@ const PICTURES_RATE: u32 = 90_000;
 /// The media's clock stood still in a pause when it differs by more than so many milliseconds behind it: no network that carries
 /// speech delays packets by so much more from one to the next, and for good.
 const PAUSE_MS: f64 = 200.0;
+/// The time of the media from one packet to the next, in milliseconds, in which a sender was silent: none has so much sound.
+const SILENCE_MS: f64 = 500.0;
 /// What a network held back comes in less than this part of the time in which it was sent.
 const HELD_BACK: f64 = 0.75;
 /// The time of the media behind a gap, in milliseconds, that is enough to decide whose it was.

@@ -338,6 +338,23 @@ fn pauses_without_a_marker_are_the_senders_or_the_networks() {
     }
 }
 
+/// A sender that was silent, as while the call was on hold, may go on with a clock that lost some time. All later packets were late.
+#[test]
+fn a_clock_that_lost_time_in_a_silence_is_no_lateness() {
+    for lost_ms in [80, 100, 199, 400] {
+        let silent = run(100, 12_000 + lost_ms, 100, 160 * 600);
+        let measure = of(run(100, 0, 0, 0).chain(silent));
+        assert_eq!((measure.late(), measure.missing()), (0, 0), "{lost_ms}");
+        // The network holds back what was sent behind the silence.
+        let held_back = run(100, 12_000, 100, 160 * 600).map(|mut packet| {
+            packet.0 = packet.0.max(12_000 + lost_ms);
+            packet
+        });
+        let measure = of(run(100, 0, 0, 0).chain(held_back));
+        assert!(measure.late() > 0, "{lost_ms}");
+    }
+}
+
 /// Pauses of 200 to 400 ms without a marker made all later packets late, and so did longer ones if the first packet behind them
 /// was late by a few milliseconds.
 #[test]
