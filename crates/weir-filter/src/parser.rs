@@ -261,6 +261,7 @@ impl Parser {
         let mut set = Vec::new();
         while self.take(&["}"]).is_none() {
             let first = self.operand()?;
+            not_a_range(&first)?;
             let last = match self.take(&[".."]) {
                 Some(_) => Some(self.operand()?),
                 None => None,
@@ -320,6 +321,9 @@ impl Parser {
             let value = self.deeper(Self::value)?;
             return Ok(calculated(ArithmeticOperator::Subtract, nothing, value));
         }
+        if self.take(&["+"]).is_some() {
+            return self.deeper(Self::value);
+        }
         // Wireshark groups calculations by braces.
         for (open, close) in [("(", ")"), ("{", "}")] {
             if self.take(&[open]).is_some() {
@@ -335,6 +339,7 @@ impl Parser {
                     return Err(self.unexpected("a field or a value"));
                 }
                 self.at += 1;
+                let word = without_dot(word);
                 if matches!(self.peek().kind, TokenKind::Sign("(")) {
                     self.at += 1;
                     let arguments = self.deeper(Self::arguments)?;
@@ -480,16 +485,43 @@ impl Parser {
     }
 }
 
+/// The name of a field without the dot in front of it, by which Wireshark tells it from a value: `.tcp.port`.
+fn without_dot(word: String) -> String {
+    match word.strip_prefix('.') {
+        Some(name) if name.starts_with(|first: char| first.is_ascii_alphabetic()) => {
+            name.to_owned()
+        }
+        _ => word,
+    }
+}
+
+/// Refuses `1-5` in a set, which is a difference, and was meant as a range.
+fn not_a_range(operand: &Operand) -> Result<(), Error> {
+    let OperandKind::Calculated(ArithmeticOperator::Subtract, left, right) = &operand.kind else {
+        return Ok(());
+    };
+    let is_number = |side: &Operand| matches!(&side.kind, OperandKind::Word(word) if word.starts_with(|c: char| c.is_ascii_digit()));
+    // A difference that is meant has spaces around its sign.
+    if !is_number(left) || !is_number(right) || left.end + 1 != right.start {
+        return Ok(());
+    }
+    let error = Error::new(
+        "a range in a set is written with two dots",
+        operand.start,
+        operand.end,
+    );
+    Err(error.with_hint("tcp.port in {80, 8000..8080}"))
+}
+
 fn read_range(text: &str) -> Option<Range> {
     if let Some((first, length)) = text.split_once(':') {
-        let first = if first.is_empty() {
-            0
-        } else {
-            first.parse().ok()?
-        };
+        let first = if first.is_empty() { 0 } else { offset(first)? };
         let end = match length {
             "" => RangeEnd::Open,
-            length => RangeEnd::Length(length.parse().ok().filter(|length| *length > 0)?),
+            length => {
+                let length = u32::try_from(offset(length)?).ok();
+                RangeEnd::Length(length.filter(|length| *length > 0)?)
+            }
         };
         return Some(Range { first, end });
     }
@@ -497,8 +529,8 @@ fn read_range(text: &str) -> Option<Range> {
     let sign = text.len() - body.len();
     if let Some(hyphen) = body.find('-') {
         let hyphen = hyphen + sign;
-        let first: i32 = text.get(..hyphen)?.parse().ok()?;
-        let last: i32 = text.get(hyphen + 1..)?.parse().ok()?;
+        let first = offset(text.get(..hyphen)?)?;
+        let last = offset(text.get(hyphen + 1..)?)?;
         // The first of both is not behind the last one, and both count from the same side.
         if (first < 0) != (last < 0) || first > last {
             return None;
@@ -508,11 +540,29 @@ fn read_range(text: &str) -> Option<Range> {
             end: RangeEnd::Last(last),
         });
     }
-    let first = text.parse().ok()?;
+    let first = offset(text)?;
     Some(Range {
         first,
         end: RangeEnd::Length(1),
     })
+}
+
+/// Reads an offset as Wireshark does: in hexadecimal behind `0x`, in octal behind another `0`, otherwise in decimal.
+fn offset(text: &str) -> Option<i32> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, text),
+    };
+    let (radix, digits) = match digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
+        Some(digits) => (16, digits),
+        None if digits.len() > 1 && digits.starts_with('0') => (8, digits),
+        None => (10, digits),
+    };
+    // A second sign is none.
+    if !digits.starts_with(|first: char| first.is_ascii_hexdigit()) {
+        return None;
+    }
+    i32::from_str_radix(digits, radix).ok()?.checked_mul(sign)
 }
 
 fn one_or(mut parts: Vec<Filter>, of: impl FnOnce(Vec<Filter>) -> Filter) -> Filter {
@@ -670,6 +720,15 @@ mod tests {
             ("frame[-4:2] == 1", "Any.Equal[frame[-4:2] 1]"),
             ("frame[-2] == 1", "Any.Equal[frame[-2:1] 1]"),
             ("frame[0,2-3,5:] == 1", "Any.Equal[frame[0:1,2-3,5:] 1]"),
+            ("frame[0xe:0x2] == 45:00", "Any.Equal[frame[14:2] 45:00]"),
+            ("frame[010-0X0b] == 1", "Any.Equal[frame[8-11] 1]"),
+            (".tcp.port == +5060", "Any.Equal[tcp.port 5060]"),
+            ("a - +b in {5 - 1}", "Any.In[Subtract(a,b) {Subtract(5,1)}]"),
+            (
+                "frame.time > 2026-11-03",
+                "Any.Greater[frame.time 2026-11-03]",
+            ),
+            ("a == 2026-11", "Any.Equal[a Subtract(2026,11)]"),
             ("tcp.flags & 0x12", "And(tcp.flags,0x12)"),
             ("tcp.flags bitwise_and 0x12", "And(tcp.flags,0x12)"),
             (
@@ -694,6 +753,7 @@ mod tests {
                 "Any.Contains[frame \"aA\\\"b\"]",
             ),
             ("frame contains 0d:0a", "Any.Contains[frame 0d:0a]"),
+            ("frame contains :0d", "Any.Contains[frame :0d]"),
             ("frame matches r\"a\\d\"", "Any.Matches[frame \"a\\\\d\"]"),
             ("frame ~ \"x\"", "Any.Matches[frame \"x\"]"),
             ("ip.src#2 == 1.2.3.4", "Any.Equal[ip.src#[2:1] 1.2.3.4]"),
@@ -760,6 +820,16 @@ mod tests {
                 "frame[1--1] == 1",
                 "a slice is [2], [2:3], [2-4], [:3] or [2:]",
                 6,
+            ),
+            (
+                "frame[08] == 1",
+                "a slice is [2], [2:3], [2-4], [:3] or [2:]",
+                6,
+            ),
+            (
+                "tcp.port in {80, 1-5}",
+                "a range in a set is written with two dots",
+                17,
             ),
         ] {
             let error = parse(text).unwrap_err();

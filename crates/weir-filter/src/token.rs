@@ -156,7 +156,7 @@ fn word_len(rest: &[u8]) -> usize {
             b':' => true,
             // 00-11-22-33-44-55 is a word; ip.len-20 and a field such as sip.Call-ID are not told apart
             // by their letters alone: a hyphen belongs to bytes of two digits, and to names behind a dot.
-            b'-' => hyphen_is_in(rest, len),
+            b'-' => hyphen_is_in(rest, len) || is_date(rest),
             // The length of a prefix stands behind an address.
             b'/' => hex_around_prefix(rest, len) && (hex_around || before == Some(b':')),
             _ => is_word(byte),
@@ -192,6 +192,28 @@ fn hyphen_is_in(rest: &[u8], at: usize) -> bool {
         && next.first().is_some_and(u8::is_ascii_alphabetic);
     in_bytes || in_name
 }
+
+/// Whether a word begins here that is a date without quotes: `2026-11-03`.
+fn is_date(rest: &[u8]) -> bool {
+    let window = rest.get(..=DATE_BYTES_MAX).unwrap_or(rest);
+    let is_in = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    let end = window.iter().position(|byte| !is_in(byte));
+    let word = window
+        .get(..end.unwrap_or(window.len()))
+        .unwrap_or_default();
+    let parts: Vec<&[u8]> = word.split(|byte| *byte == b'-').collect();
+    let [year, month, day] = parts.as_slice() else {
+        return false;
+    };
+    year.len() == 4
+        && [month.len(), day.len()]
+            .iter()
+            .all(|len| (1..=2).contains(len))
+        && parts.iter().all(|part| part.iter().all(u8::is_ascii_digit))
+}
+
+/// The length of the longest date.
+const DATE_BYTES_MAX: usize = 10;
 
 /// The part before a slash is an address, so that the one after it is the length of a prefix.
 fn hex_around_prefix(rest: &[u8], at: usize) -> bool {

@@ -57,6 +57,11 @@ pub(super) fn literal_of(operand: &Operand, field: &Operand, kind: Type) -> Resu
     };
     let name = match (&operand.kind, kind) {
         (OperandKind::Text(name), Type::Number | Type::Flag) => std::str::from_utf8(name).ok(),
+        (OperandKind::Word(name), Type::Number | Type::Flag) => {
+            // The name of a value may stand without quotes, and a number is none.
+            let is_number = word_literal(operand, name, kind).is_ok();
+            Some(name.as_str()).filter(|_| !is_number)
+        }
         _ => None,
     };
     let Some(name) = name else {
@@ -149,7 +154,7 @@ fn number(word: &str) -> Option<i128> {
     Some(if negative { -number } else { number })
 }
 
-/// Parses bytes in hexadecimal, such as `00:11:22`, `00-11-22`, `00.11.22`, `0011.2233.4455` or `11`.
+/// Parses bytes in hexadecimal, such as `:00`, `00:11:22`, `00-11-22`, `00.11.22`, `0011.2233.4455` or `11`.
 fn bytes(word: &str) -> Option<Vec<u8>> {
     let pairs = |text: &str| -> Option<Vec<u8>> {
         let digits: Vec<u8> = text
@@ -167,6 +172,7 @@ fn bytes(word: &str) -> Option<Vec<u8>> {
             _ => None,
         }
     };
+    let word = word.strip_prefix(':').unwrap_or(word);
     let word = word.strip_prefix("0x").unwrap_or(word);
     // Bytes with dots have two digits each, or four: otherwise the word is a part of an IPv4 address.
     let is_of = |digits: usize| word.split('.').all(|part| part.len() == digits);

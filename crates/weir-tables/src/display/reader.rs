@@ -246,7 +246,9 @@ impl<'t> FilterReader<'t> {
         is_search: bool,
         right: &Operand,
     ) -> Result<(ValueSource, ValueSource, Type), Error> {
-        let open = (self.is_literal(left), self.is_literal(right));
+        let is_left = self.is_literal(left);
+        let is_right = self.is_literal(right) || !is_left && self.is_unquoted(right);
+        let open = (is_left, is_right);
         Ok(match open {
             (false, true) => {
                 let (source, kind) = self.source(left)?;
@@ -262,8 +264,13 @@ impl<'t> FilterReader<'t> {
                             .with_hint("compare it with ==, or look at its bits: tcp.flags & 2"),
                     );
                 }
-                let right = ValueSource::Literal(literal_of(right, left, kind)?);
-                (source, right, kind)
+                let literal = literal_of(right, left, kind).map_err(|error| match &right.kind {
+                    OperandKind::Word(word) if word.contains('.') && self.is_unquoted(right) => {
+                        self.not_there(right, word)
+                    }
+                    _ => error,
+                })?;
+                (source, ValueSource::Literal(literal), kind)
             }
             (true, false) => {
                 let (source, kind) = self.source(right)?;
@@ -300,24 +307,47 @@ impl<'t> FilterReader<'t> {
             OperandKind::Text(_) | OperandKind::Character(_) => true,
             OperandKind::Word(word) => {
                 let lower = present(word);
-                let is_known = lower == "frame"
-                    || layer_named(&lower).is_some()
-                    || derived(&lower).is_some()
-                    || self.fields(&lower).is_some()
-                    || MessageField::named(&lower).is_some();
                 // A word that looks like the name of a field is an unknown field.
                 let like_a_value = word
                     .starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == ':')
                     || word.contains([':', '/'])
                     || is_bytes(word)
                     || ["true", "false"].contains(&lower.as_str());
-                !is_known && like_a_value
+                like_a_value && !self.is_known(&lower)
             }
             OperandKind::Calculated(_, left, right) => {
                 self.is_literal(left) && self.is_literal(right)
             }
             _ => false,
         }
+    }
+
+    /// Returns true for a word right of a sign that names nothing, and so is a value without quotes: `sip.Method == INVITE`,
+    /// `ip.proto == TCP`, as Wireshark's protocols are in lower case. One behind the name of a protocol and a dot is a field
+    /// that is not there.
+    fn is_unquoted(&self, operand: &Operand) -> bool {
+        let OperandKind::Word(word) = &operand.kind else {
+            return false;
+        };
+        let lower = present(word);
+        match lower.split_once('.') {
+            Some((protocol, _)) => {
+                protocol != "frame" && !is_protocol(protocol) && !self.is_known(&lower)
+            }
+            None => {
+                let has_capitals = word.bytes().any(|byte| byte.is_ascii_uppercase());
+                has_capitals || !self.is_known(&lower) && !is_protocol(&lower)
+            }
+        }
+    }
+
+    /// Returns true for the name of a field or a protocol.
+    fn is_known(&self, name: &str) -> bool {
+        name == "frame"
+            || layer_named(name).is_some()
+            || derived(name).is_some()
+            || self.fields(name).is_some()
+            || MessageField::named(name).is_some()
     }
 
     fn source(&mut self, operand: &Operand) -> Result<(ValueSource, Type), Error> {

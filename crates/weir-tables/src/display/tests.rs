@@ -136,6 +136,13 @@ fn filters_ask_all_headers_of_a_packet() {
         "frame[0:2] in {ff .. 00:00:00}",
         "icmp > \"zz\"",
         "ip.src_host < \"2\" and ip.src_host in {\"1\" .. \"2\"}",
+        "frame.file == x.pcap and frame.file contains pcap and frame.file in {x.pcap}",
+        "ip.proto == ICMP and ip.proto in {icmp} and !(ip.flags.df == Set)",
+        "frame[0] != a and frame[-1:] > ab",
+        "frame contains :ff and frame[-1] == :ff",
+        ".icmp and .ip.ttl == +64",
+        "frame.time < 2000-01-01 and frame.time > 1969-12-31",
+        "frame[0xc:0x2] == 81:00 and frame[014] == 81",
     ] {
         assert!(passes(filter), "{filter}");
     }
@@ -345,6 +352,15 @@ fn fields_that_packets_do_not_have_are_refused_with_their_place() {
         ),
         ("dns.a == 300.0.0.1", "expected an address", 9, "10.0.0.1"),
         ("tcp.port == http", "packets have no field http", 12, ""),
+        ("tcp.port == x", "expected a number", 12, "443"),
+        ("ip.ttl == ip.x", "packets have no field ip.x", 10, ""),
+        (
+            "frame contains password",
+            "expected bytes or a text",
+            15,
+            "double quotes",
+        ),
+        ("ip.proto == TPC", "expected the name of a value", 12, "\""),
         ("ip.src == 10.0.0", "expected an address", 10, "10.0.0.1"),
         ("frame.time > \"23-11-14\"", "expected a time", 13, "UTC"),
         (
