@@ -1,8 +1,10 @@
 //! A command line that runs no command.
 
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use crate::message::Messages;
+use crate::session::printed;
 
 /// The reason why no command runs.
 #[derive(Debug)]
@@ -27,13 +29,17 @@ impl Refusal {
         }
     }
 
-    /// Says it: help on standard output with status 0, errors on standard error with status 2.
+    /// Says it: help on standard output with status 0, errors on standard error with status 2. Help that cannot be written is a
+    /// failure, as rows are.
     pub(crate) fn report(&self, messages: Messages) -> ExitCode {
         match self {
             Self::Shown(error) => {
-                // A reader of the help that has gone does not matter.
-                let _ = error.print();
-                ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+                let status = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+                let outcome = error.print().and_then(|()| io::stdout().flush());
+                match printed(outcome) {
+                    Err(failure) if !error.use_stderr() => failure.report(messages),
+                    _ => status,
+                }
             }
             Self::Usage { message, hints } => {
                 messages.error(message);

@@ -4,7 +4,7 @@
 use crate::shell::{folder, run};
 
 /// Commands by causes: exit status, and a part of what they write to standard error.
-const STATUSES: [(u8, &str, &str); 79] = [
+const STATUSES: [(u8, &str, &str); 82] = [
     // Done.
     (0, "weir query 'SELECT 1'", ""),
     (0, "weir query \"SELECT count(*) FROM 'call.pcap'\"", ""),
@@ -214,6 +214,9 @@ const STATUSES: [(u8, &str, &str); 79] = [
     ),
     (3, "weir query 'SELECT 1' > /dev/full", "No space left"),
     (3, "weir query 'SELECT 1' -o /dev/full", "No space left"),
+    (3, "weir --help > /dev/full", "No space left"),
+    (3, "weir query --help > /dev/full", "No space left"),
+    (3, "weir help fields > /dev/full", "No space left"),
     (
         3,
         "weir clf convert calls.clf --format json -o /dev/full",
