@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_capture::{is_remote, redacted};
 use weir_engine::NewOutput;
-use weir_file::{GrowingFile, NewFile};
+use weir_file::{GrowingFile, NewFile, folder_hint};
 
 use crate::args::Global;
 use crate::message::Messages;
@@ -40,7 +40,7 @@ impl Target {
             return Ok(Self::with(path, TargetState::New(BufWriter::new(object))));
         }
         guard(path, global)?;
-        let file = NewOutput::file(path).map_err(|error| Failure::file(path, &error))?;
+        let file = NewOutput::file(path).map_err(|error| unmade(path, &error))?;
         Ok(Self::with(path, TargetState::New(BufWriter::new(file))))
     }
 
@@ -69,7 +69,7 @@ impl Target {
         }
         guard(path, global)?;
         // Whether it can be written is known before anything is read. A pipe is opened once.
-        let file = NewFile::create(path).map_err(|error| Failure::file(path, &error))?;
+        let file = NewFile::create(path).map_err(|error| unmade(path, &error))?;
         Ok(match file.is_direct() {
             true => Self::with(path, TargetState::New(BufWriter::new(file.into()))),
             false => Self::with(path, TargetState::Waiting),
@@ -150,10 +150,19 @@ fn into_inner<W: Write>(file: BufWriter<W>) -> io::Result<W> {
     file.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
+/// The failure of a file that cannot be made.
+fn unmade(path: &Path, error: &io::Error) -> Failure {
+    let failure = Failure::file(path, error);
+    match folder_hint(path, error) {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
 /// Writes a file whole, as one of many: it is not waited for until the disk has it.
 pub(crate) fn put_one_of_many(path: &Path, bytes: &[u8], global: Global) -> Result<(), Failure> {
     guard(path, global)?;
-    let mut file = NewFile::create(path).map_err(|error| Failure::file(path, &error))?;
+    let mut file = NewFile::create(path).map_err(|error| unmade(path, &error))?;
     file.write_all(bytes)
         .and_then(|()| file.keep_unsynced())
         .map_err(|error| Failure::written(path, &error))

@@ -204,7 +204,12 @@ impl NewOutput {
         if !is_remote(target) {
             let path = PathBuf::from(target);
             return Self::file(&path).map_err(|error| {
-                Error::new(ErrorKind::Source, format!("{}: {error}", path.display()))
+                let message = format!("{}: {error}", path.display());
+                let made = Error::new(ErrorKind::Source, message);
+                match weir_file::folder_hint(&path, &error) {
+                    Some(hint) => made.with_hint(hint),
+                    None => made,
+                }
             });
         }
         remote.create(target)

@@ -43,6 +43,7 @@
 
 mod folder;
 mod growing;
+mod hint;
 mod mark;
 mod new;
 mod open_folder;
@@ -53,6 +54,7 @@ mod unfinished;
 
 pub use folder::NewFolder;
 pub use growing::GrowingFile;
+pub use hint::folder_hint;
 pub use mark::leads_into_private_folder;
 pub use new::NewFile;
 pub use open_folder::OpenFolder;

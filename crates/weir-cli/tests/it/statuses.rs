@@ -511,7 +511,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "weir query 'SELECT 1' -o missing/a.csv",
         2,
         "missing/a.csv: No such file",
-        "",
+        "mkdir -p 'missing'",
     ),
     (
         "weir query 'SELECT 1' -o demo",
