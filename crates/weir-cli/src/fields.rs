@@ -101,6 +101,9 @@ pub(crate) fn listed(
     messages: Messages,
 ) -> Result<ExitCode, Failure> {
     let file = output.file(0, 1)?;
+    if let Some(note) = output.note(file) {
+        messages.note(&note);
+    }
     let options = output.options(file, io::stdout().is_terminal(), global.color);
     let target = Target::optional(file, global)?;
     let out = Target::writer(target.as_ref());

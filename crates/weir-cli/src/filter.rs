@@ -77,6 +77,9 @@ pub(crate) fn run(
         return copied(&select, path, NONE_PASSES, global, messages);
     }
     let file = filter.output.file(0, 1)?;
+    if let Some(note) = filter.output.note(file) {
+        messages.note(&note);
+    }
     // The number says which packet it is when there is one capture.
     let is_one = filter.captures.len() == 1
         && filter

@@ -56,6 +56,9 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     }
     session.end_on_interrupt();
     let file = live.output.file(0, 1)?;
+    if let Some(note) = live.output.note(file) {
+        messages.note(&note);
+    }
     let stdout_terminal = io::stdout().is_terminal();
     let mut output = live.output.options(file, stdout_terminal, global.color);
     if file.is_none() && live.output.format.is_none() && !stdout_terminal {

@@ -55,7 +55,7 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
         global,
         terminal,
         answers,
-        targets: targets(query, answers, global)?,
+        targets: targets(query, answers, global, messages)?,
         index: 0,
         written: Arc::new(AtomicBool::new(false)),
     };
@@ -220,12 +220,20 @@ impl Drop for Settle<'_> {
 }
 
 /// The files of the answers, made before anything is read; each has its name when it is whole.
-fn targets(query: &Query, answers: usize, global: Global) -> Result<Vec<Target>, Failure> {
+fn targets(
+    query: &Query,
+    answers: usize,
+    global: Global,
+    messages: Messages,
+) -> Result<Vec<Target>, Failure> {
     let mut targets = Vec::new();
     let count = query.output.output.len().min(answers);
     for index in 0..count {
         // Standard output has its place in the list, too.
         let path = query.output.file(index, answers)?;
+        if let Some(note) = query.output.note(path) {
+            messages.note(&note);
+        }
         let path = path.unwrap_or(Path::new("/dev/null"));
         targets.push(match query.follow {
             true => Target::growing(path, global)?,

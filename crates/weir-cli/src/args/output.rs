@@ -148,6 +148,20 @@ impl OutputArgs {
         Ok((file.as_os_str() != "-").then_some(file))
     }
 
+    /// A note for a file that is written as CSV because no format has its extension, which may be a slip of the keyboard.
+    pub(crate) fn note(&self, file: Option<&Path>) -> Option<String> {
+        let file = file?;
+        let extension = file.extension()?.to_str()?;
+        let is_chosen = self.format.is_some() || self.plot.is_some();
+        if is_chosen || Format::of_path(file).is_some() || Form::of_path(file).is_some() {
+            return None;
+        }
+        let file = file.display();
+        Some(format!(
+            "{file} is CSV, because no format has the extension .{extension}; --format chooses another"
+        ))
+    }
+
     /// The options of the writer for `file`, or for standard output without one; standard output may be a terminal.
     pub(crate) fn options(
         &self,

@@ -424,6 +424,9 @@ impl Work {
             ..OutputArgs::default()
         };
         let file = args.file(0, 1)?;
+        if let Some(note) = args.note(file) {
+            self.messages.note(&note);
+        }
         Ok(args.options(file, false, self.global.color))
     }
 

@@ -176,6 +176,9 @@ fn rows(args: &CallsArgs, global: Global, messages: Messages) -> Result<ExitCode
     let merge = merged(&args.files);
     let sql = format!("SELECT {COLUMNS} FROM calls({}{merge})", paths(&args.files));
     let file = args.output.file(0, 1)?;
+    if let Some(note) = args.output.note(file) {
+        messages.note(&note);
+    }
     let options = args
         .output
         .options(file, io::stdout().is_terminal(), global.color);
