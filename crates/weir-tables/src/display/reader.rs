@@ -14,7 +14,7 @@ use weir_packet::{Kind, Needs};
 
 use super::literal::{is_bytes, literal, literal_of};
 use super::messages::{FieldTest, MessageField, Messages};
-use super::protocols::{carried, layer_named};
+use super::protocols::{carried, is_protocol, layer_named};
 use super::{Literal, Relation, Test, Type, ValueSource};
 use crate::names::{Meaning, Name, advice};
 use crate::search::{Search, pattern_error};
