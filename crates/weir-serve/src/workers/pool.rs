@@ -6,27 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use arrow::array::RecordBatch;
-use arrow::buffer::Buffer;
-use arrow::datatypes::{DataType, SchemaRef};
-use arrow::ipc::reader::StreamDecoder;
-use futures::stream::{self, StreamExt};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use weir_engine::{Described, Recipe, ScanReport, Statement};
-use weir_tables::Totals;
 
 use super::link::{
     Cancelled, Link, Octets, PROMPT, Priority, Received, Shortage, Watched, own_bytes_of_server,
 };
-use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
-use crate::begun::Begun;
-use crate::constant::is_constant;
+use super::victims::{Held, KEPT_BYTES, left, most_set_aside, victims};
+use super::wire::{Reply, broken};
 use crate::error::{Failure, FailureKind};
 use crate::folder::Folder;
 use crate::options::WorkerProgram;
-use crate::session_log::Log;
-use crate::turn::{Counted, StatementKind, Turns};
+use crate::turn::{StatementKind, Turns};
 
 /// The processes of a server.
 #[derive(Debug)]
@@ -37,7 +28,7 @@ pub(crate) struct Pool {
     /// The folders that statements read, and may write.
     roots: Vec<PathBuf>,
     threads: Handle,
-    turns: Arc<Turns>,
+    pub(super) turns: Arc<Turns>,
     /// Octets that all statements may hold together.
     memory_limit_bytes: Option<usize>,
     idle_max: usize,
@@ -70,7 +61,7 @@ pub(crate) struct Pool {
     pub(crate) panics: AtomicU64,
 }
 
-fn lock<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -152,7 +143,7 @@ impl Pool {
     }
 
     /// A process for a statement of the session in this state, preferably one that is in it already.
-    async fn take(
+    pub(super) async fn take(
         self: &Arc<Self>,
         session_id: u64,
         priority: &Arc<Priority>,
@@ -240,7 +231,7 @@ impl Pool {
     }
 
     /// The folders that a `COPY` to a name may be writing into.
-    fn folders_of(&self, target: &str) -> Vec<PathBuf> {
+    pub(super) fn folders_of(&self, target: &str) -> Vec<PathBuf> {
         let target = Path::new(target);
         if target.components().any(|part| part == Component::ParentDir) {
             return Vec::new();
@@ -312,7 +303,7 @@ impl Pool {
     }
 
     /// Octets of its own that the next statement may hold before it spills.
-    fn share(&self) -> Option<usize> {
+    pub(super) fn share(&self) -> Option<usize> {
         let limit = self.memory_limit_bytes?;
         let others = u32::try_from(lock(&self.at_work).len()).unwrap_or(u32::MAX);
         // A single process has all of the memory, two have a half each, and so on down to an eighth.
@@ -466,82 +457,27 @@ fn look_at_memory(pool: &Weak<Pool>, limit: u64) {
     }
 }
 
-/// Octets that the processes of statements may hold, where rows of so many wait for clients and the server's own process holds so many.
-fn left(limit: u64, waiting: u64, own: u64) -> u64 {
-    let waiting = waiting.min(UNCOUNTED_BYTES);
-    let own = own.saturating_sub(OWN_BYTES);
-    let least = limit / 2;
-    limit
-        .saturating_add(UNCOUNTED_BYTES)
-        .saturating_sub(waiting.max(own))
-        .max(least)
-}
-
-/// The one that has set most aside, where all together have set more aside than is free.
-fn most_set_aside<T>(held: Vec<(u64, T)>, free: u64) -> Option<T> {
-    let all = held.iter().map(|(bytes, _)| *bytes);
-    let all = all.fold(0, u64::saturating_add);
-    let most = held.into_iter().max_by_key(|(bytes, _)| *bytes);
-    most.filter(|_| all > free).map(|(_, one)| one)
-}
-
-/// What a process holds.
-struct Held<T> {
-    bytes: u64,
-    /// The place of its statement among those that wait for their clients.
-    place: Option<u64>,
-    /// Its statement has begun a moment ago.
-    is_new: bool,
-    process: T,
-}
-
-/// The processes to end, so that the others hold no more than `limit`. Waiting ones are ended first, if they hold enough to matter,
-/// since they are in no hurry; then the largest ones, and before those that hold little the waiting ones that do, too: many of them hold
-/// much together. Of those that compute and hold little, the statements that have just begun are the last: most are soon over.
-fn victims<T>(mut held: Vec<Held<T>>, limit: u64) -> Vec<T> {
-    let all = held.iter().map(|one| one.bytes);
-    let mut all = all.fold(0, u64::saturating_add);
-    held.sort_by_key(|one| {
-        let smallest_last = u64::MAX - one.bytes;
-        match one.place {
-            Some(place) if one.bytes > KEPT_BYTES => (0, place),
-            None if one.bytes > limit / 4 => (1, smallest_last),
-            Some(place) => (2, place),
-            None => (3 + u8::from(one.is_new), smallest_last),
-        }
-    });
-    let mut ended = Vec::new();
-    for one in held {
-        if all <= limit {
-            break;
-        }
-        all = all.saturating_sub(one.bytes);
-        ended.push(one.process);
-    }
-    ended
-}
-
 /// A process that runs a statement. When this is dropped before its end, the process is asked to cancel the statement, and killed
 /// when it does not.
 #[derive(Debug)]
-struct BusyProcess {
+pub(super) struct BusyProcess {
     pool: Arc<Pool>,
     link: Option<Link>,
     priority: Arc<Priority>,
-    is_done: bool,
+    pub(super) is_done: bool,
     /// Its statement goes on behind its end.
     is_occupied: bool,
-    grace: Duration,
+    pub(super) grace: Duration,
     /// The folders that its statement may be writing into.
-    written: Vec<PathBuf>,
+    pub(super) written: Vec<PathBuf>,
 }
 
 impl BusyProcess {
-    fn link(&mut self) -> Result<&mut Link, Failure> {
+    pub(super) fn link(&mut self) -> Result<&mut Link, Failure> {
         self.link.as_mut().ok_or_else(|| broken("it has ended"))
     }
 
-    async fn next(&mut self) -> Result<Received, Failure> {
+    pub(super) async fn next(&mut self) -> Result<Received, Failure> {
         let (turns, holder) = (Arc::clone(&self.pool.turns), self.priority.holder());
         let octets = Octets::Counted(&turns, &holder);
         let mut next = self.link()?.next(octets).await;
@@ -567,7 +503,7 @@ impl BusyProcess {
     }
 
     /// Lets a process go that takes no statement any more.
-    fn lose(&mut self) {
+    pub(super) fn lose(&mut self) {
         if let Some(link) = self.link.take() {
             self.pool.count_lost(&link.watched, self.is_occupied);
             let written = std::mem::take(&mut self.written);
@@ -614,265 +550,14 @@ impl Drop for BusyProcess {
     }
 }
 
-/// A session whose statements run in processes.
-#[derive(Debug)]
-pub(crate) struct Remote {
-    pub(crate) pool: Arc<Pool>,
-    /// The one folder that its statements write into; `None` for what the server allows.
-    pub(crate) writes_below: Option<PathBuf>,
-    pub(crate) reports: Arc<StatementReports>,
-}
-
-/// The reports of processes about the statements of a session.
-#[derive(Debug, Default)]
-pub(crate) struct StatementReports {
-    pub(crate) report: Arc<ScanReport>,
-    pub(crate) damage: Mutex<Vec<String>>,
-}
-
-impl StatementReports {
-    fn progress(&self, before: &mut Progress, now: Progress) {
-        let mut more = Totals::default();
-        more.records = now.records.saturating_sub(before.records);
-        more.bytes = now.bytes.saturating_sub(before.bytes);
-        more.source_bytes = now.source_bytes.saturating_sub(before.source_bytes);
-        more.stopped = now.stopped.saturating_sub(before.stopped);
-        more.unknown_link = now.unknown_link.saturating_sub(before.unknown_link);
-        more.times_beyond = now.times_beyond.saturating_sub(before.times_beyond);
-        more.late = now.late.saturating_sub(before.late);
-        self.report.counters().add(&more);
-        let planned = now.planned_bytes.saturating_sub(before.planned_bytes);
-        self.report.plan_bytes(planned);
-        *before = now;
-    }
-}
-
-/// The work for a process, once there is one.
-#[derive(Debug)]
-pub(crate) struct Order {
-    pool: Arc<Pool>,
-    reports: Arc<StatementReports>,
-    session_id: u64,
-    next_id: Option<u64>,
-    /// The statements that bring a session to the state in which the work begins.
-    recipes: Vec<Recipe>,
-    writes_below: Option<PathBuf>,
-    writes: bool,
-    /// The folders that the statement may write into.
-    written: Vec<PathBuf>,
-    work: Work,
-    /// What is known of the statement, and the priority of its process.
-    pub(crate) priority: Arc<Priority>,
-}
-
-impl Remote {
-    fn order(&self, log: &Log, statement: &Statement, work: Work) -> Order {
-        let known = &self.pool.turns.known;
-        let name = known.name_of(&work);
-        let kind = match log.is_of_settings() && is_constant(statement) {
-            true => StatementKind::Constant,
-            false if known.is_short(name) => StatementKind::Short,
-            false => StatementKind::Other,
-        };
-        Order {
-            priority: Arc::new(Priority::new(kind, name)),
-            pool: Arc::clone(&self.pool),
-            reports: Arc::clone(&self.reports),
-            session_id: log.id,
-            next_id: None,
-            recipes: log.recipes().cloned().collect(),
-            writes_below: self.writes_below.clone(),
-            writes: false,
-            written: Vec::new(),
-            work,
-        }
-    }
-
-    /// The rows of a statement, after which the session is in the state `next_id`, where it changes it.
-    pub(crate) fn run(
-        &self,
-        log: &Log,
-        statement: &Statement,
-        next_id: Option<u64>,
-    ) -> Result<Order, Failure> {
-        let work = Work::Run(Written::new(statement)?);
-        // A folder of the server's own is removed as a whole.
-        let target = match self.writes_below {
-            None => statement.copies_to(),
-            Some(_) => None,
-        };
-        Ok(Order {
-            next_id,
-            writes: !statement.is_query(),
-            written: target.map_or_else(Vec::new, |target| self.pool.folders_of(target)),
-            ..self.order(log, statement, work)
-        })
-    }
-
-    /// The description of a statement's answer.
-    pub(crate) fn describe(&self, log: &Log, statement: &Statement) -> Result<Order, Failure> {
-        let work = Work::Describe(Written::new(statement)?);
-        Ok(self.order(log, statement, work))
-    }
-}
-
-impl Order {
-    /// Hands it to a process.
-    async fn give(self) -> Result<(BusyProcess, Arc<StatementReports>), Failure> {
-        let taken = self.pool.take(self.session_id, &self.priority);
-        let mut held = taken.await?;
-        if self.writes {
-            held.grace = WRITERS_GRACE;
-        }
-        held.written = self.written;
-        let memory_limit_bytes = self.pool.share();
-        let link = held.link()?;
-        let is_in_state = link.session == Some((self.session_id, memory_limit_bytes));
-        let statements = match is_in_state && self.writes_below.is_none() {
-            true => None,
-            false => Some(self.recipes.iter().map(Written::of).collect()),
-        };
-        let left = (self.next_id.unwrap_or(self.session_id), memory_limit_bytes);
-        link.session = self.writes_below.is_none().then_some(left);
-        let task = Task {
-            session: SessionState {
-                id: self.session_id,
-                next_id: self.next_id,
-                statements,
-            },
-            memory_limit_bytes,
-            writes_below: self.writes_below,
-            work: self.work,
-        };
-        if let Err(failure) = link.give(task, Vec::new()).await {
-            held.lose();
-            return Err(failure);
-        }
-        Ok((held, self.reports))
-    }
-
-    /// The columns and rows of an answer.
-    pub(crate) async fn begin(self) -> Result<Begun, Failure> {
-        let (mut held, reports) = self.give().await?;
-        let mut before = Progress::default();
-        let (schema, origins) = loop {
-            match held.next().await? {
-                (Reply::Progress(now), ..) => reports.progress(&mut before, now),
-                (Reply::Begun { origins }, octets, _) => break (schema_of(octets)?, origins),
-                _ => return Err(broken("rows without columns")),
-            }
-        };
-        let rows = WorkerRows {
-            held,
-            reports,
-            before,
-        };
-        let batches = stream::unfold(Some(rows), |rows| async {
-            let mut rows = rows?;
-            match rows.next().await {
-                Ok(Some(next)) => Some((Ok(next), Some(rows))),
-                Ok(None) => None,
-                Err(failure) => Some((Err(failure), None)),
-            }
-        });
-        Ok(Begun {
-            schema,
-            origins,
-            batches: batches.boxed(),
-        })
-    }
-
-    async fn read_description(
-        self,
-    ) -> Result<(SchemaRef, Vec<Option<String>>, SchemaRef), Failure> {
-        let (mut held, _) = self.give().await?;
-        match held.next().await? {
-            (
-                Reply::Described {
-                    origins,
-                    schema_bytes,
-                },
-                mut octets,
-                _,
-            ) if schema_bytes <= octets.len() => {
-                held.is_done = true;
-                let parameters = octets.split_off(schema_bytes);
-                let schema = schema_of(octets)?;
-                let parameters = schema_of(parameters)?;
-                Ok((schema, origins, parameters))
-            }
-            _ => Err(broken("no columns")),
-        }
-    }
-
-    /// The description of a statement's answer.
-    pub(crate) async fn described(self) -> Result<Described, Failure> {
-        let (schema, origins, parameters) = self.read_description().await?;
-        let parameters = parameters.fields().iter();
-        let parameters = parameters.map(|field| known(field.data_type()));
-        Ok(Described::new(schema, origins, parameters.collect()))
-    }
-}
-
-/// The type of a parameter; `Null` stands for an unknown one.
-fn known(kind: &DataType) -> Option<DataType> {
-    (*kind != DataType::Null).then(|| kind.clone())
-}
-
-fn schema_of(octets: Vec<u8>) -> Result<SchemaRef, Failure> {
-    let mut octets = Buffer::from(octets);
-    let mut decoder = StreamDecoder::new();
-    decoder
-        .decode(&mut octets)
-        .map_err(|error| broken(&error.to_string()))?;
-    decoder.schema().ok_or_else(|| broken("no columns"))
-}
-
-/// The rows of a process, as they come.
-struct WorkerRows {
-    held: BusyProcess,
-    reports: Arc<StatementReports>,
-    before: Progress,
-}
-
-impl WorkerRows {
-    async fn next(&mut self) -> Result<Option<(RecordBatch, Option<Counted>)>, Failure> {
-        loop {
-            match self.held.next().await? {
-                (Reply::Progress(now), ..) => self.reports.progress(&mut self.before, now),
-                (Reply::Rows, octets, counted) => {
-                    let mut octets = Buffer::from(octets);
-                    let batch = StreamDecoder::new().decode(&mut octets);
-                    let batch = batch.map_err(|error| broken(&error.to_string()))?;
-                    let batch = batch.ok_or_else(|| broken("no rows"))?;
-                    return Ok(Some((batch, counted)));
-                }
-                (Reply::End { notes, damage }, ..) => {
-                    self.held.is_done = true;
-                    self.reports.report.add_notes(notes);
-                    lock(&self.reports.damage).extend(damage);
-                    return Ok(None);
-                }
-                _ => return Err(broken("expected rows")),
-            }
-        }
-    }
-}
-
 /// Processes that wait for statements.
 const IDLE_MAX: usize = 4;
 /// Processes that are started to wait for statements: for any, and for one that is known to be soon over.
 const AT_REST: usize = 2;
-/// Octets that a process may keep of its last statement: others are ended, which gives all back.
-const KEPT_BYTES: u64 = 32 << 20;
 /// The time to wait for the process reserved for trivial statements before another is started.
 const SPARE_WITHIN: Duration = Duration::from_secs(1);
 /// Octets that a process that has just been started may take.
 const FRESH_BYTES: u64 = 4 << 20;
-/// Octets that processes at work hold besides what their statements take: some 16 MB each before the first.
-const UNCOUNTED_BYTES: u64 = 128 << 20;
-/// Octets of the server's own process that are not taken from what statements may hold.
-const OWN_BYTES: u64 = 64 << 20;
 /// Octets of a process before its first statement.
 const BASE_BYTES: u64 = 16 << 20;
 /// Statements that start at once where there is no memory for them.
@@ -889,107 +574,3 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 const REST: Duration = Duration::from_secs(1);
 /// The time in which a process has to cancel a statement whose client has gone.
 const GRACE: Duration = Duration::from_millis(250);
-/// The same time for a statement that may be writing a file, which it removes.
-const WRITERS_GRACE: Duration = Duration::from_secs(3);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_server_holds_itself_is_taken_from_what_statements_may() {
-        let mib = |count: u64| count << 20;
-        for (waiting, own, expected) in [
-            (0, 30, 428),
-            (100, 30, 328),
-            (500, 30, 300),
-            // Rows that wait are in its memory, and count once.
-            (100, 164, 328),
-            (100, 264, 228),
-            (0, 264, 228),
-            (0, 9000, 150),
-        ] {
-            let left = left(mib(300), mib(waiting), mib(own));
-            assert_eq!(left, mib(expected), "{waiting} {own}");
-        }
-    }
-
-    #[test]
-    fn the_one_that_has_set_most_aside_is_ended_where_the_disk_is_half_taken() {
-        let held = || vec![(10, 'a'), (30, 'b'), (0, 'c')];
-        assert_eq!(most_set_aside(held(), 40), None);
-        assert_eq!(most_set_aside(held(), 39), Some('b'));
-        assert_eq!(most_set_aside(vec![(0, 'a')], 0), None);
-        assert_eq!(most_set_aside(Vec::<(u64, char)>::new(), 0), None);
-    }
-
-    #[test]
-    fn as_many_statements_are_ended_as_it_takes() {
-        let mib = |count: u64| count << 20;
-        let held = |sizes: &[(u64, Option<u64>)]| {
-            let sizes = sizes.iter().enumerate();
-            let held = sizes.map(|(process, (size, place))| Held {
-                bytes: mib(*size),
-                place: *place,
-                is_new: false,
-                process,
-            });
-            held.collect::<Vec<_>>()
-        };
-        for (sizes, limit, ended) in [
-            (&[(100, None), (200, None), (16, None)][..], 316, &[][..]),
-            (&[(100, None), (200, None), (16, None)], 315, &[1]),
-            (&[(100, None), (200, None), (16, None)], 110, &[1, 0]),
-            // Waiting processes are ended first, in their order, if they hold more than an empty process.
-            (
-                &[(300, None), (60, Some(9)), (50, Some(4)), (20, Some(1))],
-                375,
-                &[2, 1],
-            ),
-            (&[(300, None), (60, Some(9)), (20, Some(1))], 100, &[1, 0]),
-            // The one that computes was ended, as the largest, for all those that wait.
-            (
-                &[
-                    (20, None),
-                    (16, Some(5)),
-                    (16, Some(4)),
-                    (16, Some(3)),
-                    (16, Some(2)),
-                    (16, Some(1)),
-                ],
-                80,
-                &[5, 4],
-            ),
-        ] {
-            assert_eq!(victims(held(sizes), mib(limit)), ended, "{sizes:?}");
-        }
-    }
-
-    /// Where thirty statements computed, a new one was ended that held a megabyte more than each of them.
-    #[test]
-    fn a_statement_that_has_just_begun_is_ended_behind_others_that_hold_little() {
-        let held = |sizes: &[(u64, bool)]| {
-            let sizes = sizes.iter().enumerate();
-            let held = sizes.map(|(process, (mib, is_new))| Held {
-                bytes: mib << 20,
-                place: None,
-                is_new: *is_new,
-                process,
-            });
-            held.collect::<Vec<_>>()
-        };
-        let little = [
-            (25, true),
-            (24, false),
-            (20, false),
-            (26, true),
-            (22, false),
-            (23, false),
-        ];
-        assert_eq!(victims(held(&little), 120 << 20), [1]);
-        assert_eq!(victims(held(&little), 105 << 20), [1, 5]);
-        // One that holds much is ended, however new it is.
-        let large = [(60, true), (24, false), (50, false)];
-        assert_eq!(victims(held(&large), 130 << 20), [0]);
-    }
-}
