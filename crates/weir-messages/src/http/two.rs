@@ -9,7 +9,9 @@ use std::collections::VecDeque;
 
 use weir_bytes::u32_be_at;
 
+pub use self::fields::FIELD_OCTETS_MAX;
 use self::fields::Fields;
+pub(super) use self::frame::PREFACE;
 use self::frame::{
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_HEADER, FrameHeader, HEADERS, PADDED,
     PRIORITIES, PRIORITY, PRIORITY_UPDATE, PROMISE, RESET, SETTINGS, are_frames, begin_with_frame,
@@ -23,12 +25,8 @@ use super::streams::{StreamEvent, StreamOrigin};
 use super::{ConnectionState, Exchange, Fault, Head, Request, RequestLine, Response, StatusLine};
 use crate::tls::Stamp;
 
-/// The connection preface of a client (RFC 9113, 3.4).
-pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The maximum octets of a field block as it is sent, with its continuations.
 pub const BLOCK_OCTETS_MAX: usize = 1 << 16;
-/// Octets of the fields of a head that are kept.
-pub const FIELD_OCTETS_MAX: usize = 1 << 16;
 /// Streams of a connection that wait for their responses, at most.
 pub const STREAMS_MAX: usize = 1_024;
 

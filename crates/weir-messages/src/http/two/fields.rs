@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::FIELD_OCTETS_MAX;
 use crate::http::Fault;
 use crate::http::hpack::Field;
 
+/// Octets of the fields of a head that are kept.
+pub const FIELD_OCTETS_MAX: usize = 1 << 16;
 /// Fields of a head that are kept.
 const FIELDS_MAX: usize = 256;
 

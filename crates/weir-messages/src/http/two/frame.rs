@@ -2,6 +2,8 @@
 
 use weir_bytes::{array_at, u8_at, u32_be_at};
 
+/// The connection preface of a client (RFC 9113, 3.4).
+pub(in crate::http) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) const FRAME_HEADER: usize = 9;
 pub(super) const DATA: u8 = 0;
 pub(super) const HEADERS: u8 = 1;

@@ -1,7 +1,6 @@
 //! One direction of a connection of HTTP/2.
 
-use super::PREFACE;
-use super::frame::FrameHeader;
+use super::frame::{FrameHeader, PREFACE};
 use crate::http::hpack::Decoder;
 
 /// The parser state of one direction.

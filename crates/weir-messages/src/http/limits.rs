@@ -1,0 +1,10 @@
+//! The limits of what is kept of a connection.
+
+/// Octets of a head, at most: what comes behind is no HTTP.
+pub const HEAD_OCTETS_MAX: usize = 1 << 16;
+/// Octets of a body that are kept.
+pub const BODY_OCTETS_MAX: usize = 256;
+/// Requests of a connection that wait for their responses, at most.
+pub const PIPELINE_MAX: usize = 1_024;
+/// Octets of a tunnel among which HTTP is looked for (RFC 9110, 9.3.6).
+pub const TUNNEL_OCTETS_MAX: usize = 1 << 16;
