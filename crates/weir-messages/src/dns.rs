@@ -6,15 +6,15 @@
 //! [`NAME_OCTETS_MAX`] octets, so that a message costs no more than its length times that.
 
 mod data;
+mod fault;
 mod lookup;
 mod name;
 mod words;
 
-use std::fmt;
-
 use weir_bytes::{u16_be_at, u32_be_at};
 
 pub use data::{Data, EdnsOption, EdnsOptions, Strings};
+pub use fault::Fault;
 pub use lookup::{Ask, Lookup, Lookups, Query, Questions, Way};
 pub use name::{NAME_OCTETS_MAX, Name, POINTERS_MAX};
 pub use words::{class_word, opcode_word, rcode_word, type_word};
@@ -205,44 +205,6 @@ impl<'m> Message<'m> {
         self.bytes.len().saturating_sub(walk.offset)
     }
 }
-
-/// The reason why a message cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Fault {
-    /// The message ends within an entry.
-    Short,
-    /// A name is longer than 255 octets.
-    NameTooLong,
-    /// A name points forwards, in circles, or more often than [`POINTERS_MAX`] times.
-    Pointer,
-    /// A label of a type that is not known.
-    Label,
-    /// The data of a record are no such data.
-    Data,
-}
-
-impl Fault {
-    /// The fault as text.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Short => "the message ends within a field",
-            Self::NameTooLong => "a name of more than 255 octets",
-            Self::Pointer => "a name with invalid compression pointers",
-            Self::Label => "a label of an unknown type",
-            Self::Data => "data that does not fit its type",
-        }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl std::error::Error for Fault {}
 
 /// A part of a message (RFC 1035, 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

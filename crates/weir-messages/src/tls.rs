@@ -27,12 +27,12 @@ pub use quic::{
     may_be_initial as may_be_quic_initial, write_initial as write_quic_initial,
 };
 pub use record::{
-    Stamp, begins as begins_with_hello, begins_datagram as begins_with_datagram_hello,
-    is_of_records as is_of_datagram_records, may_begin as may_begin_with_hello,
-    may_begin_datagram as may_begin_with_datagram_hello,
+    HANDSHAKE_OCTETS_MAX, Stamp, begins as begins_with_hello,
+    begins_datagram as begins_with_datagram_hello, is_of_records as is_of_datagram_records,
+    may_begin as may_begin_with_hello, may_begin_datagram as may_begin_with_datagram_hello,
     random_of_datagram as random_of_datagram_hello,
 };
-pub use session::{Alert, Carrier, HANDSHAKE_OCTETS_MAX, Session, SessionState};
+pub use session::{Alert, Carrier, Session, SessionState};
 pub use suites::suite_word;
 pub use words::{alert_word, group_word, version_word};
 

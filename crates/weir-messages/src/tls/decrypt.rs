@@ -14,7 +14,7 @@ use sha2::{Sha256, Sha384};
 use weir_bytes::u16_be_at;
 
 use super::hello::{ClientHello, RETRY, ServerHello};
-use super::session::HANDSHAKE_OCTETS_MAX;
+use super::record::HANDSHAKE_OCTETS_MAX;
 use super::suites::suite_word;
 
 /// The offset of the random bytes in a record with a hello, after the headers of the record and of the message, and a version.

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weir_bytes::{u16_be_at, u24_be_at, u32_be_at};
 
-use super::session::HANDSHAKE_OCTETS_MAX;
+/// Octets of a message of the handshake, at most.
+pub const HANDSHAKE_OCTETS_MAX: usize = 1 << 18;
 
 /// When something came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

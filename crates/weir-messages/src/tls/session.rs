@@ -7,8 +7,6 @@ use super::hello::{ClientHello, ServerHello};
 use super::quic::{Initials, QuicIds};
 use super::record::{Datagrams, Direction, RecordPart, Stamp};
 
-/// Octets of a message of the handshake, at most.
-pub const HANDSHAKE_OCTETS_MAX: usize = 1 << 18;
 /// Certificates of a chain, at most; further ones are counted only.
 const CERTIFICATES_MAX: usize = 32;
 /// Alerts that are kept, at most.
