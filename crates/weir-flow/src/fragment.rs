@@ -1,19 +1,19 @@
 //! IP packets, put together from their fragments.
 
 mod begun;
+mod origin;
+mod parsed;
 mod reused;
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
 use crate::clock::Clock;
-use crate::key::{FlowKey, Scope, vlan};
-use weir_bytes::{u8_at, u16_be_at, u32_be_at};
 use weir_dict::{Dict, ProcessKey};
-use weir_packet::{
-    Decoder, Frame, Headers, Ipv4Header, Ipv6FragmentHeader, Layer, LinkType, Packet,
-    internet_checksum,
-};
+use weir_packet::{Decoder, Frame, Headers, Layer, LinkType, Packet, internet_checksum};
+
+pub(crate) use origin::Origin;
+use parsed::{DatagramKey, Fragment, Network, Parsed, parse};
 
 /// The policy for overlapping fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,100 +169,6 @@ impl Incomplete {
     }
 }
 
-/// The caller's facts about the origin of a fragment.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Origin {
-    /// The network of the tunnel around it, which tells fragments apart.
-    pub(crate) network: Option<u32>,
-    /// The ends of the tunnels around it, and what tells networks apart there.
-    pub(crate) around: Around,
-    /// The flow of that tunnel.
-    pub(crate) flow: Option<u64>,
-    /// The outermost VLAN, as [`vlan`] has it.
-    pub(crate) vlan: u32,
-    /// The packet was reassembled, so that its time says nothing about that of other packets.
-    pub(crate) is_late: bool,
-}
-
-impl Origin {
-    /// The same behind the VLAN of a packet, if that has one.
-    pub(crate) fn behind_vlan_of(self, packet: &Packet<'_>) -> Self {
-        match vlan(packet) {
-            0 => self,
-            tag => Self { vlan: tag, ..self },
-        }
-    }
-
-    /// The key of a packet with what tells networks apart around it: a reassembled packet has lost its VLAN tags, and one in a
-    /// tunnel belongs to the tunnel's network.
-    #[inline]
-    pub(crate) fn scoped(&self, key: FlowKey, scope: Scope) -> FlowKey {
-        let key = match scope {
-            Scope::Vlan if key.scope() == 0 => key.with_scope(self.vlan),
-            _ => key,
-        };
-        match self.network {
-            Some(network) => key.in_network(network),
-            None => key,
-        }
-    }
-}
-
-/// A hash of the headers around a packet that are the same for all of its fragments: addresses, interfaces, VLANs, MPLS labels, GTP
-/// tunnel endpoint identifiers, and sessions of PPPoE, L2TP and the like. Ports do not count, as the senders of some tunnels choose them by
-/// the inner packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Around(u64);
-
-impl Around {
-    /// The hash for the packet that this one carries in a tunnel.
-    pub(crate) fn inside(self, packet: &Packet<'_>) -> Self {
-        let mut around = self;
-        let mut networks = 0;
-        for (layer, header) in packet.headers() {
-            networks += u8::from(matches!(layer, Layer::Ipv4 | Layer::Ipv6));
-            if networks > 1 {
-                break;
-            }
-            around.take(layer, header);
-        }
-        around
-    }
-
-    fn take(&mut self, layer: Layer, header: &[u8]) {
-        let number = |at| u64::from(u32_be_at(header, at).unwrap_or(0));
-        match layer {
-            Layer::Ipv4 => self.mix(number(12) << 32 | number(16)),
-            Layer::Ipv6 => {
-                for at in [8, 16, 24, 32] {
-                    self.mix(number(at) << 32 | number(at + 4));
-                }
-            }
-            Layer::Vlan | Layer::ServiceVlan => self.mix(number(0) >> 16 & 0x0fff),
-            // The index of the interface: a capture of all interfaces has packets of several networks.
-            Layer::Sll2 => self.mix(number(4)),
-            // The label counts, and not its traffic class and TTL.
-            Layer::Mpls => self.mix(number(0) >> 12),
-            Layer::Gtp => self.mix(number(4)),
-            // The numbers of sessions, services and virtual circuits are part of the key.
-            Layer::Pppoe => self.mix(number(0) & 0xffff),
-            Layer::L2tp => {
-                let has_length = header.first().is_some_and(|flags| flags & 0x40 != 0);
-                self.mix(number(if has_length { 4 } else { 2 }));
-            }
-            Layer::ProviderBackbone => self.mix(number(0) & 0x00ff_ffff),
-            Layer::Erspan => self.mix(number(0) & 0x03ff),
-            Layer::FrameRelay => self.mix(number(0) >> 16 & 0xfcf0),
-            _ => {}
-        }
-    }
-
-    const fn mix(&mut self, number: u64) {
-        let mixed = self.0.rotate_left(5) ^ number;
-        self.0 = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-}
-
 /// Puts IP packets together from their fragments, in bounded memory.
 #[derive(Debug)]
 pub struct Defragmenter {
@@ -285,63 +191,6 @@ pub struct Defragmenter {
     /// The frames of the fragments of the last complete packet.
     frames: Vec<u64>,
     counters: FragmentCounters,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct DatagramKey {
-    addresses: [u8; 32],
-    identification: u32,
-    /// Protocol of IPv4, which belongs to the key there (RFC 791, 3.2); 256 for IPv6.
-    protocol: u16,
-    /// The network, which distinguishes equal addresses: interface, VLANs, and the network of a tunnel.
-    network: Network,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Network {
-    interface: Option<u32>,
-    tunnel: Option<u32>,
-    /// The headers around that tunnel, and MPLS labels, sessions and circuits.
-    around: Around,
-    /// Identifiers of the outermost tags, and how many there are.
-    vlans: [u16; VLANS_MAX],
-    depth: u8,
-}
-
-/// Tags that tell fragments apart; those inside of them do not.
-const VLANS_MAX: usize = 4;
-
-impl Network {
-    fn of(packet: &Packet<'_>, origin: &Origin) -> Self {
-        let mut network = Self {
-            interface: packet.frame().interface_id,
-            tunnel: origin.network,
-            around: origin.around,
-            ..Self::default()
-        };
-        let layers = packet.headers();
-        let outer = layers.take_while(|(layer, _)| !matches!(layer, Layer::Ipv4 | Layer::Ipv6));
-        let mut places = network.vlans.iter_mut();
-        for (layer, header) in outer {
-            match layer {
-                Layer::Vlan | Layer::ServiceVlan => {
-                    if let Some(place) = places.next() {
-                        *place = u16_be_at(header, 0).unwrap_or(0) & 0x0fff;
-                        network.depth += 1;
-                    }
-                }
-                Layer::Sll2
-                | Layer::Mpls
-                | Layer::Pppoe
-                | Layer::ProviderBackbone
-                | Layer::FrameRelay => {
-                    network.around.take(layer, header);
-                }
-                _ => {}
-            }
-        }
-        network
-    }
 }
 
 /// A packet that waits for fragments.
@@ -370,24 +219,6 @@ struct IncompletePacket {
     is_contested: bool,
     /// That packet, with what came before this one began.
     older: Option<Box<Self>>,
-}
-
-/// A fragment as its packet shows it.
-struct Fragment<'p> {
-    key: DatagramKey,
-    offset: u32,
-    more: bool,
-    payload: &'p [u8],
-    header: &'p [u8],
-    /// The offset in `header` of the protocol number of the payload, and the number.
-    next: Option<(usize, u8)>,
-    layer: Layer,
-}
-
-enum Parsed<'p> {
-    Whole,
-    Cut,
-    Fragment(Fragment<'p>),
 }
 
 /// Why a packet is dropped.
@@ -919,80 +750,3 @@ impl IncompletePacket {
 /// The largest length that a header can say (RFC 8200, 4.5: what is longer is dropped).
 const LENGTH_MAX: u32 = 65_535;
 const IPV6_HEADER_BYTES: u32 = 40;
-
-#[inline]
-fn parse<'p>(packet: &Packet<'p>) -> Parsed<'p> {
-    match packet.network() {
-        Some(Layer::Ipv4) => match packet.ipv4() {
-            Some(header) if header.is_fragment() => {
-                parse_v4(packet, &header).unwrap_or(Parsed::Cut)
-            }
-            _ => Parsed::Whole,
-        },
-        Some(Layer::Ipv6) if packet.has(Layer::Ipv6Fragment) => {
-            parse_v6(packet).unwrap_or(Parsed::Cut)
-        }
-        _ => Parsed::Whole,
-    }
-}
-
-fn parse_v4<'p>(packet: &Packet<'p>, header: &Ipv4Header<'_>) -> Option<Parsed<'p>> {
-    let bytes = packet.bytes(Layer::Ipv4)?;
-    let (header_len, total) = (header.header_len()?, header.total_len()?.into());
-    let mut addresses = [0; 32];
-    addresses.get_mut(..8)?.copy_from_slice(header.addresses()?);
-    Some(Parsed::Fragment(Fragment {
-        key: DatagramKey {
-            addresses,
-            identification: header.identification()?.into(),
-            protocol: header.protocol()?.into(),
-            network: Network::default(),
-        },
-        offset: header.fragment_offset()?,
-        more: header.more_fragments()?,
-        payload: bytes.get(header_len..total)?,
-        header: bytes.get(..header_len)?,
-        next: None,
-        layer: Layer::Ipv4,
-    }))
-}
-
-fn parse_v6<'p>(packet: &Packet<'p>) -> Option<Parsed<'p>> {
-    let bytes = packet.bytes(Layer::Ipv6)?;
-    let total = usize::from(u16_be_at(bytes, 4)?) + 40;
-    // The headers in front of the fragment header: each says what the next one is.
-    let (mut next_at, mut at) = (6, 40);
-    while u8_at(bytes, next_at)? != FRAGMENT {
-        if !matches!(u8_at(bytes, next_at)?, HOP_BY_HOP | ROUTING | DESTINATION) {
-            // The fragment header belongs to a packet inside this one.
-            return Some(Parsed::Whole);
-        }
-        next_at = at;
-        at += (usize::from(u8_at(bytes, at + 1)?) + 1) * 8;
-    }
-    let fragment = Ipv6FragmentHeader::new(bytes.get(at..)?);
-    let (offset, more) = (fragment.fragment_offset()?, fragment.more_fragments()?);
-    if !fragment.is_fragment() {
-        // Alone: it is the whole packet (RFC 6946).
-        return Some(Parsed::Whole);
-    }
-    Some(Parsed::Fragment(Fragment {
-        key: DatagramKey {
-            addresses: *bytes.get(8..40)?.first_chunk()?,
-            identification: fragment.identification()?,
-            protocol: 256,
-            network: Network::default(),
-        },
-        offset,
-        more,
-        payload: bytes.get(at + 8..total)?,
-        header: bytes.get(..at)?,
-        next: Some((next_at, fragment.next_header()?)),
-        layer: Layer::Ipv6,
-    }))
-}
-
-const HOP_BY_HOP: u8 = 0;
-const ROUTING: u8 = 43;
-const FRAGMENT: u8 = 44;
-const DESTINATION: u8 = 60;
