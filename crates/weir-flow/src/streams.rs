@@ -2,6 +2,8 @@
 
 mod chunk;
 mod connection;
+mod counters;
+mod limits;
 
 use std::collections::VecDeque;
 
@@ -11,83 +13,17 @@ use weir_packet::{Decoder, Layer, Packet};
 pub use self::chunk::{Chunk, Content, Interest, StreamEnd};
 use self::chunk::{ChunkOrigin, ChunkSink};
 use self::connection::{Direction, FollowedConnection, earlier, other};
+pub use self::counters::StreamCounters;
+pub use self::limits::StreamLimits;
 use crate::clock::Clock;
 use crate::course::{self, Turn};
 use crate::flow::{Details, Flow};
-use crate::fragment::{
-    Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Overlap, frame_of,
-};
-use crate::key::{FlowKey, Scope, Sender};
+use crate::fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented, frame_of};
+use crate::key::{FlowKey, Sender};
 use crate::segment::{ACK, RST, SYN, Segment};
 use crate::sighting::Sighting;
 use crate::stream::Reassembler;
 use crate::tracker::payload;
-
-/// Limits of [`Streams`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct StreamLimits {
-    /// The parts of a key besides addresses and ports.
-    pub scope: Scope,
-    /// The policy for overlapping segments; the first bytes win by default.
-    pub overlap: Overlap,
-    /// The maximum number of concurrent connections; 65,536 by default. Beyond it the one that is idle for longest, as far as is
-    /// known, is forgotten.
-    pub connections_max: usize,
-    /// Most bytes of memory that wait in one direction of a connection; 1 MiB by default. Missing bytes are given up
-    /// when more bytes wait.
-    pub direction_bytes_max: usize,
-    /// Most bytes of memory that wait in all; 256 MiB by default. The connection that would need
-    /// more gives up what it misses.
-    pub bytes_max: usize,
-    /// The time for which acknowledged bytes that were not captured are waited for, in nanoseconds; 1 second by default, as
-    /// captures may have packets in another order than the network. Later data of the receiver wait meanwhile, so that a response
-    /// follows its request.
-    pub patience_ns: u64,
-    /// The idle timeout of connections; 5 minutes by default.
-    pub idle_ns: u64,
-}
-
-impl Default for StreamLimits {
-    fn default() -> Self {
-        Self {
-            scope: Scope::Addresses,
-            overlap: Overlap::First,
-            connections_max: 1 << 16,
-            direction_bytes_max: 1 << 20,
-            bytes_max: 256 << 20,
-            patience_ns: 1_000_000_000,
-            idle_ns: 300_000_000_000,
-        }
-    }
-}
-
-/// The counters of [`Streams`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct StreamCounters {
-    /// Segments with data taken in.
-    pub segments: u64,
-    /// Connections begun.
-    pub connections: u64,
-    /// Bytes given out.
-    pub bytes: u64,
-    /// Bytes missing in what was given out.
-    pub missing_bytes: u64,
-    /// Bytes that were captured behind later ones, with which their stream begins, as its SYN was not captured before them.
-    pub before_bytes: u64,
-    /// Bytes of segments that are farther ahead of their stream than a window reaches, and of which nothing else shows that they are of
-    /// the connection: they are not given out.
-    pub outlier_bytes: u64,
-    /// Bytes that were captured behind the reset of their connection: they are not given out.
-    pub behind_reset_bytes: u64,
-    /// Connections forgotten because there were too many.
-    pub evicted: u64,
-    /// Times that something missing was given up because too much waited for it.
-    pub overflows: u64,
-    /// Most bytes of memory that waited at one time.
-    pub held_peak: u64,
-}
 
 /// Follows the TCP connections of a capture and gives out what each end sent, in order.
 ///

@@ -1,6 +1,6 @@
 //! Chunks of streams: pieces of bytes, gaps and ends.
 
-use super::StreamCounters;
+use super::counters::StreamCounters;
 use crate::key::{Endpoint, FlowKey, Sender};
 use crate::stream::{Carrier, Part};
 

@@ -1,7 +1,8 @@
 //! A TCP connection whose streams are followed: its state, its two directions and what they miss.
 
 use super::chunk::{Chunk, ChunkOrigin, ChunkSink, Content, Interest, StreamEnd};
-use super::{StreamCounters, StreamLimits};
+use super::counters::StreamCounters;
+use super::limits::StreamLimits;
 use crate::flow::{Details, Flow, Side};
 use crate::fragment::Overlap;
 use crate::key::Sender;
