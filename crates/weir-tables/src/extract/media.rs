@@ -3,8 +3,10 @@
 mod announced;
 mod columns;
 mod finder;
+mod pressed;
 mod relay;
 mod streams;
+mod trips;
 
 use std::collections::VecDeque;
 
@@ -13,9 +15,8 @@ use weir_packet::{Needs, Value};
 pub(super) use self::announced::Announcement;
 use self::columns::FIELDS;
 pub(super) use self::finder::{Finder, RtpSight, Sight, gateway, is_text};
-pub(super) use self::streams::{
-    CANONICAL_NAME, CallSpan, CallStreams, Heard, Stream, Streams, Trips,
-};
+pub(super) use self::streams::{CANONICAL_NAME, CallSpan, CallStreams, Heard, Stream, Streams};
+pub(super) use self::trips::Trips;
 use super::extraction::{Extract, Extraction, columns, push_item};
 use super::list::Cache;
 use super::messages::{WithWay, columns_with_way};

@@ -9,6 +9,8 @@ use weir_messages::rtp::{Arrival, Codec, Event, Measure};
 
 use super::announced::{Announcement, CALL_PAUSE_NS};
 use super::finder::{FaxSight, Pair, RtpSight, Sight};
+use super::pressed::Pressed;
+use super::trips::Trips;
 use crate::extract::messages::Way;
 
 /// A stream: the packets from one socket to another with the same source, or those of a fax.
@@ -516,74 +518,6 @@ impl Stream {
     }
 }
 
-/// The last events of a stream, so that a late packet begins none.
-#[derive(Default)]
-struct Pressed {
-    recent: [Option<Press>; RECENT_MAX],
-    /// The index of the next value.
-    at: usize,
-}
-
-/// An event, or a segment of one that is longer than the maximum duration (RFC 4733, 2.5.1.3).
-#[derive(Clone, Copy)]
-struct Press {
-    /// The number of the last packet.
-    sequence: u16,
-    timestamp: u32,
-    event: u8,
-    duration: u16,
-    has_ended: bool,
-}
-
-/// The number of events that are remembered. Three copies of an end come within 100 ms, in which no one presses so many
-/// keys; a packet may have several of them.
-const RECENT_MAX: usize = 16;
-
-impl Pressed {
-    /// Returns whether a packet is the first one of an event: all packets of an event have its timestamp, except those
-    /// of its later segments. Some senders advance it within an event.
-    fn begins(&mut self, at: (u16, u32), marker: bool, event: Event) -> bool {
-        let (sequence, timestamp) = at;
-        let mut known = self.recent.iter_mut().flatten();
-        if let Some(press) = known.find(|it| it.timestamp == timestamp && it.event == event.event) {
-            press.sequence = sequence;
-            press.duration = press.duration.max(event.duration);
-            press.has_ended |= event.is_end;
-            return false;
-        }
-        let mut known = self.recent.iter().flatten();
-        let goes_on = !marker && known.any(|press| press.goes_on(at, event));
-        if let Some(place) = self.recent.get_mut(self.at) {
-            *place = Some(Press {
-                sequence,
-                timestamp,
-                event: event.event,
-                duration: event.duration,
-                has_ended: event.is_end,
-            });
-        }
-        self.at = (self.at + 1) % RECENT_MAX;
-        !goes_on
-    }
-}
-
-impl Press {
-    /// Returns whether a packet with this number and another timestamp continues the event: a segment begins at the longest duration
-    /// of this one, or at its duration when it was seen last. The next packet of a sender that advances the timestamp begins within
-    /// the event, and has a longer duration, or repeats the end.
-    fn goes_on(&self, (sequence, timestamp): (u16, u32), event: Event) -> bool {
-        let since = timestamp.wrapping_sub(self.timestamp);
-        let is_segment = since == u32::from(u16::MAX) || since == u32::from(self.duration);
-        let is_within = since < u32::from(self.duration);
-        let follows = is_within && sequence.wrapping_sub(self.sequence) == 1;
-        let goes_on = match self.has_ended {
-            true => follows && event.is_end && event.duration == self.duration,
-            false => is_segment || follows && event.duration > self.duration,
-        };
-        event.event == self.event && goes_on
-    }
-}
-
 /// The longest packet of sound that counts as delay, in milliseconds.
 const PACKET_MS_MAX: f64 = 120.0;
 
@@ -785,50 +719,6 @@ impl Streams {
 /// The item of a source description that is its canonical name.
 pub(in crate::extract) const CANONICAL_NAME: u8 = 1;
 
-/// Measures round trips from the place of the capture to the receiver that answers a sender report.
-#[derive(Default)]
-pub(in crate::extract) struct Trips {
-    /// The last reports of a sender: the middle 32 bits of its NTP timestamp, and the time of capture in nanoseconds.
-    sent: HashMap<u32, VecDeque<(u32, i64)>>,
-}
-
-/// The maximum by which a round trip may be less than nothing, in milliseconds, for the errors of both clocks.
-const TRIP_ERROR_MS: f64 = 1.0;
-/// The number of senders whose reports are stored, and of reports of each.
-const SENDERS_MAX: usize = 1 << 14;
-const REPORTS_MAX: usize = 4;
-
-impl Trips {
-    /// Reads a report; returns the round-trip time in milliseconds: the time since the capture of the report that it
-    /// refers to, less the delay of the receiver.
-    pub(in crate::extract) fn take(&mut self, report: &Report<'_>, way: &Way) -> Option<f64> {
-        let now_ns = way.time_ns?;
-        if let (Some(sender), Some(sent)) = (report.sender, report.sent) {
-            if self.sent.len() >= SENDERS_MAX && !self.sent.contains_key(&sender) {
-                // Reports come every few seconds: a discarded one is missing for one round trip.
-                self.sent.clear();
-            }
-            let known = self.sent.entry(sender).or_default();
-            known.push_back(((sent.ntp >> 16) as u32, now_ns));
-            if known.len() > REPORTS_MAX {
-                known.pop_front();
-            }
-        }
-        let received = report.received.filter(|it| it.last_report != 0)?;
-        let known = self.sent.get(&report.source?)?;
-        let (_, then_ns) = known.iter().rev().find(|it| it.0 == received.last_report)?;
-        let gone_ns = now_ns.checked_sub(*then_ns)?;
-        let kept_ms = f64::from(received.delay) / 65_536.0 * 1e3;
-        #[allow(
-            clippy::cast_precision_loss,
-            reason = "nanoseconds between records of a capture, of which doubles keep the microseconds"
-        )]
-        let trip_ms = gone_ns as f64 / 1e6 - kept_ms;
-        // The delay has a resolution of 15 microseconds, and comes from another clock: what is less than nothing by more is not known.
-        (trip_ms > -TRIP_ERROR_MS).then(|| trip_ms.max(0.0))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -874,124 +764,5 @@ mod tests {
         }
         assert_eq!(streams.counted().map(|(count, _)| count), [36]);
         assert_eq!(streams.heard(b"a", CallSpan::ALL).missing, Some(64));
-    }
-
-    /// Returns which of these packets of events begin one: timestamp, marker, event, end, duration.
-    fn begin(packets: &[(u32, bool, u8, bool, u16)]) -> Vec<bool> {
-        let mut pressed = Pressed::default();
-        let mut sequence = 0;
-        let of = |&(timestamp, marker, event, is_end, duration): &(u32, bool, u8, bool, u16)| {
-            sequence += 1;
-            let event = Event {
-                event,
-                is_end,
-                volume: 10,
-                duration,
-            };
-            pressed.begins((sequence, timestamp), marker, event)
-        };
-        packets.iter().map(of).collect()
-    }
-
-    /// The time between the reports was cut to milliseconds, and short trips were less than nothing.
-    #[test]
-    fn round_trips_have_their_microseconds() {
-        let end = |last: u8| weir_flow::Endpoint {
-            address: [10, 0, 0, last].into(),
-            port: 4_001,
-        };
-        let way = |time_ns| Way {
-            flow: 1,
-            src: end(1),
-            dst: end(2),
-            transport: "udp",
-            time_ns: Some(time_ns),
-            passed_ns: time_ns,
-            frame: 1,
-            missing: 0,
-        };
-        let sent = Report {
-            sender: Some(7),
-            sent: Some(rtcp::Sent {
-                ntp: 0x1234_5678_0000,
-                ..rtcp::Sent::default()
-            }),
-            ..Report::default()
-        };
-        let received = |delay| Report {
-            sender: Some(8),
-            source: Some(7),
-            received: Some(rtcp::Received {
-                last_report: 0x1234_5678,
-                delay,
-                ..rtcp::Received::default()
-            }),
-            ..Report::default()
-        };
-        let mut trips = Trips::default();
-        assert_eq!(trips.take(&sent, &way(1_000)), None);
-        for (gone_ns, delay, expected) in [
-            (1_000_900_000, 65_536, Some(0.9)),
-            (1_002_250_000, 65_536, Some(2.25)),
-            (999_990_000, 65_536, Some(0.0)),
-            (900_000_000, 65_536, None),
-        ] {
-            let trip = trips.take(&received(delay), &way(1_000 + gone_ns));
-            let is_right = match (trip, expected) {
-                (Some(trip), Some(expected)) => f64::abs(trip - expected) < 1e-6,
-                (trip, expected) => trip == expected,
-            };
-            assert!(is_right, "{gone_ns}: {trip:?}");
-        }
-    }
-
-    #[test]
-    fn an_end_that_comes_late_is_no_key() {
-        let packets = [
-            (800, true, 1, false, 160),
-            (800, false, 1, true, 960),
-            (2_080, true, 2, false, 160),
-            (800, false, 1, true, 960),
-            (2_080, false, 2, true, 960),
-        ];
-        assert_eq!(begin(&packets), [true, false, true, false, false]);
-    }
-
-    /// Each packet was a key.
-    #[test]
-    fn keys_whose_timestamp_advances_are_one() {
-        let packets = [
-            (800, true, 4, false, 160),
-            (960, false, 4, false, 320),
-            (1_120, false, 4, false, 480),
-            (1_280, false, 4, true, 640),
-            (1_440, false, 4, true, 640),
-            // The same key again, without a marker.
-            (3_200, false, 4, false, 160),
-            (3_360, false, 4, true, 320),
-        ];
-        let told = begin(&packets);
-        assert_eq!(told, [true, false, false, false, false, true, false]);
-    }
-
-    /// A long event has segments, each of which begins at the longest duration of the one before (RFC 4733, 2.5.1.3).
-    #[test]
-    fn segments_of_a_long_key_are_one() {
-        let next = 800 + u32::from(u16::MAX);
-        let third = next + u32::from(u16::MAX);
-        let packets = [
-            (800, true, 5, false, 160),
-            (800, false, 5, false, u16::MAX),
-            (next, false, 5, false, 160),
-            (next, false, 5, false, 64_000),
-            (third, false, 5, true, 500),
-            (third, false, 5, true, 500),
-            // The same key is pressed again, directly after the first.
-            (third + 500, true, 5, false, 160),
-            // Another key is pressed, and its packet has no marker.
-            (third + 660, false, 6, false, 160),
-        ];
-        let told = begin(&packets);
-        assert_eq!(told, [true, false, false, false, false, false, true, true]);
     }
 }
