@@ -1,7 +1,8 @@
 //! Tests of hostile bytes: decoding does not panic, every column can be read, and the value of a column does not depend on which
 //! other columns are requested.
 
-use crate::common::{samples, text};
+use crate::common::text;
+use crate::samples::samples;
 use proptest::prelude::*;
 use weir_packet::{Decoder, Frame, Layer, LinkType, Needs, Options, PROTOCOLS, fields};
 

@@ -6,3 +6,4 @@ mod common;
 mod hostile;
 mod link_layers;
 mod protocols;
+mod samples;

@@ -1,7 +1,8 @@
 //! Every protocol of IP and above: a packet, its layers, its columns, and all its prefixes.
 
 use crate::common;
-use crate::common::{Sample, samples, text};
+use crate::common::text;
+use crate::samples::{Sample, samples};
 use weir_packet::{Decoder, Frame, Layer, LinkType, Needs, Options, Reason, fields};
 
 fn value(sample: &Sample, name: &str, needs: Option<Needs>) -> Option<String> {
