@@ -1,4 +1,4 @@
-//! DISTINCT in aggregates, under a limit of memory.
+//! DISTINCT in aggregates, under a limit of memory, which executors of a cluster always have.
 //!
 //! DataFusion keeps a set of values for each group and each DISTINCT: some kilobytes before the first value
 //! comes, most of them not counted, and never spilled before a whole batch has made them (64,000 groups with two
@@ -401,5 +401,5 @@ fn value_name(number: usize) -> String {
 /// The maximum number of copies of a row.
 const TAGS_MAX: usize = 255;
 /// The prefix of internal names.
-const PREFIX: &str = "__distinct_";
+pub(crate) const PREFIX: &str = "__distinct_";
 const TAG: &str = "__distinct_tag";

@@ -34,7 +34,8 @@ pub(crate) fn logical(options: &Options) -> Result<LogicalRules, Error> {
         &["decorrelate_predicate_subquery"],
     )?;
     rules.insert(place, Arc::new(MarkPredicateSubqueries));
-    if options.memory_limit_bytes.is_some() {
+    // Executors of a cluster always have a limit of memory.
+    if options.memory_limit_bytes.is_some() || options.cluster.is_some() {
         // `single_distinct_aggregation_to_group_by` rewrites fewer aggregates, and would rewrite some of these first.
         let place = place_of(
             rules.iter().map(|rule| rule.name()),
@@ -215,11 +216,16 @@ mod tests {
                 Some("decorrelate_predicate_subquery")
             ]
         );
-        let limited = names(&limited());
-        assert_eq!(
-            followers(&limited, &["distinct_as_keys"]),
-            [Some("single_distinct_aggregation_to_group_by")]
-        );
+        let clustered = Options {
+            cluster: Some(Arc::new(NoMachines)),
+            ..Options::default()
+        };
+        for options in [limited(), clustered] {
+            assert_eq!(
+                followers(&names(&options), &["distinct_as_keys"]),
+                [Some("single_distinct_aggregation_to_group_by")]
+            );
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ use weir_tables::{Location, PacketFilter, Parts, Source};
 use super::described::{QueryDescription, ScanDescription, TemplateScan};
 use super::node::{Part, Piece, PieceExec, PieceWork, is_special};
 use crate::cluster::Cluster;
+use crate::distinct::PREFIX;
 use crate::fuse::{PARTIAL_BYTES_MAX, in_part_by};
 use crate::options::Options;
 use crate::plan_node::named_rule;
@@ -87,7 +88,10 @@ impl PhysicalOptimizerRule for CutIntoPieces {
 /// Whether the result of an aggregate depends on the order of rows, which pieces do not keep.
 fn hangs_on_order(aggregate: &AggregateExec) -> bool {
     aggregate.aggr_expr().iter().any(|function| {
-        function.order_bys().is_empty()
+        // The values of a set are counted.
+        let is_set = function.is_distinct() && function.name().starts_with(PREFIX);
+        !is_set
+            && function.order_bys().is_empty()
             && matches!(
                 function.fun().name(),
                 "first_value" | "last_value" | "nth_value" | "array_agg" | "string_agg"
