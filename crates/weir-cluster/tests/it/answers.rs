@@ -101,6 +101,32 @@ fn rows_come_in_the_order_of_the_files() {
     );
 }
 
+/// Rows were numbered in the order in which executors had read them.
+#[test]
+fn window_functions_without_an_order_have_that_of_the_files() {
+    enter();
+    let (here, there) = (Asks::here(), Asks::there());
+    for sql in [
+        "SELECT frame.file, frame.number, row_number() OVER () FROM 'day/*.pcap'",
+        "SELECT frame.file, frame.number, lag(frame.number) OVER () FROM 'day/*.pcap'",
+        "SELECT frame.file, frame.number, sum(frame.len) OVER (ROWS 3 PRECEDING) FROM 'day/*.pcap'",
+    ] {
+        let plan = there.plan(sql);
+        assert!(plan.contains("in one piece: a value depends"), "{plan}");
+        let (found, expected) = (there.ask(sql).unwrap(), here.ask(sql).unwrap());
+        assert!(expected.rows.len() > 100, "{sql}");
+        assert!(found.rows == expected.rows, "{sql}: {:?}", &found.rows[..3]);
+    }
+    // An aggregate of all rows has one value, and an ORDER BY its own order.
+    for sql in [
+        "SELECT frame.number, sum(frame.len) OVER () FROM 'day/*.pcap'",
+        "SELECT frame.number, row_number() OVER (ORDER BY frame.file, frame.number) FROM 'day/*.pcap'",
+    ] {
+        let plan = there.plan(sql);
+        assert!(!plan.contains("in one piece"), "{plan}");
+    }
+}
+
 /// All tables of protocols, each with all of its columns.
 #[test]
 fn tables_of_conversations_are_whole() {

@@ -10,12 +10,14 @@ use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::sink::DataSinkExec;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::Result;
+use datafusion::physical_expr::window::PlainAggregateWindowExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::analyze::AnalyzeExec;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, PartitionMode};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, displayable, replace_children_if_necessary};
 use weir_tables::{Location, PacketFilter, Parts, Source};
 
@@ -58,6 +60,7 @@ impl PhysicalOptimizerRule for CutIntoPieces {
             if let Some(aggregate) = node.downcast_ref::<AggregateExec>() {
                 in_order |= hangs_on_order(aggregate);
             }
+            in_order |= windows_hang_on_order(node);
             Ok(TreeNodeRecursion::Continue)
         })?;
         if !is_known || readings.is_empty() {
@@ -90,14 +93,36 @@ fn hangs_on_order(aggregate: &AggregateExec) -> bool {
     aggregate.aggr_expr().iter().any(|function| {
         // The values of a set are counted.
         let is_set = function.is_distinct() && function.name().starts_with(PREFIX);
-        !is_set
-            && function.order_bys().is_empty()
-            && matches!(
-                function.fun().name(),
-                "first_value" | "last_value" | "nth_value" | "array_agg" | "string_agg"
-            )
+        !is_set && function.order_bys().is_empty() && BY_ORDER.contains(&function.fun().name())
     })
 }
+
+/// Whether a value of a window function depends on the order of rows: it has no ORDER BY, and is not an aggregate of all rows.
+fn windows_hang_on_order(node: &Arc<dyn ExecutionPlan>) -> bool {
+    let bounded = node.downcast_ref::<BoundedWindowAggExec>();
+    let functions = match (bounded, node.downcast_ref::<WindowAggExec>()) {
+        (Some(window), _) => window.window_expr(),
+        (None, Some(window)) => window.window_expr(),
+        (None, None) => return false,
+    };
+    functions.iter().any(|function| {
+        let frame = function.get_window_frame();
+        let is_of_all = frame.start_bound.is_unbounded() && frame.end_bound.is_unbounded();
+        let aggregate = function.as_any().downcast_ref::<PlainAggregateWindowExpr>();
+        let is_aggregate =
+            aggregate.is_some_and(|of| !BY_ORDER.contains(&of.get_aggregate_expr().fun().name()));
+        function.order_by().is_empty() && !(is_of_all && is_aggregate)
+    })
+}
+
+/// Aggregates whose values depend on the order of rows.
+const BY_ORDER: [&str; 5] = [
+    "first_value",
+    "last_value",
+    "nth_value",
+    "array_agg",
+    "string_agg",
+];
 
 /// The division of a statement's captures.
 struct Cut {
