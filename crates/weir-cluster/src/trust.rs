@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::header::{ORIGIN, USER_AGENT};
-use axum::http::{HeaderMap, Version};
+use axum::http::{HeaderMap, StatusCode, Version};
 use axum::middleware::Next;
 use axum::response::Response;
 use ballista_core::extension::EndpointOverrideFn;
@@ -326,7 +326,12 @@ pub(crate) async fn admitted(State(trust): State<Trust>, request: Request, next:
     // Web pages can send requests to this machine, by HTTP/1.1 or with an Origin.
     if request.version() < Version::HTTP_2 || request.headers().contains_key(ORIGIN) {
         let message = "a cluster accepts requests over HTTP/2 without an Origin only";
-        return refused(Status::permission_denied(message));
+        let mut response = refused(Status::permission_denied(message));
+        // The status of gRPC is a header. A check of health that asks for a page that is not there looks at that of HTTP.
+        if request.version() < Version::HTTP_2 {
+            *response.status_mut() = StatusCode::FORBIDDEN;
+        }
+        return response;
     }
     match trust.admit(request.headers(), peer.as_ref().and_then(Peer::role)) {
         Ok(role) if role == Role::Client && !CLIENT_CALLS.contains(&request.uri().path()) => {
