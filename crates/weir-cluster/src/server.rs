@@ -338,10 +338,9 @@ async fn serve_tasks(
     host_and_port(&options.scheduler)?;
     introduced(&options.scheduler, trust).await?;
     // Rows and tasks are served at one port.
-    let failed = |error: std::io::Error| Error::new(format!("{}: {error}", options.listen));
-    let listener = TcpListener::bind((options.listen, options.port))
-        .await
-        .map_err(failed)?;
+    let address = SocketAddr::from((options.listen, options.port));
+    let failed = |error: std::io::Error| Error::new(format!("{address}: {error}"));
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
     let port = listener.local_addr().map_err(failed)?.port();
     let (finishes, finished) = mpsc::unbounded_channel();
     let worker = Arc::new(Worker::new(equipment(options, port)?, finishes)?);

@@ -371,16 +371,19 @@ fn shown_word(word: &str) -> String {
     word.chars().take(SHOWN_MAX).collect()
 }
 
-/// The error message of a failed call.
+/// The error message of a failed call to a scheduler.
 pub(crate) fn error_message(status: &Status, trust: &Trust) -> String {
     match std::error::Error::source(status) {
         // A status with a source is not from the scheduler, but from the transport.
         Some(source) => trust.unanswered(&format!("{}: {}", status.message(), chain(source))),
+        None if status.code() == Code::Unimplemented => NO_SCHEDULER.to_owned(),
         None => trust.unconnected(status.message()),
     }
 }
 
 const PROGRAM: &str = "weir/";
+const NO_SCHEDULER: &str =
+    "it is not a scheduler: an executor, or another program, listens at this address";
 const PLANS: &str = "plans/";
 const WRONG_OR_TLS: &str = "the token is wrong: it is not that of --token-file of the peer, or of the user who started it; if it uses \
                             TLS, give --tls-cert, --tls-key and --tls-ca";
@@ -508,6 +511,16 @@ mod tests {
         for trust in [trust, with("0123456789abcdef")] {
             assert_eq!(trust.unanswered(refused), refused);
         }
+    }
+
+    /// A client that was given the address of an executor had an error without a reason.
+    #[test]
+    fn a_server_without_the_calls_of_a_scheduler_is_not_one() {
+        let trust = Trust::default();
+        let message = error_message(&Status::unimplemented(""), &trust);
+        assert!(message.contains("it is not a scheduler"), "{message}");
+        let message = error_message(&Status::permission_denied("the reason"), &trust);
+        assert_eq!(message, "the reason");
     }
 
     #[test]

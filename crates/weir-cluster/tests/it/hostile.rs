@@ -750,7 +750,7 @@ fn requests_of_web_pages_are_rejected() {
             stream.read_to_string(&mut answered).unwrap();
             let answered = answered.to_lowercase();
             assert!(answered.contains("grpc-status: 7"), "{call}: {answered}");
-            // Whatever page was asked for, a check of health was told 200.
+            // A check of health got the status 200, whatever page it asked for.
             assert!(answered.starts_with("http/1.1 403"), "{call}: {answered}");
         }
     }
