@@ -576,7 +576,11 @@ impl Connection {
                 State::Body(body) => match self.step(side, body, rest, behind(self.place, at)) {
                     BodyStep::Used(0) if !body.is_done() => return at,
                     BodyStep::Used(used) => at += used,
-                    BodyStep::None => *body = Body::Length(0),
+                    BodyStep::None => {
+                        *state = State::Head;
+                        self.pairs.has_no_body(behind(self.place, at));
+                        continue;
+                    }
                     BodyStep::Broken => {
                         *state = State::Lost;
                         self.faulty(side, Fault::Chunk);

@@ -225,15 +225,30 @@ pub(super) fn find_beginning(bytes: &[u8], of_client: bool) -> Option<usize> {
     // Each line is searched once, from its line end.
     let mut next = 0;
     bytes.split(|byte| *byte == b'\n').find_map(|line| {
-        let at = next;
+        let begins = next;
         next += line.len() + 1;
         let method = line.split(is_blank).next()?;
-        let is_request = at > 0
-            && METHODS.contains(&method)
-            && line.windows(version.len()).any(|word| word == version)
-            && looks_like(bytes.get(at..)?);
-        is_request.then_some(at)
+        let has_version = line.windows(version.len()).any(|word| word == version);
+        let within = match METHODS.contains(&method) && has_version {
+            true => 0,
+            false => request_behind_body(line)?,
+        };
+        let at = begins + within;
+        (at > 0 && looks_like(bytes.get(at..)?)).then_some(at)
     })
+}
+
+/// The offset of the first line of a request behind the rest of a body, which need not end with a line: that of the method right in
+/// front of a target and a version.
+fn request_behind_body(line: &[u8]) -> Option<usize> {
+    let line = line.trim_ascii_end();
+    let is_version = last_word(line)?.starts_with(VERSION_BEGINS);
+    let target = line.get(..line.iter().rposition(is_blank)?)?;
+    let before = target.get(..target.iter().rposition(is_blank)?)?;
+    let bodies = METHODS.iter().filter_map(|it| before.strip_suffix(*it));
+    let at = bodies.map(<[u8]>::len).min()?;
+    let is_behind = before.get(..at)?.last().is_some_and(|byte| !is_blank(byte));
+    (is_version && is_behind).then_some(at)
 }
 
 /// The word after the last space of a line.

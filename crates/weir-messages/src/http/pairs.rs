@@ -422,7 +422,8 @@ impl Pairs {
                 let idle = received
                     .take(candidates)
                     .position(|it| it == Some(place.offset));
-                self.losses.is_uncertain = most > 0;
+                let is_of_unseen = self.is_of_unseen(place, open.get(most..));
+                self.losses.is_uncertain = most > 0 || is_of_unseen;
                 idle.unwrap_or(0)
             }
             None => 0,
@@ -738,10 +739,9 @@ impl Pairs {
         self.losses.since_response.get_or_insert(offset);
     }
 
-    /// Whether what is at this place may be the next response, and not the body of the one under way, of which nothing came so far: its
-    /// request was not captured and may have been HEAD, and its server had received more in between, as far as that is known, or requests
-    /// were lost. The end of
-    /// the connection alone does not show that there is a body.
+    /// Whether what is at this place may be the next response, and not the body of the one under way, of which nothing was captured so far:
+    /// its request was not captured, or may be another one, and may have been HEAD, and its server had received more in between, as far as
+    /// that is known, or requests were lost. The end of the connection alone does not show that there is a body.
     pub(super) fn may_be_bodiless(&self, body: Body, place: Option<Place>) -> bool {
         let mut all = self.waiting.iter();
         let Some(first) = all.find(|it| it.response != Progress::Over) else {
@@ -751,10 +751,25 @@ impl Pairs {
         let had_more = both.is_none_or(|(head, next)| next.received > head.received);
         // Lost requests may have been sent together, and so may requests that are not captured yet, or never.
         let is_unseen = first.places[1].is_some_and(|head| head.received > self.client_octets);
-        let had_more = had_more || self.losses.of_client || is_unseen;
+        let is_uncertain = first.exchange.fault == Some(Fault::Uncertain);
+        let had_more = had_more || self.losses.of_client || is_unseen || is_uncertain;
         let response = first.exchange.response.as_ref();
-        let is_of_messages = response.is_some_and(|it| carries_messages(&it.head));
-        (had_more || body.ends_with_connection()) && !is_of_messages && self.may_answer_head()
+        let may_be_none =
+            response.is_some_and(|it| it.body_len == 0 && !carries_messages(&it.head));
+        let may_be_of_head = first.exchange.request.is_none() || is_uncertain;
+        (had_more || body.ends_with_connection()) && may_be_none && may_be_of_head
+    }
+
+    /// The response under way has no body: octets that are missing of it are of other responses, up to this place.
+    pub(super) fn has_no_body(&mut self, next: Option<Place>) {
+        let response = self.response_under_way();
+        let missing = response.map_or(0, |it| std::mem::take(&mut it.missing));
+        self.response_over(true);
+        if missing > 0 {
+            let end = next.map(|place| place.offset);
+            let offset = end.map_or(0, |end| end.saturating_sub(missing));
+            self.response_lost(offset, end);
+        }
     }
 
     /// Whether the response under way has no body so far, and its request was not captured, which may have been HEAD.

@@ -159,6 +159,14 @@ fn behind_a_loss_messages_are_found_within_a_segment() {
     let post = Seen::Client("POST /1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nabc");
     let rest = Seen::Client("c\r\n0\r\n\r\nGET /2 HTTP/1.1\r\n\r\n");
     assert_pairs(&[post, Seen::ClientGap(100), rest, OK_1, OK_2], &expected);
+    // The rest of a body has no line end.
+    for rest in [
+        "{\"a\": 1}GET /2 HTTP/1.1\r\n\r\n",
+        "\r\n<a>b c</a>UNLOCK /2 HTTP/1.1\r\n\r\n",
+    ] {
+        let rest = Seen::Client(rest);
+        assert_pairs(&[post, Seen::ClientGap(100), rest, OK_1, OK_2], &expected);
+    }
 }
 
 /// A server that answers in something else does so with a word.

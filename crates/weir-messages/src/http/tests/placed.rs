@@ -499,6 +499,55 @@ fn a_lost_request_for_a_head_does_not_take_the_next_response() {
     }
 }
 
+/// What is lost behind the response to HEAD was counted as a part of its body, to which all further responses belonged then.
+#[test]
+fn a_response_lost_behind_that_to_a_head_is_no_body() {
+    let mut all = one_by_one(4, [&[0], &[1]]);
+    let before = all[1].text.len() as u64;
+    all[1].text = "HTTP/1.1 210 A\r\nContent-Length: 1000\r\n\r\n".to_owned();
+    let more = all[1].text.len() as u64 - before;
+    for message in all.iter_mut().skip(2).filter(|it| it.side == 0) {
+        message.received += more;
+    }
+    let found = placed(&all);
+    let row = |target: &str, code: u16| (target.to_owned(), code);
+    let rows: Vec<_> = found.iter().map(|it| (it.0.clone(), it.1)).collect();
+    let expected = [row("", 210), row("/1", 0), row("/2", 212), row("/3", 213)];
+    assert_eq!(rows, expected, "{found:?}");
+    assert_eq!(found[1].2, MISSING);
+}
+
+/// The response to HEAD that was taken for that of the request before it had all further ones for its body.
+#[test]
+fn an_uncertain_response_may_be_that_to_a_head() {
+    let request = |n: u16| {
+        let method = if n == 2 { "HEAD" } else { "GET" };
+        format!("{method} /{n} HTTP/1.1\r\n\r\n")
+    };
+    let response = |n: u16| {
+        let length = if n == 2 { 1_000 } else { 0 };
+        format!("HTTP/1.1 {} A\r\nContent-Length: {length}\r\n\r\n", 200 + n)
+    };
+    let asked: u64 = (0..4).map(|n| request(n).len() as u64).sum();
+    let mut all: Vec<_> = (0..4).map(|n| sent(0, &request(n), 0)).collect();
+    for n in 0..4 {
+        all.push(SentMessage {
+            is_lost: n < 2,
+            ..sent(1, &response(n), asked)
+        });
+    }
+    let uncertain = Some(Fault::Uncertain);
+    let found = placed(&all);
+    let found: Vec<_> = found.iter().map(|it| (it.0.as_str(), it.1, it.2)).collect();
+    let expected = [
+        ("/0", 0, MISSING),
+        ("/1", 202, uncertain),
+        ("/2", 203, uncertain),
+        ("/3", 0, MISSING),
+    ];
+    assert_eq!(found, expected);
+}
+
 /// The same where its client sends requests together: the server had received no more before the next response.
 #[test]
 fn a_lost_request_for_a_head_among_others_does_not_either() {
@@ -669,6 +718,15 @@ fn several_requests_before_all_of_the_server_say_that_they_may_be_mixed_up() {
     assert_eq!(*fault, Some(Fault::Uncertain), "{found:?}");
     let last: Vec<_> = found.iter().map(|it| (it.0.as_str(), it.1)).collect();
     assert_eq!(last[2..], [("/3", 203), ("/4", 204)], "{found:?}");
+    // The request of the last response was not captured, and nothing of the client came behind it.
+    let found = read_at(&[
+        (0, get(1), None),
+        (0, get(2), None),
+        (1, ok(2), Some(2 * asks)),
+        (1, ok(3), Some(3 * asks)),
+    ]);
+    let row = |target: &str, code: u16| (target.to_owned(), code, Some(Fault::Uncertain));
+    assert_eq!(found, [row("/1", 202), row("/2", 203)]);
 }
 
 /// A capture that begins within a connection: of what the server had received nothing is known before something of the client
