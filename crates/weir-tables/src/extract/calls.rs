@@ -86,7 +86,12 @@ impl CallTable {
             && let Some(call) = self.followed.finished.pop_front()
         {
             // The Call-ID is looked up as it was sent, before its bytes that are no UTF-8 are replaced.
-            let heard = self.streams.heard(&call.call_id, span_of(&call));
+            let sides: Vec<&[u8]> = [&call.caller.tag, &call.callee.tag]
+                .into_iter()
+                .flatten()
+                .map(Vec::as_slice)
+                .collect();
+            let heard = self.streams.heard(&call.call_id, &sides, span_of(&call));
             let call = legible(call);
             push_item(rows, file, &CallItem(HeardCall { call, heard }));
         }

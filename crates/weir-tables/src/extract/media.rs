@@ -2,6 +2,7 @@
 
 mod announced;
 mod columns;
+mod dialog;
 mod finder;
 mod pressed;
 mod relay;

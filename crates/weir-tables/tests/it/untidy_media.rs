@@ -1,5 +1,7 @@
 //! Media whose first packets come before what shows that they are media.
 
+use std::net::Ipv4Addr;
+
 use weir_testkit::packet::{Ipv4, protocol, tcp_flags, udp};
 
 use crate::untidy_connections::{CLIENT, SERVER, rows, segment};
@@ -279,4 +281,61 @@ fn reports_are_of_the_stream_next_to_whose_sockets_they_are_sent() {
         .map(|call| [ends(call).1.1.to_string(), "1".to_owned(), call.to_string()])
         .collect();
     assert_eq!(found, expected);
+}
+
+/// A server that keeps the Call-ID in front of it and behind it has two calls. Each had the losses of both.
+#[test]
+fn legs_with_one_call_id_have_each_their_own_media() {
+    let relay = Ipv4Addr::new(10, 0, 0, 9);
+    let text = |line: &str, tags: [&str; 2], media: Option<HostPort>| {
+        let body = media.map_or(String::new(), |(address, port)| {
+            format!("v=0\r\nc=IN IP4 {address}\r\nm=audio {port} RTP/AVP 0\r\n")
+        });
+        let [from, to] = tags;
+        let to = if to.is_empty() {
+            String::new()
+        } else {
+            format!(";tag={to}")
+        };
+        format!(
+            "{line}\r\nVia: SIP/2.0/UDP x;branch=z9hG4bK{from}\r\nFrom: <sip:a@x>;tag={from}\r\n\
+             To: <sip:b@x>{to}\r\nCall-ID: a\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    let at = |address: Ipv4Addr| (address, 5_060);
+    let (invite, answer) = ("INVITE sip:b@x SIP/2.0", "SIP/2.0 200 OK");
+    let (first, second) = ((relay, 6_000), (relay, 6_002));
+    let mut packets = vec![
+        datagram(
+            at(FROM.0),
+            at(relay),
+            text(invite, ["a", ""], Some(FROM)).as_bytes(),
+        ),
+        datagram(
+            at(relay),
+            at(TO.0),
+            text(invite, ["c", ""], Some(second)).as_bytes(),
+        ),
+        datagram(
+            at(TO.0),
+            at(relay),
+            text(answer, ["c", "d"], Some(TO)).as_bytes(),
+        ),
+        datagram(
+            at(relay),
+            at(FROM.0),
+            text(answer, ["a", "b"], Some(first)).as_bytes(),
+        ),
+    ];
+    for n in (0..20).filter(|n| *n != 5) {
+        packets.push(datagram(FROM, first, &packet(7, n, n)));
+    }
+    for n in (0..20).filter(|n| n % 4 != 2) {
+        packets.push(datagram(second, TO, &packet(7, n, n)));
+    }
+    let columns = ["call.from.tag", "call.lost"];
+    let (found, notes) = rows("calls", &packets, &columns);
+    assert_eq!(found, [["a", "1"], ["c", "5"]], "{notes:?}");
 }

@@ -145,7 +145,7 @@ impl CallWatch {
     /// The quality of the streams of a call so far.
     #[must_use]
     pub fn sound(&self, call_id: &[u8]) -> CallSound {
-        let heard = self.streams.heard(call_id, CallSpan::ALL);
+        let heard = self.streams.heard(call_id, &[], CallSpan::ALL);
         CallSound {
             mos: heard.mos,
             lost: heard.missing,

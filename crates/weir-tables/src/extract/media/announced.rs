@@ -11,6 +11,7 @@ use weir_flow::Endpoint;
 use weir_messages::rtp::Packet as RtpPacket;
 use weir_messages::sdp::Media;
 
+use super::dialog::DialogTags;
 use crate::extract::messages::Way;
 
 /// An announcement of media.
@@ -32,6 +33,8 @@ pub(in crate::extract) struct Announcement {
     pub(in crate::extract) order: u64,
     /// The course of its call.
     pub(in crate::extract) course: Arc<CallCourse>,
+    /// The dialog of the message that announced them.
+    pub(in crate::extract) dialog: Arc<DialogTags>,
 }
 
 /// An offer within a call: the request that made it, which its responses name.
@@ -636,6 +639,7 @@ mod tests {
                 offer: offer.cloned(),
                 order,
                 course,
+                dialog: Arc::default(),
             };
             announced.insert(end, Arc::new(announcement), number > 0);
         }

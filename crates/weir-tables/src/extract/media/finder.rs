@@ -14,6 +14,7 @@ use weir_packet::Packet;
 use weir_sip::{Digest, Method};
 
 use super::announced::{Announced, Announcement, CallCourse, Offer};
+use super::dialog::DialogTags;
 use super::relay::{MediaConnections, relayed};
 use crate::extract::h248::{CarrierStreams, FoundMessage, is_on_ports};
 use crate::extract::messages::Way;
@@ -266,6 +267,8 @@ struct Described<'m> {
     offer: Option<Arc<Offer>>,
     /// The tag of the describing side, in messages of SIP.
     tag: Option<&'m [u8]>,
+    /// The tags of From and To, in these.
+    tags: [Option<&'m [u8]>; 2],
     frame: u64,
     time_ns: Option<i64>,
 }
@@ -278,6 +281,7 @@ impl Described<'_> {
             call_id: None,
             offer: None,
             tag: None,
+            tags: [None; 2],
             frame,
             time_ns,
         }
@@ -405,6 +409,7 @@ impl MediaFinder {
                     true => digest.from_tag(),
                     false => digest.to_tag(),
                 },
+                tags: [digest.from_tag(), digest.to_tag()],
                 frame: found.way.frame,
                 time_ns: found.way.time_ns,
             };
@@ -496,6 +501,7 @@ impl MediaFinder {
             offer: by.offer.clone(),
             order,
             course: Arc::clone(course),
+            dialog: Arc::new(DialogTags::of(by.tags)),
         });
         for end in ends {
             let is_same = known.contains(end);

@@ -8,6 +8,7 @@ use weir_messages::rtp::rtcp::{self, Report};
 use weir_messages::rtp::{Arrival, Codec, Event, Measure};
 
 use super::announced::{Announcement, CALL_PAUSE_NS};
+use super::dialog::DialogTags;
 use super::finder::{FaxSight, Pair, RtpSight, Sight};
 use super::pressed::Pressed;
 use super::trips::Trips;
@@ -92,8 +93,9 @@ impl CallSpan {
     }
 }
 
-/// The quality of a stream that has ended, and its times.
+/// The quality of a stream that has ended, its times, and the dialog that announced it.
 struct PastStream {
+    dialog: Option<Arc<DialogTags>>,
     start_ns: Option<i64>,
     end_ns: Option<i64>,
     heard: Heard,
@@ -193,6 +195,7 @@ impl CallStreams {
                     last.heard.add(&heard);
                 }
                 None => ended.push(PastStream {
+                    dialog: stream.announced.as_ref().map(|it| Arc::clone(&it.dialog)),
                     start_ns: stream.start_ns,
                     end_ns,
                     heard,
@@ -262,18 +265,28 @@ impl CallStreams {
         }
     }
 
-    /// The quality of the streams of a call so far. Calls that have one Call-ID, one after the other, are distinguished by their times.
-    pub(in crate::extract) fn heard(&self, call_id: &[u8], span: CallSpan) -> Heard {
+    /// The quality of the streams of a call so far. Calls that have one Call-ID are distinguished by the tags of their `sides`, and
+    /// those that come one after the other by their times.
+    pub(in crate::extract) fn heard(
+        &self,
+        call_id: &[u8],
+        sides: &[&[u8]],
+        span: CallSpan,
+    ) -> Heard {
         let call_id = String::from_utf8_lossy(call_id);
         let mut heard = Heard::default();
         for past in self.past.get(&*call_id).into_iter().flatten() {
-            if span.has(past.start_ns, past.end_ns) {
+            let dialog = past.dialog.as_deref();
+            let is_of_call = dialog.is_none_or(|dialog| dialog.may_be_of(sides));
+            if is_of_call && span.has(past.start_ns, past.end_ns) {
                 heard.add(&past.heard);
             }
         }
         for key in self.by_call.get(&*call_id).into_iter().flatten() {
             if let Some(stream) = self.streams.open.get(key)
                 && stream.call_id() == Some(&*call_id)
+                && let Some(announced) = stream.announced.as_deref()
+                && announced.dialog.may_be_of(sides)
                 && span.has(stream.start_ns, stream.way.time_ns)
             {
                 heard.add(&Heard::of(stream));
@@ -741,6 +754,7 @@ mod tests {
             offer: None,
             order: 1,
             course: Arc::default(),
+            dialog: Arc::default(),
         });
         let mut streams = CallStreams::default();
         for port in 0..100 {
@@ -763,6 +777,6 @@ mod tests {
             }
         }
         assert_eq!(streams.counted().map(|(count, _)| count), [36]);
-        assert_eq!(streams.heard(b"a", CallSpan::ALL).missing, Some(64));
+        assert_eq!(streams.heard(b"a", &[], CallSpan::ALL).missing, Some(64));
     }
 }
