@@ -633,12 +633,13 @@ impl<'t> FilterReader<'t> {
             ));
         }
         self.columns.extend(columns);
-        let source = ValueSource::Fields(fields, layer, numbers.to_vec());
-        if lower == "ip.version" && numbers.is_empty() {
+        if lower == "ip.version" {
             // Headers of IPv6 have this field, too, as in Wireshark: ip.version == 6 selects them.
-            let (other, _) = self.word(operand, "ipv6.version", &[])?;
-            return Ok((ValueSource::Joined(vec![source, other]), kind));
+            let (other, _) = self.word(operand, "ipv6.version", numbers)?;
+            let both = vec![version_of_ipv4(numbers), other];
+            return Ok((ValueSource::Joined(both), kind));
         }
+        let source = ValueSource::Fields(fields, layer, numbers.to_vec());
         Ok((source, kind))
     }
 
@@ -733,6 +734,36 @@ fn unknown(operand: &Operand, word: &str) -> Error {
         format!("packets have no field {word}"),
         operand.start,
         operand.end,
+    )
+}
+
+/// The type of a field that is a column of packets.
+fn type_of(kind: Kind, name: &str) -> Option<Type> {
+    Some(match kind {
+        Kind::Bool => Type::Flag,
+        Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64 => Type::Number,
+        Kind::Time if name == "frame.time_epoch" => Type::Seconds,
+        Kind::Time => Type::Time,
+        Kind::Address => Type::Address,
+        Kind::Bytes => Type::Bytes,
+        Kind::Text => Type::Text,
+        Kind::F64 | Kind::Texts | Kind::Numbers => return None,
+    })
+}
+
+/// The version in each header of IPv4: the column `ip.version` has that of the outermost header of both.
+fn version_of_ipv4(numbers: &[Range]) -> ValueSource {
+    let first_byte = Range {
+        first: 0,
+        end: RangeEnd::Length(1),
+    };
+    let header = ValueSource::Header(Layer::Ipv4, numbers.to_vec());
+    let byte = ValueSource::Slice(Box::new(header), vec![first_byte]);
+    let sixteen = ValueSource::Literal(Literal::Number(16));
+    ValueSource::Calculated(
+        ArithmeticOperator::Divide,
+        Box::new(byte),
+        Box::new(sixteen),
     )
 }
 

@@ -236,6 +236,17 @@ fn the_version_of_ip_is_that_of_both() {
     assert!(passes_of(&frame, "ip.version == 6 and ip.version"));
     assert!(!passes_of(&frame, "ip.version == 4 or ip"));
     assert!(passes("ip.version == 4 and count(ip.version) == 2"));
+    // A header of IPv4 behind one of IPv6 had the version of that.
+    frame[18..21].copy_from_slice(&[0, 20, 4]);
+    frame.extend([0x45, 0, 0, 20, 0, 1, 0, 0, 64, 59, 0, 0]);
+    frame.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    for filter in [
+        "ip.version == 4 and ip.version == 6",
+        "count(ip.version) == 2 and ip",
+        "ip.version#1 == 4 and ip.version#1 == 6 and !ip.version#2",
+    ] {
+        assert!(passes_of(&frame, filter), "{filter}");
+    }
     assert!(!passes("ip.version == 6"));
 }
 
