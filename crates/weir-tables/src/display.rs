@@ -10,6 +10,7 @@
 mod filter;
 mod literal;
 mod messages;
+mod pattern;
 mod protocols;
 mod reader;
 mod value_names;

@@ -5,17 +5,16 @@ mod octets;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use regex::bytes::RegexBuilder;
 use weir_filter::{
     ArithmeticOperator, ComparisonOperator, Error, Filter, Operand, OperandKind, Quantifier, Range,
     RangeEnd, parse,
 };
-use weir_packet::{Kind, Needs};
+use weir_packet::{Kind, Layer, Needs};
 
 use super::literal::{is_bytes, literal, literal_of};
 use super::messages::{FieldTest, MessageField, Messages};
 use super::protocols::{carried, is_protocol, layer_named};
-use super::{Literal, Relation, Test, Type, ValueSource};
+use super::{Literal, Relation, Test, Type, ValueSource, pattern};
 use crate::names::{Meaning, Name, advice};
 use crate::search::{Search, pattern_error};
 use crate::value::Operator;
@@ -225,13 +224,7 @@ impl<'t> FilterReader<'t> {
                 left.end,
             ));
         }
-        let pattern = pattern_text(pattern);
-        let built = RegexBuilder::new(&pattern)
-            .case_insensitive(true)
-            .unicode(false)
-            .size_limit(PATTERN_BYTES_MAX)
-            .build();
-        let built = built.map_err(|error| {
+        let built = pattern::built(pattern).map_err(|error| {
             let line = pattern_error(&error);
             Error::new(format!("invalid pattern: {line}"), right.start, right.end)
                 .with_hint(Search::pattern_hint(&line))
@@ -737,20 +730,6 @@ fn unknown(operand: &Operand, word: &str) -> Error {
     )
 }
 
-/// The type of a field that is a column of packets.
-fn type_of(kind: Kind, name: &str) -> Option<Type> {
-    Some(match kind {
-        Kind::Bool => Type::Flag,
-        Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64 => Type::Number,
-        Kind::Time if name == "frame.time_epoch" => Type::Seconds,
-        Kind::Time => Type::Time,
-        Kind::Address => Type::Address,
-        Kind::Bytes => Type::Bytes,
-        Kind::Text => Type::Text,
-        Kind::F64 | Kind::Texts | Kind::Numbers => return None,
-    })
-}
-
 /// The version in each header of IPv4: the column `ip.version` has that of the outermost header of both.
 fn version_of_ipv4(numbers: &[Range]) -> ValueSource {
     let first_byte = Range {
@@ -848,20 +827,3 @@ fn present(word: &str) -> String {
 
 /// Protocols that had another name, by which Wireshark takes them, too.
 const FORMER: &[(&str, &str)] = &[("bootp", "dhcp"), ("ssl", "tls")];
-
-/// Returns a pattern in which bytes that are no ASCII are escaped: patterns match bytes.
-fn pattern_text(pattern: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut text = String::with_capacity(pattern.len());
-    for byte in pattern {
-        match byte.is_ascii() {
-            true => text.push(char::from(*byte)),
-            // Text takes up all that is written.
-            false => write!(text, "\\x{byte:02x}").unwrap_or_default(),
-        }
-    }
-    text
-}
-
-/// A pattern that needs more room is refused.
-const PATTERN_BYTES_MAX: usize = 1 << 20;
