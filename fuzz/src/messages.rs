@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use weir_messages::dns::{
-    Dialect, Lookups, Message, NAME_OCTETS_MAX, Questions, Way, looks_like_dns,
+    Dialect, DnsMessage, Lookups, NAME_OCTETS_MAX, Questions, Way, looks_like_dns,
 };
 use weir_messages::http::{
     BODY_OCTETS_MAX, Connection, HEAD_OCTETS_MAX, StreamEvent, Streams, StreamsBegin,
@@ -25,7 +25,7 @@ use crate::bits::Bits;
 pub fn dns(bytes: &[u8]) {
     let is_sure = looks_like_dns(bytes);
     for dialect in [Dialect::Unicast, Dialect::Multicast, Dialect::LinkLocal] {
-        let Some(message) = Message::new(bytes, dialect) else {
+        let Some(message) = DnsMessage::new(bytes, dialect) else {
             assert!(!is_sure);
             return;
         };
@@ -229,7 +229,7 @@ pub fn rtp(bytes: &[u8]) {
 
 /// Diameter, MGCP, and M3UA with SCCP and TCAP: what is read is within the message, and lists within their limits.
 pub fn telephone(bytes: &[u8]) {
-    if let Some(message) = diameter::Message::new(bytes) {
+    if let Some(message) = diameter::DiameterMessage::new(bytes) {
         let mut pairs = 0;
         for avp in message.avps() {
             assert!(avp.data.len() + 8 <= bytes.len());
@@ -251,13 +251,13 @@ pub fn telephone(bytes: &[u8]) {
         told += 1;
     }
     assert!(told <= mgcp::MESSAGES_MAX);
-    if let Some(message) = m3ua::Message::new(bytes) {
+    if let Some(message) = m3ua::M3uaMessage::new(bytes) {
         assert!(message.parameters().count() <= m3ua::PARAMETERS_MAX);
         black_box(message.transfer());
     }
     let mut parts = sccp::Parts::default();
     for piece in bytes.split(|octet| *octet == 0xff) {
-        let Some(message) = sccp::Message::new(piece) else {
+        let Some(message) = sccp::SccpMessage::new(piece) else {
             continue;
         };
         for party in [message.called, message.calling].into_iter().flatten() {
@@ -268,10 +268,10 @@ pub fn telephone(bytes: &[u8]) {
             );
         }
         if let Some(whole) = parts.take(7, &message) {
-            black_box(tcap::Message::new(whole));
+            black_box(tcap::TcapMessage::new(whole));
         }
     }
-    let components = tcap::Message::new(bytes).map_or(0, |message| message.components.len());
+    let components = tcap::TcapMessage::new(bytes).map_or(0, |message| message.components.len());
     assert!(components <= tcap::COMPONENTS_MAX);
 }
 
@@ -282,7 +282,7 @@ pub fn small(bytes: &[u8]) {
             let octets: usize = packet.attributes().map(|it| 2 + it.value.len()).sum();
             assert!(20 + octets <= bytes.len());
         }
-        if let Some(message) = snmp::Message::new(bytes, ports) {
+        if let Some(message) = snmp::SnmpMessage::new(bytes, ports) {
             let pdu = message.pdu.unwrap_or_default();
             assert!(pdu.names.len() <= snmp::VARIABLES_MAX);
             assert_eq!(pdu.names.len(), pdu.values.len());
@@ -307,7 +307,7 @@ pub fn small(bytes: &[u8]) {
         black_box(hep.is_message());
     }
     black_box((hep::is_compressed(bytes), hep::is_incomplete(bytes)));
-    if let Some(message) = stun::Message::new(bytes) {
+    if let Some(message) = stun::StunMessage::new(bytes) {
         for (kind, value) in message.attributes() {
             black_box(message.address(kind, value));
         }

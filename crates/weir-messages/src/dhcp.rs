@@ -21,7 +21,7 @@ const FILE_OPTION: u8 = 67;
 
 /// A message, whose fixed part is there.
 #[derive(Clone, Copy, Debug)]
-pub struct Message<'m>(&'m [u8]);
+pub struct DhcpMessage<'m>(&'m [u8]);
 
 /// An option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct DhcpOption<'m> {
     pub data: &'m [u8],
 }
 
-impl<'m> Message<'m> {
+impl<'m> DhcpMessage<'m> {
     /// A view of a message; `None` for bytes that do not begin with a header of BOOTP. Between other ports than
     /// [`PORTS`], where these bytes may be anything, the message must have the magic cookie of options, too.
     #[must_use]
@@ -143,10 +143,10 @@ impl<'m> Message<'m> {
     }
 
     /// The options behind the fixed part.
-    fn own_options(&self) -> Options<'m> {
+    fn own_options(&self) -> DhcpOptions<'m> {
         let has = u32_be_at(self.0, COOKIE_AT) == Some(COOKIE);
         let start = if has { COOKIE_AT + 4 } else { self.0.len() };
-        Options {
+        DhcpOptions {
             rest: self.0.get(start..).unwrap_or_default(),
             fields: [&[]; 2],
         }
@@ -163,13 +163,13 @@ impl<'m> Message<'m> {
     /// The options, as far as they are whole: those after the fixed part, then those in the fields for a file and for the name of a
     /// server, if an option declares that they have some (RFC 2131, 4.1).
     #[must_use]
-    pub fn options(&self) -> Options<'m> {
+    pub fn options(&self) -> DhcpOptions<'m> {
         let overload = self.overload();
         let field = |bit: u8, at: std::ops::Range<usize>| match overload & bit {
             0 => &[],
             _ => self.0.get(at).unwrap_or_default(),
         };
-        Options {
+        DhcpOptions {
             fields: [
                 field(OVERLOAD_FILE, FILE_AT..COOKIE_AT),
                 field(OVERLOAD_NAME, NAME_AT..FILE_AT),
@@ -180,7 +180,7 @@ impl<'m> Message<'m> {
 
     /// The reason why the options cannot be read to their end; `None` for a message without options, too.
     #[must_use]
-    pub fn fault(&self) -> Option<Fault> {
+    pub fn fault(&self) -> Option<DhcpFault> {
         if u32_be_at(self.0, COOKIE_AT) != Some(COOKIE) {
             return None;
         }
@@ -189,19 +189,24 @@ impl<'m> Message<'m> {
         while own.next_of_field().is_some() {}
         let fault = match own.rest {
             [255, ..] => None,
-            [] => Some(Fault::NoEnd),
-            _ => Some(Fault::Short),
+            [] => Some(DhcpFault::NoEnd),
+            _ => Some(DhcpFault::Short),
         };
         // A field may be full: its end needs no option.
         let is_short = |field: &[u8]| {
-            let mut options = Options {
+            let mut options = DhcpOptions {
                 rest: field,
                 fields: [&[]; 2],
             };
             while options.next_of_field().is_some() {}
             !matches!(options.rest, [255, ..] | [])
         };
-        fault.or_else(|| all.fields.into_iter().any(is_short).then_some(Fault::Short))
+        fault.or_else(|| {
+            all.fields
+                .into_iter()
+                .any(is_short)
+                .then_some(DhcpFault::Short)
+        })
     }
 
     /// The data of the option with this code. An option that comes in several parts, as it is longer than 255 octets or has no room
@@ -220,14 +225,14 @@ impl<'m> Message<'m> {
 /// The reason why a message cannot be read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum DhcpFault {
     /// An option is longer than what is there of it.
     Short,
     /// The option that ends the others is missing (RFC 2132, 3.2).
     NoEnd,
 }
 
-impl Fault {
+impl DhcpFault {
     /// The fault as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -240,13 +245,13 @@ impl Fault {
 
 /// The options of a message.
 #[derive(Clone, Copy, Debug)]
-pub struct Options<'m> {
+pub struct DhcpOptions<'m> {
     rest: &'m [u8],
     /// Fields that carry options and were not read yet.
     fields: [&'m [u8]; 2],
 }
 
-impl<'m> Options<'m> {
+impl<'m> DhcpOptions<'m> {
     /// The next option of a field; `None` at its end.
     fn next_of_field(&mut self) -> Option<DhcpOption<'m>> {
         loop {
@@ -263,7 +268,7 @@ impl<'m> Options<'m> {
     }
 }
 
-impl<'m> Iterator for Options<'m> {
+impl<'m> Iterator for DhcpOptions<'m> {
     type Item = DhcpOption<'m>;
 
     fn next(&mut self) -> Option<DhcpOption<'m>> {
@@ -323,7 +328,7 @@ mod tests {
     #[test]
     fn an_offer_is_read() {
         let bytes = offer();
-        let message = Message::new(&bytes, [1, 2]).unwrap();
+        let message = DhcpMessage::new(&bytes, [1, 2]).unwrap();
         assert_eq!(message.option(53).as_deref(), Some(&[2][..]));
         assert_eq!(type_word(2), Some("OFFER"));
         assert_eq!(message.option(51).as_deref(), Some(&[0, 0, 14, 16][..]));
@@ -333,7 +338,10 @@ mod tests {
         for (kind, has) in [(6, true), (7, false)] {
             let mut bytes = bytes.clone();
             bytes[1] = kind;
-            assert_eq!(Message::new(&bytes, [67, 68]).unwrap().mac().is_some(), has);
+            assert_eq!(
+                DhcpMessage::new(&bytes, [67, 68]).unwrap().mac().is_some(),
+                has
+            );
         }
     }
 
@@ -347,7 +355,7 @@ mod tests {
             let end = bytes.pop();
             bytes.extend([52, 1, overload]);
             bytes.extend(end);
-            let message = Message::new(&bytes, [67, 68]).unwrap();
+            let message = DhcpMessage::new(&bytes, [67, 68]).unwrap();
             let codes: Vec<u8> = message.options().map(|option| option.code).collect();
             let expected: &[u8] = match overload {
                 0 => &[53, 51, 52],
@@ -375,15 +383,15 @@ mod tests {
         bytes[118..121].copy_from_slice(&[b'o', 0, 255]);
         bytes.pop();
         bytes.extend([52, 1, 3, 15, 2, b'e', b'x', 60, 1, b'v', 15, 1, b'a', 255]);
-        let message = Message::new(&bytes, [67, 68]).unwrap();
+        let message = DhcpMessage::new(&bytes, [67, 68]).unwrap();
         assert_eq!(message.option(15).as_deref(), Some(&b"examptle"[..]));
         assert_eq!(message.option(60).as_deref(), Some(&b"v"[..]));
         assert_eq!(&*message.file(), b"boo");
         assert_eq!(message.fault(), None);
         // An option that goes beyond its field.
         bytes[44..50].copy_from_slice(&[15, 63, b't', b'l', b'e', 255]);
-        let message = Message::new(&bytes, [67, 68]).unwrap();
-        assert_eq!(message.fault(), Some(Fault::Short));
+        let message = DhcpMessage::new(&bytes, [67, 68]).unwrap();
+        assert_eq!(message.fault(), Some(DhcpFault::Short));
     }
 
     /// The options end by 255, after which there is nothing or padding (RFC 2132, 3.2).
@@ -391,14 +399,18 @@ mod tests {
     fn options_that_are_cut_are_a_fault() {
         let mut bytes = offer();
         bytes.extend([0; 60]);
-        let fault = |length: usize| Message::new(&bytes[..length], [67, 68]).unwrap().fault();
+        let fault = |length: usize| {
+            DhcpMessage::new(&bytes[..length], [67, 68])
+                .unwrap()
+                .fault()
+        };
         let no_options = 236..240;
         assert!(no_options.into_iter().all(|length| fault(length).is_none()));
         for length in [240, 243, 244, 250] {
-            assert_eq!(fault(length), Some(Fault::NoEnd), "{length}");
+            assert_eq!(fault(length), Some(DhcpFault::NoEnd), "{length}");
         }
         for length in [241, 242, 245, 249] {
-            assert_eq!(fault(length), Some(Fault::Short), "{length}");
+            assert_eq!(fault(length), Some(DhcpFault::Short), "{length}");
         }
         for length in [251, 252, bytes.len()] {
             assert_eq!(fault(length), None, "{length}");
@@ -410,8 +422,8 @@ mod tests {
         let bytes = offer();
         for length in 0..bytes.len() {
             let prefix = &bytes[..length];
-            assert_eq!(Message::new(prefix, [1, 2]).is_some(), length >= 240);
-            let message = Message::new(prefix, [67, 68]);
+            assert_eq!(DhcpMessage::new(prefix, [1, 2]).is_some(), length >= 240);
+            let message = DhcpMessage::new(prefix, [67, 68]);
             assert_eq!(message.is_some(), length >= 236);
             let whole = message.map_or(0, |message| message.options().count());
             assert_eq!(

@@ -61,7 +61,7 @@ pub fn begins(bytes: &[u8]) -> bool {
 #[must_use]
 pub fn find(bytes: &[u8]) -> Option<usize> {
     let is_message = |rest: &[u8]| {
-        let Some(message) = Message::new(rest).filter(|_| begins(rest)) else {
+        let Some(message) = DiameterMessage::new(rest).filter(|_| begins(rest)) else {
             return false;
         };
         let total = usize::try_from(message.length()).unwrap_or(usize::MAX);
@@ -100,9 +100,9 @@ const fn are_flags(flags: u8) -> bool {
 
 /// A message whose header is there.
 #[derive(Clone, Copy, Debug)]
-pub struct Message<'m>(&'m [u8]);
+pub struct DiameterMessage<'m>(&'m [u8]);
 
-impl<'m> Message<'m> {
+impl<'m> DiameterMessage<'m> {
     /// A view of a message; `None` for bytes without a whole header, or whose version or length Diameter does not allow.
     #[must_use]
     pub fn new(bytes: &'m [u8]) -> Option<Self> {
@@ -432,7 +432,7 @@ mod tests {
     fn an_answer_is_read() {
         let bytes = answer();
         assert!(begins(&bytes));
-        let message = Message::new(&bytes).unwrap();
+        let message = DiameterMessage::new(&bytes).unwrap();
         let numbers = (
             message.command(),
             message.hop_by_hop(),
@@ -502,7 +502,7 @@ mod tests {
         let bytes = answer();
         let mut before = 0;
         for end in 0..bytes.len() {
-            let message = Message::new(&bytes[..end]);
+            let message = DiameterMessage::new(&bytes[..end]);
             assert_eq!(message.is_some(), end >= HEADER_OCTETS);
             let pairs = message.map_or(0, |it| it.avps().count());
             assert!((before..=11).contains(&pairs), "{end}");
@@ -560,12 +560,12 @@ mod tests {
             ),
         ] {
             let bytes = with(&body);
-            let message = Message::new(&bytes).unwrap();
+            let message = DiameterMessage::new(&bytes).unwrap();
             let found = (message.avps().count(), message.fault());
             assert_eq!(found, (count, fault), "{body:02x?}");
         }
         let bytes = with(&result);
-        let cut = Message::new(&bytes[..bytes.len() - 4]).unwrap();
+        let cut = DiameterMessage::new(&bytes[..bytes.len() - 4]).unwrap();
         assert_eq!(cut.fault(), Some("bytes were not captured"));
     }
 
@@ -580,7 +580,7 @@ mod tests {
         bytes.extend(body);
         let length = (bytes.len() as u32).to_be_bytes();
         bytes[1..4].copy_from_slice(&length[1..]);
-        let message = Message::new(&bytes).unwrap();
+        let message = DiameterMessage::new(&bytes).unwrap();
         assert_eq!(message.avps().count(), DEPTH_MAX);
     }
 }

@@ -1,7 +1,7 @@
 //! DNS (RFC 1035), over UDP, TCP, multicast (RFC 6762) and link-local (RFC 4795): messages, and which
 //! answer belongs to which question.
 //!
-//! A [`Message`] is a view of its bytes: names and records are taken apart as they are requested, and
+//! A [`DnsMessage`] is a view of its bytes: names and records are taken apart as they are requested, and
 //! nothing is allocated. Names are followed through at most [`POINTERS_MAX`] pointers and written up to
 //! [`NAME_OCTETS_MAX`] octets, so that a message costs no more than its length times that.
 
@@ -14,7 +14,7 @@ mod words;
 use weir_bytes::{u16_be_at, u32_be_at};
 
 pub use data::{Data, EdnsOption, EdnsOptions, Strings};
-pub use fault::Fault;
+pub use fault::DnsFault;
 pub use lookup::{Ask, Lookup, Lookups, Query, Questions, Way};
 pub use name::{NAME_OCTETS_MAX, Name, POINTERS_MAX};
 pub use words::{class_word, opcode_word, rcode_word, type_word};
@@ -56,7 +56,7 @@ const HEADER_OCTETS: usize = 12;
 
 /// A message, whose header is there.
 #[derive(Clone, Copy, Debug)]
-pub struct Message<'m> {
+pub struct DnsMessage<'m> {
     bytes: &'m [u8],
     dialect: Dialect,
 }
@@ -64,7 +64,7 @@ pub struct Message<'m> {
 /// Flags of a message by their bits.
 macro_rules! flags {
     ($($(#[$doc:meta])* $name:ident $bit:literal,)*) => {
-        impl Message<'_> {
+        impl DnsMessage<'_> {
             $(
                 $(#[$doc])*
                 #[must_use]
@@ -95,7 +95,7 @@ flags! {
     checking_disabled 0x0010,
 }
 
-impl<'m> Message<'m> {
+impl<'m> DnsMessage<'m> {
     /// A view of a message; `None` when there is not even a header.
     #[must_use]
     pub const fn new(bytes: &'m [u8], dialect: Dialect) -> Option<Self> {
@@ -183,7 +183,7 @@ impl<'m> Message<'m> {
 
     /// The first fault that keeps it from being read.
     #[must_use]
-    pub fn fault(&self) -> Option<Fault> {
+    pub fn fault(&self) -> Option<DnsFault> {
         let mut walk = Walk::new(*self);
         while let Some(entry) = walk.step() {
             let fault = match entry {
@@ -268,7 +268,7 @@ impl<'m> Record<'m> {
         Data::of(self)
     }
 
-    fn fault(&self) -> Option<Fault> {
+    fn fault(&self) -> Option<DnsFault> {
         self.name.fault().or_else(|| self.data().fault())
     }
 }
@@ -301,17 +301,17 @@ enum SectionEntry<'m> {
 /// Walks over the entries of a message.
 #[derive(Clone, Debug)]
 struct Walk<'m> {
-    message: Message<'m>,
+    message: DnsMessage<'m>,
     offset: usize,
     /// Entries taken of the section.
     taken: u16,
     section: Section,
-    fault: Option<Fault>,
+    fault: Option<DnsFault>,
     is_over: bool,
 }
 
 impl<'m> Walk<'m> {
-    const fn new(message: Message<'m>) -> Self {
+    const fn new(message: DnsMessage<'m>) -> Self {
         Self {
             message,
             offset: HEADER_OCTETS,
@@ -338,13 +338,13 @@ impl<'m> Walk<'m> {
         self.taken += 1;
         let entry = self.entry();
         if entry.is_none() {
-            self.stop(Fault::Short);
+            self.stop(DnsFault::Short);
         }
         entry
     }
 
     /// Ends the search for records.
-    fn stop(&mut self, fault: Fault) {
+    fn stop(&mut self, fault: DnsFault) {
         self.fault = Some(fault);
         self.is_over = true;
     }
@@ -354,7 +354,7 @@ impl<'m> Walk<'m> {
         let name = Name::new(bytes, self.offset);
         let at = name.end()?;
         match name.fault() {
-            Some(Fault::Short) => return None,
+            Some(DnsFault::Short) => return None,
             // The entry after a damaged name is the last one, because nothing after it is reliable.
             Some(fault) => self.stop(fault),
             None => {}
@@ -381,7 +381,7 @@ impl<'m> Walk<'m> {
         self.offset = data_at.saturating_add(data_octets.into());
         if self.offset > bytes.len() {
             // The record is given with the data that is there; no entry follows it.
-            self.stop(Fault::Short);
+            self.stop(DnsFault::Short);
         }
         Some(SectionEntry::Record(Record {
             section: self.section,
@@ -401,7 +401,7 @@ impl<'m> Walk<'m> {
 /// and it has a question.
 #[must_use]
 pub fn looks_like_dns(bytes: &[u8]) -> bool {
-    let Some(message) = Message::new(bytes, Dialect::Unicast) else {
+    let Some(message) = DnsMessage::new(bytes, Dialect::Unicast) else {
         return false;
     };
     let counts = |section| message.count(section);
@@ -427,7 +427,7 @@ pub fn may_look_like_dns(bytes: &[u8]) -> bool {
     let mut header = [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     let known = header.iter_mut().zip(bytes);
     known.for_each(|(octet, known)| *octet = *known);
-    let Some(message) = Message::new(&header, Dialect::Unicast) else {
+    let Some(message) = DnsMessage::new(&header, Dialect::Unicast) else {
         return false;
     };
     let is_known = matches!(message.opcode(), 0 | 2 | 4 | 5) && !message.reserved();
@@ -463,12 +463,12 @@ pub const BEGINNING_OCTETS: usize = 2 + HEADER_OCTETS + 255 + 10;
 /// True for a whole message of a stream, without its length, that is understood.
 #[must_use]
 pub fn is_understood(bytes: &[u8]) -> bool {
-    Message::new(bytes, Dialect::Unicast)
+    DnsMessage::new(bytes, Dialect::Unicast)
         .is_some_and(|message| is_likely(&message, bytes.len()) && message.fault().is_none())
 }
 
 /// Whether the header of a message is consistent with its number of octets.
-fn is_likely(message: &Message<'_>, octets: usize) -> bool {
+fn is_likely(message: &DnsMessage<'_>, octets: usize) -> bool {
     let of = |section| usize::from(message.count(section));
     let [questions, answers] = [Section::Question, Section::Answer].map(of);
     let others = of(Section::Authority) + of(Section::Additional);
@@ -485,7 +485,7 @@ fn is_likely(message: &Message<'_>, octets: usize) -> bool {
 /// The length and the header of a message that may be one.
 fn may_begin_in_stream(bytes: &[u8]) -> bool {
     let total = u16_be_at(bytes, 0).map(usize::from);
-    let message = Message::new(bytes.get(2..).unwrap_or_default(), Dialect::Unicast);
+    let message = DnsMessage::new(bytes.get(2..).unwrap_or_default(), Dialect::Unicast);
     total
         .zip(message)
         .is_some_and(|(total, message)| is_likely(&message, total))
@@ -498,7 +498,7 @@ fn begins_in_stream(bytes: &[u8]) -> bool {
     };
     let behind = bytes.get(2..).unwrap_or_default();
     let whole = behind.get(..total);
-    let Some(message) = Message::new(whole.unwrap_or(behind), Dialect::Unicast) else {
+    let Some(message) = DnsMessage::new(whole.unwrap_or(behind), Dialect::Unicast) else {
         return false;
     };
     let mut walk = Walk::new(message);
@@ -516,7 +516,7 @@ fn begins_in_stream(bytes: &[u8]) -> bool {
         && is_text
         && match whole {
             Some(_) => message.fault().is_none() && message.trailing_octets() == 0,
-            None => matches!(walk.fault, None | Some(Fault::Short)),
+            None => matches!(walk.fault, None | Some(DnsFault::Short)),
         }
 }
 

@@ -17,7 +17,7 @@ mod streams;
 mod two;
 
 pub use connection_state::ConnectionState;
-pub use exchange::{Exchange, Fault, Message, Request, Response};
+pub use exchange::{Exchange, HttpFault, HttpMessage, Request, Response};
 pub use head::{Head, RequestLine, StatusLine};
 pub use limits::{BODY_OCTETS_MAX, HEAD_OCTETS_MAX, PIPELINE_MAX, TUNNEL_OCTETS_MAX};
 pub use streams::{StreamEvent, StreamOrigin, Streams, StreamsBegin};
@@ -216,7 +216,7 @@ impl Connection {
         } else if this.is_idle_before(bytes) {
             // The earlier octets are not a head, such as a body that is not permitted there.
             this.begun = Vec::new();
-        } else if this.is_over_before(bytes) && self.cut(side, &this, Fault::Cut) {
+        } else if this.is_over_before(bytes) && self.cut(side, &this, HttpFault::Cut) {
             self.message_over(side, false);
             this.begun = Vec::new();
         }
@@ -351,12 +351,12 @@ impl Connection {
 
     /// Discards the beginning of a side that is longer than the maximum of a head.
     fn overflow(&mut self, side: usize, this: &mut Side) {
-        let is_message = self.cut(side, this, Fault::Cut);
+        let is_message = self.cut(side, this, HttpFault::Cut);
         this.begun = Vec::new();
         this.state = State::Lost;
         let is_ahead = self.is_ahead && self.client == Some(side);
         if !is_ahead {
-            self.faulty(side, Fault::Head);
+            self.faulty(side, HttpFault::Head);
         }
         if is_message {
             self.message_over(side, false);
@@ -376,7 +376,7 @@ impl Connection {
     /// A response came that does not upgrade the connection, whose client went on as if it did.
     fn refused(&mut self, client: usize) {
         self.is_ahead = false;
-        self.pairs.faulty_response(Fault::Head);
+        self.pairs.faulty_response(HttpFault::Head);
         let state = State::Lost;
         self.put(
             client,
@@ -583,7 +583,7 @@ impl Connection {
                     }
                     BodyStep::Broken => {
                         *state = State::Lost;
-                        self.faulty(side, Fault::Chunk);
+                        self.faulty(side, HttpFault::Chunk);
                         self.message_over(side, false);
                         return bytes.len();
                     }
@@ -610,12 +610,12 @@ impl Connection {
         bytes: &[u8],
         place: Option<Place>,
         stamp: Stamp,
-    ) -> Result<Option<(usize, Body)>, Fault> {
+    ) -> Result<Option<(usize, Body)>, HttpFault> {
         match head::parse(bytes) {
             Parsed::More => Ok(None),
-            Parsed::Nothing => Err(Fault::Head),
+            Parsed::Nothing => Err(HttpFault::Head),
             // What begins with a version is, of a client, the rest of a request whose beginning was lost.
-            Parsed::Response(..) if self.client == Some(side) => Err(Fault::Head),
+            Parsed::Response(..) if self.client == Some(side) => Err(HttpFault::Head),
             parsed => Ok(self.found(side, parsed, place, stamp)),
         }
     }
@@ -636,7 +636,7 @@ impl Connection {
                 let is_ambiguous = body::is_ambiguous(&head);
                 self.pairs.request(head, stamp, place);
                 if is_ambiguous {
-                    self.pairs.faulty_request(Fault::Length);
+                    self.pairs.faulty_request(HttpFault::Length);
                 }
                 if let Some(answer) = self.pairs.early_answer() {
                     self.answered_early(1 - (side & 1), answer)?;
@@ -652,10 +652,10 @@ impl Connection {
                 let offset = self.offset.filter(|_| head.line.code != 408);
                 let exchange = self.pairs.next_response(place, offset, asked)?;
                 if head.is_malformed {
-                    exchange.fault.get_or_insert(Fault::Malformed);
+                    exchange.fault.get_or_insert(HttpFault::Malformed);
                 }
                 if body::is_ambiguous(&head) {
-                    exchange.fault.get_or_insert(Fault::Length);
+                    exchange.fault.get_or_insert(HttpFault::Length);
                 }
                 let method = exchange
                     .request
@@ -774,7 +774,7 @@ impl Connection {
         }
     }
 
-    fn faulty(&mut self, side: usize, fault: Fault) {
+    fn faulty(&mut self, side: usize, fault: HttpFault) {
         match self.client == Some(side) {
             true => self.pairs.faulty_request(fault),
             false => self.pairs.faulty_response(fault),

@@ -4,10 +4,10 @@
 //! stream in order, and gives back what they say.
 //!
 //! ```
-//! use weir_messages::dns::{Dialect, Message};
+//! use weir_messages::dns::{Dialect, DnsMessage};
 //!
 //! let bytes = b"\x12\x34\x01\x00\0\x01\0\0\0\0\0\0\x04weir\x04test\0\0\x01\0\x01";
-//! let message = Message::new(bytes, Dialect::Unicast).ok_or("twelve octets of a header")?;
+//! let message = DnsMessage::new(bytes, Dialect::Unicast).ok_or("twelve octets of a header")?;
 //! let question = message.questions().next().ok_or("a question")?;
 //! assert_eq!(question.name.to_string(), "weir.test");
 //! assert_eq!((message.id(), question.kind), (0x1234, 1));
@@ -122,7 +122,7 @@ mod tests {
                         .for_each(|octet| *octet = random(256) as u8),
                 }
             }
-            if let Some(message) = diameter::Message::new(&bytes) {
+            if let Some(message) = diameter::DiameterMessage::new(&bytes) {
                 for avp in message.avps() {
                     assert!(avp.data.len() + 8 <= bytes.len());
                     found[0] += avp.text().len();
@@ -132,13 +132,13 @@ mod tests {
                 assert!(message.bytes.len() <= bytes.len());
                 found[1] += message.parameters().count() + message.counted("PL").map_or(0, |_| 1);
             }
-            if let Some(message) = m3ua::Message::new(&bytes) {
+            if let Some(message) = m3ua::M3uaMessage::new(&bytes) {
                 assert!(message.parameters().count() <= m3ua::PARAMETERS_MAX);
                 found[2] += message.transfer().map_or(0, |it| it.user.len());
             }
             let mut parts = sccp::Parts::default();
             for begin in 0..bytes.len().min(50) {
-                let Some(message) = sccp::Message::new(&bytes[begin..]) else {
+                let Some(message) = sccp::SccpMessage::new(&bytes[begin..]) else {
                     continue;
                 };
                 for party in [message.called, message.calling].into_iter().flatten() {
@@ -146,7 +146,7 @@ mod tests {
                 }
                 found[3] += parts.take(7, &message).map_or(0, <[u8]>::len);
             }
-            let components = tcap::Message::new(&bytes).map_or(0, |it| it.components.len());
+            let components = tcap::TcapMessage::new(&bytes).map_or(0, |it| it.components.len());
             assert!(components <= tcap::COMPONENTS_MAX);
             found[4] += components;
             let mut connection = http::Connection::searching();

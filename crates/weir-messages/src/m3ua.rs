@@ -11,9 +11,9 @@ pub const SCCP: u8 = 3;
 
 /// A message whose header is there.
 #[derive(Clone, Copy, Debug)]
-pub struct Message<'m>(&'m [u8]);
+pub struct M3uaMessage<'m>(&'m [u8]);
 
-impl<'m> Message<'m> {
+impl<'m> M3uaMessage<'m> {
     /// A view of a message; `None` for bytes that are not M3UA, whose version is 1, whose class and type are assigned,
     /// and whose length is that of the bytes.
     #[must_use]
@@ -164,7 +164,7 @@ pub(crate) mod tests {
     #[test]
     fn what_is_carried_is_read() {
         let bytes = carrying(b"\x09\0\x03");
-        let message = Message::new(&bytes).unwrap();
+        let message = M3uaMessage::new(&bytes).unwrap();
         assert_eq!(
             (message.name(), message.number(6)),
             (Some("DATA"), Some(10))
@@ -184,16 +184,16 @@ pub(crate) mod tests {
     fn every_prefix_and_what_is_alike_is_none() {
         let bytes = carrying(b"\x09\0\x03\x05");
         for end in 0..bytes.len() - 3 {
-            assert!(Message::new(&bytes[..end]).is_none());
+            assert!(M3uaMessage::new(&bytes[..end]).is_none());
         }
         let mut other = bytes.clone();
         other[3] = 2;
-        assert!(Message::new(&other).is_none());
+        assert!(M3uaMessage::new(&other).is_none());
         let mut many = vec![1, 0, 3, 3];
         many.extend((8 + 40_000_u32).to_be_bytes());
         many.extend(b"\0\x09\0\x04".repeat(10_000));
         assert_eq!(
-            Message::new(&many).unwrap().parameters().count(),
+            M3uaMessage::new(&many).unwrap().parameters().count(),
             PARAMETERS_MAX
         );
     }

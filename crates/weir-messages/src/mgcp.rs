@@ -7,7 +7,7 @@ pub const MESSAGES_MAX: usize = 256;
 
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message<'m> {
+pub struct MgcpMessage<'m> {
     /// The first line.
     pub line: Line<'m>,
     /// The transaction identifier that command and response share, as it was sent.
@@ -42,7 +42,7 @@ pub enum Line<'m> {
 
 /// The messages of a datagram: lines with a full stop stand between them (RFC 3435, 3.5.5). Text between them that
 /// does not begin with a line of MGCP is skipped.
-pub fn messages(bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
+pub fn messages(bytes: &[u8]) -> impl Iterator<Item = MgcpMessage<'_>> {
     let mut rest = Some(bytes);
     let parts = std::iter::from_fn(move || {
         let all = rest?;
@@ -57,7 +57,7 @@ pub fn messages(bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
         rest = None;
         Some(all)
     });
-    parts.take(MESSAGES_MAX).filter_map(Message::new)
+    parts.take(MESSAGES_MAX).filter_map(MgcpMessage::new)
 }
 
 /// Whether a datagram begins with a command, or has a command or a response first between [`PORTS`]. The datagrams of a tunnel
@@ -67,7 +67,7 @@ pub fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
     let is_port = ports.iter().any(|port| PORTS.contains(port));
     let first = match is_port {
         true => messages(bytes).next(),
-        false => Message::new(bytes),
+        false => MgcpMessage::new(bytes),
     };
     match first.map(|message| message.line) {
         Some(Line::Command { .. }) => true,
@@ -76,7 +76,7 @@ pub fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
     }
 }
 
-impl<'m> Message<'m> {
+impl<'m> MgcpMessage<'m> {
     /// Reads a message; `None` when its first line is not one of MGCP.
     #[must_use]
     pub fn new(bytes: &'m [u8]) -> Option<Self> {

@@ -6,7 +6,7 @@ use weir_bytes::{array_at, u8_at, u16_le_at};
 
 /// A message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Message<'m> {
+pub struct SccpMessage<'m> {
     /// The type: 9 unitdata, 17 extended unitdata, ….
     pub kind: u8,
     /// Class of the protocol: 0 and 1 without, 2 and 3 with connections.
@@ -131,7 +131,7 @@ impl<'m> Party<'m> {
 /// Optional parameters of a message that are read.
 const OPTIONS_MAX: usize = 64;
 
-impl<'m> Message<'m> {
+impl<'m> SccpMessage<'m> {
     /// Reads a message as far as it goes; `None` when it is empty or its type is not assigned.
     #[must_use]
     pub fn new(bytes: &'m [u8]) -> Option<Self> {
@@ -368,7 +368,7 @@ impl<K> Default for Parts<K> {
 
 impl<K: Copy + Eq + std::hash::Hash> Parts<K> {
     /// Adds a message; returns its data once all segments are there. `key` distinguishes senders with the same segment reference.
-    pub fn take<'p>(&'p mut self, key: K, message: &Message<'p>) -> Option<&'p [u8]> {
+    pub fn take<'p>(&'p mut self, key: K, message: &SccpMessage<'p>) -> Option<&'p [u8]> {
         let data = message.data?;
         let Some(segment) = message
             .segment
@@ -467,7 +467,7 @@ mod tests {
     #[test]
     fn unitdata_is_read() {
         let bytes = unitdata(b"tcap");
-        let message = Message::new(&bytes).unwrap();
+        let message = SccpMessage::new(&bytes).unwrap();
         assert_eq!(
             (message.class, message.handling, message.data),
             (Some(1), Some(8), Some(&b"tcap"[..]))
@@ -491,15 +491,15 @@ mod tests {
     fn every_prefix_is_read_as_far_as_it_goes() {
         let bytes = unitdata(b"tcap");
         for end in 1..bytes.len() {
-            assert_eq!(Message::new(&bytes[..end]).unwrap().data, None);
+            assert_eq!(SccpMessage::new(&bytes[..end]).unwrap().data, None);
         }
-        assert_eq!(Message::new(b""), None);
+        assert_eq!(SccpMessage::new(b""), None);
     }
 
     #[test]
     fn parts_are_put_together_in_their_order_only() {
-        fn part(first: u8, data: &'static [u8]) -> Message<'static> {
-            Message {
+        fn part(first: u8, data: &'static [u8]) -> SccpMessage<'static> {
+            SccpMessage {
                 kind: 17,
                 segment: Some(Segment {
                     is_first: first & 0x80 != 0,
@@ -507,7 +507,7 @@ mod tests {
                     reference: 7,
                 }),
                 data: Some(data),
-                ..Message::default()
+                ..SccpMessage::default()
             }
         }
         let mut parts = Parts::default();

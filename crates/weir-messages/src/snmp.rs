@@ -15,7 +15,7 @@ pub const VARIABLES_MAX: usize = 1_000;
 
 /// A message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Message<'m> {
+pub struct SnmpMessage<'m> {
     /// 0: version 1, 1: version 2c, 3: version 3.
     pub version: u8,
     /// Community, of versions 1 and 2c.
@@ -134,7 +134,7 @@ fn value<'m>(tag: u8, contents: &'m [u8]) -> Option<Value<'m>> {
     })
 }
 
-impl<'m> Message<'m> {
+impl<'m> SnmpMessage<'m> {
     /// Reads a message; what is damaged behind its head is read as far as it goes. `None` when the head is not there.
     /// Between other ports than [`PORTS`] the whole message must be there and hold a PDU.
     #[must_use]
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_message_is_read() {
-        let message = Message::new(GET, [1, 2]).unwrap();
+        let message = SnmpMessage::new(GET, [1, 2]).unwrap();
         assert_eq!(
             (message.version, message.community),
             (0, Some(&b"public"[..]))
@@ -280,13 +280,13 @@ mod tests {
     #[test]
     fn every_prefix_is_refused_or_read_as_far_as_it_goes() {
         for end in 0..GET.len() {
-            assert_eq!(Message::new(&GET[..end], [161, 2]), None);
+            assert_eq!(SnmpMessage::new(&GET[..end], [161, 2]), None);
         }
         // The lengths end with the octets that are there.
         for end in 13..GET.len() {
             let mut bytes = GET[..end].to_vec();
             bytes[1] = (end - 2) as u8;
-            let message = Message::new(&bytes, [161, 2]).unwrap();
+            let message = SnmpMessage::new(&bytes, [161, 2]).unwrap();
             assert_eq!(message.community, Some(&b"public"[..]));
             assert!(message.pdu.is_none());
         }
@@ -352,7 +352,7 @@ mod tests {
         list[1] = (list.len() - 2) as u8;
         let mut bytes = [&b"\x30\x00\x02\x01\x01\x04\x01p"[..], &list[..]].concat();
         bytes[1] = (bytes.len() - 2) as u8;
-        let pdu = Message::new(&bytes, [161, 2]).unwrap().pdu.unwrap();
+        let pdu = SnmpMessage::new(&bytes, [161, 2]).unwrap().pdu.unwrap();
         let values: Vec<String> = pdu.values.iter().map(Value::text).collect();
         assert_eq!(values, ["", "0102", "5"]);
         assert_eq!(pdu.names.len(), 3);

@@ -41,9 +41,9 @@ pub mod attribute {
 
 /// A message, whose header is there.
 #[derive(Clone, Copy, Debug)]
-pub struct Message<'m>(&'m [u8]);
+pub struct StunMessage<'m>(&'m [u8]);
 
-impl<'m> Message<'m> {
+impl<'m> StunMessage<'m> {
     /// A view of a message; `None` when these are not the octets of one, from first to last.
     #[must_use]
     pub fn new(bytes: &'m [u8]) -> Option<Self> {
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn the_response_of_rfc_5769_is_read() {
         let bytes = response();
-        let message = Message::new(&bytes).unwrap();
+        let message = StunMessage::new(&bytes).unwrap();
         assert_eq!((message.class(), message.method()), (2, 1));
         assert_eq!(
             message.attribute(attribute::SOFTWARE),
@@ -278,8 +278,8 @@ mod tests {
     fn every_prefix_is_refused_and_its_attributes_end() {
         let bytes = response();
         for end in 0..bytes.len() {
-            assert!(Message::new(&bytes[..end]).is_none());
-            assert!(Message(&bytes[..end]).attributes().count() <= 4);
+            assert!(StunMessage::new(&bytes[..end]).is_none());
+            assert!(StunMessage(&bytes[..end]).attributes().count() <= 4);
         }
     }
 }

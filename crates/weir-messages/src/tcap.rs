@@ -11,7 +11,7 @@ const TRANSACTION_OCTETS_MAX: usize = 4;
 
 /// A message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Message<'m> {
+pub struct TcapMessage<'m> {
     /// The tag: 0x61 unidirectional, 0x62 begin, 0x64 end, 0x65 continue, 0x67 abort.
     pub kind: u8,
     /// The sender's number of the transaction.
@@ -27,20 +27,20 @@ pub struct Message<'m> {
     /// The components: invocations and their results.
     pub components: Vec<Component>,
     /// The first thing that is wrong with it.
-    pub fault: Option<Fault>,
+    pub fault: Option<TcapFault>,
 }
 
 /// The fault of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum TcapFault {
     /// The length differs from that of the carrier; the message is read to the end of the carrier.
     Length,
     /// A field of it, or a component, is longer than what it stands in.
     Field,
 }
 
-impl Fault {
+impl TcapFault {
     /// The fault as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -53,13 +53,13 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for TcapFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for TcapFault {}
 
 /// A component (Q.773, 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,9 +76,9 @@ pub struct Component {
     pub error: Option<i64>,
 }
 
-impl<'m> Message<'m> {
+impl<'m> TcapMessage<'m> {
     /// Reads a message, as far as its components are whole; `None` when its type is not assigned, or its transaction
-    /// has no number. The fault of a component is in [`Message::fault`].
+    /// has no number. The fault of a component is in [`TcapMessage::fault`].
     #[must_use]
     pub fn new(bytes: &'m [u8]) -> Option<Self> {
         let kind = *bytes.first()?;
@@ -86,7 +86,7 @@ impl<'m> Message<'m> {
         let mut outer = Ber(bytes);
         let (contents, fault) = match outer.next_of_any_length() {
             Some((_, contents)) if outer.0.is_empty() => (contents, None),
-            _ => (Ber(bytes).behind_header()?, Some(Fault::Length)),
+            _ => (Ber(bytes).behind_header()?, Some(TcapFault::Length)),
         };
         let mut message = Self {
             kind,
@@ -153,7 +153,7 @@ impl<'m> Message<'m> {
     /// Records that values ended here: a remaining one is longer than its container.
     fn ends(&mut self, values: &Ber<'_>) {
         if !values.0.is_empty() {
-            self.fault.get_or_insert(Fault::Field);
+            self.fault.get_or_insert(TcapFault::Field);
         }
     }
 }
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_begin_is_read() {
-        let message = Message::new(BEGIN).unwrap();
+        let message = TcapMessage::new(BEGIN).unwrap();
         assert_eq!(
             (kind_word(message.kind), message.origin),
             (Some("begin"), Some(&[1, 2, 3, 4][..]))
@@ -310,10 +310,10 @@ mod tests {
     #[test]
     fn every_prefix_with_a_number_says_that_it_is_cut() {
         for end in 0..BEGIN.len() {
-            let message = Message::new(&BEGIN[..end]);
+            let message = TcapMessage::new(&BEGIN[..end]);
             assert_eq!(message.is_some(), end >= 8, "{end}");
             if let Some(message) = message {
-                assert_eq!(message.fault, Some(Fault::Length));
+                assert_eq!(message.fault, Some(TcapFault::Length));
                 assert_eq!(message.origin, Some(&[1, 2, 3, 4][..]));
             }
         }
@@ -322,31 +322,31 @@ mod tests {
     /// Such messages gave nothing, or nothing after the length.
     #[test]
     fn a_wrong_length_of_the_message_is_a_fault() {
-        let whole = Message::new(BEGIN).unwrap();
+        let whole = TcapMessage::new(BEGIN).unwrap();
         assert_eq!(whole.fault, None);
         for length in [0, 1, 0x10, 0x38, 0x3a, 0x7f, 0x80] {
             let mut bytes = BEGIN.to_vec();
             bytes[1] = length;
-            let message = Message::new(&bytes).unwrap();
-            assert_eq!(message.fault, Some(Fault::Length), "{length}");
+            let message = TcapMessage::new(&bytes).unwrap();
+            assert_eq!(message.fault, Some(TcapFault::Length), "{length}");
             assert_eq!(message.origin, whole.origin);
             assert_eq!(message.context, whole.context);
             assert_eq!(message.components, whole.components);
         }
         let long = [b"\x62\x82\x01\x39", &BEGIN[2..]].concat();
-        let message = Message::new(&long).unwrap();
+        let message = TcapMessage::new(&long).unwrap();
         assert_eq!(
             (message.fault, message.components.len()),
-            (Some(Fault::Length), 2)
+            (Some(TcapFault::Length), 2)
         );
         // The length of the components is wrong.
         let mut bytes = BEGIN.to_vec();
         let at = bytes.windows(2).position(|it| it == [0x6c, 0x15]).unwrap();
         bytes[at + 1] = 0x16;
-        let message = Message::new(&bytes).unwrap();
+        let message = TcapMessage::new(&bytes).unwrap();
         assert_eq!(
             (message.fault, message.components.len()),
-            (Some(Fault::Field), 0)
+            (Some(TcapFault::Field), 0)
         );
         assert_eq!(message.context, whole.context);
     }
@@ -358,7 +358,7 @@ mod tests {
         bytes.extend(components);
         bytes.extend([0; 4]);
         assert_eq!(
-            Message::new(&bytes).unwrap().components.len(),
+            TcapMessage::new(&bytes).unwrap().components.len(),
             COMPONENTS_MAX
         );
     }

@@ -2,7 +2,7 @@
 
 use weir_bytes::{u16_be_at, u32_be_at};
 
-use super::{Fault, Name, Record};
+use super::{DnsFault, Name, Record};
 
 pub(super) const A: u16 = 1;
 pub(super) const OPT: u16 = 41;
@@ -213,9 +213,9 @@ impl<'m> Data<'m> {
     }
 
     /// The fault of the data.
-    pub(super) fn fault(&self) -> Option<Fault> {
+    pub(super) fn fault(&self) -> Option<DnsFault> {
         match self {
-            Self::Damaged => Some(Fault::Data),
+            Self::Damaged => Some(DnsFault::Data),
             Self::Name(name)
             | Self::Nsec(name)
             | Self::Mx { exchange: name, .. }
@@ -231,12 +231,12 @@ impl<'m> Data<'m> {
             Self::Text(strings) => {
                 let mut strings = *strings;
                 while strings.next().is_some() {}
-                (!strings.0.is_empty()).then_some(Fault::Data)
+                (!strings.0.is_empty()).then_some(DnsFault::Data)
             }
             Self::Opt(options) => {
                 let mut options = *options;
                 while options.next().is_some() {}
-                (!options.0.is_empty()).then_some(Fault::Data)
+                (!options.0.is_empty()).then_some(DnsFault::Data)
             }
             _ => None,
         }

@@ -5,7 +5,7 @@ use std::fmt;
 /// The reason why a message cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum DnsFault {
     /// The message ends within an entry.
     Short,
     /// A name is longer than 255 octets.
@@ -18,7 +18,7 @@ pub enum Fault {
     Data,
 }
 
-impl Fault {
+impl DnsFault {
     /// The fault as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -32,10 +32,10 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for DnsFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for DnsFault {}

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::{Data, Dialect, Fault, Message, Question, Record, Section, type_word};
+use super::{Data, Dialect, DnsFault, DnsMessage, Question, Record, Section, type_word};
 
 /// The flow, the side and the time of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Questions {
     }
 
     /// Adds the next message.
-    pub fn take(&mut self, message: &Message<'_>, way: Way) -> Ask {
+    pub fn take(&mut self, message: &DnsMessage<'_>, way: Way) -> Ask {
         let key = (way.flow, message.id());
         let known = self.asked.get_mut(&key);
         if message.is_response() {
@@ -163,7 +163,7 @@ pub struct Lookup<W> {
     /// The answer has no records at all; `None` without an answer.
     pub is_rejected: Option<bool>,
     /// The reason why the question or the answer cannot be read to its end.
-    pub fault: Option<Fault>,
+    pub fault: Option<DnsFault>,
 }
 
 /// Puts questions and answers together.
@@ -217,7 +217,7 @@ impl<W: Clone> Lookups<W> {
     /// Adds the next message, and reports the lookups that are complete.
     pub fn take(
         &mut self,
-        message: &Message<'_>,
+        message: &DnsMessage<'_>,
         way: Way,
         from: &W,
         each: &mut dyn FnMut(Lookup<W>),
@@ -291,7 +291,12 @@ impl<W> Pending<W> {
 }
 
 /// A row for each question of a message; one without a question when it has none.
-fn rows_of<W: Clone>(message: &Message<'_>, way: Way, from: &W, is_asked: bool) -> Vec<Lookup<W>> {
+fn rows_of<W: Clone>(
+    message: &DnsMessage<'_>,
+    way: Way,
+    from: &W,
+    is_asked: bool,
+) -> Vec<Lookup<W>> {
     // The bit of an answer says something else there (RFC 4795, 2.1.1), and some servers clear it, so that only a set
     // one is a copy.
     let is_copied = message.dialect() != Dialect::LinkLocal && message.recursion_desired();
@@ -332,7 +337,7 @@ fn rows_of<W: Clone>(message: &Message<'_>, way: Way, from: &W, is_asked: bool) 
 }
 
 impl<W> Lookup<W> {
-    fn answer(&mut self, message: &Message<'_>, way: Way) {
+    fn answer(&mut self, message: &DnsMessage<'_>, way: Way) {
         self.answer_frame = Some(way.frame);
         let asked_ns = self.time_ns.filter(|_| self.is_asked);
         self.rtt_ns = way

@@ -4,7 +4,7 @@ use std::fmt;
 
 use weir_bytes::{u8_at, u16_be_at};
 
-use super::Fault;
+use super::DnsFault;
 
 /// Octets of a name, at most, with the lengths of its labels (RFC 1035, 3.1).
 pub const NAME_OCTETS_MAX: usize = 255;
@@ -33,32 +33,32 @@ struct Labels<'m> {
 }
 
 impl<'m> Labels<'m> {
-    fn step(&mut self) -> Result<NameStep<'m>, Fault> {
+    fn step(&mut self) -> Result<NameStep<'m>, DnsFault> {
         loop {
-            let length = u8_at(self.message, self.offset).ok_or(Fault::Short)?;
+            let length = u8_at(self.message, self.offset).ok_or(DnsFault::Short)?;
             match length >> 6 {
                 0b00 if length == 0 => return Ok(NameStep::Root),
                 0b00 => {
                     let start = self.offset.saturating_add(1);
                     let end = start.saturating_add(length.into());
-                    let label = self.message.get(start..end).ok_or(Fault::Short)?;
+                    let label = self.message.get(start..end).ok_or(DnsFault::Short)?;
                     self.octets = self.octets.saturating_add(label.len() + 1);
                     if self.octets >= NAME_OCTETS_MAX {
-                        return Err(Fault::NameTooLong);
+                        return Err(DnsFault::NameTooLong);
                     }
                     self.offset = end;
                     return Ok(NameStep::Label(label));
                 }
                 0b11 => {
-                    let pointer = u16_be_at(self.message, self.offset).ok_or(Fault::Short)?;
+                    let pointer = u16_be_at(self.message, self.offset).ok_or(DnsFault::Short)?;
                     let target = usize::from(pointer & 0x3fff);
                     self.pointers += 1;
                     if self.pointers > POINTERS_MAX || target == self.offset {
-                        return Err(Fault::Pointer);
+                        return Err(DnsFault::Pointer);
                     }
                     self.offset = target;
                 }
-                _ => return Err(Fault::Label),
+                _ => return Err(DnsFault::Label),
             }
         }
     }
@@ -99,7 +99,7 @@ impl<'m> Name<'m> {
     ///
     /// # Errors
     /// What the name ends with instead of the root.
-    pub fn each_label(&self, mut each: impl FnMut(&'m [u8])) -> Result<(), Fault> {
+    pub fn each_label(&self, mut each: impl FnMut(&'m [u8])) -> Result<(), DnsFault> {
         let mut labels = self.labels();
         while let NameStep::Label(label) = labels.step()? {
             each(label);
@@ -128,7 +128,7 @@ impl<'m> Name<'m> {
 
     /// The fault of the name.
     #[must_use]
-    pub fn fault(&self) -> Option<Fault> {
+    pub fn fault(&self) -> Option<DnsFault> {
         self.each_label(|_| {}).err()
     }
 
@@ -159,15 +159,15 @@ impl<'m> Name<'m> {
         crate::text::write(raw.get(..used).unwrap_or_default(), out);
         match ended {
             Ok(()) if used == 0 => out.push_str(ROOT),
-            Err(Fault::Pointer) => {
+            Err(DnsFault::Pointer) => {
                 out.truncate(start);
                 out.push_str("<Name contains a pointer that loops>");
             }
-            Err(Fault::NameTooLong) => {
+            Err(DnsFault::NameTooLong) => {
                 out.truncate(start);
                 out.push_str("<Name too long>");
             }
-            Err(Fault::Label) => {
+            Err(DnsFault::Label) => {
                 out.truncate(start);
                 out.push_str("<Unknown extended label>");
             }

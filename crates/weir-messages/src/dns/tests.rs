@@ -10,8 +10,8 @@ pub(super) const RESPONSE: &[u8] = b"\x12\x34\x81\x80\0\x01\0\x01\0\0\0\x01\
     \xc0\x0c\0\x01\0\x01\0\0\x01\x2c\0\x04\xc0\0\x02\x01\
     \0\0\x29\x10\0\0\0\x80\0\0\0";
 
-fn message(bytes: &[u8]) -> Message<'_> {
-    Message::new(bytes, Dialect::Unicast).unwrap()
+fn message(bytes: &[u8]) -> DnsMessage<'_> {
+    DnsMessage::new(bytes, Dialect::Unicast).unwrap()
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn every_prefix_is_damaged_and_says_so() {
     for length in 0..RESPONSE.len() {
         let prefix = &RESPONSE[..length];
         assert!(!looks_like_dns(prefix), "{length}");
-        match Message::new(prefix, Dialect::Unicast) {
+        match DnsMessage::new(prefix, Dialect::Unicast) {
             Some(message) => assert!(message.fault().is_some(), "{length}"),
             None => assert!(length < 12),
         }
@@ -54,7 +54,7 @@ fn pointers_that_loop_end() {
         let found = message(&bytes).questions().next().unwrap();
         let fault = found.name.fault().unwrap();
         assert!(
-            matches!(fault, Fault::Pointer | Fault::NameTooLong),
+            matches!(fault, DnsFault::Pointer | DnsFault::NameTooLong),
             "{fault}"
         );
         assert!(found.name.to_string().len() <= 260);
@@ -66,7 +66,7 @@ fn a_name_of_many_labels_is_too_long() {
     let bytes = asking(&[&b"\x01a".repeat(127)[..], b"\0"].concat());
     assert_eq!(message(&bytes).fault(), None);
     let bytes = asking(&[&b"\x01a".repeat(128)[..], b"\0"].concat());
-    assert_eq!(message(&bytes).fault(), Some(Fault::NameTooLong));
+    assert_eq!(message(&bytes).fault(), Some(DnsFault::NameTooLong));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn what_was_not_seen_of_a_lookup_is_not_known() {
         let mut rows = Vec::new();
         let mut lookups = Lookups::default();
         for (bytes, frame) in messages.iter().zip(1..) {
-            let message = Message::new(bytes, dialect).unwrap();
+            let message = DnsMessage::new(bytes, dialect).unwrap();
             lookups.take(&message, way(frame), &(), &mut |row| rows.push(row));
         }
         while lookups.finish(&mut |row| rows.push(row)) {}
@@ -343,7 +343,7 @@ proptest! {
             bytes[4..12].copy_from_slice(&[0, counts, 0, counts, 0, counts, 0, counts]);
         }
         let _ = looks_like_dns(&bytes);
-        if let Some(message) = Message::new(&bytes, Dialect::Multicast) {
+        if let Some(message) = DnsMessage::new(&bytes, Dialect::Multicast) {
             let entries = message.questions().count() + message.records().count();
             prop_assert!(entries <= 4 * usize::from(counts).max(65_536));
             let _ = message.fault();

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::head::{self, Parsed};
 use super::side::{Side, State};
-use super::{Connection, Exchange, Fault, exchanges, two};
+use super::{Connection, Exchange, HttpFault, exchanges, two};
 
 impl Connection {
     /// Octets of a side were not captured.
@@ -61,7 +61,7 @@ impl Connection {
             State::Lost => {}
             State::Head if self.is_of_upgrade(side, &this.begun) => return,
             State::Head => {
-                let is_message = self.cut(side, this, Fault::Missing);
+                let is_message = self.cut(side, this, HttpFault::Missing);
                 // Octets of a head that are no message by themselves are lost with what is behind them.
                 begun = this.first.filter(|_| !is_message && !this.begun.is_empty());
             }
@@ -102,7 +102,7 @@ impl Connection {
             false => self.pairs.may_answer_head(),
         };
         if is_short && !may_be_empty && self.two.is_none() {
-            self.faulty(side, Fault::Unended);
+            self.faulty(side, HttpFault::Unended);
         }
         if let Some(two) = &mut self.two {
             two.close(side);
@@ -117,7 +117,7 @@ impl Connection {
             return;
         };
         let this = std::mem::take(place);
-        self.cut(side, &this, Fault::Cut);
+        self.cut(side, &this, HttpFault::Cut);
         self.unended(side, &this);
         if matches!(&this.state, State::Body(body) if body.ends_with_connection()) {
             self.message_over(side, true);
@@ -129,7 +129,7 @@ impl Connection {
 
     /// A head that a side has begun ends here, and is taken as a message with this fault, if it has no other. False when it does not
     /// begin like one.
-    pub(super) fn cut(&mut self, side: usize, this: &Side, fault: Fault) -> bool {
+    pub(super) fn cut(&mut self, side: usize, this: &Side, fault: HttpFault) -> bool {
         let is_head = matches!(this.state, State::Head) && !this.begun.is_empty();
         if !is_head || self.two.is_some() || self.is_over {
             return false;
@@ -149,7 +149,7 @@ impl Connection {
     /// A body of which the last chunk shows the end has ended without it.
     fn unended(&mut self, side: usize, this: &Side) {
         if self.two.is_none() && matches!(&this.state, State::Body(body) if body.awaits_chunk()) {
-            self.faulty(side, Fault::Unended);
+            self.faulty(side, HttpFault::Unended);
         }
     }
 
@@ -160,7 +160,7 @@ impl Connection {
             return;
         };
         let mut this = std::mem::take(place);
-        if self.cut(client, &this, Fault::Cut) {
+        if self.cut(client, &this, HttpFault::Cut) {
             self.message_over(client, false);
             this.begun = Vec::new();
         }
@@ -175,12 +175,12 @@ impl Connection {
             self.end_wait(side);
             let this = self.sides.get_mut(side).map(std::mem::take);
             if let Some(this) = this {
-                self.cut(side, &this, Fault::Cut);
+                self.cut(side, &this, HttpFault::Cut);
                 self.unended(side, &this);
             }
         }
         if self.is_unread {
-            self.pairs.unanswered(Fault::Head);
+            self.pairs.unanswered(HttpFault::Head);
         }
         self.pairs.finish(each);
         if let Some(two) = &mut self.two {

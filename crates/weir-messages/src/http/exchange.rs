@@ -6,7 +6,7 @@ use crate::tls::Stamp;
 /// A message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Message<L> {
+pub struct HttpMessage<L> {
     /// The first line and the fields.
     pub head: Head<L>,
     /// When its head was complete.
@@ -22,9 +22,9 @@ pub struct Message<L> {
 }
 
 /// A request.
-pub type Request = Message<RequestLine>;
+pub type Request = HttpMessage<RequestLine>;
 /// A response.
-pub type Response = Message<StatusLine>;
+pub type Response = HttpMessage<StatusLine>;
 
 /// A request with its response, as far as they were seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct Exchange {
     /// The priority that the client gave its stream.
     pub priority: Option<Box<Priority>>,
     /// The fault.
-    pub fault: Option<Fault>,
+    pub fault: Option<HttpFault>,
     /// When the response was complete, of one without a request: it may have waited for that.
     pub over: Option<Stamp>,
 }
@@ -57,7 +57,7 @@ pub struct Exchange {
 /// The fault of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum HttpFault {
     /// Something was not captured.
     Missing,
     /// The octets in place of a head are not HTTP.
@@ -80,7 +80,7 @@ pub enum Fault {
     Uncertain,
 }
 
-impl Fault {
+impl HttpFault {
     /// The fault as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -103,7 +103,7 @@ impl Fault {
     }
 }
 
-impl<L> Message<L> {
+impl<L> HttpMessage<L> {
     pub(super) fn add(&mut self, octets: &[u8]) {
         self.body_len = self.body_len.saturating_add(octets.len() as u64);
         let room = BODY_OCTETS_MAX.saturating_sub(self.body.len());

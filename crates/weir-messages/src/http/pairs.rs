@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::body::Body;
 use super::head::{Head, RequestLine, SIMPLE_VERSION, StatusLine};
-use super::{Exchange, Fault, PIPELINE_MAX, Request, Response};
+use super::{Exchange, HttpFault, PIPELINE_MAX, Request, Response};
 use crate::tls::Stamp;
 
 /// The exchanges of a connection that are not handed on yet.
@@ -201,7 +201,7 @@ impl Pairs {
         for waiting in &mut self.waiting {
             let lacks_request = losses.of_client && waiting.request == Progress::Awaited;
             if lacks_request || losses.may_have_response_of(waiting) {
-                waiting.exchange.fault.get_or_insert(Fault::Missing);
+                waiting.exchange.fault.get_or_insert(HttpFault::Missing);
             }
             waiting.request = Progress::Over;
             waiting.response = Progress::Over;
@@ -218,7 +218,7 @@ impl Pairs {
         self.request_over(false);
         self.pass_early(place);
         let is_behind_loss = std::mem::take(&mut self.is_behind_loss);
-        let fault = head.is_malformed.then_some(Fault::Malformed);
+        let fault = head.is_malformed.then_some(HttpFault::Malformed);
         let request = Some(Request {
             head,
             stamp,
@@ -266,7 +266,7 @@ impl Pairs {
         let response = self.waiting.get(at).and_then(|it| it.places[1]);
         let is_proven = response.is_none_or(|response| self.is_proven(at, response));
         if let Some(early) = self.waiting.get_mut(at).filter(|_| !is_proven) {
-            early.exchange.fault.get_or_insert(Fault::Uncertain);
+            early.exchange.fault.get_or_insert(HttpFault::Uncertain);
         }
     }
 
@@ -281,7 +281,7 @@ impl Pairs {
         self.client_octets = client_octets;
         self.offset = offset.filter(|_| place.is_none() && !self.is_in_step);
         if let Some(cut) = self.answer() {
-            cut.exchange.fault.get_or_insert(Fault::Missing);
+            cut.exchange.fault.get_or_insert(HttpFault::Missing);
             self.response_over(false);
         }
         if place.is_some() && self.awaits_unplaced() {
@@ -294,7 +294,7 @@ impl Pairs {
         };
         for passed in self.waiting.iter_mut().take(at) {
             if passed.response == Progress::Awaited {
-                passed.exchange.fault.get_or_insert(Fault::Missing);
+                passed.exchange.fault.get_or_insert(HttpFault::Missing);
             }
             passed.response = Progress::Over;
         }
@@ -307,7 +307,7 @@ impl Pairs {
         next.is_doubtful = false;
         next.places[1] = place;
         if is_uncertain {
-            next.exchange.fault.get_or_insert(Fault::Uncertain);
+            next.exchange.fault.get_or_insert(HttpFault::Uncertain);
         }
         Some(&mut next.exchange)
     }
@@ -370,8 +370,8 @@ impl Pairs {
         if let Some(last) = self.waiting.back_mut() {
             last.offset = self.offset;
             last.exchange.fault = match request {
-                Progress::Over if is_lost => Some(Fault::Missing),
-                Progress::Over if is_unread => Some(Fault::Head),
+                Progress::Over if is_lost => Some(HttpFault::Missing),
+                Progress::Over if is_unread => Some(HttpFault::Head),
                 _ => None,
             };
         }
@@ -399,7 +399,7 @@ impl Pairs {
         let candidates = open.iter().take_while(|(_, it)| may_have(it)).count();
         let Some(most) = candidates.checked_sub(1) else {
             // All requests that are there came after it: that of this response was not captured.
-            return self.insert(*first, Some(Fault::Missing));
+            return self.insert(*first, Some(HttpFault::Missing));
         };
         let received = open.iter().map(|(_, it)| it.places[0]);
         let received = received.map(|request| request.map(|it| it.received));
@@ -462,7 +462,7 @@ impl Pairs {
     }
 
     /// Puts an exchange without a request in front of another one; gives its place.
-    fn insert(&mut self, at: usize, fault: Option<Fault>) -> usize {
+    fn insert(&mut self, at: usize, fault: Option<HttpFault>) -> usize {
         let exchange = Exchange {
             fault,
             ..Exchange::default()
@@ -499,7 +499,7 @@ impl Pairs {
                 break;
             }
             if early.offset.is_none() {
-                early.exchange.fault.get_or_insert(Fault::Missing);
+                early.exchange.fault.get_or_insert(HttpFault::Missing);
             }
             early.request = Progress::Over;
             self.early = self.early.saturating_sub(1);
@@ -532,7 +532,7 @@ impl Pairs {
             && let Some(mut first) = self.waiting.pop_front()
         {
             if self.losses.may_have_response_of(&first) {
-                first.exchange.fault.get_or_insert(Fault::Missing);
+                first.exchange.fault.get_or_insert(HttpFault::Missing);
             }
             self.dropped = self.dropped.saturating_add(1);
             self.forget_early(&first);
@@ -686,15 +686,15 @@ impl Pairs {
             self.pass_early(None);
         }
         if let Some(asking) = self.asking() {
-            asking.exchange.fault.get_or_insert(Fault::Missing);
+            asking.exchange.fault.get_or_insert(HttpFault::Missing);
             return self.request_over(false);
         }
         if let Some(early) = self.next_early() {
-            early.exchange.fault.get_or_insert(Fault::Missing);
+            early.exchange.fault.get_or_insert(HttpFault::Missing);
             early.request = Progress::Over;
         } else if self.is_in_step {
             let exchange = Exchange {
-                fault: Some(Fault::Missing),
+                fault: Some(HttpFault::Missing),
                 ..Exchange::default()
             };
             self.begin(exchange, Progress::Over);
@@ -718,12 +718,12 @@ impl Pairs {
         self.losses.since_response.get_or_insert(offset);
         self.losses.gap_end = self.losses.gap_end.max(end.or(Some(u64::MAX)));
         if let Some(answer) = self.answer() {
-            answer.exchange.fault.get_or_insert(Fault::Missing);
+            answer.exchange.fault.get_or_insert(HttpFault::Missing);
             return self.response_over(false);
         }
         let mut open = self.waiting.iter_mut();
         if let Some(open) = open.find(|it| it.response == Progress::Awaited) {
-            open.exchange.fault.get_or_insert(Fault::Missing);
+            open.exchange.fault.get_or_insert(HttpFault::Missing);
             open.is_doubtful = true;
         }
     }
@@ -751,7 +751,7 @@ impl Pairs {
         let had_more = both.is_none_or(|(head, next)| next.received > head.received);
         // Lost requests may have been sent together, and so may requests that are not captured yet, or never.
         let is_unseen = first.places[1].is_some_and(|head| head.received > self.client_octets);
-        let is_uncertain = first.exchange.fault == Some(Fault::Uncertain);
+        let is_uncertain = first.exchange.fault == Some(HttpFault::Uncertain);
         let had_more = had_more || self.losses.of_client || is_unseen || is_uncertain;
         let response = first.exchange.response.as_ref();
         let may_be_none =
@@ -795,7 +795,7 @@ impl Pairs {
     }
 
     /// Notes a fault of the client's last message.
-    pub(super) fn faulty_request(&mut self, fault: Fault) {
+    pub(super) fn faulty_request(&mut self, fault: HttpFault) {
         let mut all = self.waiting.iter_mut().rev();
         if let Some(last) = all.find(|it| it.request != Progress::Awaited) {
             last.exchange.fault.get_or_insert(fault);
@@ -803,7 +803,7 @@ impl Pairs {
     }
 
     /// Notes a fault of the server's message that is under way or next.
-    pub(super) fn faulty_response(&mut self, fault: Fault) {
+    pub(super) fn faulty_response(&mut self, fault: HttpFault) {
         let mut all = self.waiting.iter_mut();
         if let Some(next) = all.find(|it| it.response != Progress::Over) {
             next.exchange.fault.get_or_insert(fault);
@@ -811,7 +811,7 @@ impl Pairs {
     }
 
     /// Notes a fault of the next exchange that has a request and no response.
-    pub(super) fn unanswered(&mut self, fault: Fault) {
+    pub(super) fn unanswered(&mut self, fault: HttpFault) {
         let mut all = self.waiting.iter_mut();
         let next = all.find(|it| it.response == Progress::Awaited && it.exchange.request.is_some());
         if let Some(next) = next {

@@ -314,7 +314,7 @@ fn malformed_heads_are_read_as_far_as_they_can_be_understood() {
             (line.target.as_str(), line.version.as_deref()),
             ("/a", Some(version))
         );
-        assert_eq!(found[0].fault, Some(Fault::Malformed));
+        assert_eq!(found[0].fault, Some(HttpFault::Malformed));
     }
 }
 
@@ -339,7 +339,7 @@ fn first_lines_of_every_kind_have_rows() {
             let rows = (line.code, line.version.as_deref(), line.phrase.as_str());
             assert_eq!(rows, (code, version, phrase), "{head:?}");
             assert_eq!(response.body, b"hi", "{head:?}");
-            assert_eq!(found[0].fault, Some(Fault::Malformed), "{head:?}");
+            assert_eq!(found[0].fault, Some(HttpFault::Malformed), "{head:?}");
             assert_eq!(found[1].fault, None, "{head:?}");
         }
     }
@@ -365,7 +365,7 @@ fn first_lines_of_every_kind_have_rows() {
         assert_eq!(rows, (method, target), "{line:?}");
         assert_eq!(head.line.version.as_deref(), version, "{line:?}");
         assert_eq!(head.field("host"), Some("a"), "{line:?}");
-        assert_eq!(found[0].fault, Some(Fault::Malformed), "{line:?}");
+        assert_eq!(found[0].fault, Some(HttpFault::Malformed), "{line:?}");
         let code = found[0].response.as_ref().unwrap().head.line.code;
         assert_eq!(code, 204, "{line:?}");
     }
@@ -424,16 +424,26 @@ fn lengths_that_contradict_each_other_are_a_fault() {
             "Content-Length: 2\r\nContent-Length: 4\r\n",
             "hi",
             "hi",
-            Some(Fault::Length),
+            Some(HttpFault::Length),
         ),
         (
             "Content-Length: +2\r\nContent-Length: 2\r\n",
             "hi",
             "hi",
-            Some(Fault::Length),
+            Some(HttpFault::Length),
         ),
-        ("Content-Length: +2\r\n", "hi", "hi", Some(Fault::Length)),
-        ("Content-Length: 2x\r\n", "hi", "hi", Some(Fault::Length)),
+        (
+            "Content-Length: +2\r\n",
+            "hi",
+            "hi",
+            Some(HttpFault::Length),
+        ),
+        (
+            "Content-Length: 2x\r\n",
+            "hi",
+            "hi",
+            Some(HttpFault::Length),
+        ),
         ("Transfer-Encoding: CHUNKED\r\n", chunks, "hi", None),
         ("Transfer-Encoding: gzip, chunked\r\n", chunks, "hi", None),
         (
@@ -446,7 +456,7 @@ fn lengths_that_contradict_each_other_are_a_fault() {
             "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
             chunks,
             "hi",
-            Some(Fault::Length),
+            Some(HttpFault::Length),
         ),
         (
             "Transfer-Encoding: identity\r\nContent-Length: 2\r\n",
@@ -493,7 +503,7 @@ fn lengths_that_contradict_each_other_are_a_fault() {
             b"hi",
             "{fields:?}"
         );
-        assert_eq!(found[0].fault, Some(Fault::Length), "{fields:?}");
+        assert_eq!(found[0].fault, Some(HttpFault::Length), "{fields:?}");
     }
     // A chunk without a length ends the body with a fault.
     for chunk in [
@@ -506,7 +516,7 @@ fn lengths_that_contradict_each_other_are_a_fault() {
     ] {
         let responses = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}");
         let (found, _) = read(b"GET /a HTTP/1.1\r\n\r\n", responses.as_bytes(), 1_000);
-        assert_eq!(found[0].fault, Some(Fault::Chunk), "{chunk:?}");
+        assert_eq!(found[0].fault, Some(HttpFault::Chunk), "{chunk:?}");
         assert!(!found[0].response.as_ref().unwrap().is_whole, "{chunk:?}");
     }
 }
@@ -603,8 +613,8 @@ fn a_request_without_the_end_of_its_line_is_one() {
     ] {
         let seen = [Seen::Client(begun), Seen::ClientGap(50)];
         let with = |fault| expected.iter().map(move |it| (*it, 0_u16, Some(fault)));
-        assert_pairs(&seen, &with(Fault::Missing).collect::<Vec<_>>());
-        assert_pairs(&seen[..1], &with(Fault::Cut).collect::<Vec<_>>());
+        assert_pairs(&seen, &with(HttpFault::Missing).collect::<Vec<_>>());
+        assert_pairs(&seen[..1], &with(HttpFault::Cut).collect::<Vec<_>>());
     }
 }
 
@@ -614,16 +624,16 @@ fn a_head_that_is_cut_is_not_malformed() {
     let request = "GET /1 HTTP/1.1\r\nHost: a\r\nAccept: b\r\n\r\n";
     for end in "GET /1 ".len()..request.len() - 1 {
         let begun = Seen::Client(&request[..end]);
-        assert_pairs(&[begun], &[("/1", 0, Some(Fault::Cut))]);
-        let missing = Some(Fault::Missing);
+        assert_pairs(&[begun], &[("/1", 0, Some(HttpFault::Cut))]);
+        let missing = Some(HttpFault::Missing);
         assert_pairs(&[begun, Seen::ClientGap(50)], &[("/1", 0, missing)]);
     }
     let response = "HTTP/1.1 201 A\r\nServer: a\r\nContent-Length: 2\r\n\r\nab";
     for end in "HTTP/1.1 201".len()..response.len() - 3 {
         let begun = [GET_1, Seen::Server(&response[..end])];
-        assert_pairs(&begun, &[("/1", 201, Some(Fault::Cut))]);
+        assert_pairs(&begun, &[("/1", 201, Some(HttpFault::Cut))]);
         let missing = [begun[0], begun[1], Seen::ServerGap(50)];
-        assert_pairs(&missing, &[("/1", 201, Some(Fault::Missing))]);
+        assert_pairs(&missing, &[("/1", 201, Some(HttpFault::Missing))]);
     }
     // What breaks the grammar does so without an end, too.
     for begun in [
@@ -633,7 +643,7 @@ fn a_head_that_is_cut_is_not_malformed() {
         let seen = [Seen::Client(begun), Seen::ClientGap(50)];
         let found = pairs(&seen);
         assert_eq!(found.len(), 1, "{begun:?}");
-        assert_eq!(found[0].2, Some(Fault::Malformed), "{begun:?}");
+        assert_eq!(found[0].2, Some(HttpFault::Malformed), "{begun:?}");
     }
 }
 
@@ -641,7 +651,7 @@ fn a_head_that_is_cut_is_not_malformed() {
 #[test]
 fn a_head_ends_where_another_begins_with_a_segment() {
     let of_old_software = Seen::Server("HTTP/1.1 200 OK\rContent-Length: 2\r\rhi");
-    let expected = [("/1", 200, Some(Fault::Malformed)), ("/2", 202, None)];
+    let expected = [("/1", 200, Some(HttpFault::Malformed)), ("/2", 202, None)];
     assert_pairs(&[GET_1, of_old_software, GET_2, OK_2], &expected);
 }
 
@@ -649,7 +659,7 @@ fn a_head_ends_where_another_begins_with_a_segment() {
 #[test]
 fn a_response_ends_a_request_without_line_feeds() {
     let of_old_software = Seen::Client("GET /1 HTTP/1.1\rHost: a\r\r");
-    let found = [("/1", 201, Some(Fault::Malformed)), ("/2", 202, None)];
+    let found = [("/1", 201, Some(HttpFault::Malformed)), ("/2", 202, None)];
     assert_pairs(&[of_old_software, OK_1, GET_2, OK_2], &found);
 }
 
@@ -704,7 +714,7 @@ fn the_rest_of_a_request_is_no_response() {
         // Behind another request, and at the beginning of the connection.
         for before in [&[GET_1, OK_1][..], &[]] {
             let found = pairs(&[before, &lost].concat());
-            let is_third = |it: &(String, u16, Option<Fault>)| it.0 == "/3" && it.1 == 203;
+            let is_third = |it: &(String, u16, Option<HttpFault>)| it.0 == "/3" && it.1 == 203;
             assert!(found.iter().any(is_third), "{rest:?}: {found:?}");
             assert!(found.iter().any(|it| it.1 == 202), "{rest:?}: {found:?}");
         }
@@ -717,10 +727,10 @@ fn a_body_without_its_last_chunk_says_so() {
     let head = "HTTP/1.1 201 A\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (chunks, fault) in [
         ("2\r\nab\r\n0\r\n\r\n", None),
-        ("2\r\nab\r\n", Some(Fault::Unended)),
-        ("5\r\nab", Some(Fault::Unended)),
-        ("2\rab\r0\r\r", Some(Fault::Unended)),
-        ("", Some(Fault::Unended)),
+        ("2\r\nab\r\n", Some(HttpFault::Unended)),
+        ("5\r\nab", Some(HttpFault::Unended)),
+        ("2\rab\r0\r\r", Some(HttpFault::Unended)),
+        ("", Some(HttpFault::Unended)),
     ] {
         let answer = format!("{head}{chunks}");
         assert_pairs(&[GET_1, Seen::Server(&answer)], &[("/1", 201, fault)]);
@@ -737,7 +747,7 @@ fn a_body_that_is_shorter_than_its_length_says_so() {
     let expecting = "PUT /1 HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n";
     let get = "GET /1 HTTP/1.1\r\n\r\n";
     let head = "HEAD /1 HTTP/1.1\r\n\r\n";
-    let unended = Some(Fault::Unended);
+    let unended = Some(HttpFault::Unended);
     for (request, response, side, fault) in [
         (get, short, 1, unended),
         (get, none, 1, unended),
@@ -783,7 +793,7 @@ enum Seen<'s> {
 }
 
 /// Targets, codes and faults of the exchanges of a connection.
-fn pairs(seen: &[Seen<'_>]) -> Vec<(String, u16, Option<Fault>)> {
+fn pairs(seen: &[Seen<'_>]) -> Vec<(String, u16, Option<HttpFault>)> {
     let mut connection = Connection::searching();
     let mut found = Vec::new();
     let mut each = |it| found.push(it);
@@ -818,10 +828,10 @@ const GET_3: Seen<'_> = Seen::Client("GET /3 HTTP/1.1\r\n\r\n");
 const OK_1: Seen<'_> = Seen::Server("HTTP/1.1 201 A\r\nContent-Length: 2\r\n\r\nab");
 const OK_2: Seen<'_> = Seen::Server("HTTP/1.1 202 A\r\nContent-Length: 2\r\n\r\nab");
 const OK_3: Seen<'_> = Seen::Server("HTTP/1.1 203 A\r\nContent-Length: 2\r\n\r\nab");
-const MISSING: Option<Fault> = Some(Fault::Missing);
+const MISSING: Option<HttpFault> = Some(HttpFault::Missing);
 
 #[track_caller]
-fn assert_pairs(seen: &[Seen<'_>], expected: &[(&str, u16, Option<Fault>)]) {
+fn assert_pairs(seen: &[Seen<'_>], expected: &[(&str, u16, Option<HttpFault>)]) {
     let found = pairs(seen);
     let found: Vec<_> = found
         .iter()

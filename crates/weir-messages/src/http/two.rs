@@ -22,7 +22,9 @@ pub use self::settings::{Dependency, Priority, SETTINGS_MAX, Settings, setting_n
 use self::side::{DirectionState, Http2Side, fill};
 use super::hpack::{Decoder, Field};
 use super::streams::{StreamEvent, StreamOrigin};
-use super::{ConnectionState, Exchange, Fault, Head, Request, RequestLine, Response, StatusLine};
+use super::{
+    ConnectionState, Exchange, Head, HttpFault, Request, RequestLine, Response, StatusLine,
+};
 use crate::tls::Stamp;
 
 /// The maximum octets of a field block as it is sent, with its continuations.
@@ -88,7 +90,7 @@ pub(super) struct Http2Connection {
     /// Streams that were reset and reported: later frames of them begin nothing.
     gone: VecDeque<u32>,
     /// Why the fields of each side are lost, where they are.
-    lost: [Option<Fault>; 2],
+    lost: [Option<HttpFault>; 2],
     /// Requests may be lost.
     lacks_requests: bool,
     /// Frames are read again behind a loss, without their fields.
@@ -159,7 +161,7 @@ impl Http2Connection {
         for side in &mut this.sides {
             side.state = DirectionState::Lost;
         }
-        this.lost = [Some(Fault::Missing); 2];
+        this.lost = [Some(HttpFault::Missing); 2];
         this
     }
 
@@ -283,7 +285,7 @@ impl Http2Connection {
                         let taken = bytes.len().saturating_sub(rest.len());
                         self.is_over = this.begun.len() != taken || !begin_with_frame(bytes);
                         rest = bytes;
-                        self.lose(side, &mut this, Fault::Missing, each);
+                        self.lose(side, &mut this, HttpFault::Missing, each);
                     }
                 }
                 DirectionState::Frame => {
@@ -359,7 +361,7 @@ impl Http2Connection {
             && self.resumes
             && header.kind != SETTINGS
         {
-            lost.get_or_insert(Fault::Missing);
+            lost.get_or_insert(HttpFault::Missing);
         }
     }
 
@@ -385,7 +387,7 @@ impl Http2Connection {
                 }
             }
             DirectionState::Passed(left) if gap < *left => *left -= gap,
-            _ => self.lose(side, &mut this, Fault::Missing, each),
+            _ => self.lose(side, &mut this, HttpFault::Missing, each),
         }
         if let Some(place) = self.sides.get_mut(side) {
             *place = this;
@@ -400,7 +402,7 @@ impl Http2Connection {
                 false => exchange.response.as_ref().is_some_and(|it| !it.is_whole),
             };
             if is_short {
-                exchange.fault.get_or_insert(Fault::Unended);
+                exchange.fault.get_or_insert(HttpFault::Unended);
             }
         }
     }
@@ -416,7 +418,7 @@ impl Http2Connection {
         &mut self,
         side: usize,
         this: &mut Http2Side,
-        fault: Fault,
+        fault: HttpFault,
         each: &mut dyn FnMut(Event<'_>),
     ) {
         if let Some(lost) = self.lost.get_mut(side) {
@@ -432,7 +434,7 @@ impl Http2Connection {
                 false => match &exchange.response {
                     Some(response) => !response.is_whole,
                     // Its head may come behind what is missing.
-                    None => self.resumes || fault != Fault::Missing,
+                    None => self.resumes || fault != HttpFault::Missing,
                 },
             };
             if waits {
@@ -470,7 +472,7 @@ impl Http2Connection {
     ) {
         let is_new = self.stream(stream).is_none();
         self.unknown = self.unknown.saturating_add(is_new.into());
-        self.lose(side, this, Fault::Fields, each);
+        self.lose(side, this, HttpFault::Fields, each);
     }
 
     /// The frames of a side are read again behind a loss. The responses to later streams are not among what was lost.
@@ -487,7 +489,7 @@ impl Http2Connection {
     fn without_half(&self, mut exchange: Exchange) -> Exchange {
         let lacks_request = self.lacks_requests && exchange.request.is_none();
         if lacks_request || exchange.response.is_none() && exchange.stream <= self.unanswered {
-            exchange.fault.get_or_insert(Fault::Missing);
+            exchange.fault.get_or_insert(HttpFault::Missing);
         }
         exchange
     }
@@ -566,7 +568,7 @@ impl Http2Connection {
             }
             return;
         }
-        exchange.fault.get_or_insert(Fault::Reset);
+        exchange.fault.get_or_insert(HttpFault::Reset);
         // The request may be captured behind the reset of its response.
         let lacks_request = exchange.request.is_none() && stream % 2 == 1;
         if lacks_request {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
-use weir_messages::dhcp::{Fault, Message, PORTS, type_word};
+use weir_messages::dhcp::{DhcpFault, DhcpMessage, PORTS, type_word};
 use weir_packet::{Kind, Needs, Value};
 
 use super::extraction::{Extraction, ItemField, columns};
@@ -29,7 +29,7 @@ impl Protocol for Dhcp {
     const NAME: &'static str = "dhcp";
 
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
-        Message::new(bytes, ports).is_some()
+        DhcpMessage::new(bytes, ports).is_some()
     }
 
     const REPORTS_CUT: bool = true;
@@ -64,8 +64,8 @@ struct Captured {
 }
 
 impl Captured {
-    fn message(&self) -> Option<Message<'_>> {
-        Message::new(&self.bytes, self.ports)
+    fn message(&self) -> Option<DhcpMessage<'_>> {
+        DhcpMessage::new(&self.bytes, self.ports)
     }
 
     fn option(&self, code: u8) -> Option<Cow<'_, [u8]>> {
@@ -104,7 +104,7 @@ impl Captured {
     /// The reason why the message cannot be decoded to its end.
     fn fault(&self) -> Option<&'static str> {
         match self.missing {
-            0 => self.message()?.fault().map(Fault::as_str),
+            0 => self.message()?.fault().map(DhcpFault::as_str),
             _ => Some("bytes were not captured"),
         }
     }

@@ -1,7 +1,7 @@
 //! `diameter`: one row a message of Diameter.
 
 use weir_messages::diameter::{
-    Avp, BEGINNING_OCTETS, Message, OCTETS_MAX, PORTS, application_word, begins, begun,
+    Avp, BEGINNING_OCTETS, DiameterMessage, OCTETS_MAX, PORTS, application_word, begins, begun,
     command_word, find, length, may_begin,
 };
 use weir_packet::{Kind, Needs, Value};
@@ -36,7 +36,7 @@ impl Protocol for Diameter {
 
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
         match is_port(ports) {
-            true => Message::new(bytes).is_some(),
+            true => DiameterMessage::new(bytes).is_some(),
             false => begins(bytes),
         }
     }
@@ -76,7 +76,7 @@ impl Protocol for Diameter {
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        let Some(message) = Message::new(bytes).filter(|_| way.transport != "udp") else {
+        let Some(message) = DiameterMessage::new(bytes).filter(|_| way.transport != "udp") else {
             return false;
         };
         let id = (message.hop_by_hop(), message.command());
@@ -124,8 +124,8 @@ struct CapturedDiameter {
 const TGPP: u32 = 10_415;
 
 impl CapturedDiameter {
-    fn message(&self) -> Option<Message<'_>> {
-        Message::new(&self.bytes)
+    fn message(&self) -> Option<DiameterMessage<'_>> {
+        DiameterMessage::new(&self.bytes)
     }
 
     fn flag(&self, bit: u8) -> Option<Value<'static>> {

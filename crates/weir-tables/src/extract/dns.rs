@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 
 use weir_messages::dns::{
-    Ask, BEGINNING_OCTETS, Data, Dialect, Fault, LINK_LOCAL_PORT, MULTICAST_PORT, Message, PORT,
-    Question, Questions, Record, Section, find_in_stream, is_understood, looks_like_dns,
+    Ask, BEGINNING_OCTETS, Data, Dialect, DnsFault, DnsMessage, LINK_LOCAL_PORT, MULTICAST_PORT,
+    PORT, Question, Questions, Record, Section, find_in_stream, is_understood, looks_like_dns,
     may_look_like_dns, opcode_word, rcode_word, type_word,
 };
 use weir_packet::{Kind, Needs, Value};
@@ -45,7 +45,7 @@ fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
         return false;
     }
     match is_port(ports) {
-        true => Message::new(bytes, Dialect::Unicast).is_some(),
+        true => DnsMessage::new(bytes, Dialect::Unicast).is_some(),
         false => looks_like_dns(bytes),
     }
 }
@@ -105,8 +105,8 @@ fn without_length(bytes: &[u8]) -> (&[u8], &[u8]) {
 pub(super) fn read<'m>(
     bytes: &'m [u8],
     way: &Way,
-) -> Option<(Message<'m>, weir_messages::dns::Way)> {
-    let message = Message::new(bytes, Dialect::of_ports(way.ports()))?;
+) -> Option<(DnsMessage<'m>, weir_messages::dns::Way)> {
+    let message = DnsMessage::new(bytes, Dialect::of_ports(way.ports()))?;
     let way = weir_messages::dns::Way {
         flow: way.conversation(),
         time_ns: way.time_ns,
@@ -118,7 +118,7 @@ pub(super) fn read<'m>(
 
 /// Returns true for a response that has a question: those of multicast DNS are often sent without (RFC 6762, 6), and
 /// those of LLMNR take another path (RFC 4795, 2.4).
-pub(super) fn may_be_early(message: &Message<'_>) -> bool {
+pub(super) fn may_be_early(message: &DnsMessage<'_>) -> bool {
     message.is_response() && message.dialect() == Dialect::Unicast
 }
 
@@ -226,7 +226,7 @@ impl DnsTable for Dns {
 
 /// The parts of a message from which columns are read.
 struct DnsItem<'m> {
-    message: Message<'m>,
+    message: DnsMessage<'m>,
     ask: Ask,
     time_ns: Option<i64>,
     /// Whether octets of the message were not captured.
@@ -251,7 +251,7 @@ impl<'m> DnsItem<'m> {
     fn fault(&self) -> Option<&'static str> {
         match self.is_cut {
             true => Some("bytes were not captured"),
-            false => self.message.fault().map(Fault::as_str),
+            false => self.message.fault().map(DnsFault::as_str),
         }
     }
 

@@ -1,7 +1,7 @@
 //! `lookups`: one row a question with its answer, as Zeek's `dns.log`.
 
 use weir_messages::dns::{
-    Fault, Lookup, Lookups as Pairs, class_word, opcode_word, rcode_word, type_word,
+    DnsFault, Lookup, Lookups as Pairs, class_word, opcode_word, rcode_word, type_word,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -36,7 +36,7 @@ impl PartlySeen<'_> {
     fn fault(&self) -> Option<&'static str> {
         match self.is_cut {
             true => Some("bytes were not captured"),
-            false => self.lookup.fault.map(Fault::as_str),
+            false => self.lookup.fault.map(DnsFault::as_str),
         }
     }
 }

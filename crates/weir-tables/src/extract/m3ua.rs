@@ -1,6 +1,6 @@
 //! `m3ua`: one row a message of M3UA.
 
-use weir_messages::m3ua::{Message, Transfer};
+use weir_messages::m3ua::{M3uaMessage, Transfer};
 use weir_messages::printable;
 use weir_packet::{Kind, Needs, Value};
 
@@ -27,11 +27,11 @@ impl Protocol for M3ua {
     const NAME: &'static str = "m3ua";
 
     fn is_datagram(bytes: &[u8], _ports: [u16; 2]) -> bool {
-        Message::new(bytes).is_some()
+        M3uaMessage::new(bytes).is_some()
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        let is_message = way.transport == "sctp" && Message::new(bytes).is_some();
+        let is_message = way.transport == "sctp" && M3uaMessage::new(bytes).is_some();
         if is_message {
             let item = M3uaItem {
                 captured: CapturedM3ua(bytes.to_vec()),
@@ -58,8 +58,8 @@ impl Item for M3uaItem {
 struct CapturedM3ua(Vec<u8>);
 
 impl CapturedM3ua {
-    fn message(&self) -> Option<Message<'_>> {
-        Message::new(&self.0)
+    fn message(&self) -> Option<M3uaMessage<'_>> {
+        M3uaMessage::new(&self.0)
     }
 
     fn transfer(&self) -> Option<Transfer<'_>> {

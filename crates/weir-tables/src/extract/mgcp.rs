@@ -1,6 +1,6 @@
 //! `mgcp`: one row a message of MGCP.
 
-use weir_messages::mgcp::{Line, Message, PORTS, begins, messages};
+use weir_messages::mgcp::{Line, MgcpMessage, PORTS, begins, messages};
 use weir_messages::{printable, sdp};
 use weir_packet::{Kind, Needs, Value};
 
@@ -84,8 +84,8 @@ struct CapturedMgcp {
 }
 
 impl CapturedMgcp {
-    fn message(&self) -> Option<Message<'_>> {
-        Message::new(&self.bytes)
+    fn message(&self) -> Option<MgcpMessage<'_>> {
+        MgcpMessage::new(&self.bytes)
     }
 
     fn line(&self) -> Option<Line<'_>> {

@@ -1,7 +1,7 @@
 //! `sccp`: one row a message of SCCP over M3UA.
 
 use weir_messages::m3ua::{self, SCCP, Transfer};
-use weir_messages::sccp::{Message, Party, kind_word};
+use weir_messages::sccp::{Party, SccpMessage, kind_word};
 use weir_packet::{Kind, Needs, Value};
 
 use super::extraction::{Extraction, ItemField, columns};
@@ -28,7 +28,7 @@ pub(super) const OTHER_CARRIERS: [u32; 3] = [2, 4, 5];
 
 /// The SCCP message in a message of M3UA.
 pub(super) fn carried<'m>(bytes: &'m [u8], way: &Way) -> Option<Transfer<'m>> {
-    let transfer = m3ua::Message::new(bytes)?.transfer()?;
+    let transfer = m3ua::M3uaMessage::new(bytes)?.transfer()?;
     (transfer.service == SCCP && way.transport == "sctp").then_some(transfer)
 }
 
@@ -36,7 +36,7 @@ impl Protocol for Sccp {
     const NAME: &'static str = "sccp";
 
     fn is_datagram(bytes: &[u8], _ports: [u16; 2]) -> bool {
-        m3ua::Message::new(bytes).is_some()
+        m3ua::M3uaMessage::new(bytes).is_some()
     }
 
     fn is_of_other_carrier(payload_protocol: u32) -> bool {
@@ -47,7 +47,7 @@ impl Protocol for Sccp {
         let Some(transfer) = carried(bytes, way) else {
             return false;
         };
-        if Message::new(transfer.user).is_none() {
+        if SccpMessage::new(transfer.user).is_none() {
             return false;
         }
         let item = SccpItem {
@@ -84,8 +84,8 @@ struct CapturedSccp {
 }
 
 impl CapturedSccp {
-    fn message(&self) -> Option<Message<'_>> {
-        Message::new(&self.bytes)
+    fn message(&self) -> Option<SccpMessage<'_>> {
+        SccpMessage::new(&self.bytes)
     }
 
     fn called(&self) -> Option<Party<'_>> {

@@ -1,6 +1,6 @@
 //! `snmp`: one row a message of SNMP.
 
-use weir_messages::snmp::{Message, PORTS, Pdu, Security, Trap, kind_word};
+use weir_messages::snmp::{PORTS, Pdu, Security, SnmpMessage, Trap, kind_word};
 use weir_packet::{Kind, Needs, Value};
 
 use super::extraction::{Extraction, ItemField, columns};
@@ -31,7 +31,7 @@ impl Protocol for Snmp {
     const NAME: &'static str = "snmp";
 
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
-        bytes.first() == Some(&0x30) && Message::new(bytes, ports).is_some()
+        bytes.first() == Some(&0x30) && SnmpMessage::new(bytes, ports).is_some()
     }
 
     fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
@@ -39,7 +39,7 @@ impl Protocol for Snmp {
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        let Some(message) = Message::new(bytes, way.ports()) else {
+        let Some(message) = SnmpMessage::new(bytes, way.ports()) else {
             return false;
         };
         let mut request = None;
@@ -79,7 +79,7 @@ impl Protocol for Snmp {
 }
 
 struct SnmpItem<'m> {
-    message: Message<'m>,
+    message: SnmpMessage<'m>,
     community: Option<String>,
     user: Option<String>,
     context: Option<String>,

@@ -1,7 +1,7 @@
 //! `stun`: one row a message of STUN or TURN.
 
 use weir_messages::stun::{
-    BEGINNING_OCTETS, HEADER_OCTETS, Message, attribute, begun, class_word, find, length,
+    BEGINNING_OCTETS, HEADER_OCTETS, StunMessage, attribute, begun, class_word, find, length,
     may_begin, method_word,
 };
 use weir_packet::{Kind, Needs, Value};
@@ -37,7 +37,7 @@ impl Protocol for Stun {
     const NAME: &'static str = "stun";
 
     fn is_datagram(bytes: &[u8], _ports: [u16; 2]) -> bool {
-        Message::new(bytes).is_some()
+        StunMessage::new(bytes).is_some()
     }
 
     fn may_be_cut(bytes: &[u8], ports: [u16; 2]) -> bool {
@@ -91,11 +91,11 @@ impl Protocol for Stun {
 
     /// Data on a channel have no cookie: any octets may look like them.
     fn is_likely(bytes: &[u8]) -> bool {
-        Message::new(bytes).is_some()
+        StunMessage::new(bytes).is_some()
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        let Some(message) = Message::new(bytes) else {
+        let Some(message) = StunMessage::new(bytes) else {
             // The data of a channel are between the messages of a connection, and have no row.
             return is_of_channel(bytes);
         };
@@ -148,8 +148,8 @@ struct CapturedStun {
 }
 
 impl CapturedStun {
-    fn message(&self) -> Option<Message<'_>> {
-        Message::new(&self.bytes)
+    fn message(&self) -> Option<StunMessage<'_>> {
+        StunMessage::new(&self.bytes)
     }
 
     fn text(&self, kind: u16) -> Option<String> {

@@ -1,7 +1,7 @@
 //! `tcap`: one row a message of TCAP over SCCP.
 
 use weir_messages::sccp::{self, Parts};
-use weir_messages::tcap::{Component, Fault, Message, component_word, kind_word, map_word};
+use weir_messages::tcap::{Component, TcapFault, TcapMessage, component_word, kind_word, map_word};
 use weir_packet::{Kind, Needs, Value};
 
 use super::extraction::{Extraction, ItemField, columns};
@@ -43,13 +43,13 @@ impl Protocol for Tcap {
         let Some(transfer) = super::sccp::carried(bytes, way) else {
             return false;
         };
-        let Some(outer) = sccp::Message::new(transfer.user) else {
+        let Some(outer) = sccp::SccpMessage::new(transfer.user) else {
             return false;
         };
         let reference = outer.segment.map_or(0, |segment| segment.reference);
         let key = (transfer.opc, transfer.dpc, reference);
         let whole = self.parts.take(key, &outer);
-        let Some(message) = whole.and_then(Message::new) else {
+        let Some(message) = whole.and_then(TcapMessage::new) else {
             return false;
         };
         let request = message.destination.map(transaction);
@@ -124,7 +124,7 @@ struct CapturedTcap {
     context: Option<String>,
     result: Option<i64>,
     components: Vec<Component>,
-    fault: Option<Fault>,
+    fault: Option<TcapFault>,
     request: Option<OpenRequest>,
     time_ns: Option<i64>,
 }

@@ -64,7 +64,7 @@ fn streams_of_http_2_find_their_responses_in_pieces_of_any_size() {
                 )
             })
             .collect();
-        let reset = Some(Fault::Reset);
+        let reset = Some(HttpFault::Reset);
         assert_eq!(
             rows,
             [
@@ -108,7 +108,7 @@ fn a_stream_that_is_reset_has_one_row() {
         connection.finish(&mut each);
         found
     };
-    let was_reset = Some(Fault::Reset);
+    let was_reset = Some(HttpFault::Reset);
     let of_client = [(0, ask(1)), (0, reset(1)), (1, answer(1))];
     assert_eq!(read(&of_client), [(1, Some(200), was_reset)]);
     let mut and_end = of_client.to_vec();
@@ -196,7 +196,7 @@ fn what_precedes_the_response_to_an_upgrade_is_what_that_makes_it() {
     let many = "\x02\x03\n".repeat(HEAD_OCTETS_MAX);
     assert_pairs(&[UPGRADE, Seen::Client(&many), AGREED], &switched);
     // A server that does not agree continues in HTTP, and its client should have.
-    let not = [("/1", 201, Some(Fault::Head))];
+    let not = [("/1", 201, Some(HttpFault::Head))];
     assert_pairs(&[UPGRADE, frame(), OK_1], &not);
     assert_pairs(&[UPGRADE, Seen::Client(&many), OK_1], &not);
     assert_pairs(&[UPGRADE, OK_1, other()], &[("/1", 201, None)]);
@@ -282,7 +282,7 @@ fn what_is_missing_of_data_is_counted() {
 type Came = (usize, Result<Vec<u8>, u64>);
 
 /// The stream, the method, the code and the fault of the rows of a connection.
-fn rows_of(came: &[Came]) -> Vec<(u32, String, u16, Option<Fault>)> {
+fn rows_of(came: &[Came]) -> Vec<(u32, String, u16, Option<HttpFault>)> {
     let mut connection = Connection::searching();
     let mut found: Vec<Exchange> = Vec::new();
     for (side, what) in came {
@@ -321,7 +321,7 @@ fn a_loss_of_one_direction_of_http_2_leaves_what_comes_behind_it() {
         (0, Ok([two::PREFACE, &settings()].concat())),
         (1, Ok(settings())),
     ];
-    let missing = Some(Fault::Missing);
+    let missing = Some(HttpFault::Missing);
     let row = |stream, method: &str, code, fault| (stream, method.to_owned(), code, fault);
     let rows = |more: &[Came]| rows_of(&[&begun[..], more].concat());
 
@@ -395,7 +395,7 @@ fn bombs_of_http_2_stay_within_their_limits() {
     let (found, _) = feed(&[begin, &flood].concat());
     assert_eq!(found.len(), 20);
     for exchange in &found {
-        assert_eq!(exchange.fault, Some(Fault::Fields));
+        assert_eq!(exchange.fault, Some(HttpFault::Fields));
         assert!(exchange.request.as_ref().unwrap().head.octets() <= FIELD_OCTETS_MAX + 256 * 48);
     }
     // Streams without responses.
@@ -426,7 +426,7 @@ fn a_request_behind_a_loss_of_both_is_read_and_a_lost_one_is_missed() {
     let expected = [first.clone(), (5, "GET".to_owned(), 200, None)];
     assert_eq!(rows_of(&came), expected);
     drop(came.remove(3));
-    let expected = [first, (5, String::new(), 200, Some(Fault::Missing))];
+    let expected = [first, (5, String::new(), 200, Some(HttpFault::Missing))];
     assert_eq!(rows_of(&came), expected);
 }
 
@@ -436,7 +436,7 @@ fn a_client_whose_preface_was_not_captured_is_the_client() {
     let settings = frame(4, 0, 0, b"");
     let get = |stream| frame(1, 5, stream, b"\x82\x86\x84");
     let ok = |stream| frame(1, 5, stream, b"\x88");
-    let row = |stream: u32| -> (u32, String, u16, Option<Fault>) {
+    let row = |stream: u32| -> (u32, String, u16, Option<HttpFault>) {
         (stream, "GET".to_owned(), 200, None)
     };
     let begun = [settings.clone(), get(1)].concat();
@@ -465,7 +465,7 @@ fn a_client_whose_preface_was_not_captured_is_the_client() {
         (0, Ok(get(3))),
         (1, Ok(ok(3))),
     ];
-    let first = (1, String::new(), 200, Some(Fault::Missing));
+    let first = (1, String::new(), 200, Some(HttpFault::Missing));
     assert_eq!(rows_of(&came), [first, row(3)]);
 }
 
@@ -488,7 +488,7 @@ fn damaged_heads_are_counted_and_streams_without_an_end_say_so() {
     connection.close(1, &mut |it| found.push(it));
     connection.finish(&mut |it| found.push(it));
     let faults: Vec<_> = found.iter().map(|it| (it.stream, it.fault)).collect();
-    assert_eq!(faults, [(Some(3), Some(Fault::Unended))]);
+    assert_eq!(faults, [(Some(3), Some(HttpFault::Unended))]);
 }
 
 /// Behind a loss a head in several segments was passed over, without a word, and the line of a cut preface was a request.
@@ -497,7 +497,7 @@ fn frames_in_several_segments_are_read_behind_a_loss() {
     let settings = frame(4, 0, 0, b"");
     let get = |stream| frame(1, 5, stream, b"\x82\x86\x04\x02/b");
     let ok = |stream| frame(1, 5, stream, b"\x88");
-    let row = |stream: u32, fault| -> (u32, String, u16, Option<Fault>) {
+    let row = |stream: u32, fault| -> (u32, String, u16, Option<HttpFault>) {
         (stream, "GET".to_owned(), 200, fault)
     };
     let begun = [two::PREFACE, &settings[..], &get(1)[..]].concat();
@@ -536,6 +536,6 @@ fn frames_in_several_segments_are_read_behind_a_loss() {
     let response = found[0].response.as_ref().unwrap();
     assert_eq!(
         (response.body_len, found[0].fault),
-        (20, Some(Fault::Missing))
+        (20, Some(HttpFault::Missing))
     );
 }

@@ -172,7 +172,7 @@ fn behind_a_loss_messages_are_found_within_a_segment() {
 /// A server that answers in something else does so with a word.
 #[test]
 fn an_answer_that_is_none_is_a_fault() {
-    let head = Some(Fault::Head);
+    let head = Some(HttpFault::Head);
     for answer in [
         "HELLO there\r\n\r\n",
         "\u{1}\u{2}\u{3}",
@@ -182,7 +182,7 @@ fn an_answer_that_is_none_is_a_fault() {
         let seen = [GET_1, Seen::Server(answer), OK_1];
         assert_pairs(&seen, &[("/1", 201, None)]);
     }
-    let malformed = Some(Fault::Malformed);
+    let malformed = Some(HttpFault::Malformed);
     for version in [
         "HTTP/+1.1",
         " HTTP/1.1",
@@ -210,7 +210,7 @@ fn an_answer_that_is_none_is_a_fault() {
     // The octets behind the first line are missing.
     assert_pairs(
         &[GET_1, Seen::Server("HTTP/1.1 201 Created")],
-        &[("/1", 201, Some(Fault::Cut))],
+        &[("/1", 201, Some(HttpFault::Cut))],
     );
     assert_pairs(&[GET_1, Seen::Server("HTTP/1.1 20")], &[("/1", 0, None)]);
 }
@@ -221,7 +221,7 @@ fn a_response_to_octets_that_are_no_request_says_so() {
     let other = Seen::Client("G@T /2 HTTP/1.1\r\n\r\n");
     let expected = [
         ("/1", 201, None),
-        ("", 202, Some(Fault::Head)),
+        ("", 202, Some(HttpFault::Head)),
         ("/3", 203, None),
     ];
     assert_pairs(&[GET_1, OK_1, other, OK_2, GET_3, OK_3], &expected);

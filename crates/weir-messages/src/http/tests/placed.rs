@@ -12,7 +12,7 @@ struct SentMessage {
 }
 
 /// Feeds what was captured, gaps before what is behind them; gives targets, codes and faults.
-fn placed(sent: &[SentMessage]) -> Vec<(String, u16, Option<Fault>)> {
+fn placed(sent: &[SentMessage]) -> Vec<(String, u16, Option<HttpFault>)> {
     let mut connection = Connection::searching();
     let mut found = Vec::new();
     let mut each = |it| found.push(it);
@@ -84,7 +84,7 @@ fn a_response_to_a_head_without_an_end_is_its_own() {
     let refused = "HTTP/1.1 408 A\r\nContent-Length: 0\r\n\r\n";
     let head_octets = head.len() as u64;
     let both = [message(0, head, 0), message(1, refused, head_octets)];
-    let expected = ("/2".to_owned(), 408, Some(Fault::Cut));
+    let expected = ("/2".to_owned(), 408, Some(HttpFault::Cut));
     assert_eq!(placed(&both), std::slice::from_ref(&expected));
     // The rest of the head comes behind the response.
     let [first, second] = both;
@@ -280,7 +280,7 @@ fn after_any_number_of_lost_messages_responses_are_those_of_their_requests() {
                 assert_eq!(asked, answered, "{lost:?}: {found:?}");
             }
             // Several pairs may be possible when messages of both ends are lost.
-            let is_certain = *fault != Some(Fault::Uncertain);
+            let is_certain = *fault != Some(HttpFault::Uncertain);
             let of_one_end = lost.iter().any(Vec::is_empty);
             assert!(is_certain || !of_one_end, "{lost:?}: {found:?}");
             seen[0].extend(asked);
@@ -372,7 +372,7 @@ fn however_many_requests_of_a_burst_are_lost_each_response_is_right_or_says_that
 
 /// Feeds messages in another order than they were sent in: `order` says of which side the next one is. Gives targets, codes and
 /// faults.
-fn captured(sent: &[SentMessage], order: &[usize]) -> Vec<(String, u16, Option<Fault>)> {
+fn captured(sent: &[SentMessage], order: &[usize]) -> Vec<(String, u16, Option<HttpFault>)> {
     let mut connection = Connection::searching();
     let mut found = Vec::new();
     let mut each = |it: Exchange| {
@@ -436,7 +436,11 @@ fn sent(side: usize, text: &str, received: u64) -> SentMessage {
 }
 
 #[track_caller]
-fn are_captured(sent: &[SentMessage], order: &[usize], expected: &[(&str, u16, Option<Fault>)]) {
+fn are_captured(
+    sent: &[SentMessage],
+    order: &[usize],
+    expected: &[(&str, u16, Option<HttpFault>)],
+) {
     let found = captured(sent, order);
     let found: Vec<_> = found
         .iter()
@@ -536,7 +540,7 @@ fn an_uncertain_response_may_be_that_to_a_head() {
             ..sent(1, &response(n), asked)
         });
     }
-    let uncertain = Some(Fault::Uncertain);
+    let uncertain = Some(HttpFault::Uncertain);
     let found = placed(&all);
     let found: Vec<_> = found.iter().map(|it| (it.0.as_str(), it.1, it.2)).collect();
     let expected = [
@@ -601,7 +605,7 @@ fn a_response_behind_lost_ones_may_be_that_of_a_request_that_was_not_captured() 
     }
     // The request was lost, and nothing of the client came behind it.
     all.push(sent(1, &response(3), 4 * octets));
-    let uncertain = Some(Fault::Uncertain);
+    let uncertain = Some(HttpFault::Uncertain);
     let expected = [
         ("/0", 210, None),
         ("/1", 0, MISSING),
@@ -654,11 +658,11 @@ fn after_a_response_that_is_not_understood_the_rest_is_not_shifted() {
     let rows: Vec<_> = found.iter().map(|it| (it.0.clone(), it.1)).collect();
     let pairs = [row("/0", 210), row("/1", 0), row("/2", 212), row("/3", 213)];
     assert_eq!(rows, pairs, "{found:?}");
-    assert_eq!(found[1].2, Some(Fault::Head));
+    assert_eq!(found[1].2, Some(HttpFault::Head));
 }
 
 /// Reads messages of sides, whose senders had received so many octets, as far as that is known.
-fn read_at(sent: &[(usize, String, Option<u64>)]) -> Vec<(String, u16, Option<Fault>)> {
+fn read_at(sent: &[(usize, String, Option<u64>)]) -> Vec<(String, u16, Option<HttpFault>)> {
     let mut connection = Connection::searching();
     let mut found = Vec::new();
     let mut each = |it| found.push(it);
@@ -715,7 +719,7 @@ fn several_requests_before_all_of_the_server_say_that_they_may_be_mixed_up() {
         (1, ok(4), Some(4 * asks)),
     ]);
     let (_, _, fault) = found.iter().find(|(_, code, _)| *code == 202).unwrap();
-    assert_eq!(*fault, Some(Fault::Uncertain), "{found:?}");
+    assert_eq!(*fault, Some(HttpFault::Uncertain), "{found:?}");
     let last: Vec<_> = found.iter().map(|it| (it.0.as_str(), it.1)).collect();
     assert_eq!(last[2..], [("/3", 203), ("/4", 204)], "{found:?}");
     // The request of the last response was not captured, and nothing of the client came behind it.
@@ -725,7 +729,7 @@ fn several_requests_before_all_of_the_server_say_that_they_may_be_mixed_up() {
         (1, ok(2), Some(2 * asks)),
         (1, ok(3), Some(3 * asks)),
     ]);
-    let row = |target: &str, code: u16| (target.to_owned(), code, Some(Fault::Uncertain));
+    let row = |target: &str, code: u16| (target.to_owned(), code, Some(HttpFault::Uncertain));
     assert_eq!(found, [row("/1", 202), row("/2", 203)]);
 }
 
@@ -736,7 +740,7 @@ fn a_response_before_all_of_the_client_is_that_of_its_request() {
     let get = |n: u8| format!("GET /{n} HTTP/1.1\r\n\r\n");
     let ok = |n: u8| format!("HTTP/1.1 20{n} A\r\nContent-Length: 0\r\n\r\n");
     let (asks, answers) = (get(1).len() as u64, ok(1).len() as u64);
-    let row = |target: &str, code: u16| (target.to_owned(), code, None::<Fault>);
+    let row = |target: &str, code: u16| (target.to_owned(), code, None::<HttpFault>);
     let all = [row("/1", 201), row("/2", 202)];
     // Each response is captured before its request, or both before both.
     let in_turn = [
@@ -872,7 +876,7 @@ fn a_response_that_may_be_that_of_another_request_says_so() {
         });
     }
     let found = placed(&sent);
-    let uncertain = Some(Fault::Uncertain);
+    let uncertain = Some(HttpFault::Uncertain);
     let rows: Vec<_> = found
         .iter()
         .map(|(target, code, fault)| (target.as_str(), *code, *fault))
@@ -953,7 +957,7 @@ fn a_server_of_http_2_alone_has_rows_of_its_responses() {
     connection.gap(0, 50, &mut |it| found.push(it));
     let frames: Vec<_> = found.iter().map(|it| it.over.unwrap().frame).collect();
     assert_eq!(frames, (0..40).collect::<Vec<_>>());
-    assert_eq!(found[30].fault, Some(Fault::Missing));
+    assert_eq!(found[30].fault, Some(HttpFault::Missing));
 }
 
 /// RFC 9113, 8.1: a server may answer before it has all of a request, and give up the rest of it.

@@ -160,7 +160,7 @@ fn within(stream: u32, path: &[u8]) -> Vec<u8> {
 }
 
 /// An exchange: its parts as the test compares them, with its fault.
-type ReadExchange = (u32, String, String, u16, Option<Fault>);
+type ReadExchange = (u32, String, String, u16, Option<HttpFault>);
 
 fn exchanges(pieces: &[(usize, Vec<u8>)]) -> (Vec<ReadExchange>, u64) {
     let mut connection = Connection::searching();
@@ -196,11 +196,11 @@ fn a_connection_of_http_2_is_read_from_its_middle() {
         frame(1, 5, 13, b"\x8d"),
     ]
     .concat();
-    let row = |stream: u32, path: &str, code: u16, fault: Option<Fault>| {
+    let row = |stream: u32, path: &str, code: u16, fault: Option<HttpFault>| {
         (stream, "GET".to_owned(), path.to_owned(), code, fault)
     };
     let expected = vec![
-        row(11, "/a", 200, Some(Fault::Missing)),
+        row(11, "/a", 200, Some(HttpFault::Missing)),
         row(13, "/a", 404, None),
     ];
     for order in [[0, 1], [1, 0]] {
@@ -223,7 +223,13 @@ fn a_connection_of_http_2_is_read_from_its_middle() {
     // The method is one that earlier requests have added to the table. It is not known whether the server's fields are a head.
     let put = frame(1, 5, 11, b"\xc7\x86\x04\x02/b");
     let other = frame(1, 5, 7, b"\xc0\xc1");
-    let row = (11, String::new(), "/b".to_owned(), 0, Some(Fault::Missing));
+    let row = (
+        11,
+        String::new(),
+        "/b".to_owned(),
+        0,
+        Some(HttpFault::Missing),
+    );
     assert_eq!(exchanges(&[(0, put), (1, other)]), (vec![row], 1));
 }
 
@@ -270,6 +276,6 @@ fn http_2_is_read_behind_the_loss_of_both_directions() {
         connection.gap(0, 50, &mut |it| found.push(it));
     }
     let streams: Vec<_> = found.iter().map(|it| (it.stream, it.fault)).collect();
-    let missing = Some(Fault::Missing);
+    let missing = Some(HttpFault::Missing);
     assert_eq!(streams, [(Some(5), missing), (Some(7), missing)]);
 }

@@ -259,6 +259,6 @@ fn requests_behind_the_loss_of_responses_have_a_fault() {
     connection.gap(1, 50, &mut each);
     connection.take(0, &request(3), Stamp::default(), &mut each);
     connection.finish(&mut each);
-    let faults: Vec<Option<Fault>> = found.iter().map(|it| it.fault).collect();
-    assert_eq!(faults, [Some(Fault::Missing); 2]);
+    let faults: Vec<Option<HttpFault>> = found.iter().map(|it| it.fault).collect();
+    assert_eq!(faults, [Some(HttpFault::Missing); 2]);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::http::Fault;
+use crate::http::HttpFault;
 use crate::http::hpack::Field;
 
 /// Octets of the fields of a head that are kept.
@@ -32,10 +32,10 @@ impl Fields {
         self.fields.push((text(name), text(value)));
     }
 
-    pub(super) const fn fault(&self) -> Option<Fault> {
+    pub(super) const fn fault(&self) -> Option<HttpFault> {
         match (self.is_cut, self.is_unknown) {
-            (true, _) => Some(Fault::Fields),
-            (false, true) => Some(Fault::Missing),
+            (true, _) => Some(HttpFault::Fields),
+            (false, true) => Some(HttpFault::Missing),
             (false, false) => None,
         }
     }

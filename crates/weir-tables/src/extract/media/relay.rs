@@ -239,7 +239,7 @@ pub(super) fn relayed(bytes: &[u8], missing: u64) -> Option<(&[u8], u64)> {
         }
         // A Send or a Data indication.
         [0, 0x16 | 0x17, ..] if missing == 0 => {
-            let message = stun::Message::new(bytes)?;
+            let message = stun::StunMessage::new(bytes)?;
             (message.attribute(stun::attribute::DATA)?, 0)
         }
         _ => return None,
