@@ -316,7 +316,7 @@ mod tests {
             (9, engine, false),
         ] {
             let bytes = of(model, parameters);
-            let message = Message::new(&bytes, [1, 2]).unwrap();
+            let message = SnmpMessage::new(&bytes, [1, 2]).unwrap();
             assert_eq!(message.pdu.unwrap().id, Some(0x26));
             let security = message.security.unwrap();
             assert_eq!((security.id, security.model), (Some(5), Some(model.into())));
