@@ -115,7 +115,7 @@ impl From<weir_engine::Error> for Failure {
     fn from(error: weir_engine::Error) -> Self {
         Self {
             code: match error.kind() {
-                ErrorKind::Run | ErrorKind::Internal => 3,
+                ErrorKind::Run | ErrorKind::Internal | ErrorKind::Memory => 3,
                 _ => 2,
             },
             message: error.to_string(),

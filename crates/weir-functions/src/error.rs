@@ -41,6 +41,8 @@ pub enum ErrorKind {
     Refused,
     /// The statement exceeds a limit of size or depth.
     Limit,
+    /// The statement took more memory than it may while it ran.
+    Memory,
 }
 
 impl Error {
@@ -168,6 +170,7 @@ fn worded(kind: ErrorKind, error: &DataFusionError, columns: &[String]) -> (Erro
     }
     let kind = match error.find_root() {
         DataFusionError::ExecutionJoin(error) if error.is_panic() => ErrorKind::Internal,
+        DataFusionError::ResourcesExhausted(_) if kind == ErrorKind::Run => ErrorKind::Memory,
         _ => kind,
     };
     if let DataFusionError::ArrowError(found, _) = error.find_root()
@@ -836,6 +839,17 @@ impl From<&weir_remote::Error> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_that_is_not_there_is_an_error_of_its_own() {
+        let of = |kind: ErrorKind| {
+            let error = DataFusionError::ResourcesExhausted("a sort".to_owned());
+            Error::from_datafusion(kind, error.context("in a plan"), &[])
+        };
+        assert_eq!(of(ErrorKind::Run).kind(), ErrorKind::Memory);
+        assert_eq!(of(ErrorKind::Run).to_string(), "out of memory: a sort");
+        assert_eq!(of(ErrorKind::Plan).kind(), ErrorKind::Plan);
+    }
 
     #[test]
     fn a_panic_of_a_thread_is_an_internal_error() {

@@ -66,6 +66,10 @@ pub(crate) enum FailureKind {
     Refused,
     /// The statement would exceed a limit.
     Limit,
+    /// The statement, or all together, took more memory than they may.
+    Memory,
+    /// All statements together set more rows aside than the disk has room for.
+    Disk,
     /// Someone ended it.
     Cancelled,
     /// The statement exceeded its time limit.
@@ -135,6 +139,8 @@ impl Failure {
             FailureKind::Internal => "XX000",
             FailureKind::Refused => "25006",
             FailureKind::Limit => "54000",
+            FailureKind::Memory => "53200",
+            FailureKind::Disk => "53100",
             FailureKind::Cancelled | FailureKind::Timeout => "57014",
             FailureKind::Ending => "57P01",
         }
@@ -149,7 +155,9 @@ impl Failure {
             FailureKind::Run => "run",
             FailureKind::Internal => "internal",
             FailureKind::Refused => "refused",
-            FailureKind::Limit | FailureKind::Timeout => "limit",
+            FailureKind::Limit | FailureKind::Memory | FailureKind::Disk | FailureKind::Timeout => {
+                "limit"
+            }
             FailureKind::Cancelled => "cancelled",
             FailureKind::Ending => "ending",
         }
@@ -173,6 +181,7 @@ impl From<weir_engine::Error> for Failure {
                 ErrorKind::Source => FailureKind::Source,
                 ErrorKind::Refused => FailureKind::Refused,
                 ErrorKind::Limit => FailureKind::Limit,
+                ErrorKind::Memory => FailureKind::Memory,
                 ErrorKind::Internal => FailureKind::Internal,
                 _ => FailureKind::Run,
             },
@@ -198,6 +207,16 @@ const MESSAGE_BYTES_MAX: usize = 16 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A lack of memory was an error of the data (22000).
+    #[test]
+    fn a_lack_of_memory_is_no_error_of_the_data() {
+        let memory = weir_engine::Error::new(ErrorKind::Memory, "out of memory: a sort");
+        let failure = Failure::from(memory);
+        assert_eq!((failure.sqlstate(), failure.word()), ("53200", "limit"));
+        let disk = Failure::new(FailureKind::Disk, "out of disk space");
+        assert_eq!((disk.sqlstate(), disk.word()), ("53100", "limit"));
+    }
 
     /// An error that quoted a value of a hundred megabytes came whole to the server, and to its client.
     #[test]

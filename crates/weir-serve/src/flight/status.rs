@@ -14,7 +14,7 @@ pub(super) fn refused(failure: &Failure) -> Status {
         FailureKind::Run => Code::Unknown,
         FailureKind::Internal => Code::Internal,
         FailureKind::Refused => Code::PermissionDenied,
-        FailureKind::Limit => Code::ResourceExhausted,
+        FailureKind::Limit | FailureKind::Memory | FailureKind::Disk => Code::ResourceExhausted,
         FailureKind::Cancelled => Code::Cancelled,
         FailureKind::Timeout => Code::DeadlineExceeded,
         FailureKind::Ending => Code::Unavailable,

@@ -41,7 +41,9 @@ impl From<Failure> for Refusal {
             FailureKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             FailureKind::Source => StatusCode::NOT_FOUND,
             FailureKind::Refused => StatusCode::FORBIDDEN,
-            FailureKind::Limit => StatusCode::PAYLOAD_TOO_LARGE,
+            FailureKind::Limit | FailureKind::Memory | FailureKind::Disk => {
+                StatusCode::PAYLOAD_TOO_LARGE
+            }
             FailureKind::Cancelled => StatusCode::CONFLICT,
             FailureKind::Timeout => StatusCode::REQUEST_TIMEOUT,
             FailureKind::Ending => StatusCode::SERVICE_UNAVAILABLE,

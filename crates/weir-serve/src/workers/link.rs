@@ -455,17 +455,19 @@ pub(super) enum Shortage {
 impl Shortage {
     /// The failure of a statement whose process was ended for it.
     fn failure(self) -> Failure {
-        let (message, hint) = match self {
+        let (kind, message, hint) = match self {
             Self::Memory => (
+                FailureKind::Memory,
                 "out of memory: the running statements held more than --memory-limit allows, and this one held most",
                 "group or filter before values are collected, or shorten long ones with substr()",
             ),
             Self::Disk => (
+                FailureKind::Disk,
                 "out of disk space: the running statements have set more rows aside than they leave free, and this one most",
                 "filter before rows are sorted, grouped or joined, or select fewer columns",
             ),
         };
-        Failure::new(FailureKind::Limit, message).with_hint(hint)
+        Failure::new(kind, message).with_hint(hint)
     }
 }
 
