@@ -27,6 +27,8 @@ pub(crate) struct Lengths {
     header_len: usize,
     rest: usize,
     refused: Option<usize>,
+    /// Whether the message that was refused is one that is always short.
+    is_refused_as_short: bool,
     /// The kind of the message; 0 is that of the first, which has none.
     kind: u8,
     /// The received part of the first message, which is short.
@@ -53,6 +55,7 @@ impl Lengths {
             header_len: 0,
             rest: 0,
             refused: None,
+            is_refused_as_short: false,
             kind: 0,
             first: Vec::new(),
             parts: PendingParts::none(),
@@ -72,6 +75,11 @@ impl Lengths {
     /// The length of the message that was too long.
     pub(crate) const fn refused(&self) -> Option<usize> {
         self.refused
+    }
+
+    /// Whether the message that was too long would be so with any limit of texts.
+    pub(crate) const fn is_refused_as_short(&self) -> bool {
+        self.is_refused_as_short
     }
 
     /// Whether a message came whose parts do not fit into it.
@@ -136,6 +144,7 @@ impl Lengths {
                 // The length counts its own four bytes.
                 if length > most || length < 4 {
                     self.refused = Some(length);
+                    self.is_refused_as_short = is_short;
                 }
                 self.rest = length.saturating_sub(4);
                 self.kind = if self.is_first { 0 } else { a };

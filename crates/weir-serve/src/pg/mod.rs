@@ -22,7 +22,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use futures::{FutureExt, SinkExt, StreamExt};
 use pgwire::api::cancel::{CancelHandler, DefaultCancelHandler};
-use pgwire::api::{ClientInfo, NoopHandler, PgWireConnectionState};
+use pgwire::api::{ClientInfo, METADATA_USER, NoopHandler, PgWireConnectionState};
 use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 use pgwire::tokio::server::{
@@ -158,7 +158,10 @@ impl PgProtocol {
                 Some(Ok(())) => {}
                 Some(Err(PgWireError::IoError(error))) => return Err(error),
                 Some(Err(error)) => {
-                    let info: ErrorInfo = error.into();
+                    let info = match error {
+                        PgWireError::InvalidPassword(_) => wrong_password(socket),
+                        error => error.into(),
+                    };
                     let is_fatal = info.is_fatal() || !is_begun;
                     let error = PgWireError::UserError(Box::new(info));
                     process_error(socket, error, waits_for_sync).await?;
@@ -287,7 +290,8 @@ impl crate::listener::Protocol for PgProtocol {
         }
         if let Some(length) = socket.get_ref().lengths.refused() {
             let most = self.shared.options.limits.text_bytes_max;
-            let (code, message) = match length > most {
+            let is_short = socket.get_ref().lengths.is_refused_as_short();
+            let (code, message) = match length > most && !is_short {
                 true => (
                     "54000",
                     format!("a message of {length} bytes is more than --max-text allows: {most}"),
@@ -344,6 +348,14 @@ const fn has_texts(message: &PgWireFrontendMessage) -> bool {
             | Message::Describe(_)
             | Message::Execute(_)
     )
+}
+
+/// The refusal of a password, with the user of the startup message: that of SCRAM is empty.
+fn wrong_password(socket: &Socket) -> ErrorInfo {
+    let user = socket.metadata().get(METADATA_USER);
+    let user = user.map_or("", String::as_str);
+    let message = format!("password authentication failed for user \"{user}\"");
+    ErrorInfo::new("FATAL".to_owned(), "28P01".to_owned(), message)
 }
 
 /// The refusal of a text that is not UTF-8, of which pgwire would replace octets.
