@@ -14,13 +14,15 @@ mod limits;
 mod pairs;
 mod side;
 mod streams;
+mod tunnel;
 mod two;
 
 pub use connection_state::ConnectionState;
 pub use exchange::{Exchange, HttpFault, HttpMessage, Request, Response};
 pub use head::{Head, RequestLine, StatusLine};
-pub use limits::{BODY_OCTETS_MAX, HEAD_OCTETS_MAX, PIPELINE_MAX, TUNNEL_OCTETS_MAX};
+pub use limits::{BODY_OCTETS_MAX, HEAD_OCTETS_MAX, PIPELINE_MAX};
 pub use streams::{StreamEvent, StreamOrigin, Streams, StreamsBegin};
+pub use tunnel::TUNNEL_OCTETS_MAX;
 pub use two::{
     BLOCK_OCTETS_MAX, Dependency, FIELD_OCTETS_MAX, Priority, SETTINGS_MAX, STREAMS_MAX, Settings,
     setting_name,
@@ -42,6 +44,8 @@ pub struct Connection {
     is_over: bool,
     /// Octets of a tunnel among which no HTTP was found.
     tunnel: Option<usize>,
+    /// Octets that came with the response which opened the tunnel, and their place.
+    behind_opening: Option<(Vec<u8>, Option<Place>)>,
     /// The place of the octets that are being read.
     place: Option<Place>,
     /// Octets of each side that were seen, or are known to be missing.
@@ -168,8 +172,8 @@ impl Connection {
         self.offset = Some(offset);
     }
 
-    /// Adds octets of a side, and reports the exchanges that they complete.
-    pub fn take(
+    /// Reads octets of a side as far as a tunnel begins within them.
+    fn take_piece(
         &mut self,
         side: usize,
         bytes: &[u8],
@@ -179,8 +183,6 @@ impl Connection {
         if let Some(two) = &mut self.two {
             return two.take(side, bytes, stamp, &mut exchanges(each));
         }
-        self.sent(side, bytes.len() as u64);
-        self.pairs.read_at(stamp);
         let Some(place) = self.sides.get_mut(side) else {
             return ConnectionState::Over;
         };
@@ -231,6 +233,8 @@ impl Connection {
         self.place = this.first;
         self.read_on(side, &mut this, bytes, stamp);
         if self.tunnel == Some(0) {
+            let rest = std::mem::take(&mut this.begun);
+            self.behind_opening = (!rest.is_empty()).then_some((rest, this.first));
             this = Side::searching();
         }
         if self.two.is_some() {
@@ -424,25 +428,6 @@ impl Connection {
         head::find_beginning(bytes, client == side)
     }
 
-    /// Passes over octets of which none is HTTP: many of a tunnel say that it carries something else.
-    fn passed(&mut self, side: usize, octets: usize) -> ConnectionState {
-        self.is_unread |= self.tunnel.is_none() && self.client == Some(1 - (side & 1));
-        let Some(passed) = &mut self.tunnel else {
-            return ConnectionState::More;
-        };
-        *passed = passed.saturating_add(octets);
-        match *passed > TUNNEL_OCTETS_MAX {
-            true => ConnectionState::Over,
-            false => ConnectionState::More,
-        }
-    }
-
-    /// Makes the connection a tunnel (RFC 9110, 9.3.6): HTTP may begin with the next piece of either side.
-    fn enter_tunnel(&mut self) {
-        self.tunnel = Some(0);
-        self.sides = [Side::searching(), Side::searching()];
-    }
-
     /// Makes the connection HTTP/2: passes on the unread octets of this side, and those that wait of the other.
     fn go_on(
         &mut self,
@@ -524,10 +509,10 @@ impl Connection {
         let mut at = 0;
         let mut beginnings = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            if self.is_over || self.tunnel == Some(0) {
+            if self.is_over {
                 return bytes.len();
             }
-            if self.two.is_some() {
+            if self.two.is_some() || self.tunnel == Some(0) {
                 return at;
             }
             match state {
@@ -639,8 +624,10 @@ impl Connection {
                     self.pairs.faulty_request(HttpFault::Length);
                 }
                 if let Some(answer) = self.pairs.early_answer() {
-                    self.answered_early(1 - (side & 1), answer)?;
+                    self.answered_early(1 - (side & 1), answer);
                 }
+                let is_tunnel = self.tunnel == Some(0);
+                let body = if is_tunnel { Body::Length(0) } else { body };
                 Some((length, body))
             }
             Parsed::Response(length, head) => {
@@ -686,10 +673,8 @@ impl Connection {
                         self.refused(client);
                     }
                     if is_tunnel {
-                        self.pairs.response_over(true);
-                        self.pairs.request_over(true);
-                        self.enter_tunnel();
-                        return None;
+                        self.open_tunnel();
+                        return Some((length, Body::Length(0)));
                     }
                 }
                 Some((length, body))
@@ -724,8 +709,8 @@ impl Connection {
     }
 
     /// A request was captured behind the head of its response: what follows that head on the side of the server may be
-    /// otherwise than the head alone says. `None` where a tunnel begins.
-    fn answered_early(&mut self, server: usize, answer: Early) -> Option<()> {
+    /// otherwise than the head alone says.
+    fn answered_early(&mut self, server: usize, answer: Early) {
         match answer {
             Early::Bodiless => {
                 if let Some(place) = self.sides.get_mut(server) {
@@ -733,15 +718,9 @@ impl Connection {
                 }
                 self.pairs.response_over(true);
             }
-            Early::Tunnel => {
-                self.pairs.response_over(true);
-                self.pairs.request_over(true);
-                self.enter_tunnel();
-                return None;
-            }
+            Early::Tunnel => self.open_tunnel(),
             Early::Switched => self.is_over = true,
         }
-        Some(())
     }
 
     fn body(&mut self, side: usize, octets: &[u8]) {

@@ -6,5 +6,3 @@ pub const HEAD_OCTETS_MAX: usize = 1 << 16;
 pub const BODY_OCTETS_MAX: usize = 256;
 /// Requests of a connection that wait for their responses, at most.
 pub const PIPELINE_MAX: usize = 1_024;
-/// Octets of a tunnel among which HTTP is looked for (RFC 9110, 9.3.6).
-pub const TUNNEL_OCTETS_MAX: usize = 1 << 16;

@@ -169,6 +169,26 @@ fn behind_a_loss_messages_are_found_within_a_segment() {
     }
 }
 
+/// What came with the response that opens a tunnel was left out, and the requests of the tunnel had the responses to later ones.
+#[test]
+fn what_comes_with_the_opening_of_a_tunnel_is_of_it() {
+    let (Seen::Client(get), Seen::Server(ok)) = (GET_1, OK_1) else {
+        panic!("a request and its response");
+    };
+    let asked = format!("CONNECT a:80 HTTP/1.1\r\n\r\n{get}");
+    let opened = format!("HTTP/1.1 200 A\r\n\r\n{ok}");
+    let expected = [("a:80", 200, None), ("/1", 201, None), ("/2", 202, None)];
+    let seen = [Seen::Client(&asked), Seen::Server(&opened), GET_2, OK_2];
+    assert_pairs(&seen, &expected);
+    // A server that speaks first in the tunnel, in something else.
+    let greeting = Seen::Server("HTTP/1.1 200 A\r\n\r\n220 mail\r\n");
+    let connect = Seen::Client("CONNECT a:25 HTTP/1.1\r\n\r\n");
+    assert_pairs(
+        &[connect, greeting, GET_2, OK_2],
+        &[("a:25", 200, None), ("/2", 202, None)],
+    );
+}
+
 /// A server that answers in something else does so with a word.
 #[test]
 fn an_answer_that_is_none_is_a_fault() {
