@@ -520,7 +520,7 @@ impl Connection {
                 State::Head if self.answers_simple(side, rest) => {
                     let place = behind(self.place, at);
                     let parsed = Parsed::Response(0, head::simple_answer());
-                    match self.found(side, parsed, place, stamp) {
+                    match self.found(side, parsed, (place, None), stamp) {
                         Some((_, body)) => *state = State::Body(body),
                         None => return at,
                     }
@@ -596,12 +596,14 @@ impl Connection {
         place: Option<Place>,
         stamp: Stamp,
     ) -> Result<Option<(usize, Body)>, HttpFault> {
+        let sent = self.sent.get(side);
+        let offset = sent.map(|sent| sent.saturating_sub(bytes.len() as u64));
         match head::parse(bytes) {
             Parsed::More => Ok(None),
             Parsed::Nothing => Err(HttpFault::Head),
             // What begins with a version is, of a client, the rest of a request whose beginning was lost.
             Parsed::Response(..) if self.client == Some(side) => Err(HttpFault::Head),
-            parsed => Ok(self.found(side, parsed, place, stamp)),
+            parsed => Ok(self.found(side, parsed, (place, offset), stamp)),
         }
     }
 
@@ -610,7 +612,7 @@ impl Connection {
         &mut self,
         side: usize,
         parsed: Parsed,
-        place: Option<Place>,
+        (place, offset): (Option<Place>, Option<u64>),
         stamp: Stamp,
     ) -> Option<(usize, Body)> {
         match parsed {
@@ -619,7 +621,7 @@ impl Connection {
                 self.asks(side);
                 let body = Body::of_request(&head);
                 let is_ambiguous = body::is_ambiguous(&head);
-                self.pairs.request(head, stamp, place);
+                self.pairs.request(head, stamp, (place, offset));
                 if is_ambiguous {
                     self.pairs.faulty_request(HttpFault::Length);
                 }

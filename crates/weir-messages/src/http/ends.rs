@@ -140,7 +140,8 @@ impl Connection {
         let parsed = head::parse_cut(&this.begun);
         let is_message = matches!(parsed, Parsed::Request(..) | Parsed::Response(..));
         if is_message {
-            self.found(side, parsed, this.first, this.stamp);
+            let offset = this.first.map(|first| first.offset);
+            self.found(side, parsed, (this.first, offset), this.stamp);
             self.faulty(side, fault);
         }
         is_message

@@ -123,6 +123,8 @@ struct PendingExchange {
     is_behind_loss: bool,
     /// The places of the request and of the response, as far as they are known.
     places: [Option<Place>; 2],
+    /// Octets of the client before the request, as far as they are known.
+    asked_at: Option<u64>,
     /// Octets of the server before a response whose place is not known.
     offset: Option<u64>,
     /// When its response was complete.
@@ -211,8 +213,13 @@ impl Pairs {
         self.hand_on(each);
     }
 
-    /// Adds a request.
-    pub(super) fn request(&mut self, head: Head<RequestLine>, stamp: Stamp, place: Option<Place>) {
+    /// Adds a request, with the octets of the client before it, which may be known without its place.
+    pub(super) fn request(
+        &mut self,
+        head: Head<RequestLine>,
+        stamp: Stamp,
+        (place, offset): (Option<Place>, Option<u64>),
+    ) {
         self.is_in_step = true;
         self.is_unread = false;
         self.request_over(false);
@@ -233,6 +240,7 @@ impl Pairs {
             last.exchange.request = request;
             last.request = Progress::UnderWay;
             last.places[0] = place;
+            last.asked_at = offset;
             self.losses.requests = cut.requests;
             return;
         }
@@ -241,6 +249,7 @@ impl Pairs {
             early.exchange.fault = early.exchange.fault.or(fault);
             early.request = Progress::UnderWay;
             early.places[0] = place;
+            early.asked_at = offset;
             early.is_behind_loss = is_behind_loss;
             return self.prove_early();
         }
@@ -252,6 +261,7 @@ impl Pairs {
         self.begin(exchange, Progress::UnderWay);
         if let Some(last) = self.waiting.back_mut() {
             last.places[0] = place;
+            last.asked_at = offset;
             last.is_behind_loss = is_behind_loss;
         }
     }
@@ -328,8 +338,8 @@ impl Pairs {
         let all = self.waiting.iter().enumerate();
         let mut open = all.filter(|(_, it)| it.response == Progress::Awaited);
         let is_behind = |it: &PendingExchange| {
-            let both = it.places[0].zip(place);
-            both.is_some_and(|(request, response)| request.offset >= response.received)
+            let both = it.asked_at.zip(place);
+            both.is_some_and(|(request, response)| request >= response.received)
         };
         match (open.next(), open.next()) {
             (Some((first, it)), _) if is_behind(it) => self.insert(first, None),
@@ -394,8 +404,10 @@ impl Pairs {
         let Some((first, next)) = open.first() else {
             return self.by_order(Some(place));
         };
-        let may_have =
-            |it: &PendingExchange| it.places[0].is_none_or(|request| request.may_have(place));
+        let may_have = |it: &PendingExchange| match it.places[0] {
+            Some(request) => request.may_have(place),
+            None => it.asked_at.is_none_or(|asked| asked < place.received),
+        };
         let candidates = open.iter().take_while(|(_, it)| may_have(it)).count();
         let Some(most) = candidates.checked_sub(1) else {
             // All requests that are there came after it: that of this response was not captured.
@@ -550,6 +562,7 @@ impl Pairs {
             is_doubtful: false,
             is_behind_loss: false,
             places: [None; 2],
+            asked_at: None,
             offset: None,
             over: None,
         });

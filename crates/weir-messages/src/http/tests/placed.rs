@@ -770,6 +770,13 @@ fn a_response_before_all_of_the_client_is_that_of_its_request() {
         (1, ok(2), Some(asks)),
     ];
     assert_eq!(read_at(&unasked), [row("", 408), row("/2", 202)]);
+    // It was captured behind a request of which its server had nothing.
+    let late = [
+        (0, get(2), None),
+        (1, ok(1), Some(0)),
+        (1, ok(2), Some(asks)),
+    ];
+    assert_eq!(read_at(&late), [row("", 201), row("/2", 202)]);
 }
 
 /// The end of a response depends on its request: HEAD, CONNECT, and one that leads to another protocol.
