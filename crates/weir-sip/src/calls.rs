@@ -322,6 +322,7 @@ impl Calls {
         };
         slot.session
             .take(time_ns, flow, (sender, is_repeat), digest, &mut copier);
+        slot.session.pass(*now_ns);
         queues.remove(slot.wait, index);
         slot.wait = slot.session.wait();
         slot.heard_ns = *now_ns;

@@ -37,6 +37,9 @@ pub struct Call {
     pub first_ns: i64,
     /// The last message.
     pub last_ns: i64,
+    /// The same of the time that has passed ([`crate::Calls::take_passed`]), which steps of the clock do not change: the first and the
+    /// last message.
+    pub passed_ns: [i64; 2],
     /// The first INVITE; `None` when it was not seen.
     pub start_ns: Option<i64>,
     /// The first response of 101 to 199.

@@ -23,6 +23,8 @@ pub(super) struct Session {
     flow: Option<Flow>,
     first_ns: i64,
     last_ns: i64,
+    /// The time that had passed by the first and by the last message.
+    passed_ns: Option<[i64; 2]>,
     start_ns: Option<i64>,
     /// The INVITE outside of a dialog that came last, or that responses speak of.
     invite: Option<Invite>,
@@ -182,6 +184,7 @@ impl Session {
             flow: flow.map(|flow| flow_of_request(flow, digest)),
             first_ns: time_ns,
             last_ns: time_ns,
+            passed_ns: None,
             start_ns: None,
             invite: None,
             invites: Invites::default(),
@@ -250,6 +253,12 @@ impl Session {
                 Side::Callee => (ns, Side::Caller),
             });
         }
+    }
+
+    /// Stores the time that had passed by a message.
+    pub(super) fn pass(&mut self, now_ns: i64) {
+        let [_, last_ns] = self.passed_ns.get_or_insert([now_ns; 2]);
+        *last_ns = now_ns;
     }
 
     /// Adds a message of `sender`, or the response to one of its messages.
@@ -767,6 +776,7 @@ impl Session {
                 .filter(|_| self.is_caller_known),
             first_ns: self.first_ns,
             last_ns: self.last_ns,
+            passed_ns: self.passed_ns.unwrap_or([self.first_ns, self.last_ns]),
             start_ns: self.start_ns,
             ringing_ns: fork.ringing_ns,
             answer_ns,

@@ -143,9 +143,10 @@ impl Extract for CallTable {
 /// The time in which the streams of a call are sent.
 fn span_of(call: &Call) -> CallSpan {
     let is_over = matches!(call.reported, ReportCause::Ended | ReportCause::Reused);
+    let [first_passed_ns, last_passed_ns] = call.passed_ns;
     CallSpan {
-        first_ns: call.first_ns,
-        last_ns: is_over.then_some(call.last_ns),
+        first: (Some(call.first_ns), first_passed_ns),
+        last: is_over.then_some((Some(call.last_ns), last_passed_ns)),
     }
 }
 

@@ -1,9 +1,12 @@
 //! Media whose first packets come before what shows that they are media.
 
+use std::io::Write as _;
 use std::net::Ipv4Addr;
 
+use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{Ipv4, protocol, tcp_flags, udp};
 
+use crate::sip::{column, read_with_notes};
 use crate::untidy_connections::{CLIENT, SERVER, rows, segment};
 use crate::wire::{Connection, HostPort};
 
@@ -338,4 +341,37 @@ fn legs_with_one_call_id_have_each_their_own_media() {
     let columns = ["call.from.tag", "call.lost"];
     let (found, notes) = rows("calls", &packets, &columns);
     assert_eq!(found, [["a", "1"], ["c", "5"]], "{notes:?}");
+}
+
+/// A clock that is set back within a call. The media began behind the last message of the call, by their times, and were not its own.
+#[test]
+fn a_call_has_its_media_where_the_clock_steps_back() {
+    let bye = "BYE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bKb\r\nFrom: <sip:a@x>;tag=a\r\n\
+         To: <sip:b@x>;tag=b\r\nCall-ID: a\r\nCSeq: 2 BYE\r\nContent-Length: 0\r\n\r\n";
+    let mut packets = vec![(1_000, invite())];
+    packets.extend((0..20).map(|n| (2_000 + 20 * u64::from(n), rtp(7, n, n))));
+    packets.remove(9);
+    for step_ms in [0, 600_000] {
+        let mut packets = packets.clone();
+        let last = datagram((TO.0, 5_060), (FROM.0, 5_060), bye.as_bytes());
+        packets.push((4_000, last));
+        for (time_ms, _) in packets.iter_mut().skip(10) {
+            *time_ms += 1_000_000 - step_ms;
+        }
+        for (time_ms, _) in packets.iter_mut().take(10) {
+            *time_ms += 1_000_000;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("made.pcap");
+        let file = std::fs::File::create(&path).unwrap();
+        let mut writer =
+            PcapWriter::new(file, 101, 65_535, PcapVariant::Nano, Endian::Little).unwrap();
+        for (time_ms, packet) in &packets {
+            let time_ns = 1_700_000_000_000_000_000 + time_ms * 1_000_000;
+            writer.packet(time_ns, packet.len() as u32, packet).unwrap();
+        }
+        writer.into_inner().flush().unwrap();
+        let (batch, notes) = read_with_notes("calls", &[&path], 10);
+        assert_eq!(column(&batch, "call.lost"), ["1"], "{step_ms}: {notes:?}");
+    }
 }

@@ -21,6 +21,7 @@ pub(in crate::extract) struct Stream {
     /// The synchronization source (SSRC); `None` for T.38 over UDPTL, which has none.
     pub(in crate::extract) ssrc: Option<u32>,
     pub(in crate::extract) start_ns: Option<i64>,
+    start_passed_ns: i64,
     pub(in crate::extract) first_frame: u64,
     pub(in crate::extract) measure: Measure,
     pub(in crate::extract) octets: u64,
@@ -71,33 +72,39 @@ impl Heard {
     }
 }
 
+/// The time of a record by its clock, where that is known, and the time that had passed by then: clocks step, and messages that wait
+/// for a missing segment are complete later than they were sent.
+pub(in crate::extract) type Moment = (Option<i64>, i64);
+
 /// The time from the first message of a call to the last one; there is no last one while it goes on.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::extract) struct CallSpan {
-    pub(in crate::extract) first_ns: i64,
-    pub(in crate::extract) last_ns: Option<i64>,
+    pub(in crate::extract) first: Moment,
+    pub(in crate::extract) last: Option<Moment>,
 }
 
 impl CallSpan {
     /// The span of all calls.
     pub(in crate::extract) const ALL: Self = Self {
-        first_ns: i64::MIN,
-        last_ns: None,
+        first: (None, i64::MIN),
+        last: None,
     };
 
-    /// Whether a stream with these times of its first and last packet was sent during the call. One whose times are not known was.
-    fn has(self, start_ns: Option<i64>, end_ns: Option<i64>) -> bool {
-        let is_before = end_ns.is_some_and(|end| end < self.first_ns);
-        let with_last = start_ns.zip(self.last_ns);
-        !is_before && with_last.is_none_or(|(start, last)| start <= last)
+    /// Whether a stream with these times of its first and last packet was sent during the call: it was not where both times say so.
+    fn has(self, start: Moment, end: Moment) -> bool {
+        let is_before = |one: Moment, other: Moment| {
+            let times = one.0.zip(other.0);
+            times.is_some_and(|(one_ns, other_ns)| one_ns < other_ns) && one.1 < other.1
+        };
+        !is_before(end, self.first) && self.last.is_none_or(|last| !is_before(last, start))
     }
 }
 
 /// The quality of a stream that has ended, its times, and the dialog that announced it.
 struct PastStream {
     dialog: Option<Arc<DialogTags>>,
-    start_ns: Option<i64>,
-    end_ns: Option<i64>,
+    start: Moment,
+    end: Moment,
     heard: Heard,
 }
 
@@ -187,17 +194,17 @@ impl CallStreams {
                 past_order.push_back(call_id.to_owned());
             }
             let ended = past.entry(call_id.to_owned()).or_default();
-            let (end_ns, heard) = (stream.way.time_ns, Heard::of(&stream));
+            let (end, heard) = (stream.end(), Heard::of(&stream));
             let is_full = ended.len() >= OF_CALL_MAX;
             match ended.last_mut().filter(|_| is_full) {
                 Some(last) => {
-                    last.end_ns = end_ns;
+                    last.end = end;
                     last.heard.add(&heard);
                 }
                 None => ended.push(PastStream {
                     dialog: stream.announced.as_ref().map(|it| Arc::clone(&it.dialog)),
-                    start_ns: stream.start_ns,
-                    end_ns,
+                    start: stream.start(),
+                    end,
                     heard,
                 }),
             }
@@ -278,7 +285,7 @@ impl CallStreams {
         for past in self.past.get(&*call_id).into_iter().flatten() {
             let dialog = past.dialog.as_deref();
             let is_of_call = dialog.is_none_or(|dialog| dialog.may_be_of(sides));
-            if is_of_call && span.has(past.start_ns, past.end_ns) {
+            if is_of_call && span.has(past.start, past.end) {
                 heard.add(&past.heard);
             }
         }
@@ -287,7 +294,7 @@ impl CallStreams {
                 && stream.call_id() == Some(&*call_id)
                 && let Some(announced) = stream.announced.as_deref()
                 && announced.dialog.may_be_of(sides)
-                && span.has(stream.start_ns, stream.way.time_ns)
+                && span.has(stream.start(), stream.end())
             {
                 heard.add(&Heard::of(stream));
             }
@@ -330,6 +337,7 @@ impl Stream {
             way: *way,
             ssrc,
             start_ns: way.time_ns,
+            start_passed_ns: way.passed_ns,
             first_frame: way.frame,
             measure: Measure::default(),
             octets: 0,
@@ -470,6 +478,14 @@ impl Stream {
         let is_other = !Arc::ptr_eq(own, next) && own.call_id != next.call_id;
         let silent_ns = way.passed_ns.saturating_sub(self.way.passed_ns);
         is_other && (silent_ns > CALL_PAUSE_NS || own.gives_way_to(next))
+    }
+
+    const fn start(&self) -> Moment {
+        (self.start_ns, self.start_passed_ns)
+    }
+
+    const fn end(&self) -> Moment {
+        (self.way.time_ns, self.way.passed_ns)
     }
 
     /// The Call-ID of the announcement.
