@@ -541,12 +541,13 @@ impl<'i> NodeColumns<'i> {
         Expr::AggregateFunction(function)
     }
 
-    /// A frame that ends with the peers of a row becomes one of groups of peers, which bytes support: RANGE needs distances.
+    /// A frame that ends with the peers of a row becomes one of groups of peers, which types without distances support, too: RANGE
+    /// needs distances.
     fn by_peers(&self, mut window: Box<WindowFunction>) -> Transformed<Expr> {
         use WindowFrameBound::{CurrentRow, Following, Preceding};
-        let bytes = |sort: &Sort| {
+        let lacks_distances = |sort: &Sort| {
             self.data_type(&sort.expr)
-                .is_some_and(|kind| is_binary(&kind))
+                .is_some_and(|kind| is_binary(&kind) || has_no_range(&kind))
         };
         let has_distance = |bound: &WindowFrameBound| match bound {
             CurrentRow => false,
@@ -554,7 +555,7 @@ impl<'i> NodeColumns<'i> {
         };
         let frame = &window.params.window_frame;
         let is_changed = frame.units == WindowFrameUnits::Range
-            && window.params.order_by.iter().any(bytes)
+            && window.params.order_by.iter().any(lacks_distances)
             && !has_distance(&frame.start_bound)
             && !has_distance(&frame.end_bound);
         if is_changed {
@@ -759,6 +760,18 @@ fn is_binary(data_type: &DataType) -> bool {
         DataType::List(item) => is_binary(item.data_type()),
         _ => false,
     }
+}
+
+/// Whether DataFusion has no frame of RANGE over a type, beside the binary ones.
+const fn has_no_range(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Duration(_)
+            | DataType::Interval(_)
+            | DataType::Time32(_)
+            | DataType::Time64(_)
+            | DataType::Struct(_)
+    )
 }
 
 const fn is_text(data_type: &DataType) -> bool {
