@@ -27,6 +27,7 @@ mod call;
 mod catalog;
 mod clf;
 mod cluster;
+mod computed_keys;
 mod cooperative;
 mod copies;
 mod copy;

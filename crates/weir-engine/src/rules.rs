@@ -10,6 +10,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use weir_functions::{Error, ErrorKind};
 
+use crate::computed_keys::ComputeKeys;
 use crate::distinct::DistinctAsKeys;
 use crate::fuse::FuseAggregates;
 use crate::options::Options;
@@ -43,6 +44,8 @@ pub(crate) fn logical(options: &Options) -> Result<LogicalRules, Error> {
         )?;
         rules.insert(place, Arc::new(DistinctAsKeys));
     }
+    // The rule sees the keys as all others have left them.
+    rules.push(Arc::new(ComputeKeys));
     Ok(rules)
 }
 
@@ -216,6 +219,7 @@ mod tests {
                 Some("decorrelate_predicate_subquery")
             ]
         );
+        assert_eq!(plain.last().map(String::as_str), Some("compute_keys"));
         let clustered = Options {
             cluster: Some(Arc::new(NoMachines)),
             ..Options::default()
