@@ -474,7 +474,8 @@ impl<'i> NodeColumns<'i> {
                 Ok(Transformed::yes(Expr::SimilarTo(Like { expr, ..like })))
             }
             Expr::InSubquery(within) => {
-                let (expr, subquery) = self.coerce_subquery(*within.expr, within.subquery)?;
+                let (expr, subquery) =
+                    self.coerce_subquery(*within.expr, within.subquery, Operator::Eq)?;
                 Ok(Transformed::yes(Expr::InSubquery(InSubquery {
                     expr: Box::new(expr),
                     subquery,
@@ -522,7 +523,7 @@ impl<'i> NodeColumns<'i> {
             op,
             quantifier,
         } = comparison;
-        let (expr, subquery) = self.coerce_subquery(*expr, subquery)?;
+        let (expr, subquery) = self.coerce_subquery(*expr, subquery, op)?;
         let expr = Box::new(expr);
         Ok(Transformed::yes(Expr::SetComparison(SetComparison::new(
             expr, subquery, op, quantifier,
@@ -596,19 +597,30 @@ impl<'i> NodeColumns<'i> {
     }
 
     /// A value and the values of a subquery that it is compared with. A text of the subquery that is not an address
-    /// equals no address, so it is left out: as a NULL it would make `NOT IN` unknown.
-    fn coerce_subquery(&self, expr: Expr, subquery: Subquery) -> Result<(Expr, Subquery)> {
+    /// is unequal to all addresses: as a NULL it would make `NOT IN` unknown, and without it a subquery of such texts would be empty,
+    /// in which NULL is not. It has no place in the order of addresses, and is left out of comparisons by that.
+    fn coerce_subquery(
+        &self,
+        expr: Expr,
+        subquery: Subquery,
+        op: Operator,
+    ) -> Result<(Expr, Subquery)> {
         let plan = &subquery.subquery;
         let column = plan.schema().iter().next();
         let is_address = addresses(plan).first() == Some(&true);
         match column {
             Some((relation, field)) if self.is_address(&expr) && is_text(field.data_type()) => {
                 let text = Expr::Column(Column::new(relation.cloned(), field.name()));
-                let address = function::address().call(vec![text.clone()]);
-                let read = LogicalPlanBuilder::from(plan.as_ref().clone())
-                    .filter(text.is_null().or(address.clone().is_not_null()))?
-                    .project([address.alias(field.name())])?
-                    .build()?;
+                let mut read = LogicalPlanBuilder::from(plan.as_ref().clone());
+                let address = match is_order(op) {
+                    true => {
+                        let address = function::address().call(vec![text.clone()]);
+                        read = read.filter(text.is_null().or(address.clone().is_not_null()))?;
+                        address
+                    }
+                    false => function::address_or_other().call(vec![text]),
+                };
+                let read = read.project([address.alias(field.name())])?.build()?;
                 let subquery = subquery.with_plan(Arc::new(read));
                 Ok((expr, subquery))
             }
