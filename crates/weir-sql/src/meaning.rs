@@ -128,7 +128,9 @@ impl Meanings<'_> {
         if find(parts, has).is_some()
             || has(&first.value)
             || has(&first.value.to_ascii_lowercase())
-            || (parts.len() == 1 && self.scope.given.contains(&first.value.to_ascii_lowercase()))
+            || (parts.len() == 1
+                && columns.is_none()
+                && self.scope.given.contains(&first.value.to_ascii_lowercase()))
         {
             return None;
         }

@@ -41,7 +41,7 @@ pub struct Scope {
     pub ordered: Vec<String>,
     /// Names of the columns that are true or false.
     pub flags: HashSet<String>,
-    /// Names that the statement gives in a SELECT, in lower case.
+    /// Names that the statement gives to columns, in lower case.
     pub given: HashSet<String>,
     /// The columns over repeated headers that the statement reads, such as `vlan.id[2]`.
     pub headers: Mutex<HashSet<String>>,

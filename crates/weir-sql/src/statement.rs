@@ -347,7 +347,7 @@ impl Statement {
         }
     }
 
-    /// The names that it gives in SELECT, in lower case.
+    /// The names that it gives to columns, in lower case.
     pub fn given_names(&self) -> HashSet<String> {
         let mut collector = Given(HashSet::new());
         self.visit(&mut collector);
@@ -510,11 +510,32 @@ fn explained(sql: &str, error: Error) -> Error {
     }
 }
 
-/// Names that a statement gives in SELECT.
+/// Names that a statement gives to columns: in SELECT, and in parentheses behind the names of tables.
 struct Given(HashSet<String>);
+
+impl Given {
+    fn add_columns(&mut self, alias: &TableAlias) {
+        let names = alias.columns.iter().map(|column| &column.name.value);
+        self.0.extend(names.map(|name| name.to_ascii_lowercase()));
+    }
+}
 
 impl Visitor for Given {
     type Break = ();
+
+    fn pre_visit_query(&mut self, query: &ast::Query) -> ControlFlow<()> {
+        for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
+            self.add_columns(&cte.alias);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        if let Some(alias) = alias(factor) {
+            self.add_columns(alias);
+        }
+        ControlFlow::Continue(())
+    }
 
     fn pre_visit_select(&mut self, select: &ast::Select) -> ControlFlow<()> {
         for item in &select.projection {
