@@ -350,7 +350,7 @@ async fn rows_of(
     metrics: &Metrics,
 ) -> Result<(Vec<Values>, Retained), Status> {
     let messages = stream
-        .and_then(async |data| parameter::uncompressed(data))
+        .and_then(async |data| parameter::checked(data))
         .map_err(|status| FlightError::Tonic(Box::new(status)));
     let mut batches = FlightRecordBatchStream::new_from_flight_data(messages);
     let mut rows = Vec::new();

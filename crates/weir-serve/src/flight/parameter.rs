@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use arrow::array::{AnyDictionaryArray, Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema, TimeUnit, UInt64Type};
-use arrow::ipc::{Message, MessageHeader, root_as_message};
+use arrow::ipc::{self, Message, MessageHeader, root_as_message};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow_flight::FlightData;
 use chrono::{DateTime, SecondsFormat};
@@ -29,31 +29,49 @@ pub(super) fn schema(inferred: &[Option<DataType>]) -> Schema {
     Schema::new(fields.collect::<Vec<_>>())
 }
 
-/// Passes on a message whose rows are not compressed. Arrow's reader allocates the length that stands in front of a compressed
-/// buffer before it decompresses anything, so that eight octets would end the process.
+/// Passes on a message whose rows are not compressed, and whose buffers lie within it. Arrow's reader allocates the length that stands
+/// in front of a compressed buffer before it decompresses anything, so that eight octets would end the process; and it panics where
+/// a buffer ends behind the message.
 ///
 /// # Errors
-/// When the rows are compressed.
-pub(super) fn uncompressed(data: FlightData) -> Result<FlightData, Status> {
+/// When the rows are compressed, or a buffer is not in the message.
+pub(super) fn checked(data: FlightData) -> Result<FlightData, Status> {
     // The reader reports a malformed header.
-    let is_compressed = root_as_message(&data.data_header).is_ok_and(is_compressed);
-    match is_compressed {
-        true => Err(Status::invalid_argument(
+    let message = root_as_message(&data.data_header).ok();
+    let Some(batch) = message.and_then(batch_of) else {
+        return Ok(data);
+    };
+    if batch.compression().is_some() {
+        return Err(Status::invalid_argument(
             "the values of parameters are compressed, and only uncompressed ones are accepted",
+        ));
+    }
+    let body_bytes = data.data_body.len();
+    let is_within = |offset: i64, length: i64| {
+        let end = offset.checked_add(length);
+        offset >= 0
+            && length >= 0
+            && end.is_some_and(|end| usize::try_from(end).is_ok_and(|end| end <= body_bytes))
+    };
+    let mut buffers = batch
+        .buffers()
+        .into_iter()
+        .flat_map(|buffers| buffers.iter());
+    match buffers.all(|buffer| is_within(buffer.offset(), buffer.length())) {
+        true => Ok(data),
+        false => Err(Status::invalid_argument(
+            "the parameter values are malformed Arrow data: a buffer ends behind its message",
         )),
-        false => Ok(data),
     }
 }
 
-fn is_compressed(message: Message<'_>) -> bool {
-    let batch = match message.header_type() {
+/// The rows of a message.
+fn batch_of(message: Message<'_>) -> Option<ipc::RecordBatch<'_>> {
+    match message.header_type() {
         MessageHeader::RecordBatch => message.header_as_record_batch(),
-        MessageHeader::DictionaryBatch => message
-            .header_as_dictionary_batch()
-            .and_then(|dictionary| dictionary.data()),
+        MessageHeader::DictionaryBatch => message.header_as_dictionary_batch()?.data(),
         _ => None,
-    };
-    batch.is_some_and(|batch| batch.compression().is_some())
+    }
 }
 
 /// The rows of a batch as values of `$1`, `$2` and so on.
@@ -296,8 +314,12 @@ fn round_decimal(value: &mut Parameter) {
 }
 
 fn lists(array: &ArrayRef) -> Result<Vec<Parameter>, Failure> {
-    let lists = cast(array, &plain_type(array.data_type()))
-        .map_err(|error| Failure::new(FailureKind::Plan, error.to_string()))?;
+    let kind = match plain_type(array.data_type()) {
+        DataType::FixedSizeList(item, _) => DataType::List(item),
+        other => other,
+    };
+    let lists =
+        cast(array, &kind).map_err(|error| Failure::new(FailureKind::Plan, error.to_string()))?;
     let Some(lists) = lists.as_list_opt::<i32>() else {
         return Err(unknown(array.data_type()));
     };
@@ -355,6 +377,8 @@ mod tests {
         TimestampMicrosecondArray, TimestampSecondArray, UInt64Array,
     };
     use arrow::datatypes::{Int8Type, Int32Type};
+    use arrow_flight::utils::batches_to_flight_data;
+    use tonic::Code;
 
     use super::*;
 
@@ -378,6 +402,24 @@ mod tests {
             ("$2", Arc::new(Int32Array::from(vec![1, 2, 3])) as ArrayRef),
         ]);
         assert_eq!(size(&batch.unwrap()), (6, 3012));
+    }
+
+    /// Arrow's reader panicked, which was counted as an error of the program.
+    #[test]
+    fn buffers_lie_within_their_message() {
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["a text", "another"]));
+        let batch = RecordBatch::try_from_iter([("$1", texts)]).unwrap();
+        let schema = batch.schema();
+        let messages = batches_to_flight_data(&schema, vec![batch]).unwrap();
+        assert_eq!(messages.len(), 2);
+        for message in messages {
+            assert_eq!(checked(message.clone()).unwrap(), message);
+            let mut cut = message;
+            if !cut.data_body.is_empty() {
+                cut.data_body.truncate(8);
+                assert_eq!(checked(cut).unwrap_err().code(), Code::InvalidArgument);
+            }
+        }
     }
 
     fn check(array: ArrayRef, expected: &[Parameter]) {
@@ -414,13 +456,18 @@ mod tests {
         );
         check(Arc::new(Date32Array::from(vec![1])), &[text("1970-01-02")]);
         let list = ListArray::from_iter_primitive::<Int32Type, _, _>([Some([Some(1), None])]);
-        check(
-            Arc::new(list),
-            &[Parameter::List(vec![
-                Parameter::Integer(1),
-                Parameter::Null,
-            ])],
-        );
+        let fixed = [Some([Some(1), None])];
+        let fixed = FixedSizeListArray::from_iter_primitive::<Int32Type, _, _>(fixed, 2);
+        let lists: [ArrayRef; 2] = [Arc::new(list), Arc::new(fixed)];
+        for list in lists {
+            check(
+                list,
+                &[Parameter::List(vec![
+                    Parameter::Integer(1),
+                    Parameter::Null,
+                ])],
+            );
+        }
         let none: ArrayRef = Arc::new(arrow::array::DurationSecondArray::from(vec![1]));
         assert!(values(&none).is_err());
     }
