@@ -141,7 +141,7 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     let headers = request.headers();
     let path = request.uri().path();
     // The page asks for its token; what it consists of is no secret.
-    let is_open = request.method() == Method::GET
+    let is_open = matches!(*request.method(), Method::GET | Method::HEAD)
         && (path == "/" || path == "/health" || path.starts_with("/assets/"));
     let named = request.uri().host();
     let known = known_host(&shared, headers, named).and_then(|()| known_origin(headers, path));

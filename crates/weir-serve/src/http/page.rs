@@ -21,7 +21,8 @@ pub(super) async fn asset(method: Method, uri: Uri) -> Response {
         "/" => "index.html",
         path => path.strip_prefix("/assets/").unwrap_or_default(),
     };
-    let Some(file) = Assets::get(path).filter(|_| method == Method::GET) else {
+    let is_read = matches!(method, Method::GET | Method::HEAD);
+    let Some(file) = Assets::get(path).filter(|_| is_read) else {
         let message = format!("there is nothing at {}", uri.path());
         return Refusal::new(StatusCode::NOT_FOUND, "path", message).into_response();
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
@@ -159,6 +159,14 @@ pub(super) async fn ask(
 
 /// The query in a body of one of the accepted content types.
 fn request(body: &[u8], headers: &HeaderMap, beside: Beside) -> Result<QueryRequest, Refusal> {
+    // Octets of gzip would be said to be malformed text.
+    if !matches!(header(headers, CONTENT_ENCODING), "" | "identity") {
+        return Err(Refusal::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "request",
+            "a body with a Content-Encoding is not accepted",
+        ));
+    }
     let kind = header(headers, CONTENT_TYPE)
         .split(';')
         .next()

@@ -315,6 +315,25 @@ fn messages_are_studied_with_other_settings_and_encodings() {
     }
 }
 
+/// HEAD of the page was 404, and gzip was taken for malformed text.
+#[test]
+fn methods_and_encodings_are_those_of_the_standard() {
+    let served = Served::with(|options| options.token = Some("sesame".to_owned()));
+    let head = served.request("HEAD / HTTP/1.1\r\nHost: localhost", "");
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert!(
+        head.contains("text/html") && head.ends_with("\r\n\r\n"),
+        "{head}"
+    );
+    let ask = |encoding: &str| {
+        let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sesame\r\n\
+             Content-Type: application/sql\r\nContent-Encoding";
+        served.request(&format!("{head}: {encoding}"), "SELECT 42")
+    };
+    assert!(ask("gzip").starts_with("HTTP/1.1 415"));
+    assert!(ask("identity").contains("[[42]]"));
+}
+
 /// Errors of the router were plain text, or nothing.
 #[test]
 fn errors_of_an_address_are_those_of_the_interface() {
