@@ -24,7 +24,8 @@ pub use hello::{ClientHello, ServerHello};
 pub use quic::{
     QuicHeader, QuicIds, has_long_header as has_quic_long_header, headers as quic_headers,
     is_initial as is_quic_initial, is_of_unknown_version as is_quic_of_unknown_version,
-    may_be_initial as may_be_quic_initial, write_initial as write_quic_initial,
+    may_be_initial as may_be_quic_initial,
+    may_be_initial_of_server as may_be_quic_initial_of_server, write_initial as write_quic_initial,
 };
 pub use record::{
     HANDSHAKE_OCTETS_MAX, Stamp, begins as begins_with_hello,

@@ -240,7 +240,16 @@ pub fn is_initial(bytes: &[u8]) -> bool {
     is_long && packets(bytes).any(|long| long.is_initial && long.may_begin)
 }
 
-/// Octets of a datagram with a client's Initial packet, at least (RFC 9000, 14.1).
+/// Whether a datagram may have the first packet of a server that leaves out the bit behind the first one, which its client permits
+/// (RFC 9287, 3). It has as many octets as that of a client.
+#[must_use]
+pub fn may_be_initial_of_server(bytes: &[u8]) -> bool {
+    let is_long = bytes.first().is_some_and(|first| first & 0x80 != 0)
+        && u32_be_at(bytes, 1).is_some_and(|version| version_of(version).is_some());
+    is_long && bytes.len() >= INITIAL_OCTETS_MIN && packets(bytes).any(|long| long.is_initial)
+}
+
+/// Octets of a datagram with an Initial packet that its receiver has to acknowledge, at least (RFC 9000, 14.1).
 const INITIAL_OCTETS_MIN: usize = 1_200;
 
 /// Whether a datagram may begin with a client's Initial packet of a version whose keys are not known: a draft of version 1 or 2,

@@ -7,7 +7,7 @@ use weir_flow::FlowKey;
 use weir_messages::tls::{
     Carrier, QuicIds, Session, SessionState, Stamp, begins_with_datagram_hello,
     is_of_datagram_records, is_quic_initial, is_quic_of_unknown_version, may_be_quic_initial,
-    may_begin_with_datagram_hello, random_of_datagram_hello,
+    may_be_quic_initial_of_server, may_begin_with_datagram_hello, random_of_datagram_hello,
 };
 
 use super::{OnHandshake, Way, directed};
@@ -113,7 +113,7 @@ impl Datagrams {
             self.make_room(key, each);
             let talks = self.open.entry(*key).or_default();
             talks.begin_dtls(bytes, way, side, &mut self.given_up, each);
-        } else if is_quic_initial(bytes) {
+        } else if is_quic_initial(bytes) || self.may_wait(key, bytes) {
             return self.quic(key, bytes, way, side, each);
         } else if way.missing > 0 && is_cut_hello(bytes, way.ports()) {
             self.cut = self.cut.saturating_add(1);
@@ -126,6 +126,12 @@ impl Datagrams {
         if let Some(talks) = self.open.get_mut(key) {
             talks.go_on(bytes, way, side, each);
         }
+    }
+
+    /// Whether a datagram between ends without a handshake may be of a server whose client's first one comes later.
+    fn may_wait(&self, key: &FlowKey, bytes: &[u8]) -> bool {
+        let talks = self.open.get(key);
+        talks.is_none_or(|talks| talks.talks.is_empty()) && may_be_quic_initial_of_server(bytes)
     }
 
     /// Reads a datagram with an Initial packet of QUIC.
