@@ -523,7 +523,7 @@ impl Given {
 impl Visitor for Given {
     type Break = ();
 
-    fn pre_visit_query(&mut self, query: &ast::Query) -> ControlFlow<()> {
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
         for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
             self.add_columns(&cte.alias);
         }
