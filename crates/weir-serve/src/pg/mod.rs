@@ -133,12 +133,8 @@ impl PgProtocol {
                 Ok(Some(message)) => message,
                 Err((code, message)) => return refuse(socket, code, &message).await,
             };
-            if self.tls.is_some() && !socket.is_secure() {
-                let message = "this server requires TLS: sslmode=require";
-                return refuse(socket, "28000", message).await;
-            }
-            if !is_begun && self.asks_password() && !is_of_startup(&message) {
-                return refuse(socket, "08P01", "expected a SASL response").await;
+            if let Some((code, message)) = self.startup_error(socket, &message, is_begun) {
+                return refuse(socket, code, &message).await;
             }
             let waits_for_sync = message.is_extended_query();
             let is_invalid = has_texts(&message)
@@ -178,6 +174,26 @@ impl PgProtocol {
                 pending.admit();
             }
         }
+    }
+
+    /// Why the connection ends with a message of its startup: the SQLSTATE and the message.
+    fn startup_error(
+        &self,
+        socket: &mut Socket,
+        message: &PgWireFrontendMessage,
+        is_begun: bool,
+    ) -> Option<(&'static str, Cow<'static, str>)> {
+        if self.tls.is_some() && !socket.is_secure() {
+            return Some(("28000", "this server requires TLS: sslmode=require".into()));
+        }
+        if !is_begun && self.asks_password() && !is_of_startup(message) {
+            return Some(("08P01", "expected a SASL response".into()));
+        }
+        let PgWireFrontendMessage::Startup(startup) = message else {
+            return None;
+        };
+        let failure = setting::take_startup(socket, startup).err()?;
+        Some(("22023", failure.message.into()))
     }
 
     /// The next message; `None` when the client is gone, or has not started a session by the deadline.

@@ -11,7 +11,7 @@ use pgwire::api::{ClientInfo, Type};
 use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::TransactionStatus;
-use pgwire::messages::startup::ParameterStatus;
+use pgwire::messages::startup::{ParameterStatus, Startup};
 
 use super::client::Client;
 use super::error::{may_run, pg_error};
@@ -90,6 +90,69 @@ where
         .feed(PgWireBackendMessage::ParameterStatus(status))
         .await?;
     Ok(Tag::new("SET"))
+}
+
+/// Takes up the time limit of statements that a startup message gives, under its name or among the `options` (libpq's `PGOPTIONS`).
+///
+/// # Errors
+/// When it is no time.
+pub(super) fn take_startup<C: ClientInfo>(
+    client: &mut C,
+    startup: &Startup,
+) -> Result<(), Failure> {
+    let named = |name: &str| startup.parameters.get(name).map(String::as_str);
+    let options = named("options").unwrap_or_default();
+    let of_options = options_of(options).filter(|(name, _)| name == "statement_timeout");
+    let of_options = of_options.last().map(|(_, value)| value);
+    let of_name = named("statement_timeout").map(str::to_owned);
+    let Some(value) = of_name.or(of_options) else {
+        return Ok(());
+    };
+    if let Some(limit) = timeout(&value)? {
+        let settings = client.metadata_mut();
+        settings.insert(TIMEOUT.to_owned(), limit.as_millis().to_string());
+    }
+    Ok(())
+}
+
+/// The settings in `options`, each as `-c name=value`, `-cname=value` or `--name=value`; a backslash stands before a space that is
+/// part of a value.
+fn options_of(options: &str) -> impl Iterator<Item = (String, String)> {
+    let mut words = vec![String::new()];
+    let mut letters = options.chars();
+    while let Some(letter) = letters.next() {
+        let letter = match letter {
+            '\\' => letters.next(),
+            letter if letter.is_ascii_whitespace() => {
+                words.push(String::new());
+                None
+            }
+            letter => Some(letter),
+        };
+        if let Some(word) = words.last_mut() {
+            word.extend(letter);
+        }
+    }
+    let mut is_next = false;
+    words.into_iter().filter_map(move |word| {
+        let is_value = std::mem::take(&mut is_next);
+        let setting = match word.strip_prefix("--").or_else(|| word.strip_prefix("-c")) {
+            None if is_value && !word.is_empty() => word.as_str(),
+            Some("") => {
+                is_next = true;
+                return None;
+            }
+            Some(setting) => setting,
+            None => {
+                // Spaces may stand between `-c` and its setting.
+                is_next = is_value && word.is_empty();
+                return None;
+            }
+        };
+        let (name, value) = setting.split_once('=')?;
+        let name = name.to_ascii_lowercase().replace('-', "_");
+        Some((name, value.to_owned()))
+    })
 }
 
 /// The time limit of a statement that the client has set.
@@ -229,6 +292,26 @@ const SHOWN: &[(&str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_are_read_as_postgresql_reads_them() {
+        let read = |options: &str| options_of(options).collect::<Vec<_>>();
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let limit = pair("statement_timeout", "5s");
+        for options in [
+            "-c statement_timeout=5s",
+            "-cstatement_timeout=5s",
+            "--statement-timeout=5s",
+            " -c  Statement_Timeout=5s ",
+        ] {
+            assert_eq!(read(options), [limit.clone()], "{options}");
+        }
+        let both = read(r"-c a=b\ \\c -c b=x=y");
+        assert_eq!(both, [pair("a", r"b \c"), pair("b", "x=y")]);
+        for none in ["", "-c", "-c a", "a=b", "-x a=b", "-c a b=c"] {
+            assert!(read(none).is_empty(), "{none}");
+        }
+    }
 
     #[test]
     fn times_are_read_as_postgresql_reads_them() {

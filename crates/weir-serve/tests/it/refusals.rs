@@ -372,6 +372,27 @@ fn passwords_are_asked_for() {
     assert!(error.contains(expected), "{error}");
 }
 
+/// A limit in the options of a connection was passed over, without a word.
+#[test]
+fn a_timeout_of_the_startup_message_ends_statements() {
+    let served = Served::plain();
+    let config = |limit: &str| {
+        let port = served.postgres.port();
+        format!("host=127.0.0.1 port={port} user=me options='-c statement_timeout={limit}'")
+    };
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let connected = tokio_postgres::connect(&config("300ms"), NoTls).await;
+        let (client, connection) = connected.unwrap();
+        tokio::spawn(connection);
+        let endless = client.simple_query(crate::attacks::ENDLESS).await;
+        let code = endless.err().and_then(|error| error.code().cloned());
+        assert_eq!(code, Some(SqlState::QUERY_CANCELED));
+        let refused = tokio_postgres::connect(&config("soon"), NoTls).await;
+        let code = refused.err().and_then(|error| error.code().cloned());
+        assert_eq!(code, Some(SqlState::INVALID_PARAMETER_VALUE));
+    });
+}
+
 #[test]
 fn strangers_are_not_answered_over_http() {
     let served = Served::with(|options| options.token = Some("sesame".to_owned()));
