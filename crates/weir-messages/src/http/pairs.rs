@@ -754,7 +754,7 @@ impl Pairs {
 
     /// Whether what is at this place may be the next response, and not the body of the one under way, of which nothing was captured so far:
     /// its request was not captured, or may be another one, and may have been HEAD, and its server had received more in between, as far as
-    /// that is known, or requests were lost. The end of the connection alone does not show that there is a body.
+    /// that is known, or requests were lost. The end of the connection alone does not show that there is a body, and neither do chunks.
     pub(super) fn may_be_bodiless(&self, body: Body, place: Option<Place>) -> bool {
         let mut all = self.waiting.iter();
         let Some(first) = all.find(|it| it.response != Progress::Over) else {
@@ -770,7 +770,10 @@ impl Pairs {
         let may_be_none =
             response.is_some_and(|it| it.body_len == 0 && !carries_messages(&it.head));
         let may_be_of_head = first.exchange.request.is_none() || is_uncertain;
-        (had_more || body.ends_with_connection()) && may_be_none && may_be_of_head
+        // No size of a chunk begins as a response does.
+        let is_no_chunk = body == Body::ChunkSize;
+        let is_shown = had_more || is_no_chunk || body.ends_with_connection();
+        is_shown && may_be_none && may_be_of_head
     }
 
     /// The response under way has no body: octets that are missing of it are of other responses, up to this place.

@@ -189,6 +189,33 @@ fn what_comes_with_the_opening_of_a_tunnel_is_of_it() {
     );
 }
 
+/// The capture begins in the last of several requests that were sent together: the response to a HEAD among them had the next one
+/// for a broken chunk.
+#[test]
+fn a_response_in_place_of_a_chunk_is_the_next_one() {
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    let mut each = |it: Exchange| {
+        let code = it.response.as_ref().map(|it| it.head.line.code);
+        found.push((code, it.fault));
+    };
+    let chunked = "HTTP/1.1 201 A\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let next = "HTTP/1.1 202 A\r\nContent-Length: 0\r\n\r\n";
+    let body = "a=b&c=d";
+    let asked = Some(body.len() as u64);
+    let answered = chunked.len() as u64;
+    for (side, text, offset, received) in [
+        (0, body, 0, None),
+        (1, chunked, 0, asked),
+        (1, next, answered, asked),
+    ] {
+        connection.at(side, offset, received);
+        connection.take(side, text.as_bytes(), Stamp::default(), &mut each);
+    }
+    connection.finish(&mut each);
+    assert_eq!(found, [(Some(201), None), (Some(202), None)]);
+}
+
 /// A server that answers in something else does so with a word.
 #[test]
 fn an_answer_that_is_none_is_a_fault() {
