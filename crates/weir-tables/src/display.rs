@@ -26,7 +26,7 @@ use weir_packet::{Address, Field, Get, Layer, Packet, Value};
 
 use crate::value::{Network, Operator};
 use crate::{Origin, Row, Since};
-use messages::{Cell, Messages};
+use messages::{Cell, Messages, borrowed};
 
 pub use filter::DisplayFilter;
 pub(crate) use protocols::is_protocol;
@@ -36,6 +36,8 @@ enum At<'a> {
     Packet(&'a Row<'a>),
     /// A value of a column of messages.
     Message(&'a Cell<'a>),
+    /// All values that a field of messages has in a frame.
+    Values(&'a [FieldValue<'static>]),
 }
 
 #[derive(Clone, Debug)]
@@ -201,6 +203,20 @@ impl Test {
         }
     }
 
+    /// Whether it needs all values of a frame at once.
+    fn takes_all_values(&self) -> bool {
+        match self {
+            Self::All(parts) | Self::One(parts) => parts.iter().any(Self::takes_all_values),
+            Self::Not(inner) => inner.takes_all_values(),
+            Self::Always | Self::Layer(_) | Self::Message(..) => false,
+            Self::Exists(source, _)
+            | Self::Contains(_, source, _)
+            | Self::Matches(_, source, _)
+            | Self::In(_, source, ..) => source.takes_all_values(),
+            Self::Compare(_, left, _, right) => left.takes_all_values() || right.takes_all_values(),
+        }
+    }
+
     fn holds(&self, at: &At<'_>) -> bool {
         match self {
             Self::All(parts) => parts.iter().all(|part| part.holds(at)),
@@ -212,11 +228,11 @@ impl Test {
                     row.packet.has(*layer)
                         || forms.any(|form| is_called_so(*form, *layer) && row.packet.has(*form))
                 }
-                At::Message(_) => false,
+                At::Message(_) | At::Values(_) => false,
             },
             Self::Message(question, messages) => match at {
                 At::Packet(row) => messages.hold(*question, row),
-                At::Message(_) => false,
+                At::Message(_) | At::Values(_) => false,
             },
             Self::Always => true,
             Self::Exists(source, not_zero) => source.any(at, &mut |value| match value {
@@ -296,6 +312,30 @@ impl ValueSource {
         match self {
             Self::Header(layer, numbers) => Self::FromHeader(layer, numbers),
             other => other,
+        }
+    }
+
+    /// Whether it is of all values of a frame at once.
+    fn takes_all_values(&self) -> bool {
+        match self {
+            Self::Count(_) | Self::Extreme(..) => true,
+            Self::Slice(inner, _)
+            | Self::Lower(inner)
+            | Self::Upper(inner)
+            | Self::Length(inner)
+            | Self::Absolute(inner)
+            | Self::Last(inner)
+            | Self::Written(inner) => inner.takes_all_values(),
+            Self::Joined(of) => of.iter().any(Self::takes_all_values),
+            Self::Calculated(_, left, right) => left.takes_all_values() || right.takes_all_values(),
+            Self::Frame
+            | Self::File
+            | Self::Since(_)
+            | Self::Literal(_)
+            | Self::Fields(..)
+            | Self::Header(..)
+            | Self::FromHeader(..)
+            | Self::Cell => false,
         }
     }
 
@@ -439,8 +479,9 @@ impl ValueSource {
                 )
             }),
             (Self::Cell, At::Message(cell)) => cell.each(f),
+            (Self::Cell, At::Values(values)) => values.iter().all(|value| f(borrowed(value))),
             (_, At::Packet(row)) => self.each_of_packet(row, f),
-            (_, At::Message(_)) => true,
+            (_, At::Message(_) | At::Values(_)) => true,
         }
     }
 

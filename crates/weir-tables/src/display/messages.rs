@@ -4,6 +4,7 @@
 //! the error. Each relation has a bit for each frame, so that a capture of a hundred million packets takes 12 MB for
 //! each relation.
 
+mod gathered;
 mod headers;
 
 use std::collections::HashMap;
@@ -23,6 +24,8 @@ use crate::{
     Constant, EXTRACTIONS, Extraction, Operator, Origin, Predicate, Row, Scan, ScanOptions, Source,
     Table,
 };
+use gathered::Gathered;
+pub(super) use gathered::borrowed;
 use headers::{header_of, value_of_header};
 
 /// A field of messages, and the columns with its values.
@@ -380,7 +383,57 @@ pub(super) struct Messages {
 #[derive(Debug)]
 struct Answers {
     file: String,
-    frames: Vec<Frames>,
+    relations: Vec<Answer>,
+}
+
+/// The frames for which a relation holds.
+#[derive(Clone, Debug, Default)]
+struct Answer {
+    passed: Frames,
+    /// The frames that have values, where the relation holds for all others, too: `max(dns.id, 5) == 5`.
+    valued: Option<Frames>,
+}
+
+impl Answer {
+    fn contains(&self, number: u64) -> bool {
+        let has_none = |valued: &Frames| !valued.contains(number);
+        self.passed.contains(number) || self.valued.as_ref().is_some_and(has_none)
+    }
+}
+
+/// What the messages that were read say about a relation.
+#[derive(Default)]
+struct Verdict {
+    passed: Frames,
+    failed: Frames,
+    /// The values that are judged together.
+    gathered: Option<Gathered>,
+}
+
+impl Verdict {
+    fn of(relation: &FieldTest) -> Self {
+        let takes_all = relation.test.takes_all_values();
+        Self {
+            gathered: takes_all.then(Gathered::default),
+            ..Self::default()
+        }
+    }
+
+    /// The frames, and the number of cells that were left out.
+    fn finish(mut self, relation: &FieldTest) -> (Answer, u64) {
+        let mut answer = Answer::default();
+        let mut late = 0;
+        if let Some(gathered) = self.gathered {
+            let test = &relation.test;
+            let (valued, left_out) = gathered.finish(test, &mut self.passed);
+            late = left_out;
+            answer.valued = test.holds(&At::Values(&[])).then_some(valued);
+        } else if relation.is_of_all() {
+            self.passed.remove_all(&self.failed);
+        }
+        answer.passed = self.passed;
+        (answer, late)
+    }
 }
 
 /// A set of numbers of frames.
@@ -444,8 +497,8 @@ impl Messages {
     pub(super) fn hold(&self, relation: usize, row: &Row<'_>) -> bool {
         let number = row.packet.frame().number;
         let is_among = |answers: &Answers| {
-            let frames = answers.frames.get(relation);
-            frames.is_some_and(|frames| frames.contains(number))
+            let answer = answers.relations.get(relation);
+            answer.is_some_and(|answer| answer.contains(number))
         };
         let first = self.first.get_or_init(|| self.read(row.file));
         if first.file == row.file {
@@ -463,7 +516,7 @@ impl Messages {
     /// Reads a file for all relations, each table once.
     fn read(&self, file: &str) -> Answers {
         let relations = self.relations();
-        let mut frames = vec![Frames::default(); relations.len()];
+        let mut answers = vec![Answer::default(); relations.len()];
         let source = self.files.get().and_then(|(files, decode)| {
             let source = files.iter().find(|source| source.shown() == file)?;
             Some((source, decode))
@@ -473,13 +526,13 @@ impl Messages {
             for FieldTest { field, .. } in relations {
                 if !done.contains(&field.table.name) {
                     done.push(field.table.name);
-                    self.read_table(field.table, source, decode, &mut frames);
+                    self.read_table(field.table, source, decode, &mut answers);
                 }
             }
         }
         Answers {
             file: file.to_owned(),
-            frames,
+            relations: answers,
         }
     }
 
@@ -488,7 +541,7 @@ impl Messages {
         extraction: &'static Extraction,
         source: &Source,
         decode: &DecodeOptions,
-        frames: &mut [Frames],
+        answers: &mut [Answer],
     ) {
         let table = Table::extracted(extraction);
         let mut projection: Vec<usize> = Vec::new();
@@ -521,7 +574,7 @@ impl Messages {
                 }));
             }
         }
-        let mut failed = vec![Frames::default(); frames.len()];
+        let mut verdicts: Vec<Verdict> = self.relations().iter().map(Verdict::of).collect();
         let options = ScanOptions {
             decode: decode.clone(),
             // The conversations of quoted headers are those of the packets around them.
@@ -534,9 +587,8 @@ impl Messages {
             match scan.next_batch() {
                 Ok(Some(batch)) => {
                     for (number, relation, places) in &questions {
-                        let sets = (frames.get_mut(*number), failed.get_mut(*number));
-                        if let (Some(passed), Some(failed)) = sets {
-                            decide(relation, &batch, *places, passed, failed);
+                        if let Some(verdict) = verdicts.get_mut(*number) {
+                            decide(relation, &batch, *places, verdict);
                         }
                     }
                 }
@@ -547,13 +599,16 @@ impl Messages {
                 }
             }
         }
-        for (number, relation, ..) in &questions {
-            if let (true, Some(passed), Some(failed)) = (
-                relation.is_of_all(),
-                frames.get_mut(*number),
-                failed.get(*number),
-            ) {
-                passed.remove_all(failed);
+        let relations = self.relations().iter().zip(verdicts).zip(answers);
+        for ((relation, verdict), answer) in relations {
+            if relation.field.table == extraction {
+                let (found, late) = verdict.finish(relation);
+                *answer = found;
+                if late > 0 {
+                    self.note([format!(
+                        "display filter: {late} messages came long after others of their frames, and count, max and min are without them"
+                    )]);
+                }
             }
         }
         // The scan of the packets reports damage of the file.
@@ -594,8 +649,7 @@ fn decide(
     relation: &FieldTest,
     batch: &RecordBatch,
     places: MessageColumns,
-    passed: &mut Frames,
-    failed: &mut Frames,
+    verdict: &mut Verdict,
 ) {
     let columns = batch.columns();
     let (Some(values), Some(numbers)) = (columns.get(places.values), columns.get(places.numbers))
@@ -637,9 +691,12 @@ fn decide(
         if cell.lacks_header() {
             continue;
         }
-        match relation.test.holds(&At::Message(&cell)) {
-            true => passed.insert(number),
-            false => failed.insert(number),
+        let test = &relation.test;
+        let passed = &mut verdict.passed;
+        match &mut verdict.gathered {
+            Some(gathered) => gathered.add(number, &cell, test, passed),
+            None if test.holds(&At::Message(&cell)) => passed.insert(number),
+            None => verdict.failed.insert(number),
         }
     }
 }

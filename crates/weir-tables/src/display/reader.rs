@@ -452,9 +452,6 @@ impl<'t> FilterReader<'t> {
         };
         octets::have_offsets(argument)?;
         let (source, kind) = self.source(argument)?;
-        if lower == "count" {
-            self.not_of_messages(operand, "count() does not work on message fields")?;
-        }
         let source = Box::new(source);
         let is_number = matches!(kind, Type::Number | Type::Flag | Type::Time | Type::Seconds);
         match lower.as_str() {
@@ -516,23 +513,11 @@ impl<'t> FilterReader<'t> {
                 },
             });
         }
-        self.not_of_messages(operand, "max() and min() do not work on message fields")?;
         let side = match name {
             "max" => Ordering::Greater,
             _ => Ordering::Less,
         };
         Ok((ValueSource::Extreme(side, kind, sources), kind))
-    }
-
-    /// Refuses a function over all values of a frame for a field of messages.
-    fn not_of_messages(&self, operand: &Operand, message: &str) -> Result<(), Error> {
-        match &self.field {
-            None => Ok(()),
-            Some(field) => {
-                let error = Error::new(message, operand.start, operand.end);
-                Err(error.with_hint(field.in_sql()))
-            }
-        }
     }
 
     fn word(

@@ -23,6 +23,11 @@ const OF_QUOTES: &[(&str, &[u64])] = &[
     ("dns.flags.response == 1", &[8, 9]),
     ("dns.a == 192.0.2.80", &[8, 9]),
     ("dns.id == 0x1234", &[1, 2, 3, 4, 6, 8, 9, 14, 15]),
+    ("count(dns.a) == 1 and count(dns.qry.name) == 1", &[8, 9]),
+    ("count(dns.a) > 1", &[]),
+    ("min(dns.id) == 0x1234", &[1, 2, 3, 4, 6, 8, 9, 14, 15]),
+    // Where there is no number, what is written is the greatest.
+    ("max(dns.id, 1) == 1", &[5, 7, 10, 11, 12, 13]),
     // Neither of the two is the answer to the other, because both are quoted.
     ("dns.time", &[]),
     ("sip.Method == \"OPTIONS\"", &[10]),
