@@ -352,7 +352,7 @@ impl FollowedConnection {
     /// the number of that octet before. Where the octet that was sent with this number was not captured, the one of the keep-alive does
     /// not stand for it. Data that were captured behind their acknowledgment come sooner.
     fn is_keep_alive(&self, sender: Sender, segment: &Segment, bytes: &[u8]) -> bool {
-        if segment.len != 1 || bytes != [0] || segment.flags & (SYN | FIN | RST) != 0 {
+        if segment.len != 1 || !matches!(bytes, [0]) || segment.flags & (SYN | FIN | RST) != 0 {
             return false;
         }
         let next = segment.seq.wrapping_add(1);

@@ -574,7 +574,8 @@ impl Http2Connection {
         if lacks_request {
             exchange.over = Some(stamp);
         }
-        if side != self.client && !(lacks_request && !self.is_lost(self.client)) {
+        let may_follow = lacks_request && !self.is_lost(self.client);
+        if side != self.client && !may_follow {
             return self.leave(stream, each);
         }
         if !self.reset.contains(&stream) {
