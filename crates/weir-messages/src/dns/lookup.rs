@@ -1,7 +1,9 @@
-//! Pairs questions and answers: the response on the same flow with the same identifier.
+//! Pairs questions and answers: the response on the same flow with the same identifier. Of several questions with one identifier it
+//! answers the one that it repeats.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hasher};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::{Data, Dialect, DnsFault, DnsMessage, Question, Record, Section, type_word};
@@ -27,6 +29,8 @@ pub struct Query {
     /// Number of the record in which it was.
     pub frame: u64,
     passed_ns: i64,
+    /// What it asks for, as [`content_of`] has it.
+    content: u64,
     is_answered: bool,
     /// The question is for a zone, which comes in several responses (RFC 5936, 2.2; RFC 1995, 4).
     is_of_zone: bool,
@@ -45,7 +49,8 @@ pub struct Ask {
 /// five seconds is the same.
 #[derive(Debug, Default)]
 pub struct Questions {
-    asked: HashMap<(u64, u16), Query>,
+    /// The questions of a flow and number, which differ.
+    asked: HashMap<(u64, u16), Vec<Query>>,
     /// The keys in the order of arrival, to forget the oldest.
     order: VecDeque<(u64, u16)>,
     forgotten: u64,
@@ -53,6 +58,8 @@ pub struct Questions {
 
 /// Questions that are remembered, at most.
 pub(super) const QUESTIONS_MAX: usize = 1 << 16;
+/// Different questions of a flow with one number that are remembered, at most.
+const SAME_NUMBER_MAX: usize = 4;
 const REPEAT_NS: i64 = 5_000_000_000;
 /// Types of questions for what changed in a zone, and for all of it.
 const IXFR: u16 = 251;
@@ -68,8 +75,10 @@ impl Questions {
     /// Adds the next message.
     pub fn take(&mut self, message: &DnsMessage<'_>, way: Way) -> Ask {
         let key = (way.flow, message.id());
-        let known = self.asked.get_mut(&key);
+        let content = content_of(message);
         if message.is_response() {
+            let known = self.asked.get_mut(&key);
+            let known = known.and_then(|all| answered(all, content));
             let question = known.as_deref().copied();
             let is_repeat =
                 question.is_some_and(|question| question.is_answered && !question.is_of_zone);
@@ -85,38 +94,76 @@ impl Questions {
             time_ns: way.time_ns,
             frame: way.frame,
             passed_ns: way.passed_ns,
+            content,
             is_answered: false,
             is_of_zone: message
                 .questions()
                 .any(|question| matches!(question.kind, IXFR | AXFR)),
         };
-        let is_repeat = match known {
-            Some(known) => {
-                let waited_ns = way.passed_ns.saturating_sub(known.passed_ns);
-                let is_repeat = !known.is_answered && waited_ns < REPEAT_NS;
-                if !is_repeat {
-                    *known = asked;
-                }
-                is_repeat
-            }
-            None => {
-                self.asked.insert(key, asked);
-                self.order.push_back(key);
-                if self.order.len() > QUESTIONS_MAX
-                    && let Some(oldest) = self.order.pop_front()
-                {
-                    let old = self.asked.remove(&oldest);
-                    let is_lost = old.is_some_and(|old| !old.is_answered);
-                    self.forgotten = self.forgotten.saturating_add(is_lost.into());
-                }
-                false
-            }
-        };
         Ask {
             question: None,
-            is_repeat,
+            is_repeat: self.ask(key, asked),
         }
     }
+
+    /// Adds a question; true where it repeats one.
+    fn ask(&mut self, key: (u64, u16), asked: Query) -> bool {
+        let Some(all) = self.asked.get_mut(&key) else {
+            self.asked.insert(key, vec![asked]);
+            self.order.push_back(key);
+            if self.order.len() > QUESTIONS_MAX
+                && let Some(oldest) = self.order.pop_front()
+            {
+                let old = self.asked.remove(&oldest).unwrap_or_default();
+                let lost = old.iter().filter(|old| !old.is_answered).count();
+                self.forgotten = self.forgotten.saturating_add(lost as u64);
+            }
+            return false;
+        };
+        if let Some(known) = all.iter_mut().find(|it| it.content == asked.content) {
+            let waited_ns = asked.passed_ns.saturating_sub(known.passed_ns);
+            let is_repeat = !known.is_answered && waited_ns < REPEAT_NS;
+            if !is_repeat {
+                *known = asked;
+            }
+            return is_repeat;
+        }
+        if all.len() >= SAME_NUMBER_MAX {
+            let oldest = all.remove(0);
+            let is_lost = !oldest.is_answered;
+            self.forgotten = self.forgotten.saturating_add(is_lost.into());
+        }
+        all.push(asked);
+        false
+    }
+}
+
+/// The question that a response with this content answers, of those with its number: the last one where none has its content.
+fn answered(all: &mut [Query], content: u64) -> Option<&mut Query> {
+    let at = all.iter().position(|it| it.content == content);
+    match at {
+        Some(at) => all.get_mut(at),
+        None => all.last_mut(),
+    }
+}
+
+/// A hash of the first question of a message, which its response repeats (RFC 1035, 4.1.1); 0 without one. Those of multicast are
+/// not told apart, as their responses have none.
+fn content_of(message: &Message<'_>) -> u64 {
+    let is_unicast = message.dialect() == Dialect::Unicast;
+    let Some(question) = message.questions().next().filter(|_| is_unicast) else {
+        return 0;
+    };
+    let mut hasher = DefaultHasher::new();
+    let whole = question.name.each_label(|label| {
+        hasher.write_usize(label.len());
+        for octet in label {
+            hasher.write_u8(octet.to_ascii_lowercase());
+        }
+    });
+    hasher.write_u16(question.kind);
+    hasher.write_u16(question.class);
+    whole.map_or(0, |()| hasher.finish().max(1))
 }
 
 /// A question with its answer, as far as they were seen.
@@ -182,6 +229,8 @@ struct Pending<W> {
     key: (u64, u16),
     /// When it came, by the time that has passed.
     passed_ns: i64,
+    /// What it asks for, as [`content_of`] has it.
+    content: u64,
     rows: Vec<Lookup<W>>,
 }
 
@@ -232,7 +281,7 @@ impl<W: Clone> Lookups<W> {
         }
         let key = (way.flow, message.id());
         if message.is_response() {
-            let mut rows = self.answered(key).unwrap_or_default();
+            let mut rows = self.answered(key, message).unwrap_or_default();
             if rows.is_empty() {
                 rows = rows_of(message, way, from, false);
             }
@@ -247,6 +296,7 @@ impl<W: Clone> Lookups<W> {
         let pending = Pending {
             key,
             passed_ns: way.passed_ns,
+            content: content_of(message),
             rows,
         };
         self.pending.insert(self.next, pending);
@@ -272,10 +322,16 @@ impl<W: Clone> Lookups<W> {
         true
     }
 
-    /// The question that an answer with this key belongs to.
-    fn answered(&mut self, key: (u64, u16)) -> Option<Vec<Lookup<W>>> {
+    /// The question that an answer with this key belongs to: the oldest that it repeats, or the oldest of all.
+    fn answered(&mut self, key: (u64, u16), message: &Message<'_>) -> Option<Vec<Lookup<W>>> {
         let numbers = self.by_key.get_mut(&key)?;
-        let number = numbers.pop_front()?;
+        let pending = &self.pending;
+        let place = (numbers.len() > 1).then(|| {
+            let content = content_of(message);
+            let is_its = |number: &u64| pending.get(number).map(|it| it.content) == Some(content);
+            numbers.iter().position(is_its)
+        });
+        let number = numbers.remove(place.flatten().unwrap_or(0))?;
         if numbers.is_empty() {
             self.by_key.remove(&key);
         }

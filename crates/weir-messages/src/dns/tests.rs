@@ -118,6 +118,49 @@ fn an_answer_finds_its_question() {
     assert!(!lookups.finish(&mut |_| {}));
 }
 
+/// Of several questions with one number the response was that to the first one, whatever it answered.
+#[test]
+fn an_answer_is_that_of_the_question_that_it_repeats() {
+    let asked = [b"\x01a\x04test\0", b"\x01b\x04test\0"].map(|name| asking(name));
+    let responses = [&asked[0], &asked[1]].map(|question| {
+        let mut response = question.clone();
+        // The server has the letters in another case (RFC 1035, 2.3.3).
+        response[2] = 0x84;
+        response[15..19].make_ascii_uppercase();
+        response
+    });
+    let way = |frame| Way {
+        flow: 7,
+        time_ns: Some(10),
+        passed_ns: 10,
+        frame,
+    };
+    // The first question has no answer, and the answers come in the other order.
+    for (answers, expected) in [
+        (&[1][..], vec![(Some(2), Some(3)), (Some(1), None)]),
+        (&[1, 0][..], vec![(Some(2), Some(3)), (Some(1), Some(4))]),
+        (&[0, 1][..], vec![(Some(1), Some(3)), (Some(2), Some(4))]),
+    ] {
+        let mut questions = Questions::default();
+        let mut lookups = Lookups::default();
+        let mut rows = Vec::new();
+        let mut each = |row: Lookup<()>| rows.push((row.question_frame, row.answer_frame));
+        for (question, frame) in asked.iter().zip(1..) {
+            assert!(!questions.take(&message(question), way(frame)).is_repeat);
+            lookups.take(&message(question), way(frame), &(), &mut each);
+        }
+        for (answer, frame) in answers.iter().zip(3..) {
+            let response = message(&responses[*answer]);
+            let ask = questions.take(&response, way(frame));
+            assert_eq!(ask.question.unwrap().frame, *answer as u64 + 1);
+            assert!(!ask.is_repeat);
+            lookups.take(&response, way(frame), &(), &mut each);
+        }
+        while lookups.finish(&mut each) {}
+        assert_eq!(rows, expected);
+    }
+}
+
 /// A clock that is set back, or the clocks of two hosts, end no wait: deadlines go by the time that has passed.
 #[test]
 fn deadlines_go_by_the_time_that_has_passed() {
