@@ -469,6 +469,15 @@ macro_rules! opt {
     };
 }
 
+/// The length of the name of a question, as it is shown.
+fn text_octets(question: &Question<'_>) -> u32 {
+    let octets = match question.name.text_octets() {
+        0 => question.name.to_string().len(),
+        octets => octets,
+    };
+    u32::try_from(octets).unwrap_or(u32::MAX)
+}
+
 const OPT: u16 = 41;
 
 #[rustfmt::skip]
@@ -477,6 +486,12 @@ static LISTS: &[ItemField<Collect>] = &[
         "The names of all questions: multicast DNS asks several at once", "RFC 1035, 4.1.2"),
     ItemField::new("dns.qry.types", Kind::Numbers, Collect::Questions(|question, list| list.number(question.kind)),
         "The types of all questions", "RFC 1035, 3.2.2"),
+    ItemField::new("dns.qry.classes", Kind::Numbers, Collect::Questions(|question, list| list.number(question.class)),
+        "The classes of all questions", "RFC 1035, 3.2.4"),
+    ItemField::new("dns.qry.name_lengths", Kind::Numbers, Collect::Questions(|question, list| list.number(text_octets(question))),
+        "Lengths of the names of all questions, as dns.qry.name.len", "RFC 1035, 4.1.2"),
+    ItemField::new("dns.qry.label_counts", Kind::Numbers, Collect::Questions(|question, list| list.number(question.name.label_count().max(1))),
+        "Labels of the names of all questions, as dns.count.labels", "RFC 1035, 4.1.2"),
     ItemField::new("dns.resp.name", Kind::Texts, Collect::Records(|record, list| list.text(record.name)),
         "Names of the records of all sections, in their order", "RFC 1035, 4.1.3"),
     ItemField::new("dns.resp.type", Kind::Numbers, Collect::Records(|record, list| list.number(record.kind)),

@@ -119,6 +119,9 @@ const OCTETS: &[(&str, &[&str])] = &[
     ("rtcp", UDP),
     ("dtls", UDP),
     ("quic", UDP),
+    ("radius", UDP),
+    ("mgcp", UDP),
+    ("stun", &["udp.payload", "tcp.payload"]),
     ("http", &["tcp.payload"]),
     ("sip", &["udp.payload", "tcp.payload"]),
 ];

@@ -111,12 +111,82 @@ const SELECTED: &[(&str, &[u64])] = &[
     ("ip.proto in {\"UDP\", 1}", &[1, 2, 3]),
     ("tcp.flags.syn == \"Set\" and tcp.dstport == 80", &[8]),
     ("tcp.flags.syn == \"not set\" and tcp.port == 53", &[6, 7]),
+    // What is a word may stand without quotes, and offsets are octal behind 0.
+    ("dns.qry.name == example.com", &[1, 7]),
+    ("http.host == example.com", &[11]),
+    ("http.connection contains close", &[11]),
+    ("ip.proto == UDP", &[1, 2, 3]),
+    ("tcp.flags.syn == Set and tcp.dstport == 80", &[8]),
+    (".tcp.dstport == +80 and http", &[11]),
+    ("frame[011] == 11 and frame[0x9] == :11", &[1, 2, 3]),
 ];
 
 /// Most of these were refused. Slices and lengths of IP and UDP went on behind their header, and times of NTP that are 0 were missing.
 #[test]
 fn protocols_are_octets_and_values_have_names() {
     are_selected(&packets(), SELECTED, &[]);
+}
+
+/// A question to all with two names, and one for the root.
+fn questions() -> Vec<Vec<u8>> {
+    let [client, server] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
+    let datagram = |from: u16, to: u16, payload: &[u8]| {
+        let datagram = udp(client.into(), server.into(), from, to, payload);
+        Ipv4::new(client, server, protocol::UDP).packet(&datagram)
+    };
+    let two = b"\0\0\0\0\0\x02\0\0\0\0\0\0\x04_ipp\x04_tcp\x05local\0\0\x0c\0\x01\x01x\x05local\0\0\x01\0\x03";
+    let root = b"\0\x07\x01\0\0\x01\0\0\0\0\0\0\0\0\x02\0\x01";
+    vec![datagram(5353, 5353, two), datagram(4_000, 53, root)]
+}
+
+/// The class, the length of the name and its labels were those of the first question alone.
+#[test]
+fn each_question_of_a_message_has_its_fields() {
+    let expected: &[(&str, &[u64])] = &[
+        ("dns.qry.class == 3", &[1]),
+        ("dns.qry.class == 1", &[1, 2]),
+        ("dns.qry.name.len == 7", &[1]),
+        ("dns.qry.name.len == 15", &[1]),
+        ("count(dns.qry.name.len) == 2", &[1]),
+        ("dns.qry.name.len == 6 and dns.count.labels == 1", &[2]),
+        ("all dns.qry.name.len > 6", &[1]),
+        ("dns.count.labels == 2 and dns.count.labels == 3", &[1]),
+    ];
+    are_selected(&questions(), expected, &[]);
+}
+
+/// These protocols were conditions alone.
+#[test]
+fn radius_mgcp_and_stun_are_octets() {
+    let [client, server] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
+    let datagram = |from: u16, to: u16, payload: &[u8]| {
+        let datagram = udp(client.into(), server.into(), from, to, payload);
+        Ipv4::new(client, server, protocol::UDP).packet(&datagram)
+    };
+    // An Access-Request with a user's name (RFC 2865, 5.1), a notification of MGCP, and a binding request of STUN.
+    let name = [&[1, 9, 0, 27][..], &[5; 16], b"\x01\x07alice"].concat();
+    let packets = [
+        datagram(4_000, 1812, &name),
+        datagram(
+            2_727,
+            2_427,
+            b"NTFY 2001 aaln/1@example.net MGCP 1.0\r\nO: hd\r\n",
+        ),
+        datagram(
+            4_001,
+            3478,
+            &[&[0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42][..], &[7; 12]].concat(),
+        ),
+    ];
+    let expected: &[(&str, &[u64])] = &[
+        ("radius contains \"alice\"", &[1]),
+        ("radius[0] == 01 and len(radius) == 27", &[1]),
+        ("mgcp matches \"^ntfy\"", &[2]),
+        ("mgcp[0:4] == \"NTFY\"", &[2]),
+        ("stun[4:4] == 21:12:a4:42", &[3]),
+        ("len(stun) == 20", &[3]),
+    ];
+    are_selected(&packets, expected, &[]);
 }
 
 /// A message that ends in a packet is searched as a whole, also where it began in another one.
