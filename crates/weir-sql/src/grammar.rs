@@ -14,12 +14,14 @@ use datafusion::sql::sqlparser::ast::{
     self, ContextModifier, CreateTable, CreateTableOptions, CreateView, Cte, DuplicateTreatment,
     Expr, Fetch, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
     GroupByExpr, HiveDistributionStyle, Join, JoinConstraint, JoinOperator, LimitClause, OrderBy,
-    OrderByExpr, OrderByKind, PipeOperator, Query, Select, Set, SetExpr, SetOperator,
+    OrderByExpr, OrderByKind, PipeOperator, Query, Select, SelectItem, Set, SetExpr, SetOperator,
     SetQuantifier, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs,
-    TableSampleKind, TableWithJoins, Visitor, WindowSpec, WindowType, With,
+    TableSampleKind, TableWithJoins, Visitor, WildcardAdditionalOptions, WindowSpec, WindowType,
+    With,
 };
 use weir_functions::{Error, ErrorKind};
 
+use crate::reworded::CHOOSING;
 use crate::statement::Statement;
 use crate::table_sample::Sample;
 pub use size::{FRAME_ROWS_MAX, size_limit};
@@ -538,7 +540,7 @@ fn look_at_select(select: &Select) -> Result<(), Error> {
         select_modifiers,
         top,
         top_before_distinct: _,
-        projection: _,
+        projection,
         exclude,
         into: _,
         from,
@@ -601,9 +603,41 @@ fn look_at_select(select: &Select) -> Result<(), Error> {
         "SELECT AS STRUCT and AS VALUE",
         "use struct(a, b) for one value",
     )?;
+    projection.iter().try_for_each(look_at_item)?;
     look_at_groups(group_by)?;
     size::look_at_select(select)?;
     from.iter().try_for_each(look_at_joins)
+}
+
+/// The planner passes over ILIKE and a name of `*`.
+fn look_at_item(item: &SelectItem) -> Result<(), Error> {
+    let (SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options)) = item else {
+        return Ok(());
+    };
+    let WildcardAdditionalOptions {
+        wildcard_token: _,
+        opt_ilike,
+        opt_exclude: _,
+        opt_except: _,
+        opt_replace: _,
+        opt_rename,
+        opt_alias,
+    } = options;
+    refuse_if(
+        opt_ilike.is_some(),
+        "ILIKE of *",
+        "SELECT tcp.* has the columns that begin like that",
+    )?;
+    refuse_if(
+        opt_rename.is_some(),
+        "RENAME of *",
+        "SELECT * EXCLUDE (a), a AS b",
+    )?;
+    refuse_if(
+        opt_alias.is_some(),
+        "AS of *",
+        "SELECT a AS b names a column",
+    )
 }
 
 fn look_at_groups(group_by: &GroupByExpr) -> Result<(), Error> {
@@ -882,16 +916,6 @@ fn look_at_format(name: &str, args: &FunctionArguments) -> Result<(), Error> {
         "'%Y-%m-%d %H:%M:%S' is what 'YYYY-MM-DD HH24:MI:SS' is in PostgreSQL, as strftime has it",
     )
 }
-
-/// Functions that choose a row, of which NULL may be one.
-const CHOOSING: &[&str] = &[
-    "first_value",
-    "last_value",
-    "nth_value",
-    "lag",
-    "lead",
-    "array_agg",
-];
 
 #[cfg(test)]
 mod tests;

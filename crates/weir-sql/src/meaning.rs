@@ -11,8 +11,9 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Array, BinaryOperator, CaseWhen, ExcludeSelectItem, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, Value, VisitorMut, WildcardAdditionalOptions,
+    FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use weir_functions::function::{CIDR_MATCH, DISPLAY_FILTER};
 use weir_functions::{Error, ErrorKind};
@@ -453,6 +454,39 @@ impl Meanings<'_> {
         *projection = items;
     }
 
+    /// Refuses a value in the place of a column that the one table of a SELECT does not have: the planner passes over it.
+    fn look_for_replaced(&mut self, select: &Select) {
+        let [TableWithJoins { relation, joins }] = select.from.as_slice() else {
+            return;
+        };
+        let TableFactor::Table { name, alias, .. } = relation else {
+            return;
+        };
+        let table = match alias {
+            Some(alias) => alias.name.value.to_ascii_lowercase(),
+            None => name.to_string().to_ascii_lowercase(),
+        };
+        let columns = match self.scope.tables.get(&table) {
+            Some(Some(columns)) => columns,
+            Some(None) => return,
+            None => &self.scope.columns,
+        };
+        let replaced = select.projection.iter().filter_map(|item| match item {
+            SelectItem::Wildcard(options) => options.opt_replace.as_ref(),
+            _ => None,
+        });
+        let mut names = replaced
+            .flat_map(|replaced| &replaced.items)
+            .map(|it| &it.column_name.value);
+        let is_there = |name: &str| columns.iter().any(|it| it.eq_ignore_ascii_case(name));
+        let missing = names.find(|name| !is_there(name));
+        if let Some(name) = missing.filter(|_| joins.is_empty()) {
+            let message = format!("no column named {name} that REPLACE could replace");
+            let error = Error::new(ErrorKind::Plan, message);
+            self.refuse(error.with_hint("SELECT *, 1 AS a adds a column"));
+        }
+    }
+
     fn name_excluded(&self, options: &mut WildcardAdditionalOptions) {
         let names = match &mut options.opt_exclude {
             Some(ExcludeSelectItem::Single(name)) => std::slice::from_mut(name),
@@ -522,6 +556,7 @@ impl VisitorMut for Meanings<'_> {
         while let Some(part) = body.take() {
             match part {
                 SetExpr::Select(select) => {
+                    self.look_for_replaced(select);
                     self.with_wildcards(&mut select.projection);
                     for item in &mut select.projection {
                         // The name of the answer's column is the text of a difference.

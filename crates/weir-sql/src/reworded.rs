@@ -334,6 +334,32 @@ pub(crate) fn group_all(body: &mut SetExpr) {
     }
 }
 
+/// `first_value(lower(a) IGNORE NULLS)`: the parser gives the words to the function in front of them, and not to the one whose argument
+/// that is.
+pub(crate) fn nulls_of_argument(function: &mut Function) {
+    let name = function.name.to_string().to_ascii_lowercase();
+    if function.null_treatment.is_some() || !CHOOSING.contains(&name.as_str()) {
+        return;
+    }
+    if let FunctionArguments::List(list) = &mut function.args
+        && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Function(argument)))) =
+            list.args.last_mut()
+        && argument.over.is_none()
+    {
+        function.null_treatment = argument.null_treatment.take();
+    }
+}
+
+/// Functions that choose one of the rows, of which NULL may be one.
+pub(crate) const CHOOSING: &[&str] = &[
+    "first_value",
+    "last_value",
+    "nth_value",
+    "lag",
+    "lead",
+    "array_agg",
+];
+
 /// `CAST(expr AS data_type)`.
 pub(crate) fn cast(expr: Expr, data_type: DataType) -> Expr {
     Expr::Cast {

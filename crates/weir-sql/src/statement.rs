@@ -681,6 +681,7 @@ impl VisitorMut for FromFirst {
         reworded::row(expr);
         reworded::with_both_ends(expr);
         if let Expr::Function(function) = expr {
+            reworded::nulls_of_argument(function);
             reworded::rename(function);
             reworded::unit_of_time(function);
         }

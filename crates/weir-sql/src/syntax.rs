@@ -18,6 +18,12 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
     if message.starts_with("Unterminated") {
         return None;
     }
+    if message.contains("found: EXCLUDE") {
+        return Some(
+            "a window frame has no EXCLUDE; sum(a) OVER (…) - a leaves out the row itself"
+                .to_owned(),
+        );
+    }
     let code = without_texts(sql);
     let words: Vec<&str> = code
         .split(SEPARATORS)

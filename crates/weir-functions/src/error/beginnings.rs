@@ -28,6 +28,7 @@ const TYPES: &[Beginning] = &[
     ("[return_type] SUM not supported for Null", "", "sum takes numbers, and neither * nor a NULL without a type", "sum(frame.len); CAST(NULL AS BIGINT) has a type"),
     ("AvgAccumulator for (Null", "", "avg takes numbers, and no NULL without a type", "CAST(NULL AS DOUBLE) has a type"),
     ("Min/Max accumulator not implemented for type ", "", "min and max have no order of the type ", "take a part of the value: max(s.a)"),
+    ("Incompatible inputs for Union: Previous inputs were of type ", " on column", "the SELECTs of a UNION have columns without a type in common: ", CAST),
     ("Cannot run range queries on datatype: ", "", "RANGE goes by distances, which numbers, times and dates have, and not the type ", "ROWS BETWEEN 2 PRECEDING AND CURRENT ROW counts rows, and GROUPS groups of equal ones"),
     ("Join condition must be boolean type, but got ", "", "a condition must be true or false, not ", "compare the value: ON a.x = b.x"),
     ("expr type ", " in InSubquery", "IN (SELECT …) has values of another type: ", "both sides have the same number of columns, and CAST(… AS type) converts a value"),
