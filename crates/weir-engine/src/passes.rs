@@ -7,6 +7,7 @@ use weir_functions::bounded::BoundedOperators;
 use weir_functions::clock::Clocks;
 use weir_functions::duration::Durations;
 use weir_functions::lists::Contained;
+use weir_functions::minute::Minutes;
 use weir_functions::nested::NestedOrder;
 use weir_functions::number::Arithmetic;
 use weir_functions::pass::{Pass, walked};
@@ -23,8 +24,9 @@ pub(crate) fn with_meanings(
     bytes_max: usize,
 ) -> Result<LogicalPlan> {
     let note = |note| scan_report.add_notes(vec![note]);
-    let passes: [&dyn Pass; 10] = [
+    let passes: [&dyn Pass; 11] = [
         &OneRow,
+        &Minutes,
         &Addresses,
         &Words { note: &note },
         &Arithmetic,
