@@ -48,7 +48,6 @@ struct Media {
     /// Finished streams that have no place in the batch yet.
     told: VecDeque<Box<Stream>>,
     is_finished: bool,
-    file: String,
 }
 
 struct StreamItem<'s> {
@@ -78,7 +77,7 @@ impl Media {
                 way: &stream.way,
                 own: &own,
             };
-            push_item(rows, &self.file, &item);
+            push_item(rows, &stream.file, &item);
         }
     }
 }
@@ -98,9 +97,7 @@ fn take(streams: &mut Streams, told: &mut VecDeque<Box<Stream>>, sight: &Sight<'
 
 impl Extract for Media {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        if self.file != row.file {
-            row.file.clone_into(&mut self.file);
-        }
+        self.streams.go_on_in(row.file);
         let Self {
             finder,
             streams,

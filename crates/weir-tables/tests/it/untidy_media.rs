@@ -375,3 +375,30 @@ fn a_call_has_its_media_where_the_clock_steps_back() {
         assert_eq!(column(&batch, "call.lost"), ["1"], "{step_ms}: {notes:?}");
     }
 }
+
+/// The rows of streams come when these end, mostly with the last capture of several, whose name they had.
+#[test]
+fn streams_of_several_captures_have_their_own_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<_> = ["a.pcap", "b.pcap", "c.pcap"]
+        .map(|name| folder.path().join(name))
+        .into();
+    for (source, path) in (1..).zip(&paths) {
+        let packets: Vec<Vec<u8>> = match source {
+            // The last one has no media.
+            3 => vec![invite()],
+            _ => (0..6).map(|n| rtp(source, n, n)).collect(),
+        };
+        crate::wire::write(&packets, path);
+    }
+    let sources: Vec<&std::path::Path> = paths.iter().map(std::path::PathBuf::as_path).collect();
+    let (batch, _) = read_with_notes("media", &sources, 10);
+    assert_eq!(column(&batch, "rtp.ssrc"), ["1", "2"]);
+    assert_eq!(column(&batch, "frame.number"), ["6", "6"]);
+    let files: Vec<String> = paths
+        .iter()
+        .take(2)
+        .map(|it| it.display().to_string())
+        .collect();
+    assert_eq!(column(&batch, "frame.file"), files);
+}
