@@ -334,7 +334,9 @@ pub type OfEach = fn(&crate::Packet<'_>, &mut dyn FnMut(u64) -> bool) -> bool;
 #[must_use]
 pub fn of_each_option(field: &str) -> Option<OfEach> {
     match field {
+        "fr.ea" => Some(frame_relay::each_extension),
         "tcp.option_kind" => Some(tcp::each_option),
+        "tcp.options.mptcp.subtype" => Some(tcp::each_subtype),
         "icmpv6.opt.type" => Some(|packet, each| icmpv6::each_option(packet, 0, each)),
         "icmpv6.opt.length" => Some(|packet, each| icmpv6::each_option(packet, 1, each)),
         "ip.opt.type" => Some(|packet, each| ipv4::each_option(packet, |it| u8_at(it, 0), each)),

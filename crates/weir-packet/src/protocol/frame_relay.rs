@@ -177,7 +177,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 /// An address of two octets; behind it unnumbered information with an identifier or SNAP (RFC 2427, 3
 /// and 4.1), perhaps behind a pad, or Cisco's encapsulation of IP.
 pub(super) const SHAPES: &[HeaderShape] = &[
-    identified(4).tests(&[GOES_ON, ENDS, INFORMATION, BitsTest::new(Bits::byte(3), NO_PAD)]),
+    identified(4).tests(&[
+        GOES_ON,
+        ENDS,
+        INFORMATION,
+        BitsTest::new(Bits::byte(3), NO_PAD),
+    ]),
     identified(5).tests(&[
         GOES_ON,
         ENDS,
@@ -416,6 +421,18 @@ impl Address {
 fn first_octet(packet: &Packet<'_>) -> Option<u8> {
     let octet = packet.u8(Layer::FrameRelay, start(packet))?;
     (octet & EXTENSION == 0).then_some(octet)
+}
+
+/// Calls `each` with the extension bit of every octet of such an address until that gives false; gives false when it was stopped.
+pub(super) fn each_extension(packet: &Packet<'_>, each: &mut dyn FnMut(u64) -> bool) -> bool {
+    if first_octet(packet).is_none() {
+        return true;
+    }
+    let start = start(packet);
+    let len = Address::of(packet).map_or(1, |address| address.len);
+    let places = start..start.saturating_add(len);
+    let mut octets = places.map_while(|at| packet.u8(Layer::FrameRelay, at));
+    octets.all(|octet| each((octet & EXTENSION).into()))
 }
 
 fn second_octet(packet: &Packet<'_>) -> Option<u8> {

@@ -342,6 +342,24 @@ pub(super) fn each_option(packet: &Packet<'_>, each: &mut dyn FnMut(u64) -> bool
     find(packet, |kind, _| !each(kind.into())).is_none()
 }
 
+/// Calls `each` with the subtype of every multipath option until that gives false; gives false when it was stopped.
+pub(super) fn each_subtype(packet: &Packet<'_>, each: &mut dyn FnMut(u64) -> bool) -> bool {
+    // A header has room for a dozen.
+    let mut subtypes = (0_usize..).map_while(|number| {
+        let mut before = number;
+        let option = find(packet, |kind, len| {
+            if kind != MULTIPATH || len < 3 {
+                return false;
+            }
+            let is_wanted = before == 0;
+            before = before.saturating_sub(1);
+            is_wanted
+        })?;
+        Some(u8_at(option, 2)? >> 4)
+    });
+    subtypes.all(|subtype| each(subtype.into()))
+}
+
 /// The first option of `kind` that has the `len` bytes that it must have.
 fn option<'a>(packet: &Packet<'a>, kind: u8, len: usize) -> Option<&'a [u8]> {
     find(packet, |found, found_len| found == kind && found_len == len)

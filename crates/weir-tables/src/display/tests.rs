@@ -267,6 +267,31 @@ fn each_option_of_ipv6_has_an_action() {
     }
 }
 
+/// The bit of the first octet of an address of frame relay, and the subtype of the first multipath option, alone were fields.
+#[test]
+fn each_octet_of_an_address_and_each_multipath_option_has_its_field() {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x65, 0x59];
+    frame.extend([
+        0x18, 0x40, 0x41, 3, 0xcc, 0x45, 0, 0, 48, 0, 1, 0, 0, 64, 6, 0, 0,
+    ]);
+    frame.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    frame.extend([
+        0x13, 0x88, 0, 80, 0, 0, 0, 1, 0, 0, 0, 1, 0x70, 0x10, 0, 100,
+    ]);
+    frame.extend([0, 0, 0, 0, 30, 4, 0x20, 0, 30, 4, 0x30, 0]);
+    for filter in [
+        "fr.ea == 0 and fr.ea == 1 and count(fr.ea) == 3",
+        "tcp.options.mptcp.subtype == 2 and tcp.options.mptcp.subtype == 3",
+        "count(tcp.options.mptcp.subtype) == 2 and max(tcp.options.mptcp.subtype) == 3",
+    ] {
+        assert!(passes_of(&frame, filter), "{filter}");
+    }
+    assert!(!passes_of(
+        &frame,
+        "all fr.ea == 0 or tcp.options.mptcp.subtype == 0"
+    ));
+}
+
 /// The filters that are compared with tshark.
 #[test]
 fn the_filters_of_the_comparison_are_known() {
