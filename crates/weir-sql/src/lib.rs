@@ -24,6 +24,7 @@ mod embedded;
 pub mod follow;
 mod gate;
 pub mod grammar;
+mod iso_interval;
 pub mod meaning;
 pub mod names;
 pub mod narrow;

@@ -21,6 +21,7 @@ use crate::copy_options::with_copy_options;
 use crate::dialect::WeirDialect;
 use crate::embedded::Parameter;
 use crate::gate;
+use crate::iso_interval;
 use crate::names::{call, keep_written_names};
 use crate::patterns;
 use crate::reworded;
@@ -678,6 +679,7 @@ impl VisitorMut for FromFirst {
         reworded::exact_decimal(expr);
         reworded::parts_by_name(expr);
         reworded::plain_text(expr);
+        iso_interval::reword(expr);
         reworded::row(expr);
         reworded::with_both_ends(expr);
         if let Expr::Function(function) = expr {
