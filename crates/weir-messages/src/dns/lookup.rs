@@ -149,7 +149,7 @@ fn answered(all: &mut [Query], content: u64) -> Option<&mut Query> {
 
 /// A hash of the first question of a message, which its response repeats (RFC 1035, 4.1.1); 0 without one. Those of multicast are
 /// not told apart, as their responses have none.
-fn content_of(message: &Message<'_>) -> u64 {
+fn content_of(message: &DnsMessage<'_>) -> u64 {
     let is_unicast = message.dialect() == Dialect::Unicast;
     let Some(question) = message.questions().next().filter(|_| is_unicast) else {
         return 0;
@@ -323,7 +323,7 @@ impl<W: Clone> Lookups<W> {
     }
 
     /// The question that an answer with this key belongs to: the oldest that it repeats, or the oldest of all.
-    fn answered(&mut self, key: (u64, u16), message: &Message<'_>) -> Option<Vec<Lookup<W>>> {
+    fn answered(&mut self, key: (u64, u16), message: &DnsMessage<'_>) -> Option<Vec<Lookup<W>>> {
         let numbers = self.by_key.get_mut(&key)?;
         let pending = &self.pending;
         let place = (numbers.len() > 1).then(|| {
