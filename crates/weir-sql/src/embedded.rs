@@ -106,8 +106,8 @@ fn decimal(text: &str) -> Result<Expr, Error> {
         return Err(Error::new(ErrorKind::Plan, message));
     }
     let scale = part.len();
-    // Zeros in front are digits of the type, so that all values of a column have one type. The zero of a fraction is none where no more
-    // digits fit into its type.
+    // Zeros in front are digits of the type, so that all values of a column have one type. The zero in front of the point is left out
+    // of the count where no more digits fit into a type.
     let precision = match (whole, whole.len() + scale) {
         ("0", precision) if precision == DECIMAL128_DIGITS_MAX + 1 => DECIMAL128_DIGITS_MAX,
         ("0", precision) if precision == DECIMAL_DIGITS_MAX + 1 => DECIMAL_DIGITS_MAX,
