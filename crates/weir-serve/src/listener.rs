@@ -177,6 +177,10 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
+        if connections.available_permits() == 0 {
+            // Connections that came at the same moment are read first: those of clients that are gone end, and others are admitted.
+            tokio::task::yield_now().await;
+        }
         if connections.available_permits() == 0 && places.make_room(shared.options.limits.idle_min)
         {
             // The place is free when the task has ended.
@@ -267,7 +271,56 @@ const REFUSAL_MAX: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::runtime::Handle;
+    use tokio::sync::watch;
+
     use super::*;
+    use crate::options::Options;
+
+    /// A protocol whose clients are admitted by an octet, which is sent back.
+    struct Echo(Arc<Shared>);
+
+    impl Protocol for Echo {
+        fn shared(&self) -> &Arc<Shared> {
+            &self.0
+        }
+
+        async fn serve_connection(self: Arc<Self>, mut socket: TcpStream, pending: Pending) {
+            let mut octet = [0];
+            if socket.read_exact(&mut octet).await.is_ok() {
+                pending.admit();
+                let _ = socket.write_all(&octet).await;
+            }
+        }
+
+        async fn refuse_connection(self: Arc<Self>, _socket: TcpStream, _message: String) {}
+    }
+
+    /// A client that had sent its first octets was closed unread for those that came behind it and were gone.
+    #[tokio::test]
+    async fn connections_are_read_before_they_give_their_places_to_others() {
+        let root = tempfile::tempdir().unwrap();
+        let mut options = Options {
+            roots: vec![root.path().to_path_buf()],
+            ..Options::default()
+        };
+        options.limits.connections_max = 4;
+        let (_end, ending) = watch::channel(false);
+        let shared = Shared::of_worker(options, Handle::current(), ending).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(b"x").await.unwrap();
+        for _ in 0..30 {
+            drop(TcpStream::connect(address).await.unwrap());
+        }
+        let listening = tokio::spawn(serve(Arc::new(Echo(Arc::new(shared))), listener));
+        let mut answer = [0];
+        client.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"x");
+        listening.abort();
+    }
 
     /// Two hundred connections that came at the same moment closed one whose client was about to say its first word, while a hundred waited.
     #[tokio::test]
