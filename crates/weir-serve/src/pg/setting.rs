@@ -171,7 +171,7 @@ pub(super) fn show<C: ClientInfo>(client: &C, name: &str) -> PgWireResult<Shown>
     let (column, value) = match name {
         "time zone" | "timezone" => (
             "TimeZone",
-            kept("timezone").or_else(|| Some("UTC".to_owned())),
+            kept("timezone").or_else(|| Some(TIME_ZONE.to_owned())),
         ),
         "transaction isolation level" => {
             ("transaction_isolation", Some("read committed".to_owned()))
@@ -271,13 +271,17 @@ fn timeout(text: &str) -> Result<Option<Duration>, Failure> {
 /// Bytes of a setting: a connection keeps the values.
 const VALUE_BYTES_MAX: usize = 1024;
 const TIMEOUT: &str = "statement_timeout_ms";
+/// The style of dates before a client sets another.
+pub(super) const DATE_STYLE: &str = "ISO, MDY";
+/// The time zone before a client sets another.
+pub(super) const TIME_ZONE: &str = "UTC";
 
 /// Settings and their defaults.
 const SHOWN: &[(&str, &str)] = &[
     ("application_name", ""),
     ("bytea_output", "hex"),
     ("catalogs", crate::files::CATALOG),
-    ("datestyle", "ISO, MDY"),
+    ("datestyle", DATE_STYLE),
     ("default_transaction_isolation", "read committed"),
     ("extra_float_digits", "1"),
     ("intervalstyle", "postgres"),

@@ -20,6 +20,7 @@ use pgwire::api::{
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 
+use super::setting::{DATE_STYLE, TIME_ZONE};
 use crate::catalog::VERSION;
 
 /// The parameters of the server that all connections get.
@@ -36,6 +37,9 @@ impl Welcome {
         let mut provider = DefaultServerParameterProvider::default();
         VERSION.clone_into(&mut provider.server_version);
         provider.is_superuser = false;
+        // The values that SHOW gives until the client sets others.
+        DATE_STYLE.clone_into(&mut provider.date_style);
+        TIME_ZONE.clone_into(&mut provider.time_zone);
         provider.default_transaction_read_only = is_read_only;
         Self {
             provider: Arc::new(provider),

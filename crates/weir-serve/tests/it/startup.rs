@@ -17,6 +17,31 @@ fn statements(text: &str) -> impl Iterator<Item = String> {
     statements.filter(|statement| !statement.trim().is_empty())
 }
 
+/// SHOW gave another style of dates and another time zone than the connection began with.
+#[test]
+fn parameters_of_a_connection_are_those_that_show_gives() {
+    let served = Served::plain();
+    let port = served.postgres.port();
+    let config = format!("host=127.0.0.1 port={port} user=me dbname=weir");
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
+        let names = [
+            "DateStyle",
+            "IntervalStyle",
+            "TimeZone",
+            "client_encoding",
+            "server_version",
+            "standard_conforming_strings",
+        ];
+        let given = names.map(|name| connection.parameter(name).map(str::to_owned));
+        tokio::spawn(connection);
+        for (name, given) in names.into_iter().zip(given) {
+            let shown = crate::attacks::simple(&client, &format!("SHOW {name}")).await;
+            assert_eq!(shown.unwrap(), [given.unwrap()], "{name}");
+        }
+    });
+}
+
 #[test]
 fn programs_get_what_they_ask_for_when_they_start() {
     let served = Served::plain();
