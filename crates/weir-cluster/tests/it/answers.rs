@@ -251,6 +251,21 @@ fn what_cannot_be_sent_is_answered_here_and_said() {
     );
 }
 
+/// The damage of captures was not reported, and the exit status was 0, where a plan in pieces stayed on the machine that asks.
+#[test]
+fn damage_is_reported_where_a_plan_cannot_be_sent() {
+    enter();
+    let sql = "CREATE TABLE nothing AS SELECT ip.src AS s FROM 'day/0.pcap' WHERE false; \
+               SELECT s, count(*) FROM (SELECT s FROM nothing UNION ALL SELECT ip.src FROM 'damaged/*.pcap') \
+               GROUP BY 1 ORDER BY 1";
+    let expected = Asks::here().ask(sql).unwrap();
+    let found = Asks::there().ask(sql).unwrap();
+    assert_eq!(expected.errors.len(), 3, "{:?}", expected.errors);
+    assert_eq!(found.errors, expected.errors, "{:?}", found.notes);
+    assert_eq!(found.rows, expected.rows);
+    assert_eq!(found.records, expected.records);
+}
+
 /// A file that is missing on an executor is an error.
 #[test]
 fn a_file_that_is_gone_fails_the_statement() {

@@ -180,6 +180,31 @@ impl PieceExec {
         )
     }
 
+    /// The same work on all sources together, on this machine; `None` for a whole statement.
+    pub(super) fn whole(&self) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let (PieceWork::Scan(template) | PieceWork::Aggregate(template)) = &self.work else {
+            return Ok(None);
+        };
+        let mut sources = Vec::new();
+        for piece in self.pieces.iter() {
+            match piece {
+                Piece::Whole(of_piece) => sources.extend(of_piece.iter().cloned()),
+                Piece::Part(part) if part.number == 0 => sources.push(part.source.clone()),
+                Piece::Part(_) => {}
+            }
+        }
+        let whole = Arc::clone(template)
+            .transform_up(|node| {
+                let Some(place) = node.downcast_ref::<TemplateScan>() else {
+                    return Ok(Transformed::no(node));
+                };
+                let scan = place.description().scan(sources.clone(), true)?;
+                Ok(Transformed::yes(scan))
+            })
+            .data()?;
+        Ok(Some(whole))
+    }
+
     /// The work on each piece.
     #[must_use]
     pub const fn work(&self) -> &PieceWork {

@@ -393,12 +393,28 @@ impl SendAway {
             }
         }
         self.note("the statement is answered on this machine: its plan cannot be sent");
-        Ok(plan)
+        read_here(plan)
     }
 
     fn note(&self, text: &str) {
         self.scan_report.add_notes(vec![text.to_owned()]);
     }
+}
+
+/// The plan with scans in place of pieces. What a piece finds damaged, and where a part of a capture begins, is known to the client of
+/// a cluster only.
+fn read_here(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_down(|node| {
+        let whole = match node.downcast_ref::<PieceExec>() {
+            Some(piece) => piece.whole()?,
+            None => None,
+        };
+        Ok(match whole {
+            Some(whole) => Transformed::new(whole, true, TreeNodeRecursion::Jump),
+            None => Transformed::no(node),
+        })
+    })
+    .data()
 }
 
 /// The leaves of a plan.
