@@ -36,6 +36,10 @@ const ORDERED: &[&str] = &[
     "SELECT count(*) FROM packets('day/*.pcap', merge => true)",
     "SELECT 1 + 1",
     "SELECT count(*) FROM 'day/*.pcap' WHERE false",
+    // Statements with a constant row in a union had no end.
+    "SELECT count(*), sum(x) FROM (SELECT frame.number AS x FROM 'day/*.pcap' UNION ALL SELECT 2)",
+    "SELECT x, count(*) FROM (SELECT 1 AS x FROM 'day/*.pcap' UNION ALL SELECT 2 UNION ALL SELECT 2 \
+     UNION ALL SELECT 3 FROM 'day/0.pcap') GROUP BY 1 ORDER BY 1",
 ];
 
 #[test]

@@ -17,6 +17,7 @@ use datafusion::physical_plan::analyze::AnalyzeExec;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, PartitionMode};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
+use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, displayable, replace_children_if_necessary};
 use weir_tables::{Location, PacketFilter, Parts, Source};
@@ -484,7 +485,8 @@ fn falls_into_tasks(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
         } else if let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() {
             of_join(*join.join_type())
         } else {
-            FALL_INTO_TASKS.contains(&node.name())
+            let has_constants = node.downcast_ref::<UnionExec>().is_some() && has_constants(node);
+            !has_constants && FALL_INTO_TASKS.contains(&node.name())
         };
         Ok(match falls {
             true => TreeNodeRecursion::Continue,
@@ -492,6 +494,14 @@ fn falls_into_tasks(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
         })
     })?;
     Ok(falls)
+}
+
+/// Whether a plan has rows of constants. In a task of a union that has none of them, Ballista puts another operator in their place, whose
+/// metrics it does not expect: it drops the end of the task, and the job goes on for ever.
+fn has_constants(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.downcast_ref::<PlaceholderRowExec>().is_some()
+        || plan.downcast_ref::<EmptyExec>().is_some()
+        || plan.children().into_iter().any(has_constants)
 }
 
 /// Operators that give the same rows in tasks.
