@@ -119,6 +119,8 @@ struct PendingExchange {
     response: Progress,
     /// The response may have been lost.
     is_doubtful: bool,
+    /// The response may be that of another request, whatever else is wrong with the exchange.
+    is_uncertain: bool,
     /// The octets before the request were not captured.
     is_behind_loss: bool,
     /// The places of the request and of the response, as far as they are known.
@@ -315,6 +317,7 @@ impl Pairs {
         self.losses.answered = place.map_or(self.losses.answered, |it| it.received);
         let next = self.waiting.get_mut(at)?;
         next.is_doubtful = false;
+        next.is_uncertain = is_uncertain;
         next.places[1] = place;
         if is_uncertain {
             next.exchange.fault.get_or_insert(HttpFault::Uncertain);
@@ -560,6 +563,7 @@ impl Pairs {
             request,
             response: Progress::Awaited,
             is_doubtful: false,
+            is_uncertain: false,
             is_behind_loss: false,
             places: [None; 2],
             asked_at: None,
@@ -764,7 +768,7 @@ impl Pairs {
         let had_more = both.is_none_or(|(head, next)| next.received > head.received);
         // Lost requests may have been sent together, and so may requests that are not captured yet, or never.
         let is_unseen = first.places[1].is_some_and(|head| head.received > self.client_octets);
-        let is_uncertain = first.exchange.fault == Some(HttpFault::Uncertain);
+        let is_uncertain = first.is_uncertain || first.exchange.fault == Some(HttpFault::Uncertain);
         let had_more = had_more || self.losses.of_client || is_unseen || is_uncertain;
         let response = first.exchange.response.as_ref();
         let may_be_none =
