@@ -16,7 +16,7 @@ impl DialogTags {
     pub(super) fn may_be_of(&self, sides: &[&[u8]]) -> bool {
         let mut own = self.0.iter().flatten().peekable();
         let is_unknown = sides.is_empty() || own.peek().is_none();
-        is_unknown || own.any(|tag| sides.iter().any(|side| clipped(side) == &**tag))
+        is_unknown || own.any(|tag| sides.iter().any(|side| *clipped(side) == **tag))
     }
 }
 
