@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
-use weir_filter::{Error, Operand, OperandKind};
+use weir_filter::{ArithmeticOperator, Error, Operand, OperandKind};
 use weir_packet::Address;
 
 use super::{Literal, Type, calculated, value_names};
@@ -36,7 +36,21 @@ pub(super) fn literal(operand: &Operand, kind: Type) -> Result<Literal, Error> {
             });
         }
         OperandKind::Calculated(calculation, left, right) => {
-            let both = (literal(left, Type::Number)?, literal(right, Type::Number)?);
+            let is_sum = matches!(
+                calculation,
+                ArithmeticOperator::Add | ArithmeticOperator::Subtract
+            );
+            let of = match kind {
+                Type::Number | Type::Flag => Type::Number,
+                Type::Seconds if is_sum => Type::Seconds,
+                _ => {
+                    return wrong(
+                        "a value, and found a calculation",
+                        "write what has a sign in it in double quotes: sip.Call-ID contains \"1-2\"",
+                    );
+                }
+            };
+            let both = (literal(left, of)?, literal(right, of)?);
             let (Literal::Number(left), Literal::Number(right)) = both else {
                 return wrong("a number", "");
             };

@@ -73,6 +73,7 @@ fn filters_ask_all_headers_of_a_packet() {
         "frame.len & 7 + 1 == 8",
         "{frame.len & 8} + 1 == 9",
         "frame.time_epoch - 1 == 0.5",
+        "frame.time_epoch == 1 + 0.5 and frame.time_epoch > 1 - 0.5",
         "frame[0] & 02 == 02",
         "ip.src_host[0] == 39",
         "ip.src_host[0:2] == \"10\"",
@@ -393,6 +394,24 @@ fn fields_that_packets_do_not_have_are_refused_with_their_place() {
             "double quotes",
         ),
         ("ip.proto == TPC", "expected the name of a value", 12, "\""),
+        (
+            "frame contains 00-0",
+            "expected a value, and found a calculation",
+            15,
+            "double quotes",
+        ),
+        (
+            "ip.src == 1 + 1",
+            "expected a value, and found a calculation",
+            10,
+            "",
+        ),
+        (
+            "frame.time_delta > 2 * 1",
+            "expected a value, and found a calculation",
+            19,
+            "",
+        ),
         ("ip.src == 10.0.0", "expected an address", 10, "10.0.0.1"),
         ("frame.time > \"23-11-14\"", "expected a time", 13, "UTC"),
         (
