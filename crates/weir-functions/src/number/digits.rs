@@ -27,6 +27,9 @@ pub(super) fn in_range(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
         _ => None,
     };
     match kind {
+        Some(DataType::Decimal128(..) | DataType::Decimal256(..)) if name == "round" => {
+            with_known_digits(call)
+        }
         Some(kind @ DataType::Decimal128(..)) => with_room(call, &kind),
         Some(kind @ (DataType::Float32 | DataType::Float64)) => with_digits(call, &kind),
         Some(kind) if kind.is_integer() && name == "trunc" => with_digits(call, &kind),
@@ -49,6 +52,35 @@ fn with_room(mut call: ScalarFunction, kind: &DataType) -> Transformed<Expr> {
         *value = cast(std::mem::take(value), kind, &wider);
     }
     Transformed::yes(Expr::ScalarFunction(call))
+}
+
+/// `round(a, 1)` of a decimal has the type of one digit, which the engine knows by a literal. It casts that to the type of its own, which is
+/// no literal until it has been folded, and takes the rounded decimal for one of other digits meanwhile: comparisons failed.
+fn with_known_digits(mut call: ScalarFunction) -> Transformed<Expr> {
+    let mut is_changed = false;
+    if let Some(given) = call.args.get_mut(1)
+        && let Some(count) = constant(given)
+    {
+        let digits = Expr::Literal(ScalarValue::Int32(Some(count)), None);
+        is_changed = *given != digits;
+        *given = digits;
+    }
+    Transformed::new_transformed(Expr::ScalarFunction(call), is_changed)
+}
+
+/// The whole number that an expression is, with a cast or a sign in front of it.
+fn constant(expr: &Expr) -> Option<i32> {
+    match expr {
+        Expr::Literal(value, _) if value.data_type().is_integer() => {
+            match value.cast_to(&DataType::Int32).ok()? {
+                ScalarValue::Int32(count) => count,
+                _ => None,
+            }
+        }
+        Expr::Cast(cast) if cast.field.data_type().is_integer() => constant(&cast.expr),
+        Expr::Negative(inner) => constant(inner)?.checked_neg(),
+        _ => None,
+    }
 }
 
 /// The digits of a decimal.
