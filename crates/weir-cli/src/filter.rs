@@ -283,7 +283,7 @@ fn is_capture_name(path: &Path) -> bool {
     })
 }
 
-/// What is said where no packet passes a filter.
+/// The note where no packet passes a filter.
 const NONE_PASSES: &str = "no packet passes the filter";
 
 const FILTER_EXAMPLES: &str = "\

@@ -482,7 +482,7 @@ mod tests {
         assert_eq!((event.volume, event.duration), (10, 800));
     }
 
-    /// RFC 4733, 2.5.1.5: each event begins where the one before it ends. Octets that have no duration behind the first are none.
+    /// RFC 4733, 2.5.1.5: each event begins where the one before it ends. Octets behind the first one without a duration are no event.
     #[test]
     fn several_events_of_a_packet_follow_each_other() {
         let begins = |payload: &[u8]| -> Vec<(u32, u8)> {
