@@ -558,7 +558,7 @@ fn offset(text: &str) -> Option<i32> {
         None if digits.len() > 1 && digits.starts_with('0') => (8, digits),
         None => (10, digits),
     };
-    // A second sign is none.
+    // No number begins with a second sign.
     if !digits.starts_with(|first: char| first.is_ascii_hexdigit()) {
         return None;
     }

@@ -72,7 +72,7 @@ pub(super) fn literal_of(operand: &Operand, field: &Operand, kind: Type) -> Resu
     let name = match (&operand.kind, kind) {
         (OperandKind::Text(name), Type::Number | Type::Flag) => std::str::from_utf8(name).ok(),
         (OperandKind::Word(name), Type::Number | Type::Flag) => {
-            // The name of a value may stand without quotes, and a number is none.
+            // The name of a value may stand without quotes, and is no number.
             let is_number = word_literal(operand, name, kind).is_ok();
             Some(name.as_str()).filter(|_| !is_number)
         }

@@ -11,7 +11,7 @@ use regex::bytes::{Regex, RegexBuilder};
 /// Builds a pattern that is searched in bytes, without regard to case.
 ///
 /// # Errors
-/// When the pattern is none, or needs too much room.
+/// When the text is not a pattern, or needs too much room.
 pub(super) fn built(pattern: &[u8]) -> Result<Regex, regex::Error> {
     RegexBuilder::new(&rewritten(pattern))
         .case_insensitive(true)
@@ -161,7 +161,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Writes the bytes of a number; one that is none, or more than a byte, is left to `regex`, which refuses it.
+    /// Writes the byte of a number; other digits, and more than a byte, are left to `regex`, which refuses them.
     fn number(&mut self, digits: &[u8], radix: u32) {
         let text = String::from_utf8_lossy(digits);
         match (text.is_empty(), u8::from_str_radix(&text, radix)) {

@@ -30,6 +30,32 @@ pub(super) fn carried(name: &str) -> Option<&'static str> {
     known.map(|(_, ports)| *ports)
 }
 
+/// The filter of headers for a field that is only asked whether it is there.
+pub(super) fn condition(name: &str) -> Option<&'static str> {
+    let known = CONDITIONS.iter().find(|(known, _)| *known == name);
+    known.map(|(_, headers)| *headers)
+}
+
+/// The fields of [`condition`]: options of TCP without a value, and what Wireshark says of a packet.
+const CONDITIONS: &[(&str, &str)] = &[
+    ("tcp.connection.syn", "tcp.flags & 0x12 == 0x02"),
+    ("tcp.connection.synack", "tcp.flags & 0x12 == 0x12"),
+    ("tcp.connection.fin", "tcp.flags & 0x01"),
+    ("tcp.connection.rst", "tcp.flags & 0x04"),
+    ("tcp.options.eol", "tcp.option_kind == 0"),
+    ("tcp.options.nop", "tcp.option_kind == 1"),
+    ("tcp.options.sack", "tcp.option_kind == 5"),
+    ("tcp.options.timestamp", "tcp.option_kind == 8"),
+    (
+        "arp.isgratuitous",
+        "arp.src.proto_ipv4 == arp.dst.proto_ipv4",
+    ),
+    (
+        "arp.isprobe",
+        "arp.opcode == 1 && arp.src.proto_ipv4 == 0.0.0.0",
+    ),
+];
+
 /// The protocols of [`carried`]; Wireshark too recognises those above the transport by the port alone.
 const CARRIED: &[(&str, &str)] = &[
     (

@@ -13,7 +13,7 @@ use weir_packet::{Kind, Layer, Needs};
 
 use super::literal::{is_bytes, literal, literal_of};
 use super::messages::{FieldTest, MessageField, Messages};
-use super::protocols::{carried, is_protocol, layer_named};
+use super::protocols::{carried, condition, is_protocol, layer_named};
 use super::{Literal, Relation, Test, Type, ValueSource, pattern};
 use crate::names::{Meaning, Name, advice};
 use crate::search::{Search, pattern_error};
@@ -160,8 +160,8 @@ impl<'t> FilterReader<'t> {
             if let Some(layer) = layer_named(&lower) {
                 return Ok(Test::Layer(layer));
             }
-            if let Some(ports) = carried(&lower) {
-                return self.test(&parse(ports).map_err(|_| unknown(operand, word))?);
+            if let Some(headers) = carried(&lower).or_else(|| condition(&lower)) {
+                return self.test(&parse(headers).map_err(|_| unknown(operand, word))?);
             }
             if let Some(field) = MessageField::protocol(&lower) {
                 self.set_field(field, operand)?;

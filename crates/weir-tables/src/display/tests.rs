@@ -293,6 +293,36 @@ fn each_octet_of_an_address_and_each_multipath_option_has_its_field() {
     ));
 }
 
+/// What Wireshark says of a segment or of ARP, and options without a value, were unknown.
+#[test]
+fn some_fields_are_conditions() {
+    let tcp = |flags: u8| {
+        let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+        frame.extend([
+            0x45, 0, 0, 44, 0, 1, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+        ]);
+        frame.extend([0x13, 0x88, 0, 80, 0, 0, 0, 1, 0, 0, 0, 1, 0x60, flags]);
+        frame.extend([0, 100, 0, 0, 0, 0, 1, 1, 1, 0]);
+        frame
+    };
+    for (flags, filter) in [
+        (0x02, "tcp.connection.syn and !tcp.connection.synack"),
+        (0x12, "tcp.connection.synack and !tcp.connection.syn"),
+        (0x11, "tcp.connection.fin and !tcp.connection.rst"),
+        (0x04, "tcp.connection.rst and !tcp.connection.fin"),
+        (0x10, "tcp.options.nop and tcp.options.eol"),
+        (0x10, "!tcp.options.sack and !tcp.options.timestamp"),
+    ] {
+        assert!(passes_of(&tcp(flags), filter), "{filter}");
+    }
+    let mut arp = vec![0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 8, 6];
+    arp.extend([0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 1, 10, 0, 0, 1]);
+    arp.extend([0, 0, 0, 0, 0, 0, 10, 0, 0, 1]);
+    assert!(passes_of(&arp, "arp.isgratuitous and !arp.isprobe"));
+    arp[28..32].copy_from_slice(&[0; 4]);
+    assert!(passes_of(&arp, "arp.isprobe and !arp.isgratuitous"));
+}
+
 /// The filters that are compared with tshark.
 #[test]
 fn the_filters_of_the_comparison_are_known() {
