@@ -26,7 +26,7 @@ use crate::{
 };
 use gathered::Gathered;
 pub(super) use gathered::borrowed;
-use headers::{header_of, value_of_header};
+use headers::{UriPart, header_of, value_of_header};
 
 /// A field of messages, and the columns with its values.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +42,8 @@ pub(super) struct MessageField {
     only: Option<&'static str>,
     /// The name of the header in lists of header lines whose values are those of the field.
     header: Option<&'static str>,
+    /// The part of the target of a request that is the value.
+    uri_part: Option<UriPart>,
     /// A value that is not known is 0 in the message, and in the field.
     has_zeros: bool,
 }
@@ -74,6 +76,12 @@ impl MessageField {
             let places = places.map(|(column, frame)| (column.to_owned(), frame));
             let (mut field, kind) = Self::at(Extraction::named("http")?, places.into())?;
             field.header = Some(header);
+            return Some((field, kind));
+        }
+        if let Some(part) = UriPart::of(&name) {
+            let places = vec![("http.request.uri".to_owned(), REQUEST)];
+            let (mut field, kind) = Self::at(Extraction::named("http")?, places)?;
+            field.uri_part = Some(part);
             return Some((field, kind));
         }
         if conversations::has(&name) {
@@ -125,6 +133,7 @@ impl MessageField {
             is_http2: None,
             only: None,
             header: None,
+            uri_part: None,
             has_zeros: false,
         })
     }
@@ -153,6 +162,7 @@ impl MessageField {
             is_http2: None,
             only: None,
             header: None,
+            uri_part: None,
             has_zeros: false,
         };
         Some((field, kind))
@@ -692,9 +702,10 @@ fn decide(
             row,
             is_address: relation.field.is_address,
             header: relation.field.header,
+            uri_part: relation.field.uri_part,
             has_zeros: relation.field.has_zeros,
         };
-        if cell.lacks_header() {
+        if cell.lacks_part() {
             continue;
         }
         let test = &relation.test;
@@ -714,14 +725,16 @@ pub(super) struct Cell<'a> {
     is_address: bool,
     /// The values are those of this header in a list of lines.
     header: Option<&'static str>,
+    /// The value is this part of it.
+    uri_part: Option<UriPart>,
     /// NULL is 0.
     has_zeros: bool,
 }
 
 impl Cell<'_> {
-    /// Whether it is a list of lines without the header.
-    fn lacks_header(&self) -> bool {
-        self.header.is_some() && self.each(&mut |_| false)
+    /// Whether it is a list of lines without the header, or a target without the part.
+    fn lacks_part(&self) -> bool {
+        (self.header.is_some() || self.uri_part.is_some()) && self.each(&mut |_| false)
     }
 
     /// Passes each value to `f` until that returns false. Returns false when it was stopped.
@@ -745,7 +758,20 @@ impl Cell<'_> {
                 };
                 (0..list.len()).all(|at| one(&list, at, self.is_address, &mut each))
             }
-            _ => one(self.values, row, self.is_address, f),
+            _ => match self.uri_part {
+                Some(part) => one(
+                    self.values,
+                    row,
+                    self.is_address,
+                    &mut |value| match value {
+                        FieldValue::Bytes(uri) => {
+                            part.each(&uri, &mut |found| f(FieldValue::Bytes(found.into())))
+                        }
+                        FieldValue::Number(_) => true,
+                    },
+                ),
+                None => one(self.values, row, self.is_address, f),
+            },
         }
     }
 }

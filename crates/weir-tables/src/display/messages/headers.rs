@@ -14,6 +14,41 @@ pub(super) fn value_of_header<'l>(line: &'l [u8], header: &str) -> Option<&'l [u
         .then_some(value)
 }
 
+/// A part of the target of a request that is a field by itself where the target has a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum UriPart {
+    Path,
+    Query,
+    Parameters,
+}
+
+impl UriPart {
+    /// The part that a field is.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        match name {
+            "http.request.uri.path" => Some(Self::Path),
+            "http.request.uri.query" => Some(Self::Query),
+            "http.request.uri.query.parameter" => Some(Self::Parameters),
+            _ => None,
+        }
+    }
+
+    /// Passes each value to `f` until that returns false. Returns false when it was stopped.
+    pub(super) fn each(self, uri: &[u8], f: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        let Some(at) = uri.iter().position(|byte| *byte == b'?') else {
+            return true;
+        };
+        let (path, query) = uri.split_at(at);
+        let query = query.get(1..).unwrap_or_default();
+        match self {
+            _ if query.is_empty() => true,
+            Self::Path => f(path),
+            Self::Query => f(query),
+            Self::Parameters => query.split(|byte| *byte == b'&').all(f),
+        }
+    }
+}
+
 /// Fields of HTTP that are headers of requests and of responses, and have no column for both.
 #[rustfmt::skip]
 const HEADERS: &[(&str, &str)] = &[

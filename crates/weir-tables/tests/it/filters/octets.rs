@@ -155,6 +155,28 @@ fn each_question_of_a_message_has_its_fields() {
     are_selected(&questions(), expected, &[]);
 }
 
+/// The parts of a target were refused. A target whose query is empty has none, as in tshark.
+#[test]
+fn parts_of_the_target_of_a_request_are_fields() {
+    let [client, server] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
+    let mut packets = Vec::new();
+    // The fourth packet of each connection.
+    for (port, target) in (40_000..).zip(["/x?a=1&b=2", "/y?", "/z"]) {
+        let request = format!("GET {target} HTTP/1.1\r\nHost: h\r\n\r\n");
+        let mut one = Connection::open((client, port), (server, 80), &mut packets);
+        one.send_one(true, request.as_bytes(), &mut packets);
+    }
+    let expected: &[(&str, &[u64])] = &[
+        ("http.request.uri", &[4, 8, 12]),
+        ("http.request.uri.path", &[4]),
+        ("http.request.uri.path == \"/x\"", &[4]),
+        ("http.request.uri.query == \"a=1&b=2\"", &[4]),
+        ("http.request.uri.query.parameter == \"b=2\"", &[4]),
+        ("count(http.request.uri.query.parameter) == 2", &[4]),
+    ];
+    are_selected(&packets, expected, &[]);
+}
+
 /// These protocols were conditions alone.
 #[test]
 fn radius_mgcp_and_stun_are_octets() {
