@@ -143,7 +143,7 @@ fn aggregated(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
 fn window_function(expr: &mut Expr) -> Option<&mut WindowFunction> {
     match expr {
         Expr::Alias(alias) => window_function(&mut alias.expr),
-        Expr::WindowFunction(function) => Some(function),
+        Expr::WindowFunction(function) => Some(function.as_mut()),
         _ => None,
     }
 }

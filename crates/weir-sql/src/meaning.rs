@@ -478,7 +478,12 @@ impl Meanings<'_> {
         let mut names = replaced
             .flat_map(|replaced| &replaced.items)
             .map(|it| &it.column_name.value);
-        let is_there = |name: &str| columns.iter().any(|it| it.eq_ignore_ascii_case(name));
+        // A name of WITH may be that of a view, too, and hides it.
+        let given = &self.scope.given;
+        let is_there = |name: &str| {
+            given.contains(&name.to_ascii_lowercase())
+                || columns.iter().any(|it| it.eq_ignore_ascii_case(name))
+        };
         let missing = names.find(|name| !is_there(name));
         if let Some(name) = missing.filter(|_| joins.is_empty()) {
             let message = format!("no column named {name} that REPLACE could replace");
