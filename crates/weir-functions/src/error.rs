@@ -311,8 +311,8 @@ fn of_unplanned_subquery(expression: &str) -> Option<Wording> {
         || expression.starts_with("OuterReferenceColumn")
     {
         (
-            "a subquery in an expression or behind LATERAL that compares columns of the outer query with another operator than =, or computes with them",
-            "write it as a JOIN",
+            "a subquery in an expression or behind LATERAL that compares columns of the outer query with another operator than =, computes with them, or has a LIMIT beside them",
+            "write it as a JOIN; an aggregate has one row without LIMIT: first_value(a ORDER BY b DESC)",
         )
     } else if expression.starts_with("InSubquery") || expression.starts_with("Exists") {
         (
