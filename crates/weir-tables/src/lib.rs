@@ -32,6 +32,7 @@ mod counters;
 mod display;
 mod expression;
 mod extract;
+mod files;
 mod groups;
 mod header;
 mod kept;

@@ -2,7 +2,7 @@
 
 mod early;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use weir_packet::{Kind, Needs, Value};
 use weir_sip::Digest;
@@ -14,6 +14,7 @@ use super::note::Note;
 use super::sip::SipMessage;
 use super::value::number;
 use crate::Row;
+use crate::files::Files;
 use crate::row::Item;
 use crate::rows::Rows;
 
@@ -44,47 +45,6 @@ struct CallPackets {
     last: Option<VecDeque<(String, &'static str, Vec<u64>)>>,
     /// Messages without a Call-ID.
     unnamed: u64,
-}
-
-/// The files so far. A message may begin in one file and end in another, so that the numbers of records are extended by
-/// the number of their file.
-#[derive(Default)]
-pub(super) struct Files {
-    names: Vec<String>,
-    numbers: HashMap<String, usize>,
-    current: usize,
-}
-
-/// The number of bits of the number of a record in its file.
-const RECORD_BITS: u32 = 40;
-
-impl Files {
-    /// The number of a record among those of all files.
-    pub(super) fn number(&mut self, file: &str, record: u64) -> u64 {
-        if self.names.get(self.current).is_none_or(|name| name != file) {
-            self.current = match self.numbers.get(file) {
-                Some(known) => *known,
-                None => {
-                    self.numbers.insert(file.to_owned(), self.names.len());
-                    self.names.push(file.to_owned());
-                    self.names.len() - 1
-                }
-            };
-        }
-        (self.current as u64) << RECORD_BITS | record
-    }
-
-    /// The file of such a number, and the number of the record in it.
-    pub(super) fn place(&self, number: u64) -> (&str, u64) {
-        let file = usize::try_from(number >> RECORD_BITS).ok();
-        let name = file.and_then(|file| self.names.get(file));
-        (name.map_or("", String::as_str), Self::record(number))
-    }
-
-    /// The number of the record in its file.
-    pub(super) const fn record(number: u64) -> u64 {
-        number & ((1 << RECORD_BITS) - 1)
-    }
 }
 
 /// A packet of a call.
@@ -258,6 +218,5 @@ mod tests {
                 .collect::<Vec<_>>(),
             [("a", 2), ("a", 3), ("b", 1)]
         );
-        assert_eq!(files.names, ["a", "b"]);
     }
 }

@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use weir_flow::{FragmentOfFlow, Tracker};
 use weir_packet::{Kind, Needs, Value};
 
-use super::call_packets::Files;
 use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
 use super::flow_packets::FRAGMENTS_LOST;
 use super::note::Note;
 use super::value::number;
 use crate::Row;
+use crate::files::Files;
 use crate::row::Item;
 use crate::rows::Rows;
 

@@ -6,11 +6,11 @@ use weir_flow::{Analyzed, FragmentOfFlow, Seen, Tracker};
 use weir_packet::{Kind, Needs, Value};
 
 use self::waiting::WaitingPackets;
-use super::call_packets::Files;
 use super::conversations::ANALYSIS;
 use super::extraction::{Extract, Extraction, ItemField, columns};
 use super::note::Note;
 use super::value::{number, seconds};
+use crate::files::Files;
 use crate::row::Item;
 use crate::rows::Rows;
 use crate::{Column, Row, Table};

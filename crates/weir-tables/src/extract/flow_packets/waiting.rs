@@ -6,7 +6,7 @@ use weir_packet::KeptPacket;
 
 use super::PacketFlow;
 use crate::Row;
-use crate::extract::call_packets::Files;
+use crate::files::Files;
 use crate::row::Times;
 use crate::rows::Rows;
 
