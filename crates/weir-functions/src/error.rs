@@ -1,6 +1,7 @@
 //! Why a statement could not be answered, and what to try.
 
 mod beginnings;
+mod condition;
 mod values;
 
 use std::fmt;
@@ -14,10 +15,13 @@ use weir_tables::{EXTRACTIONS, FilterError, Search, SourceError, Vocabulary};
 
 use crate::similar::nearest;
 
+pub use condition::Condition;
+
 /// A statement could not be planned or run.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
+    condition: Option<Condition>,
     message: String,
     hint: Option<String>,
     source: Option<Box<DataFusionError>>,
@@ -50,6 +54,7 @@ impl Error {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
+            condition: None,
             message: redacted(&message.into()).into_owned(),
             hint: None,
             source: None,
@@ -82,6 +87,19 @@ impl Error {
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(redacted(&hint.into()).into_owned());
         self
+    }
+
+    /// The same error of a condition that PostgreSQL has a code for.
+    #[must_use]
+    pub const fn with_condition(mut self, condition: Condition) -> Self {
+        self.condition = Some(condition);
+        self
+    }
+
+    /// The condition, where it is known more exactly than the kind.
+    #[must_use]
+    pub const fn condition(&self) -> Option<Condition> {
+        self.condition
     }
 
     /// The kind.
@@ -127,8 +145,12 @@ impl Error {
 
     /// The same of an error of Arrow.
     pub fn of_arrow(kind: ErrorKind, error: &ArrowError) -> Self {
-        of_value(kind, error, &[])
-            .unwrap_or_else(|| Self::of_wording(kind, arrow_in_own_words(error, &[])))
+        let made = of_value(kind, error, &[])
+            .unwrap_or_else(|| Self::of_wording(kind, arrow_in_own_words(error, &[])));
+        Self {
+            condition: condition::of_arrow(error),
+            ..made
+        }
     }
 
     fn of_wording(kind: ErrorKind, (message, hint): Wording) -> Self {
@@ -140,11 +162,20 @@ impl Error {
     }
 }
 
-/// DataFusion's error in the words of this project, and whether its causes say more.
+/// DataFusion's error in the words of this project with its condition, and whether its causes say more.
 fn worded(kind: ErrorKind, error: &DataFusionError, columns: &[String]) -> (Error, bool) {
+    let (mut made, has_source) = in_words(kind, error, columns);
+    made.condition = made.condition.or_else(|| condition::of(error));
+    (made, has_source)
+}
+
+/// DataFusion's error in the words of this project, and whether its causes say more.
+fn in_words(kind: ErrorKind, error: &DataFusionError, columns: &[String]) -> (Error, bool) {
     if let Some(found) = not_found(error) {
         let made = match of_planned_subquery(error, &found) {
-            Some((message, hint)) => Error::new(kind, message).with_hint(hint),
+            Some((message, hint)) => Error::new(kind, message)
+                .with_hint(hint)
+                .with_condition(Condition::NotSupported),
             None => unknown_column(&found, columns),
         };
         return (made, false);
@@ -153,6 +184,7 @@ fn worded(kind: ErrorKind, error: &DataFusionError, columns: &[String]) -> (Erro
         if let Some(found) = found.downcast_ref::<SourceError>() {
             let made = Error {
                 kind: ErrorKind::Source,
+                condition: None,
                 message: found.to_string(),
                 hint: found.hint(),
                 source: None,
@@ -161,7 +193,9 @@ fn worded(kind: ErrorKind, error: &DataFusionError, columns: &[String]) -> (Erro
         }
         if let Some(found) = found.downcast_ref::<Error>() {
             let wording = (found.message.clone(), found.hint.clone());
-            return (Error::of_wording(kind, wording), false);
+            let condition = found.condition;
+            let made = Error::of_wording(kind, wording);
+            return (Error { condition, ..made }, false);
         }
     }
     #[cfg(feature = "remote")]

@@ -59,7 +59,7 @@ use geoip::Databases;
 use json::JsonPlanner;
 use payload::PayloadPlanner;
 
-pub use error::{Error, ErrorKind};
+pub use error::{Condition, Error, ErrorKind};
 pub use pattern_size::{of_like as like_weight, of_pattern as pattern_weight};
 
 /// Registers the functions in a session. Those of places look addresses up in the databases of MaxMind's format at

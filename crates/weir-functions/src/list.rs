@@ -8,7 +8,7 @@ use weir_tables::EXTRACTIONS;
 
 use crate::clock;
 use crate::duration;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Condition, Error, ErrorKind};
 use crate::lists;
 use crate::nested;
 use crate::number;
@@ -82,7 +82,8 @@ pub fn unknown(state: &SessionState, name: &str) -> Error {
     if windows.contains_key(&name.to_lowercase()) {
         let message = format!("{name} is a function of windows, and has no OVER here");
         let hint = format!("{name}(…) OVER (ORDER BY frame.number)");
-        return Error::new(ErrorKind::Plan, message).with_hint(hint);
+        let made = Error::new(ErrorKind::Plan, message).with_hint(hint);
+        return made.with_condition(Condition::Windowing);
     }
     let scalars = state.scalar_functions().keys();
     let aggregates = state.aggregate_functions().keys();
@@ -97,7 +98,9 @@ pub fn unknown(state: &SessionState, name: &str) -> Error {
         [] => "SHOW FUNCTIONS lists the functions".to_owned(),
         near => format!("did you mean {}? SHOW FUNCTIONS lists all", near.join(", ")),
     };
-    Error::new(ErrorKind::Plan, format!("no function named {name}")).with_hint(hint)
+    Error::new(ErrorKind::Plan, format!("no function named {name}"))
+        .with_hint(hint)
+        .with_condition(Condition::UndefinedFunction)
 }
 
 /// Names that other systems have for what is here.

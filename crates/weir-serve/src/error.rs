@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use weir_engine::ErrorKind;
+use weir_engine::{Condition, ErrorKind};
 
 /// A server could not start.
 #[derive(Debug)]
@@ -82,6 +82,8 @@ pub(crate) enum FailureKind {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Failure {
     pub(crate) kind: FailureKind,
+    /// What it is about, where that is known more exactly than the kind.
+    pub(crate) condition: Option<Condition>,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
     /// Line and column of the text.
@@ -95,6 +97,7 @@ impl Failure {
     pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
+            condition: None,
             message: message.into(),
             hint: None,
             position: None,
@@ -103,6 +106,11 @@ impl Failure {
 
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) const fn with_condition(mut self, condition: Condition) -> Self {
+        self.condition = Some(condition);
         self
     }
 
@@ -126,11 +134,14 @@ impl Failure {
     /// PostgreSQL's error for `$2` without `$1`: each parameter up to the last has a type.
     pub(crate) fn untyped_parameter(number: usize) -> Self {
         let message = format!("could not determine data type of parameter ${number}");
-        Self::new(FailureKind::Plan, message)
+        Self::new(FailureKind::Plan, message).with_condition(Condition::IndeterminateDatatype)
     }
 
     /// The code of PostgreSQL's appendix A.
     pub(crate) const fn sqlstate(&self) -> &'static str {
+        if let Some(condition) = self.condition {
+            return condition.sqlstate();
+        }
         match self.kind {
             FailureKind::Syntax => "42601",
             FailureKind::Plan => "42000",
@@ -185,6 +196,7 @@ impl From<weir_engine::Error> for Failure {
                 ErrorKind::Internal => FailureKind::Internal,
                 _ => FailureKind::Run,
             },
+            condition: error.condition(),
             position: error.position(),
             message: error.to_string(),
             hint: error.hint().map(str::to_owned),
@@ -207,6 +219,20 @@ const MESSAGE_BYTES_MAX: usize = 16 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// All names that are not there had one code (42000); the words of HTTP are those of the kinds.
+    #[test]
+    fn a_condition_has_a_code_of_its_own() {
+        let unknown = weir_engine::Error::new(ErrorKind::Plan, "no table named t")
+            .with_condition(Condition::UndefinedTable);
+        let failure = Failure::from(unknown);
+        assert_eq!((failure.sqlstate(), failure.word()), ("42P01", "name"));
+        let sent = serde_json::to_vec(&failure).unwrap();
+        let received: Failure = serde_json::from_slice(&sent).unwrap();
+        assert_eq!(received.sqlstate(), "42P01");
+        let other = Failure::new(FailureKind::Plan, "no");
+        assert_eq!(other.sqlstate(), "42000");
+    }
 
     /// A lack of memory was an error of the data (22000).
     #[test]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use datafusion::sql::parser::{CopyToSource, Statement as DfStatement};
 use datafusion::sql::sqlparser::ast::{self, Array, Expr, UnaryOperator, Value, VisitorMut};
 use weir_functions::similar::similar;
-use weir_functions::{Error, ErrorKind};
+use weir_functions::{Condition, Error, ErrorKind};
 
 use crate::statement::Statement;
 
@@ -156,7 +156,8 @@ impl Statement {
             let error = Error::new(
                 ErrorKind::Plan,
                 format!("the parameter ${unknown} has no value"),
-            );
+            )
+            .with_condition(Condition::UndefinedParameter);
             return Err(match similar(&unknown, names()).first() {
                 Some(near) => error.with_hint(format!("did you mean ${near}?")),
                 None => error.with_hint(format!("pass a value for {unknown} with the statement")),

@@ -19,7 +19,7 @@ use datafusion::sql::sqlparser::ast::{
     TableSampleKind, TableWithJoins, Visitor, WildcardAdditionalOptions, WindowSpec, WindowType,
     With,
 };
-use weir_functions::{Error, ErrorKind};
+use weir_functions::{Condition, Error, ErrorKind};
 
 use crate::reworded::CHOOSING;
 use crate::statement::Statement;
@@ -120,7 +120,8 @@ fn none_of(parts: &[(bool, &str)]) -> Result<(), Error> {
 
 /// The error of a clause that is not supported.
 fn refusal(what: &str, hint: &str) -> Error {
-    let error = Error::new(ErrorKind::Plan, format!("not supported: {what}"));
+    let error = Error::new(ErrorKind::Plan, format!("not supported: {what}"))
+        .with_condition(Condition::NotSupported);
     match hint {
         "" => error,
         hint => error.with_hint(hint),

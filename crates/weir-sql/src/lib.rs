@@ -49,4 +49,4 @@ pub use sql_type::sql_type;
 pub use statement::{Made, Recipe, Statement};
 pub use tokens::{Token, TokenKind, statements, tokens};
 pub use walk::{walk, walk_mut};
-pub use weir_functions::{Error, ErrorKind};
+pub use weir_functions::{Condition, Error, ErrorKind};

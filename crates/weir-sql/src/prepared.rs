@@ -13,7 +13,7 @@ use datafusion::logical_expr::{Expr as PlanExpr, LogicalPlan};
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{self, DataType, Expr, Ident, Value, Visitor, VisitorMut};
 use weir_functions::similar::similar;
-use weir_functions::{Error, ErrorKind};
+use weir_functions::{Condition, Error, ErrorKind};
 
 use crate::reworded::cast;
 use crate::statement::Statement;
@@ -52,7 +52,8 @@ impl PreparedStatements {
                 ErrorKind::Plan,
                 format!("prepared statement \"{name}\" already exists"),
             );
-            return Err(error.with_hint(format!("DEALLOCATE {name} removes it")));
+            let error = error.with_hint(format!("DEALLOCATE {name} removes it"));
+            return Err(error.with_condition(Condition::DuplicateStatement));
         }
         let prepared = Prepared {
             types: data_types.clone(),
@@ -87,7 +88,8 @@ impl PreparedStatements {
         let error = Error::new(
             ErrorKind::Plan,
             format!("prepared statement \"{name}\" does not exist"),
-        );
+        )
+        .with_condition(Condition::UndefinedStatement);
         let near = similar(name, self.statements.keys().map(String::as_str));
         match near.first() {
             Some(near) => error.with_hint(format!("did you mean {near}?")),
@@ -125,7 +127,8 @@ impl PreparedStatements {
             return Err(Error::new(
                 ErrorKind::Plan,
                 format!("{name} takes {wanted}, not {}", parameters.len()),
-            ));
+            )
+            .with_condition(Condition::Syntax));
         }
         let mut values = ParameterWriter {
             values: parameters,
@@ -266,6 +269,7 @@ pub fn check(statement: &Statement) -> Result<(), Error> {
             ErrorKind::Plan,
             format!("the parameter {name} has no value"),
         )
+        .with_condition(Condition::UndefinedParameter)
         .with_hint("PREPARE p AS SELECT … WHERE ip.src = $1; EXECUTE p('10.0.0.1')")),
     }
 }
@@ -295,6 +299,7 @@ pub fn check_types(plan: &LogicalPlan) -> Result<(), Error> {
             ErrorKind::Plan,
             format!("could not determine data type of parameter {id}"),
         )
+        .with_condition(Condition::IndeterminateDatatype)
         .with_hint("give the types: PREPARE p(text, bigint) AS …")),
     }
 }

@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, Value,
 };
 use weir_functions::similar::similar;
-use weir_functions::{Error, ErrorKind};
+use weir_functions::{Condition, Error, ErrorKind};
 use weir_sql::Statement;
 use weir_tables::{EXTRACTIONS, Extraction, Setting, Settings};
 
@@ -169,7 +169,9 @@ fn unknown_function(name: &str) -> Error {
         }
     };
     let error = Error::new(ErrorKind::Plan, format!("no table function named {name}"));
-    error.with_hint(hint)
+    error
+        .with_hint(hint)
+        .with_condition(Condition::UndefinedFunction)
 }
 
 impl Reads {

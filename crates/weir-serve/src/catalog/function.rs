@@ -9,6 +9,7 @@ use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::expr_fn::SimpleScalarUDF;
 use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Signature, TypeSignature, Volatility};
+use weir_engine::{Condition, Error, ErrorKind};
 
 use super::cell::{self, Cell};
 use super::file_catalog::FileCatalog;
@@ -187,16 +188,22 @@ fn lookups() -> Vec<Definition> {
 fn casts_to_numbers() -> Vec<Definition> {
     vec![
         define("regclass_oid", DataType::Int64, |catalog, arguments| {
-            named(text(arguments, 0), "relation", |name| catalog.oid_of(name))
+            let condition = Condition::UndefinedTable;
+            named(text(arguments, 0), ("relation", condition), |name| {
+                catalog.oid_of(name)
+            })
         }),
         define("regtype_oid", DataType::Int64, |_, arguments| {
-            named(text(arguments, 0), "type", type_oid)
+            let condition = Condition::UndefinedObject;
+            named(text(arguments, 0), ("type", condition), type_oid)
         }),
         define("regnamespace_oid", DataType::Int64, |_, arguments| {
-            named(text(arguments, 0), "schema", schema_oid)
+            let condition = Condition::UndefinedSchema;
+            named(text(arguments, 0), ("schema", condition), schema_oid)
         }),
         define("regrole_oid", DataType::Int64, |_, arguments| {
-            named(text(arguments, 0), "role", |name| {
+            let condition = Condition::UndefinedObject;
+            named(text(arguments, 0), ("role", condition), |name| {
                 name.parse().ok().or((name == CATALOG).then_some(OWNER))
             })
         }),
@@ -443,12 +450,23 @@ fn plan(message: String) -> DataFusionError {
     DataFusionError::Plan(message)
 }
 
-/// The number of a thing that a text names, which has to be there.
-fn named(name: Option<&str>, what: &str, oid: impl Fn(&str) -> Option<i64>) -> Result<Cell> {
+/// The error of a thing that is not there.
+fn missing(condition: Condition, message: String) -> DataFusionError {
+    let error = Error::new(ErrorKind::Run, message).with_condition(condition);
+    DataFusionError::External(Box::new(error))
+}
+
+/// The number of a thing that a text names, which has to be there; what it is, and the condition of the error where it is not.
+fn named(
+    name: Option<&str>,
+    (what, condition): (&str, Condition),
+    oid: impl Fn(&str) -> Option<i64>,
+) -> Result<Cell> {
     let Some(name) = name else {
         return Ok(Cell::Null);
     };
-    let oid = oid(name).ok_or_else(|| plan(format!("{what} \"{name}\" does not exist")))?;
+    let error = || missing(condition, format!("{what} \"{name}\" does not exist"));
+    let oid = oid(name).ok_or_else(error)?;
     Ok(oid.into())
 }
 

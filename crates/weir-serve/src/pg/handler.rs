@@ -37,7 +37,7 @@ use pgwire::messages::response::{
 };
 use pgwire::messages::simplequery::Query;
 use tokio::sync::OwnedSemaphorePermit;
-use weir_engine::{Parameter, Statement};
+use weir_engine::{Condition, Parameter, Statement};
 
 use self::cursors::ahead;
 use self::names::{Names, check_bind, codes, copy_out};
@@ -601,7 +601,9 @@ fn check_described(
     let message = "cached plan must not change result type";
     let hint = "prepare it again, or give the parameters types: $1::bigint";
     Err(pg_error(
-        &Failure::new(FailureKind::Plan, message).with_hint(hint),
+        &Failure::new(FailureKind::Plan, message)
+            .with_hint(hint)
+            .with_condition(Condition::NotSupported),
     ))
 }
 

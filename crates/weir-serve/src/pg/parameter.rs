@@ -4,7 +4,7 @@ use arrow::datatypes::DataType;
 use chrono::{DateTime, NaiveDate, SecondsFormat, TimeDelta};
 use pgwire::api::Type;
 use postgres_types::Kind as TypeKind;
-use weir_engine::{Parameter, bytes_of_text};
+use weir_engine::{Condition, Parameter, bytes_of_text};
 
 use crate::error::{Failure, FailureKind};
 
@@ -95,6 +95,7 @@ pub(super) fn parameter(
             FailureKind::Plan,
             format!("invalid {} parameter in {form} format", kind.name()),
         )
+        .with_condition(misread(is_binary))
         .with_hint("send it as text")
     })
 }
@@ -115,8 +116,16 @@ pub(super) fn decimal(bytes: Option<&[u8]>, is_binary: bool) -> Result<Parameter
     plain.map(Parameter::Decimal).ok_or_else(|| {
         let message =
             "invalid numeric parameter: it has digits, and no more than fit into a column";
-        Failure::new(FailureKind::Plan, message)
+        Failure::new(FailureKind::Plan, message).with_condition(misread(is_binary))
     })
+}
+
+/// What the error of a value is about that is not of the type of its parameter.
+const fn misread(is_binary: bool) -> Condition {
+    match is_binary {
+        true => Condition::InvalidBinary,
+        false => Condition::InvalidText,
+    }
 }
 
 /// A number as digits without an exponent and without zeros in front.

@@ -948,3 +948,45 @@ fn what_is_no_file_is_refused() {
         }
     }
 }
+
+/// Names of all kinds that are not there had one code (42000), and all values another (22000). The expected codes are those of PostgreSQL
+/// 16 for the same statements (the file apart).
+#[test]
+fn errors_have_the_codes_of_postgresql() {
+    let served = Served::plain();
+    let port = served.postgres.port();
+    let config = format!("host=127.0.0.1 port={port} user=me");
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        for (sql, code) in [
+            ("SELEC 1", "42601"),
+            ("SELECT * FROM nowhere", "42P01"),
+            ("SELECT * FROM pg_catalog.pg_nowhere", "42P01"),
+            ("SELECT 'nowhere'::regclass", "42P01"),
+            ("SELECT a FROM 'office.pcapng'", "42703"),
+            ("SELECT u.x FROM (SELECT 1 AS x) AS t", "42703"),
+            ("SELECT nope(1)", "42883"),
+            ("SELECT lower(1, 2)", "42883"),
+            ("SELECT true + 1", "42883"),
+            (
+                "SELECT x FROM (SELECT 1 AS x) AS a, (SELECT 2 AS x) AS b",
+                "42702",
+            ),
+            ("WITH a AS (SELECT 1), a AS (SELECT 2) SELECT 1", "42712"),
+            ("SELECT x, count(*) FROM (SELECT 1 AS x) AS a", "42803"),
+            ("SELECT 1 WHERE 1", "42804"),
+            ("SELECT 1 / 0", "22012"),
+            ("SELECT 9223372036854775807 + 1", "22003"),
+            ("SELECT 70000::smallint", "22003"),
+            ("SELECT x::smallint FROM (VALUES (70000)) AS t(x)", "22003"),
+            ("SELECT 'abc'::int", "22P02"),
+            ("SELECT 'abc'::date", "22007"),
+            ("SELECT $1", "42P02"),
+            ("EXECUTE nope", "26000"),
+        ] {
+            let error = client.simple_query(sql).await.unwrap_err();
+            assert_eq!(error.code().map(SqlState::code), Some(code), "{sql}");
+        }
+    });
+}
