@@ -9,9 +9,9 @@
 
 mod tree;
 
-use std::{cell::RefCell, ops::Range};
+use std::cell::RefCell;
 
-use tree::{Tree, codes};
+use tree::Tree;
 use weir_deflate::{
     BIT_LENGTH_ORDER, BIT_LENGTHS, DISTANCES, END_OF_BLOCK, FIRST_LENGTH, LITERALS, TreeBuilder,
     distance_code, length_code,
@@ -35,7 +35,7 @@ pub(crate) fn deflate(input: &[u8]) -> Option<Vec<u8>> {
     if input.len() > INPUT_MAX {
         return None;
     }
-    let mut out = Vec::with_capacity(input.len() + 64);
+    let mut out = Vec::with_capacity(input.len() + 128);
     out.extend_from_slice(&[0x78, 0x9c]);
     let mut bits = Bits {
         out,
@@ -55,18 +55,30 @@ pub(crate) fn deflate(input: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// The sums of RFC 1950, eight octets at a time: a word has four of them in lanes of 16 bits, and a product adds all
+/// lanes up in the highest, with or without weights.
 fn adler32(input: &[u8]) -> u32 {
-    let (mut a, mut b) = (1_u32, 0_u32);
+    const ALTERNATE: u64 = 0x00ff_00ff_00ff_00ff;
+    let (mut a, mut b) = (1_u64, 0_u64);
     // The number of octets is so small that sums do not overflow.
-    for piece in input.chunks(5552) {
-        for octet in piece {
-            a += u32::from(*octet);
+    for piece in input.chunks(1 << 16) {
+        let (words, rest) = piece.as_chunks::<8>();
+        for word in words {
+            let word = u64::from_le_bytes(*word);
+            let (even, odd) = (word & ALTERNATE, word >> 8 & ALTERNATE);
+            b += 8 * a
+                + (even.wrapping_mul(0x0008_0006_0004_0002) >> 48)
+                + (odd.wrapping_mul(0x0007_0005_0003_0001) >> 48);
+            a += (even + odd).wrapping_mul(0x0001_0001_0001_0001) >> 48;
+        }
+        for octet in rest {
+            a += u64::from(*octet);
             b += a;
         }
         a %= 65521;
         b %= 65521;
     }
-    b << 16 | a
+    (b << 16 | a) as u32
 }
 
 thread_local! {
@@ -74,9 +86,10 @@ thread_local! {
         matcher: Matcher {
             text: Vec::new(),
             pairs: Vec::new(),
+            hashes: Vec::new(),
             len: 0,
             heads: Box::new([0; HASH_SIZE]),
-            turn: 0,
+            base: 0,
             previous: Vec::new(),
         },
         block: DeflateBlock::new(),
@@ -96,10 +109,13 @@ struct Matcher {
     /// Each octet of it with the one behind: one check of bounds for each candidate instead of three.
     pairs: Vec<u16>,
     len: usize,
-    /// The last place of every hash, with the number of the input above it.
+    /// The hash of each three octets.
+    hashes: Vec<u16>,
+    /// The last place of every hash, counted from `base` on; what is below is of inputs before.
     heads: Box<[u32; HASH_SIZE]>,
-    turn: u32,
-    /// The previous position with the same hash for each position, or 0 when there is none.
+    base: u32,
+    /// The previous position with the same hash for each position, or 0 when there is none: position 0 stands for no
+    /// string, so that the very start is never matched.
     previous: Vec<u16>,
 }
 
@@ -107,6 +123,7 @@ struct Matcher {
 const PADDING: usize = MAX_MATCH + 8;
 
 impl Matcher {
+    #[inline(never)]
     fn begin(&mut self, input: &[u8]) {
         self.text.clear();
         self.text.extend_from_slice(input);
@@ -117,51 +134,40 @@ impl Matcher {
         let pairs = pairs.map(|(low, high)| u16::from_le_bytes([*low, *high]));
         self.pairs.clear();
         self.pairs.extend(pairs);
-        if self.previous.len() < input.len() {
-            self.previous.resize(input.len(), 0);
-        }
-        self.turn = (self.turn + 1) & 0xffff;
-        if self.turn == 0 {
+        self.link();
+    }
+
+    /// Links every position with the previous one of its hash. zlib does so while it searches, but as it does so for
+    /// all positions in their order, a search sees the same.
+    fn link(&mut self) {
+        let text = self.text.as_slice();
+        let behind = |by: usize| text.get(by..).unwrap_or_default().iter();
+        let threes = text.iter().zip(behind(1)).zip(behind(2));
+        let hashes = threes.map(|((a, b), c)| {
+            (u16::from(*a) << 10 ^ u16::from(*b) << 5 ^ u16::from(*c)) & (HASH_SIZE - 1) as u16
+        });
+        let linked = (self.len + 1).saturating_sub(MIN_MATCH);
+        self.hashes.clear();
+        self.hashes.extend(hashes.take(linked));
+        if self.base > u32::MAX - 2 * INPUT_MAX as u32 {
             self.heads.fill(0);
-            self.turn = 1;
+            self.base = 0;
         }
+        let (heads, base) = (&mut self.heads, self.base);
+        let previous = self.hashes.iter().zip(base..).map(|(hash, place)| {
+            let head = &mut heads[usize::from(*hash) & (HASH_SIZE - 1)];
+            std::mem::replace(head, place).saturating_sub(base) as u16
+        });
+        self.previous.clear();
+        self.previous.extend(previous);
+        self.previous.resize(self.len, 0);
+        self.base += self.len as u32;
     }
 
     #[inline(always)]
     fn word(&self, at: usize) -> u64 {
         let octets = self.text.get(at..).and_then(<[u8]>::first_chunk::<8>);
         octets.map_or(0, |octets| u64::from_le_bytes(*octets))
-    }
-
-    /// Adds the string at `at` to its chain and returns the previous one. Position 0 stands for no string, so that the
-    /// very start is never matched.
-    #[inline(always)]
-    fn insert(&mut self, at: usize) -> usize {
-        let [a, b, c, ..] = self.word(at).to_le_bytes();
-        let (Some(head), Some(previous)) =
-            (self.heads.get_mut(hash(a, b, c)), self.previous.get_mut(at))
-        else {
-            return 0;
-        };
-        *previous = replace(head, self.turn, at);
-        usize::from(*previous)
-    }
-
-    /// Adds the strings at `places` as [`Self::insert`] does: those within a match, which are not searched for.
-    #[inline(always)]
-    fn insert_all(&mut self, places: Range<usize>) {
-        let octets = self.text.get(places.start..places.end.saturating_add(2));
-        let previous = self.previous.get_mut(places.clone());
-        let (Some(octets), Some(previous)) = (octets, previous) else {
-            return;
-        };
-        for ((at, three), previous) in places.zip(octets.windows(3)).zip(previous) {
-            if let [a, b, c] = *three
-                && let Some(head) = self.heads.get_mut(hash(a, b, c))
-            {
-                *previous = replace(head, self.turn, at);
-            }
-        }
     }
 
     #[inline(always)]
@@ -219,17 +225,14 @@ impl Matcher {
     }
 
     /// zlib's `deflate_slow`.
-    fn run(&mut self, block: &mut DeflateBlock) {
+    #[inline(never)]
+    fn run(&self, block: &mut DeflateBlock) {
         let len = self.len;
         let mut at = 0;
         let (mut match_len, mut match_start) = (MIN_MATCH - 1, 0);
         let mut waiting = false;
         while at < len {
-            let head = if len - at >= MIN_MATCH {
-                self.insert(at)
-            } else {
-                0
-            };
+            let head = self.previous.get(at).copied().map_or(0, usize::from);
             let (before_len, before_start) = (match_len, match_start);
             match_len = MIN_MATCH - 1;
             if head != 0 && before_len < MAX_LAZY {
@@ -242,43 +245,26 @@ impl Matcher {
             }
             if before_len >= MIN_MATCH && match_len <= before_len {
                 block.matched(before_len - MIN_MATCH, at - 2 - before_start);
-                let end = at + before_len - 1;
-                self.insert_all(at + 1..end.min((len + 1).saturating_sub(MIN_MATCH)));
-                at = end;
+                at += before_len - 1;
                 waiting = false;
                 match_len = MIN_MATCH - 1;
             } else {
                 if waiting {
-                    block.literal(self.word(at - 1) as u8);
+                    block.literal(self.text.get(at - 1).copied().unwrap_or(0));
                 }
                 waiting = true;
                 at += 1;
             }
         }
         if waiting {
-            block.literal(self.word(len - 1) as u8);
+            block.literal(self.text.get(len - 1).copied().unwrap_or(0));
         }
     }
 }
 
-/// The hash of a string by its first three octets.
-#[inline(always)]
-fn hash(a: u8, b: u8, c: u8) -> usize {
-    (usize::from(a) << 10 ^ usize::from(b) << 5 ^ usize::from(c)) & (HASH_SIZE - 1)
-}
-
-/// Makes `at` the last place of a hash, and returns the one before of the same input, or 0.
-#[inline(always)]
-fn replace(head: &mut u32, turn: u32, at: usize) -> u16 {
-    let before = if *head >> 16 == turn { *head as u16 } else { 0 };
-    *head = turn << 16 | at as u32;
-    before
-}
-
 /// The symbols of the one block, and its trees.
 struct DeflateBlock {
-    /// A literal, or [`MATCH`], the length less three in the third octet, and the distance less one.
-    symbols: Vec<u32>,
+    symbols: Vec<Symbol>,
     /// Extra bits of all lengths and distances.
     extra_bits: u64,
     literals: Tree<LITERALS>,
@@ -289,7 +275,20 @@ struct DeflateBlock {
     builder: TreeBuilder,
 }
 
-const MATCH: u32 = 1 << 31;
+/// A literal, or a match as it is sent.
+#[derive(Clone, Copy)]
+struct Symbol {
+    /// A literal, or [`FIRST_LENGTH`] and the number of a length code.
+    number: u16,
+    /// The number of the distance code.
+    distance: u8,
+    /// The numbers of the extra bits, and these.
+    length_bits: u8,
+    distance_bits: u8,
+    length_extra: u8,
+    distance_extra: u16,
+}
+
 /// The offset of lengths and distances in their symbols.
 const SHORTEST: u32 = 3;
 const NEAREST: u32 = 1;
@@ -319,23 +318,37 @@ impl DeflateBlock {
     #[inline(always)]
     fn literal(&mut self, octet: u8) {
         self.literals.add(usize::from(octet));
-        self.symbols.push(u32::from(octet));
+        self.symbols.push(Symbol {
+            number: octet.into(),
+            distance: 0,
+            length_bits: 0,
+            distance_bits: 0,
+            length_extra: 0,
+            distance_extra: 0,
+        });
     }
 
     /// A length less three and a distance less one.
     #[inline(always)]
     fn matched(&mut self, length: usize, distance: usize) {
-        let code = length_code(length as u32 + SHORTEST);
-        self.literals.add(usize::from(code.number) + FIRST_LENGTH);
-        self.extra_bits += u64::from(code.extra_bits);
-        let code = distance_code(distance as u32 + NEAREST);
-        self.distances.add(usize::from(code.number));
-        self.extra_bits += u64::from(code.extra_bits);
-        self.symbols
-            .push(MATCH | (length as u32) << 16 | distance as u32);
+        let (length, distance) = (length as u32 + SHORTEST, distance as u32 + NEAREST);
+        let (of_length, of_distance) = (length_code(length), distance_code(distance));
+        let number = of_length.number + FIRST_LENGTH as u16;
+        self.literals.add(number.into());
+        self.distances.add(usize::from(of_distance.number));
+        self.extra_bits += u64::from(of_length.extra_bits + of_distance.extra_bits);
+        self.symbols.push(Symbol {
+            number,
+            distance: of_distance.number as u8,
+            length_bits: of_length.extra_bits,
+            distance_bits: of_distance.extra_bits,
+            length_extra: (length - u32::from(of_length.base)) as u8,
+            distance_extra: (distance - u32::from(of_distance.base)) as u16,
+        });
     }
 
     /// Writes the block in the shortest of the three ways.
+    #[inline(never)]
     fn write(&mut self, input: &[u8], bits: &mut Bits) {
         self.literals.add(END_OF_BLOCK);
         self.literals.build(&mut self.builder, 15);
@@ -368,33 +381,21 @@ impl DeflateBlock {
             + sent_extra
             + 3 * bit_length_count as u64
             + 14;
-        // An input has so few symbols that 32 bits are enough.
-        let times = |tree: &[u32], lengths: &[u8]| -> u64 {
-            let bits = tree.iter().zip(lengths);
-            let bits: u32 = bits.map(|(times, length)| times * u32::from(*length)).sum();
-            bits.into()
+        // Literals below 144 and the longest lengths have eight bits (RFC 1951, 3.2.6).
+        let times = |from: usize, to: usize| -> u64 {
+            let frequency = self.literals.frequency.get(from..to);
+            frequency.unwrap_or_default().iter().sum::<u32>().into()
         };
-        let fixed = times(&self.literals.frequency, &FIXED_LENGTHS)
-            + times(&self.distances.frequency, &[FIXED_DISTANCE; DISTANCES])
+        let matches: u32 = self.distances.frequency.iter().sum();
+        let fixed = 8 * (self.symbols.len() as u64 + 1) + times(144, 256) - times(256, 280)
+            + u64::from(FIXED_DISTANCE) * u64::from(matches)
             + self.extra_bits;
         let (dynamic, fixed) = ((dynamic + 10) >> 3, (fixed + 10) >> 3);
         if input.len() as u64 + 4 <= dynamic.min(fixed) {
             bits.stored(input);
         } else if fixed <= dynamic {
             bits.put(0b011, 3);
-            // The whole alphabet has codes, 288 of literals and lengths.
-            let mut literals = [0; LITERALS + 2];
-            codes(&FIXED_LENGTHS, 0..LITERALS + 2, &mut literals);
-            let distance_lengths = [FIXED_DISTANCE; DISTANCES + 2];
-            let mut distances = [0; DISTANCES + 2];
-            codes(&distance_lengths, 0..DISTANCES + 2, &mut distances);
-            self.symbols(
-                &FIXED_LENGTHS,
-                &literals,
-                &distance_lengths,
-                &distances,
-                bits,
-            );
+            self.symbols(&FIXED_LITERALS, &FIXED_DISTANCES, bits);
         } else {
             bits.put(0b101, 3);
             bits.put((self.literals.max_code - 256) as u32, 5);
@@ -402,62 +403,70 @@ impl DeflateBlock {
             bits.put(bit_length_count as u32 - 4, 4);
             for code in BIT_LENGTH_ORDER.iter().take(bit_length_count) {
                 bits.put(u32::from(length(code)), 3);
+                bits.pass_on();
             }
             for (symbol, extra, count) in &self.sent {
-                let tree = &self.bit_lengths;
-                bits.symbol(usize::from(*symbol), &tree.lengths, &tree.codes);
+                bits.symbol(usize::from(*symbol), &self.bit_lengths.codes);
                 bits.put(u32::from(*extra), u32::from(*count));
+                bits.pass_on();
             }
-            let (l, d) = (&self.literals, &self.distances);
-            self.symbols(&l.lengths, &l.codes, &d.lengths, &d.codes, bits);
+            self.symbols(&self.literals.codes, &self.distances.codes, bits);
         }
     }
 
-    fn symbols(
-        &self,
-        lengths: &[u8],
-        codes: &[u16],
-        distance_lengths: &[u8],
-        distance_codes: &[u16],
-        bits: &mut Bits,
-    ) {
+    /// A code has 15 bits at most: no more than 48 are put between two calls that pass them on.
+    #[inline(never)]
+    fn symbols(&self, literals: &[u32], distances: &[u32], bits: &mut Bits) {
         for symbol in &self.symbols {
-            if symbol & MATCH == 0 {
-                bits.symbol(*symbol as usize, lengths, codes);
-                continue;
+            bits.symbol(symbol.number.into(), literals);
+            if usize::from(symbol.number) >= FIRST_LENGTH {
+                bits.put(symbol.length_extra.into(), symbol.length_bits.into());
+                bits.symbol(symbol.distance.into(), distances);
+                bits.put(symbol.distance_extra.into(), symbol.distance_bits.into());
             }
-            let length = (symbol >> 16 & 0xff) + SHORTEST;
-            let code = length_code(length);
-            bits.symbol(usize::from(code.number) + FIRST_LENGTH, lengths, codes);
-            bits.put(length - u32::from(code.base), code.extra_bits.into());
-            let distance = (symbol & 0xffff) + NEAREST;
-            let code = distance_code(distance);
-            bits.symbol(code.number.into(), distance_lengths, distance_codes);
-            bits.put(distance - u32::from(code.base), code.extra_bits.into());
+            bits.pass_on();
         }
-        bits.symbol(END_OF_BLOCK, lengths, codes);
+        bits.symbol(END_OF_BLOCK, literals);
+        bits.pass_on();
     }
 }
 
-/// The lengths of the fixed codes of literals and lengths (RFC 1951 3.2.6).
-const FIXED_LENGTHS: [u8; LITERALS + 2] = {
-    let mut lengths = [8; LITERALS + 2];
-    let mut code = 144;
-    while code < 280 {
-        lengths[code] = if code < 256 { 9 } else { 7 };
-        code += 1;
+/// The fixed codes of literals and lengths as `codes` gives codes (RFC 1951, 3.2.6).
+static FIXED_LITERALS: [u32; LITERALS + 2] = {
+    let mut codes = [0; LITERALS + 2];
+    let mut symbol = 0_u16;
+    while (symbol as usize) < codes.len() {
+        let (length, code) = match symbol {
+            0..144 => (8, 0b0011_0000 + symbol),
+            144..256 => (9, 0b1_1001_0000 + (symbol - 144)),
+            256..280 => (7, symbol - 256),
+            _ => (8, 0b1100_0000 + (symbol - 280)),
+        };
+        codes[symbol as usize] = (code.reverse_bits() >> (16 - length)) as u32 | length << 16;
+        symbol += 1;
     }
-    lengths
+    codes
+};
+/// The fixed codes of distances.
+static FIXED_DISTANCES: [u32; DISTANCES] = {
+    let mut codes = [0; DISTANCES];
+    let mut symbol = 0_u16;
+    while (symbol as usize) < codes.len() {
+        codes[symbol as usize] =
+            (symbol.reverse_bits() >> (16 - FIXED_DISTANCE)) as u32 | FIXED_DISTANCE << 16;
+        symbol += 1;
+    }
+    codes
 };
 /// The length of the fixed code of each distance.
-const FIXED_DISTANCE: u8 = 5;
+const FIXED_DISTANCE: u32 = 5;
 
 /// Lengths of codes, repeated ones counted (RFC 1951 3.2.7).
 fn run_lengths(lengths: &[u8], max_code: usize, out: &mut Vec<(u8, u8, u8)>) {
     let mut before = None;
     let mut lengths = lengths.get(..=max_code).unwrap_or_default();
     while let Some(current) = lengths.first().copied() {
-        let mut run = lengths.iter().take_while(|next| **next == current).count();
+        let mut run = run_of(lengths, current);
         lengths = lengths.get(run..).unwrap_or_default();
         while run > 0 {
             // A length that differs from the one before is sent once, before its repeats.
@@ -486,11 +495,27 @@ fn run_lengths(lengths: &[u8], max_code: usize, out: &mut Vec<(u8, u8, u8)>) {
     }
 }
 
+/// The number of octets at the beginning that are `current`, eight of them looked at together: most runs are of zeros,
+/// and long, or of one.
+#[inline(always)]
+fn run_of(lengths: &[u8], current: u8) -> usize {
+    let mut run = 0;
+    while let Some(word) = lengths.get(run..).and_then(<[u8]>::first_chunk::<8>) {
+        let differs = u64::from_le_bytes(*word) ^ u64::from_le_bytes([current; 8]);
+        if differs != 0 {
+            return run + differs.trailing_zeros() as usize / 8;
+        }
+        run += 8;
+    }
+    let rest = lengths.get(run..).unwrap_or_default();
+    run + rest.iter().take_while(|next| **next == current).count()
+}
+
 /// Appends bits, the lowest first.
 struct Bits {
     out: Vec<u8>,
     pending: u64,
-    /// Fewer than 32 between calls.
+    /// Fewer than 8 behind [`Self::pass_on`], and never more than 63.
     count: u32,
 }
 
@@ -498,21 +523,26 @@ impl Bits {
     /// Writes at most 16 bits.
     #[inline(always)]
     fn put(&mut self, value: u32, count: u32) {
-        self.pending |= u64::from(value) << self.count;
+        self.pending |= u64::from(value) << (self.count & 63);
         self.count += count;
-        if self.count >= 32 {
-            self.out
-                .extend_from_slice(&(self.pending as u32).to_le_bytes());
-            self.pending >>= 32;
-            self.count -= 32;
-        }
     }
 
+    /// Appends the octets that are whole.
     #[inline(always)]
-    fn symbol(&mut self, symbol: usize, lengths: &[u8], codes: &[u16]) {
-        let length = lengths.get(symbol).copied().unwrap_or(0);
+    fn pass_on(&mut self) {
+        let end = self.out.len() + (self.count / 8) as usize;
+        // A copy of a known size is one store; what is too much goes away again.
+        self.out.extend_from_slice(&self.pending.to_le_bytes());
+        self.out.truncate(end);
+        self.pending >>= self.count & 56;
+        self.count &= 7;
+    }
+
+    /// Writes a symbol by codes as `codes` gives them.
+    #[inline(always)]
+    fn symbol(&mut self, symbol: usize, codes: &[u32]) {
         let code = codes.get(symbol).copied().unwrap_or(0);
-        self.put(u32::from(code), u32::from(length));
+        self.put(code & 0xffff, code >> 16);
     }
 
     /// Writes a block of octets as they are (RFC 1951, 3.2.4).

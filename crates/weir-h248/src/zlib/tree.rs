@@ -6,7 +6,8 @@ use weir_deflate::{Built, TreeBuilder};
 pub(super) struct Tree<const N: usize> {
     pub(super) frequency: [u32; N],
     pub(super) lengths: [u8; N],
-    pub(super) codes: [u16; N],
+    /// See [`codes`].
+    pub(super) codes: [u32; N],
     pub(super) max_code: usize,
     /// Bits that the symbols take with these codes, without extra bits.
     pub(super) bits: u64,
@@ -59,13 +60,9 @@ impl<const N: usize> Tree<N> {
     }
 }
 
-/// Codes of the given lengths, the first bit in the lowest place. No length is above 15. All symbols with a length are
-/// among `symbols`, in ascending order.
-pub(super) fn codes(
-    lengths: &[u8],
-    symbols: impl Iterator<Item = usize> + Clone,
-    codes: &mut [u16],
-) {
+/// Codes of the given lengths, the first bit in the lowest place and the length from bit 16 on. No length is above 15.
+/// All symbols with a length are among `symbols`, in ascending order.
+fn codes(lengths: &[u8], symbols: impl Iterator<Item = usize> + Clone, codes: &mut [u32]) {
     let length = |symbol: usize| lengths.get(symbol).copied().unwrap_or(0) & 15;
     let mut next = [0_u16; 16];
     for symbol in symbols.clone() {
@@ -82,7 +79,8 @@ pub(super) fn codes(
             && let Some(code) = codes.get_mut(symbol)
         {
             let place = &mut next[usize::from(length)];
-            *code = place.reverse_bits() >> (16 - u16::from(length));
+            let bits = place.reverse_bits() >> (16 - u16::from(length));
+            *code = u32::from(bits) | u32::from(length) << 16;
             *place = place.wrapping_add(1);
         }
     }
