@@ -15,6 +15,7 @@ use super::list::{Cache, List, Say};
 use super::messages::{Way, WithWay, columns_with_way};
 use super::note::Note;
 use super::opened::OpenedPayloads;
+use super::tunnel::KeptAnswers;
 use super::value::{filled, frame, number, seconds, span_ns};
 use crate::Row;
 use crate::row::Item;
@@ -28,7 +29,9 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     start: |settings| {
         let payloads = OpenedPayloads::with_settings(settings);
         Box::new(Http {
-            payloads: payloads.with_segments_of_hep(),
+            payloads: payloads
+                .with_segments_of_hep()
+                .with_answers(KeptAnswers::Heads),
             ..Http::default()
         })
     },

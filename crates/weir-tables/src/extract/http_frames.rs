@@ -12,6 +12,7 @@ use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
 use super::followed::Followed;
 use super::note::Note;
 use super::opened::OpenedPayloads;
+use super::tunnel::KeptAnswers;
 use super::value::frame;
 use crate::Row;
 use crate::row::Item;
@@ -163,7 +164,7 @@ struct Frames {
 impl Default for Frames {
     fn default() -> Self {
         Self {
-            payloads: OpenedPayloads::default(),
+            payloads: OpenedPayloads::default().with_answers(KeptAnswers::Heads),
             streams: Followed::new(HELD_BYTES_MAX),
             last: None,
             file: String::new(),

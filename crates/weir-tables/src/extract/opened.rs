@@ -13,12 +13,14 @@ use super::on_opened::{OnOpened, pass};
 use super::prefaces::Prefaces;
 use super::relayed::{Relayed, Segments};
 use super::settings::Settings;
+use super::tunnel::{KeptAnswers, Tunnels};
 
 /// [`Payloads`] in which streams of TLS are replaced by their decrypted contents.
 #[derive(Debug, Default)]
 pub(crate) struct OpenedPayloads {
     payloads: Payloads,
     prefaces: Prefaces,
+    tunnels: Tunnels,
     tls: Option<Tls>,
     relayed: Relayed,
 }
@@ -156,6 +158,12 @@ impl OpenedPayloads {
         }
     }
 
+    /// Reports these answers of proxies also where the client did not wait for them.
+    pub(crate) fn with_answers(mut self, kept: KeptAnswers) -> Self {
+        self.tunnels = Tunnels::keeping(kept);
+        self
+    }
+
     /// Reads the segments of TCP that probes forward by HEP as streams, and not each by itself.
     pub(crate) fn with_segments_of_hep(mut self) -> Self {
         self.relayed.read_segments(Segments::of_all());
@@ -173,11 +181,13 @@ impl OpenedPayloads {
         let Self {
             payloads,
             prefaces,
+            tunnels,
             tls,
             relayed,
         } = self;
         payloads.packet(packet, &mut |payload| {
-            read(payload, prefaces, tls.as_mut(), relayed, each)
+            let before = (&mut *prefaces, &mut *tunnels);
+            read(payload, before, tls.as_mut(), relayed, each)
         });
     }
 
@@ -186,10 +196,14 @@ impl OpenedPayloads {
         let Self {
             payloads,
             prefaces,
+            tunnels,
             tls,
             relayed,
         } = self;
-        payloads.finish(&mut |payload| read(payload, prefaces, tls.as_mut(), relayed, each));
+        payloads.finish(&mut |payload| {
+            let before = (&mut *prefaces, &mut *tunnels);
+            read(payload, before, tls.as_mut(), relayed, each)
+        });
         relayed.finish(each);
     }
 
@@ -216,6 +230,10 @@ impl OpenedPayloads {
                 "TCP connections may begin with a PROXY protocol header that was not removed, because there were more than 65,536 at one time",
             ),
             (
+                self.tunnels.given_up(),
+                "TCP connections by way of a proxy may lack what came in one segment with its answer, because there were more than 65,536 at one time",
+            ),
+            (
                 given_up,
                 "TLS connections were not read because there were more than 65,536 at one time, or 256 MiB of them in memory",
             ),
@@ -228,14 +246,20 @@ impl OpenedPayloads {
 /// Reports the contents of a payload, without the headers of a proxy before them.
 fn read(
     payload: &Payload<'_>,
-    prefaces: &mut Prefaces,
+    (prefaces, tunnels): (&mut Prefaces, &mut Tunnels),
     mut tls: Option<&mut Tls>,
     relayed: &mut Relayed,
     each: &mut OnOpened<'_>,
 ) -> Interest {
     let mut inner = |payload: &Payload<'_>| opened(payload, tls.as_deref_mut(), relayed, each);
     match payload.carried {
-        Carried::Stream(chunk) => prefaces.chunk(payload, chunk, &mut inner),
+        Carried::Stream(chunk) => {
+            let mut divided = |payload: &Payload<'_>| match payload.carried {
+                Carried::Stream(chunk) => tunnels.chunk(payload, chunk, &mut inner),
+                _ => inner(payload),
+            };
+            prefaces.chunk(payload, chunk, &mut divided)
+        }
         _ => inner(payload),
     }
 }

@@ -10,6 +10,7 @@ use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
 use super::messages::{Way, WithWay, columns_with_way};
 use super::note::Note;
 use super::opened::OpenedPayloads;
+use super::tunnel::KeptAnswers;
 use super::value::number;
 use crate::row::Item;
 use crate::rows::Rows;
@@ -24,7 +25,10 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     start: |settings| {
         Box::new(Pieces {
             payloads: match &settings.keylog {
-                Some(_) => Carriers::Opened(Box::new(OpenedPayloads::with_settings(settings))),
+                Some(_) => {
+                    let opened = OpenedPayloads::with_settings(settings);
+                    Carriers::Opened(Box::new(opened.with_answers(KeptAnswers::All)))
+                }
                 None => Carriers::Plain(Box::new(settings.payloads())),
             },
             last: None,

@@ -1,6 +1,10 @@
 //! Requests by which a client asks a proxy for a connection to another host, on which any protocol may follow: CONNECT
 //! of HTTP (RFC 9110, 9.3.6), SOCKS 4 and SOCKS 5 (RFC 1928); and answers to them, where the client was not captured.
 
+mod divided;
+
+pub(super) use divided::{KeptAnswers, Tunnels};
+
 /// The classification of the first octets of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beginning {

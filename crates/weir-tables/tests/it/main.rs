@@ -46,6 +46,7 @@ mod starttls;
 mod tally;
 mod transports;
 mod tshark;
+mod tunnels;
 mod untidy;
 mod untidy_connections;
 mod untidy_counterparts;
