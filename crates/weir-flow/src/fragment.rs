@@ -84,6 +84,15 @@ pub struct FragmentCounters {
     pub unfinished: u64,
 }
 
+/// A fragment of which no flow is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostFragment {
+    /// Number of the frame that it came in.
+    pub frame: u64,
+    /// It is a copy of an earlier fragment, of whose packet nothing is missing for that.
+    pub is_copy: bool,
+}
+
 /// The outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fragmented<'d> {
@@ -180,8 +189,8 @@ pub struct Defragmenter {
     bytes: usize,
     /// The parts of packets that were given up, if the owner takes them.
     incomplete: Option<VecDeque<Incomplete>>,
-    /// Numbers of the frames of packets that were dropped without such a part, if the owner takes them.
-    lost: Option<Vec<u64>>,
+    /// The fragments of packets that were dropped without such a part, if the owner takes them.
+    lost: Option<Vec<LostFragment>>,
     next_serial: u64,
     /// The keys of packets that wait of which all fragments were there before.
     repeated: Dict<DatagramKey, ()>,
@@ -265,13 +274,13 @@ impl Defragmenter {
         self.incomplete.as_mut()?.pop_front()
     }
 
-    /// Keeps the numbers of the frames of packets that are dropped, for [`Self::take_lost`].
+    /// Keeps the fragments of packets that are dropped, for [`Self::take_lost`].
     pub(crate) fn keep_lost(&mut self) {
         self.lost = Some(Vec::new());
     }
 
-    /// The numbers of the frames of packets of which nothing will come, since the last call.
-    pub(crate) fn take_lost(&mut self) -> Vec<u64> {
+    /// The fragments of packets of which nothing will come, since the last call.
+    pub(crate) fn take_lost(&mut self) -> Vec<LostFragment> {
         self.lost.as_mut().map_or_else(Vec::new, std::mem::take)
     }
 
@@ -294,7 +303,7 @@ impl Defragmenter {
     fn give_up(&mut self, key: &DatagramKey) -> bool {
         let is_repeated = self.repeated.contains_key(key);
         match self.remove(key) {
-            Some(waiting) if is_repeated => self.lose(waiting.frames),
+            Some(waiting) if is_repeated => self.lose(waiting.frames, true),
             Some(waiting) => self.hand_on(waiting),
             None => {}
         }
@@ -336,13 +345,14 @@ impl Defragmenter {
                     incomplete.push_back(part);
                 }
             }
-            Err(frames) => self.lose(frames),
+            Err(frames) => self.lose(frames, false),
         }
     }
 
-    fn lose(&mut self, mut frames: Vec<u64>) {
+    fn lose(&mut self, frames: Vec<u64>, is_copy: bool) {
         if let Some(lost) = &mut self.lost {
-            lost.append(&mut frames);
+            let fragment = |frame| LostFragment { frame, is_copy };
+            lost.extend(frames.into_iter().map(fragment));
         }
     }
 
@@ -429,7 +439,7 @@ impl Defragmenter {
                 if let Some(mut waiting) = self.remove(&fragment.key) {
                     waiting.ends_with(packet.frame().number);
                     match bad {
-                        Bad::Overlap => self.lose(waiting.frames),
+                        Bad::Overlap => self.lose(waiting.frames, false),
                         Bad::Invalid => self.hand_on(waiting.begun_with(fragment)),
                     }
                 }

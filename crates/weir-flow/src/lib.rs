@@ -70,7 +70,9 @@ pub use clock::CLOCK_STEP_NS;
 pub use community_id::CommunityId;
 pub use conversations::{Conversations, Conversed, More, Relative};
 pub use detect::{Application, Context, detect, is_h248_text, is_sip, is_upgrade};
-pub use fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Overlap};
+pub use fragment::{
+    Defragmenter, FragmentCounters, FragmentLimits, Fragmented, LostFragment, Overlap,
+};
 pub use history::History;
 pub use key::{Endpoint, FlowKey, Scope, Sender, vlan};
 pub use options::{Counters, Options, Tunnels};

@@ -5,7 +5,8 @@ use weir_packet::{Field, Get, Layer, Packet, fields};
 use crate::analysis::{Analysis, Analyzed};
 use crate::detect::{Application, Context, RtpHeader, detect, of_message};
 use crate::fragment::{
-    Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, Origin, frame_of,
+    Defragmenter, FragmentCounters, FragmentLimits, Fragmented, LostFragment, Nested, Origin,
+    frame_of,
 };
 use crate::gathered::GatheredFrames;
 use crate::key::Scope;
@@ -45,8 +46,8 @@ pub struct FragmentOfFlow {
 struct FragmentsOfFlows {
     gathered: GatheredFrames,
     found: Vec<FragmentOfFlow>,
-    /// Numbers of the frames of fragments that are of no flow.
-    lost: Vec<u64>,
+    /// The fragments that are of no flow.
+    lost: Vec<LostFragment>,
     /// The relation of the last packet to its own IP packet.
     last: LastPacket,
 }
@@ -82,14 +83,27 @@ impl FragmentsOfFlows {
 
     /// Adds the fragments of a packet that is of no flow.
     fn lose(&mut self, frames: &[u64]) {
-        for frame in frames {
-            self.lost.extend_from_slice(self.gathered.of(*frame));
-            self.lost.push(*frame);
+        let fragment = |frame: &u64| LostFragment {
+            frame: *frame,
+            is_copy: false,
+        };
+        self.lose_all(frames.iter().map(fragment));
+    }
+
+    /// The same of fragments that may be copies.
+    fn lose_all(&mut self, fragments: impl IntoIterator<Item = LostFragment>) {
+        for lost in fragments {
+            let others = self.gathered.of(lost.frame).iter();
+            self.lost.extend(others.map(|frame| LostFragment {
+                frame: *frame,
+                ..lost
+            }));
+            self.lost.push(lost);
         }
     }
 
     /// Adds what became known by a packet that was counted to a flow, or to none.
-    fn note(&mut self, number: u64, seen: Option<Seen>, lost: &[u64]) {
+    fn note(&mut self, number: u64, seen: Option<Seen>, lost: Vec<LostFragment>) {
         match (seen, self.last) {
             (Some(seen), _) => self.found(number, &[], seen, false),
             (None, LastPacket::Waits) => {}
@@ -97,7 +111,7 @@ impl FragmentsOfFlows {
             (None, LastPacket::Whole) if self.gathered.of(number).is_empty() => {}
             (None, LastPacket::Whole) => self.lose(&[number]),
         }
-        self.lose(lost);
+        self.lose_all(lost);
     }
 }
 
@@ -159,9 +173,9 @@ impl Tracker {
         fragments.map_or_else(Vec::new, |it| std::mem::take(&mut it.found))
     }
 
-    /// Numbers of the frames of fragments that, since the last time, turned out to be of no flow: the first one of their packet is
-    /// missing, is cut before the ports, or others contradict it.
-    pub fn take_lost_fragments(&mut self) -> Vec<u64> {
+    /// The fragments that, since the last time, turned out to be of no flow: the first one of their packet is missing, is cut before
+    /// the ports, or others contradict it; or they are copies of earlier ones.
+    pub fn take_lost_fragments(&mut self) -> Vec<LostFragment> {
         let fragments = self.fragments.as_mut();
         fragments.map_or_else(Vec::new, |it| std::mem::take(&mut it.lost))
     }
@@ -229,7 +243,7 @@ impl Tracker {
         let seen = self.counted(packet, ended);
         if let Some(fragments) = &mut self.fragments {
             let lost = self.defragmenter.take_lost();
-            fragments.note(packet.frame().number, seen, &lost);
+            fragments.note(packet.frame().number, seen, lost);
         }
         seen
     }
@@ -399,7 +413,7 @@ impl Tracker {
         self.defragmenter.finish();
         self.count_incomplete(&mut ended);
         if let Some(fragments) = &mut self.fragments {
-            fragments.lose(&self.defragmenter.take_lost());
+            fragments.lose_all(self.defragmenter.take_lost());
         }
         self.table.finish(ended);
     }

@@ -55,7 +55,7 @@ impl Defragmenter {
             return Some(whole);
         }
         self.counters.invalid += 1;
-        self.lose(rest);
+        self.lose(rest, false);
         self.hand_on(beginning);
         None
     }

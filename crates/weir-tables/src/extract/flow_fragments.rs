@@ -6,7 +6,7 @@ use weir_flow::{FragmentOfFlow, Tracker};
 use weir_packet::{Kind, Needs, Value};
 
 use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
-use super::flow_packets::FRAGMENTS_LOST;
+use super::flow_packets::{FRAGMENTS_COPIED, FRAGMENTS_LOST};
 use super::note::Note;
 use super::value::number;
 use crate::Row;
@@ -28,6 +28,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
             files: Files::default(),
             last: None,
             lost: 0,
+            copied: 0,
         })
     },
     arguments: super::settings::FLOWS,
@@ -41,6 +42,8 @@ struct FlowFragments {
     last: Option<VecDeque<FragmentOfFlow>>,
     /// Fragments whose flow is not known.
     lost: u64,
+    /// Copies of fragments whose packet did not come again.
+    copied: u64,
 }
 
 /// A fragment with the number of its record.
@@ -51,8 +54,13 @@ struct FragmentRow {
 
 impl FlowFragments {
     fn count_lost(&mut self) {
-        let lost = self.tracker.take_lost_fragments().len();
-        self.lost = self.lost.saturating_add(lost as u64);
+        for fragment in self.tracker.take_lost_fragments() {
+            let count = match fragment.is_copy {
+                true => &mut self.copied,
+                false => &mut self.lost,
+            };
+            *count = count.saturating_add(1);
+        }
     }
 
     fn push(&self, rows: &mut Rows, fragment: FragmentOfFlow) {
@@ -92,7 +100,8 @@ impl Extract for FlowFragments {
     }
 
     fn notes(&self) -> Vec<Note> {
-        Note::of("flow_fragments", [(self.lost, FRAGMENTS_LOST)]).collect()
+        let counted = [(self.lost, FRAGMENTS_LOST), (self.copied, FRAGMENTS_COPIED)];
+        Note::of("flow_fragments", counted).collect()
     }
 }
 

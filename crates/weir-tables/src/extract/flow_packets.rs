@@ -2,7 +2,7 @@
 
 mod waiting;
 
-use weir_flow::{Analyzed, FragmentOfFlow, Seen, Tracker};
+use weir_flow::{Analyzed, FragmentOfFlow, LostFragment, Seen, Tracker};
 use weir_packet::{Kind, Needs, Value};
 
 use self::waiting::WaitingPackets;
@@ -284,6 +284,8 @@ struct Fragments {
     waiting: WaitingPackets,
     /// Fragments whose flow will not be known.
     lost: u64,
+    /// Copies of fragments whose packet did not come again.
+    copied: u64,
     /// Whether the last packet was read.
     is_over: bool,
 }
@@ -309,16 +311,21 @@ impl Fragments {
             files,
             waiting,
             lost,
+            copied,
             ..
         } = self;
         for fragment in tracker.take_fragments() {
             let counted = PacketFlow::of_fragment(&fragment);
             waiting.know(fragment.frame, Some(counted), files, rows);
         }
-        for frame in tracker.take_lost_fragments() {
+        for LostFragment { frame, is_copy } in tracker.take_lost_fragments() {
+            let count = match is_copy {
+                true => &mut *copied,
+                false => &mut *lost,
+            };
             // A fragment that was given up before was counted then.
             let was_waiting = waiting.know(frame, None, files, rows);
-            *lost = lost.saturating_add((was_waiting || now == Some(frame)).into());
+            *count = count.saturating_add((was_waiting || now == Some(frame)).into());
         }
         waiting.give_up_beyond_limit(files, rows);
     }
@@ -363,7 +370,8 @@ impl Extract for FlowPackets {
         let analysis = self.tracker.analysis();
         let [forgotten, unnoted] = analysis.map_or([0, 0], |it| [it.forgotten(), it.unnoted()]);
         let fragments = self.fragments.as_ref();
-        let [lost, given_up] = fragments.map_or([0, 0], |it| [it.lost, it.waiting.given_up()]);
+        let [lost, copied, given_up] =
+            fragments.map_or([0; 3], |it| [it.lost, it.copied, it.waiting.given_up()]);
         let counted = [
             (
                 forgotten,
@@ -374,6 +382,7 @@ impl Extract for FlowPackets {
                 "TCP segments were not matched with their acknowledgments because too many waited",
             ),
             (lost, FRAGMENTS_LOST),
+            (copied, FRAGMENTS_COPIED),
             (
                 given_up,
                 "fragments are of no flow because more than 64 MiB of packets waited for the others of theirs",
@@ -385,3 +394,5 @@ impl Extract for FlowPackets {
 
 /// The note on fragments of packets that were not put together.
 pub(super) const FRAGMENTS_LOST: &str = "fragments are of no flow because others of their packets are missing, are cut, or contradict them";
+/// The note on copies of fragments.
+pub(super) const FRAGMENTS_COPIED: &str = "fragments are of no flow because they are copies of earlier ones whose packet did not come again";

@@ -105,13 +105,12 @@ fn fragments_have_the_flow_of_flow_fragments() {
         }
         // All packets are of IP: what has no flow is what is noted.
         let without = found.iter().filter(|(_, flow)| flow.is_empty()).count();
-        let counted = |table: &str, notes: &[String]| match notes {
-            [] => 0,
-            [note] => {
+        let counted = |table: &str, notes: &[String]| -> usize {
+            let count = |note: &String| -> usize {
                 let note = note.strip_prefix(&format!("{table}: ")).unwrap();
                 note.split(' ').next().unwrap().parse().unwrap()
-            }
-            more => panic!("{more:?}"),
+            };
+            notes.iter().map(count).sum()
         };
         assert_eq!(counted("flow_packets", &notes), without, "{notes:?}");
         assert_eq!(counted("flow_fragments", &fragment_notes), without);
@@ -157,8 +156,30 @@ fn what_waits_for_a_fragment_is_limited() {
     assert_eq!(
         notes,
         [
-            "flow_packets: 1 fragments are of no flow because others of their packets are missing, are cut, or contradict them",
+            "flow_packets: 1 fragments are of no flow because they are copies of earlier ones whose packet did not come again",
             "flow_packets: 1 fragments are of no flow because more than 64 MiB of packets waited for the others of theirs"
+        ]
+    );
+}
+
+/// The copy of the last fragment was said to lack the others of its packet.
+#[test]
+fn a_copy_of_a_fragment_is_counted_as_one() {
+    let client = Ipv4Addr::new(10, 0, 0, 1);
+    let datagram = udp(client.into(), SERVER.into(), 4_000, 4_001, &[1; 1_000]);
+    let packet = Ipv4::new(client, SERVER, protocol::UDP).identification(1);
+    let mut packets = packet.fragments(&datagram, 600);
+    packets.push(packets.last().unwrap().clone());
+    assert_eq!(packets.len(), 3);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in.pcap");
+    wire::write(&packets, &path);
+    let (batch, notes) = read_with_notes("flow_fragments", &[&path], 100);
+    assert_eq!(column(&batch, "frame.number"), ["1", "2"]);
+    assert_eq!(
+        notes,
+        [
+            "flow_fragments: 1 fragments are of no flow because they are copies of earlier ones whose packet did not come again"
         ]
     );
 }
