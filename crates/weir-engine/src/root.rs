@@ -204,9 +204,16 @@ impl Root {
         Ok(())
     }
 
-    /// The folders as a text.
+    /// The folders as a text. A folder that a process of weir has made for itself, such as that of the uploads of a server, is not named:
+    /// who asks has not chosen it, and need not know its path.
     fn shown(&self) -> String {
-        let folders: Vec<_> = self.folders.iter().map(|folder| shown(folder)).collect();
+        let top = Path::new("/");
+        let is_own = |folder: &&PathBuf| weir_file::leads_into_private_folder(top, folder);
+        let (own, given): (Vec<_>, Vec<_>) = self.folders.iter().partition(is_own);
+        if given.is_empty() && !own.is_empty() {
+            return "the private folder of this process".to_owned();
+        }
+        let folders: Vec<_> = given.into_iter().map(|folder| shown(folder)).collect();
         folders.join(" or ")
     }
 
@@ -331,6 +338,28 @@ mod tests {
         let root = one(&private);
         let name = root.inside("rows.csv").unwrap();
         assert!(root.check(Path::new(&name)).is_ok());
+        std::fs::remove_dir_all(&home).unwrap();
+    }
+
+    /// The error of a name outside had the path of the folder for uploads, which is below that for temporary files.
+    #[test]
+    fn private_folders_are_not_named() {
+        let home = std::env::temp_dir().join(format!("weir-root-named-{}", std::process::id()));
+        let (day, private) = (home.join("day"), home.join("weir-serve-1"));
+        let uploads = private.join("uploads-1");
+        for folder in [&day, &uploads] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        std::fs::write(private.join("made-by-weir"), "").unwrap();
+        let of = |folders: &[&Path]| Root::of(folders.iter().copied()).unwrap().unwrap();
+        let refusal = |root: &Root| root.inside("../secret").unwrap_err().to_string();
+        let day_shown = shown(&day.canonicalize().unwrap()).to_string();
+        let both = refusal(&of(&[&day, &uploads]));
+        assert!(both.contains(&day_shown), "{both}");
+        let alone = refusal(&of(&[&uploads]));
+        for error in [both, alone] {
+            assert!(!error.contains("weir-serve-1"), "{error}");
+        }
         std::fs::remove_dir_all(&home).unwrap();
     }
 
