@@ -39,6 +39,17 @@ impl Files {
         };
     }
 
+    /// The file of such a number; where there is none, the file that is read. `None` where that is `file`.
+    #[inline]
+    pub(crate) fn other_than(&self, file: &str, number: Option<u64>) -> Option<Arc<str>> {
+        let index = match number {
+            Some(number) => usize::try_from(number >> RECORD_BITS).ok()?,
+            None => self.current,
+        };
+        let name = self.names.get(index)?;
+        (**name != *file).then(|| Arc::clone(name))
+    }
+
     /// The file of such a number, and the number of the record in it.
     pub(crate) fn place(&self, number: u64) -> (&str, u64) {
         let file = usize::try_from(number >> RECORD_BITS).ok();
@@ -64,5 +75,9 @@ mod tests {
         let places = numbers.map(|number| files.place(number));
         assert_eq!(places, [("a", 1), ("b", 1), ("a", 2)]);
         assert_eq!(files.names.len(), 2);
+        let other = files.other_than("a", Some(numbers[1]));
+        assert_eq!(other.as_deref(), Some("b"));
+        assert!(files.other_than("a", Some(numbers[2])).is_none());
+        assert_eq!(files.other_than("", None).as_deref(), Some("a"));
     }
 }

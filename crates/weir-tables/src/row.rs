@@ -19,6 +19,13 @@ pub struct Row<'r> {
 pub(crate) trait Item {
     /// The value of the extraction's own column number `index`; `None` for NULL.
     fn value(&self, index: usize) -> Option<Value<'_>>;
+
+    /// The number among the records of all files of the record that completed the row, of extractors that
+    /// [keep](crate::extract::extraction::Extract::keeps_records) such numbers; of one that its message came in where the end of the
+    /// captures completed it; `None` where none is known.
+    fn record(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// The time of the record of a row, and the times of its file to which others are relative.
@@ -83,6 +90,16 @@ impl<'r> Row<'r> {
             view: Some(view),
             ..self
         }
+    }
+
+    /// The same row of another packet.
+    pub(crate) const fn of_packet(self, packet: &'r Packet<'r>) -> Self {
+        Self { packet, ..self }
+    }
+
+    /// The same row of the capture at `file`.
+    pub(crate) const fn in_file(self, file: &'r str) -> Self {
+        Self { file, ..self }
     }
 
     /// The same row with an item that an extraction found in the packet.

@@ -1,7 +1,9 @@
 //! The selected rows on their way into a batch.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
+use crate::files::Files;
 use crate::{Batch, Predicate, Row};
 
 /// The selected rows on their way into a batch.
@@ -10,13 +12,29 @@ pub(crate) struct Rows {
     pub(crate) batch: Batch,
     pub(crate) batch_rows: usize,
     pub(crate) rows_left: usize,
+    /// The captures that are read, where an extractor keeps the numbers of their records: its rows have the file of their
+    /// own record, although that may not be the one that is read when they are pushed.
+    pub(crate) files: Option<Files>,
 }
 
 impl Rows {
     /// Adds a row; returns false when the predicate is false or the limit is reached.
     #[inline]
     pub(crate) fn push_row(&mut self, row: &Row<'_>) -> bool {
-        self.passes(row) && self.push_passed(row)
+        match self.other_file(row) {
+            None => self.passes(row) && self.push_passed(row),
+            Some(file) => {
+                let row = row.in_file(&file);
+                self.passes(&row) && self.push_passed(&row)
+            }
+        }
+    }
+
+    /// The file of the record of a row, where it is not that of the packet with which the row is pushed.
+    #[inline]
+    fn other_file(&self, row: &Row<'_>) -> Option<Arc<str>> {
+        let files = self.files.as_ref()?;
+        files.other_than(row.file, row.item?.record())
     }
 
     /// True of a row for which the predicate is true.

@@ -9,6 +9,7 @@ use weir_packet::{LinkType, Needs, Options as DecodeOptions};
 
 use crate::extract::extraction::Extract;
 use crate::extract::quoted::Quoted;
+use crate::files::Files;
 use crate::program::{Passed, ProgramFraming, Questions};
 use crate::reading::{Prepared, Reading, Sink};
 use crate::rows::Rows;
@@ -139,6 +140,10 @@ impl Gathering {
             batch: table.batch(projection),
             batch_rows: options.batch_rows.max(1),
             rows_left,
+            files: extract
+                .as_ref()
+                .filter(|extract| extract.keeps_records())
+                .map(|_| Files::default()),
         };
         if let Some(extract) = &mut extract {
             extract.set_columns(&wanted.columns);
@@ -196,6 +201,23 @@ impl Wanted {
     }
 }
 
+/// Has an extractor read a packet, which has the number of its record among those of all files where that is kept.
+#[inline]
+fn read_packet(extract: &mut dyn Extract, row: &Row<'_>, rows: &mut Rows) {
+    let record = row.packet.frame().number;
+    let number = match &mut rows.files {
+        Some(files) => files.number(row.file, record),
+        None => record,
+    };
+    // Records of the first file have the same number.
+    if number == record {
+        extract.packet(row, rows);
+        return;
+    }
+    let packet = row.packet.with_number(number);
+    extract.packet(&row.of_packet(&packet), rows);
+}
+
 impl Sink for Gathering {
     #[inline]
     fn push(&mut self, row: &Row<'_>) -> bool {
@@ -203,11 +225,11 @@ impl Sink for Gathering {
             None => self.rows.push_row(row),
             Some(extract) if row.packet.is_aggregate() => {
                 let rows = &mut self.rows;
-                row.each_subframe(&mut |row| extract.packet(row, rows));
+                row.each_subframe(&mut |row| read_packet(extract.as_mut(), row, rows));
                 true
             }
             Some(extract) => {
-                extract.packet(row, &mut self.rows);
+                read_packet(extract.as_mut(), row, &mut self.rows);
                 true
             }
         }

@@ -12,7 +12,7 @@ use weir_packet::{Kind, Needs, Value};
 use super::extraction::{Extraction, ItemField, columns};
 use super::list::List;
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way, concat_columns};
-use super::value::{number, seconds, span_ns};
+use super::value::{frame, number, seconds, span_ns};
 use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
@@ -409,7 +409,7 @@ static FIELDS: &[ItemField<DnsGetter>] = &[
             let question = d.ask.question.filter(|_| !d.ask.is_repeat)?;
             seconds(span_ns(question.time_ns, d.time_ns)?)
         }, "Seconds from the question to this response; NULL when an earlier response answered it", "weir"),
-    ItemField::new("dns.response_to", Kind::U64, |d| number(d.ask.question.filter(|_| !d.ask.is_repeat)?.frame),
+    ItemField::new("dns.response_to", Kind::U64, |d| frame(d.ask.question.filter(|_| !d.ask.is_repeat)?.frame),
         "Number of the record with the question of this response; NULL when an earlier response answered it", "weir"),
     ItemField::new("dns.repeat", Kind::Bool, |d| Some(Value::Bool(d.ask.is_repeat)),
         "Retransmission: the question was sent within the last five seconds and not answered, or the response was sent before; zone transfers do not count", "weir"),

@@ -17,12 +17,11 @@ pub(super) struct EarlyAnswers {
     next: u64,
 }
 
-/// An answer, its way and the file that it is in.
+/// An answer and its way.
 #[derive(Debug)]
 pub(super) struct EarlyAnswer {
     pub(super) bytes: Vec<u8>,
     pub(super) way: Way,
-    pub(super) file: String,
 }
 
 /// The time that an answer waits, in nanoseconds: the same as for octets of a TCP stream that were acknowledged before
@@ -35,7 +34,7 @@ const BYTES_MAX: usize = 4 << 20;
 
 impl EarlyAnswers {
     /// Stores an answer until its question comes. Returns false when there is no room for it among those of its ends.
-    pub(super) fn keep(&mut self, bytes: &[u8], way: &Way, file: &str) -> bool {
+    pub(super) fn keep(&mut self, bytes: &[u8], way: &Way) -> bool {
         let of_ends = self.by_ends.entry(way.pair()).or_default();
         if of_ends.len() >= OF_ENDS_MAX {
             return false;
@@ -46,7 +45,6 @@ impl EarlyAnswers {
         let answer = EarlyAnswer {
             bytes: bytes.to_vec(),
             way: *way,
-            file: file.to_owned(),
         };
         self.waiting.insert(self.next, answer);
         true

@@ -92,6 +92,13 @@ pub(crate) trait Extract: Send {
     /// that only other columns need.
     fn set_columns(&mut self, _columns: &[Column]) {}
 
+    /// Returns whether the extractor keeps the numbers of records until their rows are pushed, perhaps while another file is
+    /// read. It is given numbers among the records of all files then, which [`Item::record`] returns, and whose columns are
+    /// made by [`frame`](super::value::frame).
+    fn keeps_records(&self) -> bool {
+        false
+    }
+
     /// Reads a packet, and pushes the rows that it completes. A packet should complete no more than a few.
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows);
 
@@ -107,7 +114,7 @@ pub(crate) trait Extract: Send {
     }
 }
 
-/// Pushes a row that belongs to no packet in particular.
+/// Pushes a row that belongs to no packet in particular. An item that has a [record](Item::record) is of the file of that.
 pub(crate) fn push_item(rows: &mut Rows, file: &str, item: &dyn Item) {
     let packet = Packet::none();
     rows.push_row(&Row::new(file, &packet).with_item(item));

@@ -65,7 +65,6 @@ struct Messages {
     next_token: u64,
     /// Complete rows that wait for their place in a batch.
     ready: VecDeque<CommandRow>,
-    file: Arc<str>,
     /// The number of requests that were given up because of [`WAITING_BYTES_MAX`].
     given_up: u64,
 }
@@ -86,7 +85,6 @@ impl Messages {
             waiting_bytes: 0,
             next_token: 0,
             ready: VecDeque::new(),
-            file: "".into(),
             given_up: 0,
         }
     }
@@ -95,7 +93,6 @@ impl Messages {
         let mut arena = std::mem::take(&mut self.arena);
         let options = DecodeOptions::default();
         let mut carried = Carried {
-            file: Arc::clone(&self.file),
             frame_number: found.frame,
             time_ns: found.time_ns,
             flow: found.flow,
@@ -314,7 +311,7 @@ impl Messages {
 
     fn push_ready(&mut self, rows: &mut Rows) {
         while let Some(row) = self.ready.pop_front() {
-            push_item(rows, &row.message.file, &row);
+            push_item(rows, "", &row);
         }
     }
 }
@@ -391,10 +388,11 @@ fn mid_text(mid: &MId<'_>) -> String {
 }
 
 impl Extract for H248 {
+    fn keeps_records(&self) -> bool {
+        true
+    }
+
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        if *self.messages.file != *row.file {
-            self.messages.file = row.file.into();
-        }
         let messages = &mut self.messages;
         self.finder
             .packet(row.packet, &mut |found| messages.message(found));
@@ -406,7 +404,7 @@ impl Extract for H248 {
         self.finder.finish(&mut |found| messages.message(found));
         messages.give_up();
         rows.take_waiting(&mut messages.ready, |rows, row| {
-            push_item(rows, &row.message.file, &row);
+            push_item(rows, "", &row);
         })
     }
 

@@ -57,6 +57,13 @@ impl Item for HttpRow {
     fn value(&self, index: usize) -> Option<Value<'_>> {
         self.cache.value(FIELDS, index, &self.exchange)
     }
+
+    fn record(&self) -> Option<u64> {
+        let answered = response(&self.exchange, |it| it.stamp.frame);
+        let asked = request(&self.exchange, |it| it.stamp.frame);
+        let mut frames = answered.into_iter().chain(asked);
+        frames.find(|frame| *frame > 0)
+    }
 }
 
 #[derive(Default)]
@@ -65,7 +72,6 @@ struct Http {
     found: Exchanges,
     /// The exchanges that were complete only at the end of the capture.
     last: Option<VecDeque<(Exchange, Way)>>,
-    file: String,
 }
 
 /// A TCP connection.
@@ -227,10 +233,11 @@ fn take(
 }
 
 impl Extract for Http {
+    fn keeps_records(&self) -> bool {
+        true
+    }
+
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        if self.file != row.file {
-            row.file.clone_into(&mut self.file);
-        }
         let Self {
             payloads, found, ..
         } = self;
@@ -251,7 +258,6 @@ impl Extract for Http {
             payloads,
             found,
             last,
-            file,
         } = self;
         let last = last.get_or_insert_with(|| {
             let mut last = VecDeque::new();
@@ -265,7 +271,7 @@ impl Extract for Http {
                 way: &way,
                 own: &own,
             };
-            push_item(rows, file, &item);
+            push_item(rows, "", &item);
         })
     }
 

@@ -8,7 +8,7 @@ use weir_packet::{Kind, Needs, Value};
 use super::dns::{DnsTable, may_be_early, read};
 use super::extraction::{Extraction, ItemField, columns};
 use super::messages::{Messages, Push, Way, columns_with_way};
-use super::value::{by_one_clock, number, seconds};
+use super::value::{by_one_clock, frame, number, seconds};
 use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
@@ -134,9 +134,9 @@ static FIELDS: &[ItemField<LookupGetter>] = &[
         "Time to live of each of these records in seconds", "RFC 1035, 4.1.3"),
     ItemField::new("lookup.rejected", Kind::Bool, |s| s.lookup.is_rejected.map(Value::Bool),
         "The answer has a question and no records at all; NULL without an answer", "weir"),
-    ItemField::new("lookup.question_frame", Kind::U64, |s| number(s.lookup.question_frame?),
+    ItemField::new("lookup.question_frame", Kind::U64, |s| frame(s.lookup.question_frame?),
         "Number of the record with the question", "weir"),
-    ItemField::new("lookup.answer_frame", Kind::U64, |s| number(s.lookup.answer_frame?),
+    ItemField::new("lookup.answer_frame", Kind::U64, |s| frame(s.lookup.answer_frame?),
         "Number of the record with the answer", "weir"),
     ItemField::new("lookup.fault", Kind::Text, |s| s.fault().map(Value::Text),
         "Why decoding of the question or the answer stopped: bytes were not captured, or another reason as in dns.fault", "weir"),

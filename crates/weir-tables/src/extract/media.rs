@@ -77,7 +77,7 @@ impl Media {
                 way: &stream.way,
                 own: &own,
             };
-            push_item(rows, &stream.file, &item);
+            push_item(rows, "", &item);
         }
     }
 }
@@ -96,8 +96,11 @@ fn take(streams: &mut Streams, told: &mut VecDeque<Box<Stream>>, sight: &Sight<'
 }
 
 impl Extract for Media {
+    fn keeps_records(&self) -> bool {
+        true
+    }
+
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        self.streams.go_on_in(row.file);
         let Self {
             finder,
             streams,

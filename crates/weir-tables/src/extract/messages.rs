@@ -18,7 +18,7 @@ use super::opened::OpenedPayloads;
 use super::over_websocket::OverWebSocket;
 use super::settings::Settings;
 use super::tunnel;
-use super::value::{address, number};
+use super::value::{address, frame, number};
 use crate::row::Item;
 use crate::rows::Rows;
 use crate::{Column, Origin, Row};
@@ -35,7 +35,8 @@ pub(super) struct Way {
     pub(super) time_ns: Option<i64>,
     /// The time that had passed in the capture by then, which deadlines use: see [`Payload::passed_ns`].
     pub(super) passed_ns: i64,
-    /// The number of the record, from 1; 0 when the capture's end completed it.
+    /// The number of the record, from 1, among those of all files where the table [keeps](Extract::keeps_records) such numbers; 0
+    /// when the capture's end completed it.
     pub(super) frame: u64,
     /// The number of octets at the end of the datagram that were not captured.
     pub(super) missing: u64,
@@ -135,7 +136,7 @@ type WayGetter = fn(&Way) -> Option<Value<'static>>;
 /// The columns of [`Way`], which come before a table's own.
 #[rustfmt::skip]
 static WAY: &[ItemField<WayGetter>] = &[
-    ItemField::new("frame.number", Kind::U64, |way| number(way.frame).filter(|_| way.frame > 0),
+    ItemField::new("frame.number", Kind::U64, |way| frame(way.frame),
         "Number of the record with the last octet of the row's message, from 1; NULL when the end of the capture completed it", "weir"),
     ItemField::new("frame.time", Kind::Time, |way| way.time_ns.map(Value::Time),
         "Capture time of that record", "weir"),
@@ -197,6 +198,11 @@ impl Item for WithWay<'_> {
             Some(own) => self.own.value(own),
             None => (WAY.get(index)?.get)(self.way),
         }
+    }
+
+    fn record(&self) -> Option<u64> {
+        let frame = Some(self.way.frame).filter(|frame| *frame > 0);
+        frame.or_else(|| self.own.record())
     }
 }
 
@@ -332,7 +338,6 @@ pub(super) struct Messages<P> {
     early: EarlyAnswers,
     /// The messages that were complete only at the end of the capture.
     last: Option<VecDeque<(Vec<u8>, Way)>>,
-    file: String,
 }
 
 /// The numbers of datagrams that were not captured in full, and of others without a row.
@@ -392,7 +397,6 @@ impl<P: Protocol> Default for Messages<P> {
             protocol: P::default(),
             early: EarlyAnswers::default(),
             last: None,
-            file: String::new(),
         }
     }
 }
@@ -528,34 +532,29 @@ impl<P: Protocol> Messages<P> {
     }
 }
 
-/// Pushes a row, of this file where it is not that of the current packet.
-type PushOfFile<'p> = dyn FnMut(Option<&str>, &Way, &dyn Item) + 'p;
-
 /// Makes rows of a message, and of the answers that waited for it; an answer whose question is not known waits itself.
 /// Returns false when these bytes are no message of the protocol.
 fn take<P: Protocol>(
     protocol: &mut P,
     early: &mut EarlyAnswers,
-    (bytes, way, file): (&[u8], &Way, &str),
-    push: &mut PushOfFile<'_>,
+    (bytes, way): (&[u8], &Way),
+    push: &mut Push<'_>,
 ) -> bool {
-    let mut push_own = |way: &Way, own: &dyn Item| push(None, way, own);
-    let Some(is_read) = protocol.message_or_wait(bytes, way, &mut push_own) else {
-        return early.keep(bytes, way, file) || protocol.message(bytes, way, &mut push_own);
+    let Some(is_read) = protocol.message_or_wait(bytes, way, push) else {
+        return early.keep(bytes, way) || protocol.message(bytes, way, push);
     };
-    early.take_answers(way, &mut |answer| {
-        let EarlyAnswer { bytes, way, file } = answer;
-        let mut push = |way: &Way, own: &dyn Item| push(Some(file), way, own);
-        protocol.message_or_wait(bytes, way, &mut push).is_some()
+    early.take_answers(way, &mut |EarlyAnswer { bytes, way }| {
+        protocol.message_or_wait(bytes, way, push).is_some()
     });
     is_read
 }
 
 impl<P: Protocol> Extract for Messages<P> {
+    fn keeps_records(&self) -> bool {
+        true
+    }
+
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        if self.file != row.file {
-            row.file.clone_into(&mut self.file);
-        }
         let Self {
             payloads,
             over_websocket,
@@ -568,14 +567,11 @@ impl<P: Protocol> Extract for Messages<P> {
         } = self;
         payloads.packet(row.packet, &mut |payload| {
             let way = Way::of(payload);
-            let mut push = |file: Option<&str>, way: &Way, own: &dyn Item| match file {
-                None => {
-                    rows.push_row(&row.with_item(&WithWay { way, own }));
-                }
-                Some(file) => push_item(rows, file, &WithWay { way, own }),
+            let mut push = |way: &Way, own: &dyn Item| {
+                rows.push_row(&row.with_item(&WithWay { way, own }));
             };
-            while let Some(EarlyAnswer { bytes, way, file }) = early.take_due(way.passed_ns) {
-                protocol.message(&bytes, &way, &mut |way, own| push(Some(&file), way, own));
+            while let Some(EarlyAnswer { bytes, way }) = early.take_due(way.passed_ns) {
+                protocol.message(&bytes, &way, &mut push);
             }
             match payload.carried {
                 Carried::Datagram(bytes) | Carried::Message { bytes, .. } => {
@@ -584,14 +580,14 @@ impl<P: Protocol> Extract for Messages<P> {
                         _ => (bytes, Default::default()),
                     };
                     let is_read = P::is_datagram(bytes, way.ports())
-                        && take(protocol, early, (bytes, &way, row.file), &mut push);
+                        && take(protocol, early, (bytes, &way), &mut push);
                     cut.take::<P>(bytes, &way, is_read);
                     while !rest.is_empty() {
                         let (bytes, behind) = P::of_segment(rest);
                         // Octets that are not all of a message are those of one that goes on in the next segment.
                         let is_read = bytes.len() < rest.len()
                             && P::is_datagram(bytes, way.ports())
-                            && take(protocol, early, (bytes, &way, row.file), &mut push);
+                            && take(protocol, early, (bytes, &way), &mut push);
                         cut.take::<P>(bytes, &way, is_read);
                         rest = behind;
                     }
@@ -601,7 +597,7 @@ impl<P: Protocol> Extract for Messages<P> {
                 Carried::Stream(chunk) => {
                     let (over, piece) = (over_websocket.as_mut(), (payload, chunk));
                     Self::stream(over, streams, lost_bytes, piece, &mut |bytes, way| {
-                        take(protocol, early, (bytes, way, row.file), &mut push)
+                        take(protocol, early, (bytes, way), &mut push)
                     })
                 }
                 _ => Interest::Ignore,
@@ -619,7 +615,6 @@ impl<P: Protocol> Extract for Messages<P> {
             protocol,
             early,
             last,
-            file,
         } = self;
         let last = last.get_or_insert_with(|| {
             let mut last = VecDeque::new();
@@ -646,16 +641,14 @@ impl<P: Protocol> Extract for Messages<P> {
             last
         });
         while !rows.is_full() {
+            let mut push = |way: &Way, own: &dyn Item| push_item(rows, "", &WithWay { way, own });
             // The questions of waiting answers may be among the last messages.
             if last.is_empty()
-                && let Some(EarlyAnswer { bytes, way, file }) = early.take_oldest()
+                && let Some(EarlyAnswer { bytes, way }) = early.take_oldest()
             {
-                protocol.message(&bytes, &way, &mut |way, own| {
-                    push_item(rows, &file, &WithWay { way, own });
-                });
+                protocol.message(&bytes, &way, &mut push);
                 continue;
             }
-            let mut push = |way: &Way, own: &dyn Item| push_item(rows, file, &WithWay { way, own });
             match last.pop_front() {
                 Some((bytes, way)) => {
                     protocol.message(&bytes, &way, &mut push);

@@ -15,6 +15,8 @@ pub(super) struct Networks {
     start: fn(&Settings) -> Box<dyn Extract>,
     settings: Settings,
     columns: Vec<Column>,
+    /// Whether the extractors [keep](Extract::keeps_records) the numbers of records.
+    keeps_records: bool,
     /// The extractors, by the outermost VLAN as [`vlan`] has it, and that of further networks.
     open: BTreeMap<u32, Box<dyn Extract>>,
     /// The notes of those that are finished.
@@ -31,12 +33,14 @@ const FURTHER: u32 = u32::MAX;
 impl Networks {
     /// The state before the first packet.
     pub(super) fn new(start: fn(&Settings) -> Box<dyn Extract>, settings: &Settings) -> Self {
+        let keeps_records = start(settings).keeps_records();
         let mut settings = settings.clone();
         settings.networks = Some(SharedFlows::new());
         Self {
             start,
             settings,
             columns: Vec::new(),
+            keeps_records,
             open: BTreeMap::new(),
             notes: Vec::new(),
             further: 0,
@@ -45,6 +49,10 @@ impl Networks {
 }
 
 impl Extract for Networks {
+    fn keeps_records(&self) -> bool {
+        self.keeps_records
+    }
+
     fn set_columns(&mut self, columns: &[Column]) {
         self.columns = columns.to_vec();
     }

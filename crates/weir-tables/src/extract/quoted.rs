@@ -49,6 +49,10 @@ impl Quoted {
 }
 
 impl Extract for Quoted {
+    fn keeps_records(&self) -> bool {
+        self.sent.keeps_records()
+    }
+
     fn set_columns(&mut self, columns: &[Column]) {
         self.sent.set_columns(columns);
         self.columns = columns.to_vec();

@@ -39,14 +39,14 @@ struct Rtcp {
     trips: Trips,
     /// The datagrams that were complete, or given up, only at the end of the capture.
     last: Option<VecDeque<LastReport>>,
-    file: String,
 }
 
 impl Extract for Rtcp {
+    fn keeps_records(&self) -> bool {
+        true
+    }
+
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        if self.file != row.file {
-            row.file.clone_into(&mut self.file);
-        }
         let Self { finder, trips, .. } = self;
         finder.packet(row.packet, &mut |sight| {
             let Sight::Rtcp(bytes, way, announced) = sight else {
@@ -64,7 +64,6 @@ impl Extract for Rtcp {
             finder,
             trips,
             last,
-            file,
         } = self;
         let last = last.get_or_insert_with(|| {
             let mut last = VecDeque::new();
@@ -78,7 +77,7 @@ impl Extract for Rtcp {
         });
         rows.take_waiting(last, |rows, (bytes, way, call_id)| {
             push_reports(&bytes, &way, call_id.as_deref(), trips, &mut |item| {
-                push_item(rows, file, item);
+                push_item(rows, "", item);
             });
         })
     }

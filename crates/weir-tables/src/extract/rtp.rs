@@ -35,7 +35,6 @@ struct Rtp {
     finder: Finder,
     /// The packets that were complete, or given up, only at the end of the capture.
     last: Option<VecDeque<LastPacket>>,
-    file: String,
 }
 
 /// A packet, its direction, and the announcement of its media.
@@ -46,10 +45,11 @@ struct LastPacket {
 }
 
 impl Extract for Rtp {
+    fn keeps_records(&self) -> bool {
+        true
+    }
+
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        if self.file != row.file {
-            row.file.clone_into(&mut self.file);
-        }
         self.finder.packet(row.packet, &mut |sight| {
             if let Sight::Rtp(sight) = sight {
                 let item = WithWay {
@@ -90,7 +90,7 @@ impl Extract for Rtp {
                     way: &sight.way,
                     own: &RtpItem::new(&sight),
                 };
-                push_item(rows, &self.file, &item);
+                push_item(rows, "", &item);
             }
         }
         true

@@ -15,7 +15,7 @@ pub use self::messages::{SipMessage, SipMessages, SipTransport, SipWay};
 
 use super::extraction::{Extract, Extraction, ItemField, columns, push_item};
 use super::note::Note;
-use super::value::{address, filled, number, text};
+use super::value::{address, filled, frame, number, text};
 use crate::Row;
 use crate::row::Item;
 use crate::rows::Rows;
@@ -41,14 +41,14 @@ struct Sip {
     rows: SipRows,
     /// The messages that were complete only at the end of the capture.
     last: Option<VecDeque<(Vec<u8>, SipWay)>>,
-    file: String,
 }
 
 impl Extract for Sip {
+    fn keeps_records(&self) -> bool {
+        true
+    }
+
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        if self.file != row.file {
-            row.file.clone_into(&mut self.file);
-        }
         let Self {
             messages,
             rows: made,
@@ -73,9 +73,8 @@ impl Extract for Sip {
                 return false;
             };
             let message = SipMessage::new(&bytes, way);
-            let file = &self.file;
             self.rows
-                .row(&message, &mut |item| push_item(rows, file, item));
+                .row(&message, &mut |item| push_item(rows, "", item));
         }
         true
     }
@@ -206,6 +205,10 @@ impl Item for MessageItem<'_, '_> {
     fn value(&self, index: usize) -> Option<Value<'_>> {
         (FIELDS.get(index)?.get)(self)
     }
+
+    fn record(&self) -> Option<u64> {
+        Some(self.way.frame).filter(|frame| *frame > 0)
+    }
 }
 
 fn port(uri: Option<Uri<'_>>) -> Option<Value<'static>> {
@@ -257,7 +260,7 @@ type SipGetter = for<'i> fn(&'i MessageItem<'_, '_>) -> Option<Value<'i>>;
 
 #[rustfmt::skip]
 static FIELDS: &[ItemField<SipGetter>] = &[
-    ItemField::new("frame.number", Kind::U64, |m| number(m.way.frame).filter(|_| m.way.frame > 0),
+    ItemField::new("frame.number", Kind::U64, |m| frame(m.way.frame),
         "Number of the record that completed the message, from 1; NULL when the end of the capture completed it", "weir"),
     ItemField::new("frame.time", Kind::Time, |m| m.way.time_ns.map(Value::Time),
         "Capture time of that record", "weir"),

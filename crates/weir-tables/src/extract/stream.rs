@@ -32,7 +32,6 @@ pub(super) const EXTRACTION: Extraction = Extraction {
                 None => Carriers::Plain(Box::new(settings.payloads())),
             },
             last: None,
-            file: String::new(),
         })
     },
     arguments: super::settings::SECRETS,
@@ -122,7 +121,6 @@ struct Pieces {
     payloads: Carriers,
     /// The pieces that were ready only at the end of the capture.
     last: Option<VecDeque<WaitingPiece>>,
-    file: String,
 }
 
 /// A piece that waits for its row.
@@ -164,10 +162,11 @@ impl Carriers {
 }
 
 impl Extract for Pieces {
+    fn keeps_records(&self) -> bool {
+        true
+    }
+
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        if self.file != row.file {
-            row.file.clone_into(&mut self.file);
-        }
         self.payloads.packet(row.packet, &mut |payload| {
             if let Some(piece) = StreamPiece::of(payload) {
                 let way = Way::of(payload);
@@ -212,7 +211,7 @@ impl Extract for Pieces {
                 way: &kept.way,
                 own: &piece,
             };
-            push_item(rows, &self.file, &item);
+            push_item(rows, "", &item);
         }
         true
     }

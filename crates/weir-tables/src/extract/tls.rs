@@ -48,6 +48,16 @@ impl Item for TlsRow {
     fn value(&self, index: usize) -> Option<Value<'_>> {
         self.cache.value(FIELDS, index, &self.session)
     }
+
+    fn record(&self) -> Option<u64> {
+        let Session {
+            client_stamp,
+            server_stamp,
+            ..
+        } = &self.session;
+        let mut hellos = [server_stamp.frame, client_stamp.frame].into_iter();
+        hellos.find(|frame| *frame > 0)
+    }
 }
 
 /// The number of octets of the longest record of TLS 1.2, sealed (RFC 5246, 6.2.3).
@@ -140,7 +150,6 @@ struct Tls {
     found: Sessions,
     /// The handshakes that were complete only at the end of the capture.
     last: Option<VecDeque<(Box<Session>, Way)>>,
-    file: String,
 }
 
 struct Sessions {
@@ -418,10 +427,11 @@ impl TlsCarrier {
 }
 
 impl Extract for Tls {
+    fn keeps_records(&self) -> bool {
+        true
+    }
+
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
-        if self.file != row.file {
-            row.file.clone_into(&mut self.file);
-        }
         let Self {
             payloads, found, ..
         } = self;
@@ -442,7 +452,6 @@ impl Extract for Tls {
             payloads,
             found,
             last,
-            file,
         } = self;
         let last = last.get_or_insert_with(|| {
             let mut last = VecDeque::new();
@@ -457,7 +466,7 @@ impl Extract for Tls {
                 way: &way,
                 own: &own,
             };
-            push_item(rows, file, &item);
+            push_item(rows, "", &item);
         })
     }
 

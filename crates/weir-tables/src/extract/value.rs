@@ -5,14 +5,17 @@ use std::net::IpAddr;
 use weir_flow::CLOCK_STEP_NS;
 use weir_packet::Value;
 
+use crate::files::Files;
+
 /// A number.
 pub(super) fn number(number: impl Into<u64>) -> Option<Value<'static>> {
     Some(Value::Unsigned(number.into()))
 }
 
-/// The number of a record; NULL for 0, which stands for the end of a capture.
+/// The number of a record in its file, of one among those of all files; NULL for 0, which stands for the end of a capture.
 pub(super) fn frame(number: u64) -> Option<Value<'static>> {
-    (number > 0).then_some(Value::Unsigned(number))
+    let record = Files::record(number);
+    (record > 0).then_some(Value::Unsigned(record))
 }
 
 /// An address.

@@ -51,7 +51,6 @@ struct WebSocket {
     last_bytes: usize,
     /// The number of rows in `last` without their payload.
     without_payload: u64,
-    file: String,
 }
 
 /// Violations that wait for their message, by connection and direction. They are removed at the end of the direction.
@@ -94,16 +93,16 @@ impl Violations {
 }
 
 impl Extract for WebSocket {
+    fn keeps_records(&self) -> bool {
+        true
+    }
+
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
         let Self {
             sockets,
             violations,
-            file,
             ..
         } = self;
-        if file != row.file {
-            row.file.clone_into(file);
-        }
         sockets.packet(row.packet, &mut |sight| {
             if let Some(message) = violations.row(sight) {
                 rows.push_row(&row.with_item(&message));
@@ -134,7 +133,7 @@ impl Extract for WebSocket {
         let Some(last) = &mut self.last else {
             return false;
         };
-        rows.take_waiting(last, |rows, message| push_item(rows, &self.file, &message))
+        rows.take_waiting(last, |rows, message| push_item(rows, "", &message))
     }
 
     fn notes(&self) -> Vec<Note> {

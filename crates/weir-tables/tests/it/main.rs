@@ -40,6 +40,7 @@ mod relayed;
 mod robustness;
 mod sealed;
 mod segments;
+mod several_captures;
 mod sip;
 mod snap;
 mod starttls;

@@ -5,7 +5,7 @@ use weir_packet::{Kind, Value};
 
 use super::command::{CommandRow, RowKind};
 use crate::extract::extraction::ItemField;
-use crate::extract::value::{address, filled, number, seconds};
+use crate::extract::value::{address, filled, frame, number, seconds};
 use crate::row::Item;
 
 type CommandGetter = for<'r> fn(&'r CommandRow) -> Option<Value<'r>>;
@@ -15,7 +15,7 @@ pub(super) const FIELDS: &[ItemField<CommandGetter>] = &[
     ItemField::new(
         "frame.number",
         Kind::U64,
-        |row| number(row.message.frame_number).filter(|_| row.message.frame_number > 0),
+        |row| frame(row.message.frame_number),
         "Number of the record that completed the message, from 1; NULL when the end of the capture completed it",
         "weir",
     ),
@@ -197,7 +197,7 @@ pub(super) const FIELDS: &[ItemField<CommandGetter>] = &[
     ItemField::new(
         "h248.reply_frame",
         Kind::U64,
-        |row| number(row.answer.as_ref()?.0.frame_number),
+        |row| frame(row.answer.as_ref()?.0.frame_number),
         "Number of the record of the reply; NULL when none was seen",
         "RFC 3525, 8.2.2",
     ),
@@ -290,5 +290,9 @@ pub(super) fn encoding_name(encoding: Encoding) -> &'static str {
 impl Item for CommandRow {
     fn value(&self, index: usize) -> Option<Value<'_>> {
         (FIELDS.get(index)?.get)(self)
+    }
+
+    fn record(&self) -> Option<u64> {
+        Some(self.message.frame_number).filter(|frame| *frame > 0)
     }
 }

@@ -17,7 +17,6 @@ use weir_h248::{Endpoint, TerminationId};
 /// A message as it came, kept for columns that are computed later.
 #[derive(Debug)]
 pub(super) struct Carried {
-    pub(super) file: Arc<str>,
     pub(super) frame_number: u64,
     pub(super) time_ns: Option<i64>,
     pub(super) flow: u64,

@@ -18,8 +18,6 @@ use crate::extract::messages::Way;
 pub(in crate::extract) struct Stream {
     /// The sockets, with record and time of the last packet.
     pub(in crate::extract) way: Way,
-    /// The capture of that record.
-    pub(in crate::extract) file: Arc<str>,
     /// The synchronization source (SSRC); `None` for T.38 over UDPTL, which has none.
     pub(in crate::extract) ssrc: Option<u32>,
     pub(in crate::extract) start_ns: Option<i64>,
@@ -337,7 +335,6 @@ impl Stream {
     fn new(way: &Way, ssrc: Option<u32>, announced: Option<&Arc<Announcement>>) -> Self {
         Self {
             way: *way,
-            file: Arc::default(),
             ssrc,
             start_ns: way.time_ns,
             start_passed_ns: way.passed_ns,
@@ -566,8 +563,6 @@ pub(in crate::extract) struct Streams {
     by_source: HashMap<u32, Vec<Key>>,
     trips: Trips,
     evicted: u64,
-    /// The capture that is read.
-    file: Arc<str>,
 }
 
 /// The number of streams at one time.
@@ -584,13 +579,6 @@ impl Streams {
     /// The number of streams whose rows were made before their end, because there were too many.
     pub(in crate::extract) const fn evicted(&self) -> u64 {
         self.evicted
-    }
-
-    /// Sets the capture that the next packets are of.
-    pub(in crate::extract) fn go_on_in(&mut self, file: &str) {
-        if *self.file != *file {
-            self.file = file.into();
-        }
     }
 
     /// Reads a packet of RTP; returns true when it is the first of a stream, or the first one behind the announcement.
@@ -633,9 +621,6 @@ impl Streams {
         {
             let was_announced = stream.announced.is_some();
             take(stream);
-            if !Arc::ptr_eq(&stream.file, &self.file) {
-                stream.file = Arc::clone(&self.file);
-            }
             return !was_announced && stream.announced.is_some();
         }
         if is_of_next_call {
@@ -658,7 +643,6 @@ impl Streams {
             }
         }
         let mut stream = Box::new(Stream::new(way, ssrc, announced));
-        stream.file = Arc::clone(&self.file);
         take(&mut stream);
         self.open.insert(key, stream);
         true

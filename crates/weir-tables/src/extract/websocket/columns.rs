@@ -8,7 +8,7 @@ use weir_ws::{Direction, Handshake, Message, Opcode};
 
 use super::{WebSocketEnds, WebSocketSight};
 use crate::extract::extraction::ItemField;
-use crate::extract::value::{address, number};
+use crate::extract::value::{address, frame, number};
 use crate::row::Item;
 
 /// A message, or violations that no message followed.
@@ -125,6 +125,10 @@ impl Item for MessageRow<'_> {
     fn value(&self, index: usize) -> Option<Value<'_>> {
         FIELDS.get(index).and_then(|field| (field.get)(self))
     }
+
+    fn record(&self) -> Option<u64> {
+        Some(self.frame).filter(|frame| *frame > 0)
+    }
 }
 
 type MessageGetter = for<'r> fn(&'r MessageRow<'_>) -> Option<Value<'r>>;
@@ -138,7 +142,7 @@ pub(super) const FIELDS: &[ItemField<MessageGetter>] = &[
     ItemField::new(
         "frame.number",
         Kind::U64,
-        |row| (row.frame > 0).then_some(Value::Unsigned(row.frame)),
+        |row| frame(row.frame),
         "number of the packet that completed the message",
         WEIR,
     ),
