@@ -1,4 +1,4 @@
-//! Keys of an order whose order DataFusion cannot work out.
+//! Keys of an order whose order DataFusion cannot work out, or has otherwise than SQL.
 //!
 //! Where an operator needs its rows in an order, DataFusion compares that with the order of its input. Of a function or an operator that does
 //! not say of which range its values are (`sqrt(x)`, `length(x) > 3`, the difference of two times) the comparison fails, and with
@@ -23,6 +23,8 @@ use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use datafusion::physical_expr::execution_props::ExecutionProps;
 use datafusion::physical_expr::expressions::{Column as PhysicalColumn, Literal};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
+
+use crate::negative_zero::without_negative_zero;
 
 /// See the module.
 #[derive(Debug)]
@@ -59,7 +61,7 @@ fn sorted(sort: Sort) -> Result<Transformed<LogicalPlan>> {
     } = sort;
     let mut keys = Keys::default();
     for key in &mut expr {
-        keys.take(&mut key.expr, input.schema());
+        keys.take(&mut key.expr, &input);
     }
     if keys.computed.is_empty() {
         let sort = Sort { expr, input, fetch };
@@ -86,10 +88,10 @@ fn windowed(window: Window) -> Result<Transformed<LogicalPlan>> {
         };
         let params = &mut function.params;
         for key in &mut params.partition_by {
-            keys.take(key, input.schema());
+            keys.take(key, &input);
         }
         for key in &mut params.order_by {
-            keys.take(&mut key.expr, input.schema());
+            keys.take(&mut key.expr, &input);
         }
         *expr = name.restore(std::mem::take(expr));
     }
@@ -117,10 +119,15 @@ fn aggregated(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
         }
         let name = names.save(expr);
         if let Some(function) = aggregate_function(expr) {
+            // The order of an ordered set is that of its argument, whose sign at zero is part of no answer.
+            let is_set = function.func.supports_within_group_clause();
             let order = &mut function.params.order_by;
             is_changed |= drop_repeated(order);
             for key in order {
-                keys.take(&mut key.expr, aggregate.input.schema());
+                match is_set {
+                    true => keys.take_unordered(&mut key.expr, aggregate.input.schema()),
+                    false => keys.take(&mut key.expr, &aggregate.input),
+                }
             }
         }
         *expr = name.restore(std::mem::take(expr));
@@ -184,18 +191,29 @@ struct Keys {
 }
 
 impl Keys {
-    /// Puts a column in the place of a key whose order cannot be worked out.
-    fn take(&mut self, key: &mut Expr, schema: &DFSchema) {
-        if has_order(key, schema) {
-            return;
+    /// Puts a column in the place of a key whose order DataFusion cannot work out, or that may be `-0.0`.
+    fn take(&mut self, key: &mut Expr, input: &LogicalPlan) {
+        match without_negative_zero(key, input) {
+            Some(computed) => self.put(key, computed),
+            None => self.take_unordered(key, input.schema()),
         }
-        let place = self.computed.iter().position(|computed| computed == key);
+    }
+
+    fn take_unordered(&mut self, key: &mut Expr, schema: &DFSchema) {
+        if !has_order(key, schema) {
+            let computed = key.clone();
+            self.put(key, computed);
+        }
+    }
+
+    /// Puts the column of a computed key in the place of a key.
+    fn put(&mut self, key: &mut Expr, computed: Expr) {
+        let place = self.computed.iter().position(|known| *known == computed);
         let place = place.unwrap_or(self.computed.len());
-        let column = Expr::Column(Column::new_unqualified(name(place)));
-        let key = std::mem::replace(key, column);
         if place == self.computed.len() {
-            self.computed.push(key);
+            self.computed.push(computed);
         }
+        *key = Expr::Column(Column::new_unqualified(name(place)));
     }
 
     /// The input with a column for each key.

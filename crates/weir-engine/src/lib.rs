@@ -46,6 +46,7 @@ mod live_session;
 mod local_store;
 mod lower;
 mod memory_table;
+mod negative_zero;
 mod offered;
 mod one_row;
 mod options;

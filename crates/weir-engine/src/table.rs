@@ -14,7 +14,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::ProjectionExec;
-use weir_tables::{Predicate, Table};
+use weir_tables::{Origin, Predicate, Table};
 
 use crate::pushdown::predicate;
 use crate::scan::{CaptureScan, Reading, TIME};
@@ -40,6 +40,12 @@ impl CaptureTable {
             table: self.table.with_header_columns(names.into_iter()),
             reading: self.reading.clone(),
         }
+    }
+
+    /// Whether the column of a name has values of a record layout, which may be any floats. Those that weir computes are not `-0.0`.
+    pub(crate) fn is_of_layout(&self, name: &str) -> bool {
+        let mut columns = self.table.columns().iter();
+        columns.any(|column| *column.name == *name && matches!(column.origin, Origin::Layout(_)))
     }
 
     /// The same table with only the columns that have one of these names, in lower case, and those that are needed without being
