@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use weir_testkit::untidy::{Account, Capture, Dose, Plan};
+use weir_testkit::untidy::{Account, Capture, Dose, Insertion, Plan};
 use weir_testkit::{Rng, captures, demo};
 
 use crate::{FULL, cargo, target_dir};
@@ -184,7 +184,7 @@ fn plan(seed: u64) -> Plan {
 fn dose(random: &mut Rng) -> Dose {
     let few = *random.pick(&[5, 20, 100]);
     let many = *random.pick(&[50, 300, 1_000]);
-    match random.below(11) {
+    match random.below(17) {
         0 => Dose::Loss { per_mille: few },
         1 => Dose::Duplicates {
             per_mille: many,
@@ -228,7 +228,36 @@ fn dose(random: &mut Rng) -> Dose {
             octets: *random.pick(&[1, 5, 40, 200]),
         },
         9 => Dose::Tags { per_mille: many },
-        _ => Dose::OneDirection { per_mille: many },
+        10 => Dose::OneDirection { per_mille: many },
+        _ => unchanging_dose(random, many),
+    }
+}
+
+/// A dose that adds something beside the packets of connections, or changes them in what no table says.
+fn unchanging_dose(random: &mut Rng, many: u16) -> Dose {
+    match random.below(6) {
+        0 => Dose::RoutedCopies {
+            per_mille: many,
+            distance: random.below(8) as u16,
+        },
+        1 => Dose::DoubleTags { per_mille: many },
+        2 => Dose::Labels {
+            per_mille: many,
+            count: random.between(1, 3) as u8,
+        },
+        3 => Dose::Padding {
+            per_mille: many,
+            octets: random.between(1, 60) as u16,
+        },
+        4 => Dose::OtherNumbers { per_mille: many },
+        _ => Dose::Insertions {
+            per_mille: many,
+            kind: *random.pick(&[
+                Insertion::KeepAlive,
+                Insertion::ForgedReset,
+                Insertion::Altered,
+            ]),
+        },
     }
 }
 

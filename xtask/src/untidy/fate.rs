@@ -100,7 +100,10 @@ fn name(how: &How) -> &'static str {
         How::Split(_) => "split",
         How::Records(_) => "records",
         How::Tagged(_) => "tagged",
-        How::Added => "attempts",
+        How::Added => "added",
+        How::Labelled(_) => "labelled",
+        How::Padded(_) => "padded",
+        How::Renumbered(_) => "renumbered",
         _ => "other",
     }
 }

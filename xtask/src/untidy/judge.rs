@@ -346,7 +346,7 @@ impl<'s> Judge<'s> {
                 untidy.remove(&flow).unwrap_or_default(),
             );
             for rows in [&mut said, &mut says] {
-                rows.retain(|row| !self.is_of_none(table, row));
+                rows.retain(|row| !self.is_of_none(table, row) && !is_added(table, row));
             }
             if flow.is_some_and(|flow| flow >= ADDED) {
                 added(table, &says, faults);
@@ -663,6 +663,13 @@ impl FlowRows<'_> {
             }),
         });
     }
+}
+
+/// Returns true for a packet that was added to a flow of the tidy capture. No message may have come in it.
+fn is_added(table: &TableRule, row: &TableRow) -> bool {
+    let is_flow_of_tidy = id(row).is_some_and(|flow| flow < ADDED);
+    let number = row.get("frame.number").and_then(Value::as_str);
+    table.name == FLOW_PACKETS && is_flow_of_tidy && number == Some("added")
 }
 
 /// A flow that has no packet of the tidy capture is a refused attempt, and has no messages.

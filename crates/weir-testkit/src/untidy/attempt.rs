@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use super::header::{ACK, IpHeaders, RST, SYN, put_u32};
+use super::header::{ACK, IpHeaders, RST, SYN, put_u16, put_u32};
 use super::{Account, Capture, Draw, Frame, How};
 use crate::capture::link_type;
 
@@ -57,6 +57,15 @@ fn attempt(header: &IpHeaders, frame: &Frame, seq: u32) -> Frame {
 
 /// The answer of a host on which no program listens at the port (RFC 9293, 3.10.7.1).
 fn refusal(header: &IpHeaders, frame: &Frame, seq: u32, link: u16) -> Frame {
+    answer((header, frame, link), (0, seq.wrapping_add(1)), RST | ACK)
+}
+
+/// A segment the other way, without data, with its number and what it acknowledges.
+pub(super) fn answer(
+    (header, frame, link): (&IpHeaders, &Frame, u16),
+    (seq, ack): (u32, u32),
+    flags: u8,
+) -> Frame {
     let mut bytes = frame.bytes.clone();
     if link == link_type::ETHERNET {
         let (dst, rest) = bytes.split_at_mut(6);
@@ -71,9 +80,13 @@ fn refusal(header: &IpHeaders, frame: &Frame, seq: u32, link: u16) -> Frame {
     let mut segment = [0; 20];
     segment[..2].copy_from_slice(&header.dst.1.to_be_bytes());
     segment[2..4].copy_from_slice(&header.src.1.to_be_bytes());
-    put_u32(&mut segment, 8, seq.wrapping_add(1));
+    put_u32(&mut segment, 4, seq);
+    put_u32(&mut segment, 8, ack);
     segment[12] = 5 << 4;
-    segment[13] = RST | ACK;
+    segment[13] = flags;
+    if flags & RST == 0 {
+        put_u16(&mut segment, 14, u16::MAX);
+    }
     let back = IpHeaders {
         src: header.dst,
         dst: header.src,
@@ -82,7 +95,8 @@ fn refusal(header: &IpHeaders, frame: &Frame, seq: u32, link: u16) -> Frame {
     added(frame, back.with_segment(&bytes, &segment))
 }
 
-fn added(frame: &Frame, bytes: Vec<u8>) -> Frame {
+/// A frame that was added at the time of another one.
+pub(super) fn added(frame: &Frame, bytes: Vec<u8>) -> Frame {
     Frame {
         origin: None,
         wire_len: bytes.len() as u32,

@@ -308,7 +308,10 @@ fn ip_offset(link_type: u16, bytes: &[u8]) -> Option<usize> {
             while matches!(u16_at(bytes, at)?, 0x8100 | 0x88a8) {
                 at += 4;
             }
-            is_ip(u16_at(bytes, at)?).then_some(at + 2)
+            match u16_at(bytes, at)? {
+                0x8847 => behind_labels(bytes, at + 2),
+                ethertype => is_ip(ethertype).then_some(at + 2),
+            }
         }
         // The link types of raw IP of OpenBSD and others, as files have them, and those for IPv4 or IPv6 only.
         link::RAW | 12 | 14 | 228 | 229 => Some(0),
@@ -317,6 +320,14 @@ fn ip_offset(link_type: u16, bytes: &[u8]) -> Option<usize> {
         link::LINUX_SLL2 => is_ip(u16_at(bytes, 0)?).then_some(20),
         _ => None,
     }
+}
+
+/// The offset behind the labels of MPLS (RFC 3032), the lowest of which says that it is the last one.
+fn behind_labels(bytes: &[u8], mut at: usize) -> Option<usize> {
+    while u32_at(bytes, at)? & 0x100 == 0 {
+        at += 4;
+    }
+    Some(at + 4)
 }
 
 pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {

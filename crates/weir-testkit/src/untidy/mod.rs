@@ -23,8 +23,11 @@ mod attempt;
 mod clock;
 mod file;
 mod header;
+mod insert;
 mod missing;
+mod number;
 mod order;
+mod pad;
 mod record;
 mod segment;
 mod tag;
@@ -194,6 +197,56 @@ pub enum Dose {
         /// The share of connections, per thousand.
         per_mille: u16,
     },
+    /// Packets that were captured again behind a router, with a smaller TTL, other MAC addresses and at times another VLAN.
+    RoutedCopies {
+        /// The share of packets, per thousand.
+        per_mille: u16,
+        /// Frames between both, at most.
+        distance: u16,
+    },
+    /// Packets with two VLAN tags (IEEE 802.1ad).
+    DoubleTags {
+        /// The share of connections, per thousand.
+        per_mille: u16,
+    },
+    /// Packets with labels of MPLS.
+    Labels {
+        /// The share of connections, per thousand.
+        per_mille: u16,
+        /// Labels of a packet.
+        count: u8,
+    },
+    /// Frames with octets behind their packet.
+    Padding {
+        /// The share of frames, per thousand.
+        per_mille: u16,
+        /// Octets that are added, at most.
+        octets: u16,
+    },
+    /// Connections whose sequence numbers are others, so that they wrap.
+    OtherNumbers {
+        /// The share of connections, per thousand.
+        per_mille: u16,
+    },
+    /// Segments of TCP between those of a connection that change nothing of it.
+    Insertions {
+        /// The share of segments that others follow, per thousand.
+        per_mille: u16,
+        /// Their kind.
+        kind: Insertion,
+    },
+}
+
+/// A kind of segments that change nothing of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Insertion {
+    /// A keep-alive (RFC 9293, 3.8.4) and its answer.
+    KeepAlive,
+    /// Resets to both sides whose numbers lie outside of the windows (RFC 5961, 3.2).
+    ForgedReset,
+    /// Two copies of a segment that was captured before, with other octets.
+    Altered,
 }
 
 impl Dose {
@@ -228,7 +281,13 @@ impl Dose {
             | Self::SmallSegments { per_mille, .. }
             | Self::SmallRecords { per_mille, .. }
             | Self::Tags { per_mille }
-            | Self::OneDirection { per_mille } => per_mille,
+            | Self::OneDirection { per_mille }
+            | Self::RoutedCopies { per_mille, .. }
+            | Self::DoubleTags { per_mille }
+            | Self::Labels { per_mille, .. }
+            | Self::Padding { per_mille, .. }
+            | Self::OtherNumbers { per_mille }
+            | Self::Insertions { per_mille, .. } => per_mille,
             Self::ClockStep { .. } => return None,
         };
         *amount /= 2;
@@ -254,14 +313,21 @@ pub enum How {
     Records(u32),
     /// The packet has a VLAN tag.
     Tagged(u16),
-    /// The packet was added: a connection attempt, or its refusal.
+    /// Packets were added: a connection attempt and its refusal, or two segments behind this one.
     Added,
+    /// The packet has this number of labels of MPLS.
+    Labelled(u32),
+    /// The frame has this number of octets behind its packet.
+    Padded(u32),
+    /// Its sequence number is greater by this, modulo 2^32.
+    Renumbered(u32),
 }
 
 /// A packet that was touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// The frame of the tidy capture; of a refused attempt, the frame of the SYN that is accepted.
+    /// The frame of the tidy capture; of a refused attempt, the frame of the SYN that is accepted, and of other added packets the one
+    /// in front of them.
     pub origin: usize,
     /// The connection.
     pub ends: Ends,
@@ -345,55 +411,7 @@ impl Plan {
                 dose: index as u64,
                 connections: &connections,
             };
-            match *dose {
-                Dose::Loss { per_mille } => {
-                    missing::loss(&draw, &mut capture, &mut account, per_mille);
-                }
-                Dose::Cuts {
-                    per_mille,
-                    snap_len,
-                } => {
-                    missing::cuts(&draw, &mut capture, &mut account, (per_mille, snap_len));
-                }
-                Dose::OneDirection { per_mille } => {
-                    missing::one_direction(&draw, &mut capture, &mut account, per_mille);
-                }
-                Dose::Duplicates {
-                    per_mille,
-                    distance,
-                } => {
-                    order::duplicates(&draw, &mut capture, &mut account, (per_mille, distance));
-                }
-                Dose::Reordering {
-                    per_mille,
-                    distance,
-                    in_time,
-                } => {
-                    order::reordering(
-                        &draw,
-                        &mut capture,
-                        &mut account,
-                        (per_mille, distance),
-                        in_time,
-                    );
-                }
-                Dose::Attempts { per_mille, most } => {
-                    attempt::attempts(&draw, &mut capture, &mut account, (per_mille, most));
-                }
-                Dose::ClockStep {
-                    at_per_mille,
-                    by_ms,
-                } => {
-                    clock::step(tidy, &mut capture, &mut account, (at_per_mille, by_ms));
-                }
-                Dose::SmallSegments { per_mille, octets } => {
-                    segment::split(&draw, &mut capture, &mut account, (per_mille, octets));
-                }
-                Dose::SmallRecords { per_mille, octets } => {
-                    record::split(&draw, &mut capture, &mut account, (per_mille, octets));
-                }
-                Dose::Tags { per_mille } => tag::add(&draw, &mut capture, &mut account, per_mille),
-            }
+            draw.apply(*dose, tidy, &mut capture, &mut account);
         }
         (capture, account)
     }
@@ -407,6 +425,57 @@ struct Draw<'p> {
 }
 
 impl Draw<'_> {
+    fn apply(&self, dose: Dose, tidy: &Capture, capture: &mut Capture, account: &mut Account) {
+        match dose {
+            Dose::Loss { per_mille } => missing::loss(self, capture, account, per_mille),
+            Dose::Cuts {
+                per_mille,
+                snap_len,
+            } => missing::cuts(self, capture, account, (per_mille, snap_len)),
+            Dose::OneDirection { per_mille } => {
+                missing::one_direction(self, capture, account, per_mille);
+            }
+            Dose::Duplicates {
+                per_mille,
+                distance,
+            } => order::duplicates(self, capture, account, (per_mille, distance), false),
+            Dose::RoutedCopies {
+                per_mille,
+                distance,
+            } => order::duplicates(self, capture, account, (per_mille, distance), true),
+            Dose::Reordering {
+                per_mille,
+                distance,
+                in_time,
+            } => order::reordering(self, capture, account, (per_mille, distance), in_time),
+            Dose::Attempts { per_mille, most } => {
+                attempt::attempts(self, capture, account, (per_mille, most));
+            }
+            Dose::ClockStep {
+                at_per_mille,
+                by_ms,
+            } => clock::step(tidy, capture, account, (at_per_mille, by_ms)),
+            Dose::SmallSegments { per_mille, octets } => {
+                segment::split(self, capture, account, (per_mille, octets));
+            }
+            Dose::SmallRecords { per_mille, octets } => {
+                record::split(self, capture, account, (per_mille, octets));
+            }
+            Dose::Tags { per_mille } => tag::add(self, capture, account, per_mille, false),
+            Dose::DoubleTags { per_mille } => tag::add(self, capture, account, per_mille, true),
+            Dose::Labels { per_mille, count } => {
+                tag::label(self, capture, account, (per_mille, count));
+            }
+            Dose::Padding { per_mille, octets } => {
+                pad::add(self, capture, account, (per_mille, octets));
+            }
+            Dose::OtherNumbers { per_mille } => number::shift(self, capture, account, per_mille),
+            Dose::Insertions { per_mille, kind } => {
+                insert::insert(self, capture, account, (per_mille, kind));
+            }
+        }
+    }
+
     /// The numbers for a frame, when its connection may be touched and `per_mille` of a thousand frames take it.
     fn frame(&self, ends: &Ends, origin: usize, per_mille: u16) -> Option<Rng> {
         let only = self.plan.only.as_ref();

@@ -1,16 +1,21 @@
 //! Packets that come twice, and packets that are overtaken.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
-use super::header::{FIN, IpHeaders, RST, SYN};
+use super::header::{FIN, IpHeaders, RST, SYN, put_u16};
 use super::{Account, Capture, Draw, Ends, Frame, How};
+use crate::Rng;
+use crate::capture::link_type;
+use crate::packet::checksum;
 
-/// Captures packets twice.
+/// Captures packets twice, the second time behind a router when the copies `are_routed`.
 pub(super) fn duplicates(
     draw: &Draw<'_>,
     capture: &mut Capture,
     account: &mut Account,
     (per_mille, distance): (u16, u16),
+    are_routed: bool,
 ) {
     let frames = std::mem::take(&mut capture.frames);
     let mut later: Vec<(usize, Frame)> = Vec::new();
@@ -31,7 +36,13 @@ pub(super) fn duplicates(
                     false => u64::from(distance),
                 };
                 let after = index + random.below(distance + 1) as usize;
-                later.push((after, frame.clone()));
+                let mut copy = frame.clone();
+                if are_routed {
+                    let link = capture.link_types.get(frame.interface as usize);
+                    let is_ethernet = link == Some(&link_type::ETHERNET);
+                    route(&header, &mut copy, is_ethernet, &mut random);
+                }
+                later.push((after, copy));
             }
         }
         let time_ns = frame.time_ns;
@@ -44,6 +55,29 @@ pub(super) fn duplicates(
     }
     all.extend(later.into_iter().map(|(_, frame)| frame));
     capture.frames = all;
+}
+
+/// The frame as it is behind a router. Fragments of a packet stay in their network.
+fn route(header: &IpHeaders, frame: &mut Frame, is_ethernet: bool, random: &mut Rng) {
+    let bytes = &mut frame.bytes;
+    match header.src.0 {
+        IpAddr::V4(_) => {
+            bytes[header.ip + 8] = bytes[header.ip + 8].saturating_sub(1);
+            put_u16(bytes, header.ip + 10, 0);
+            let sum = checksum::internet(&bytes[header.ip..header.transport]);
+            put_u16(bytes, header.ip + 10, sum);
+        }
+        IpAddr::V6(_) => bytes[header.ip + 7] = bytes[header.ip + 7].saturating_sub(1),
+    }
+    if !is_ethernet {
+        return;
+    }
+    bytes[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);
+    if !header.is_fragment && random.percent(30) {
+        let vlan = random.between(1, 4_094) as u16;
+        bytes.splice(12..12, [[0x81, 0x00], vlan.to_be_bytes()].concat());
+        frame.wire_len = frame.wire_len.saturating_add(4);
+    }
 }
 
 /// Lets segments with data come behind frames that were sent after them. Where a connection begins or ends, and where

@@ -1,11 +1,19 @@
-//! VLAN tags.
+//! VLAN tags, and labels of MPLS.
 
+use super::header::u16_at;
 use super::{Account, Capture, Draw, How};
 use crate::capture::link_type;
 
 /// Puts a tag (IEEE 802.1Q) into the packets of connections. Both directions have one identifier, or each its own, as
-/// where a router sends them through different networks. Fragments of a packet have the same.
-pub(super) fn add(draw: &Draw<'_>, capture: &mut Capture, account: &mut Account, per_mille: u16) {
+/// where a router sends them through different networks. Fragments of a packet have the same. With `is_double`, one of a provider
+/// (IEEE 802.1ad) stands before it.
+pub(super) fn add(
+    draw: &Draw<'_>,
+    capture: &mut Capture,
+    account: &mut Account,
+    per_mille: u16,
+    is_double: bool,
+) {
     for index in 0..capture.frames.len() {
         let frame = &capture.frames[index];
         let (Some(header), Some(origin)) = (capture.header(frame), frame.origin) else {
@@ -28,8 +36,51 @@ pub(super) fn add(draw: &Draw<'_>, capture: &mut Capture, account: &mut Account,
         let vlan = if header.from_low() { one } else { other };
         account.touch(origin, ends, &header, &frame.bytes, How::Tagged(vlan));
         let frame = &mut capture.frames[index];
-        let tag = [[0x81, 0x00], vlan.to_be_bytes()].concat();
-        frame.bytes.splice(12..12, tag);
-        frame.wire_len = frame.wire_len.saturating_add(4);
+        let mut tags = [[0x81, 0x00], vlan.to_be_bytes()].concat();
+        if is_double {
+            tags.splice(0..0, [0x88, 0xa8, 0x00, 0x64]);
+        }
+        frame.wire_len = frame.wire_len.saturating_add(tags.len() as u32);
+        frame.bytes.splice(12..12, tags);
+    }
+}
+
+/// Puts labels (RFC 3032) before the packets of connections.
+pub(super) fn label(
+    draw: &Draw<'_>,
+    capture: &mut Capture,
+    account: &mut Account,
+    (per_mille, count): (u16, u8),
+) {
+    for index in 0..capture.frames.len() {
+        let frame = &capture.frames[index];
+        let (Some(header), Some(origin)) = (capture.header(frame), frame.origin) else {
+            continue;
+        };
+        let link = capture.link_types.get(frame.interface as usize);
+        let ends = draw.connections.ends(&header);
+        let random = draw.connection(&ends, None, per_mille);
+        let (Some(mut random), Some(&link_type::ETHERNET)) = (random, link) else {
+            continue;
+        };
+        let type_at = header.ip - 2;
+        let ethertype = u16_at(&frame.bytes, type_at);
+        let is_plain = matches!(ethertype, Some(0x0800 | 0x86dd)) && header.is_whole(&frame.bytes);
+        if !is_plain || count == 0 || !draw.allows(origin) {
+            continue;
+        }
+        let mut labels = Vec::new();
+        for before in (0..count).rev() {
+            // The numbers up to 15 have meanings; the lowest label says that it is the last one.
+            let number = random.between(16, 0xf_ffff) as u32;
+            let is_lowest = u32::from(before == 0);
+            labels.extend(((number << 12) | (is_lowest << 8) | 64).to_be_bytes());
+        }
+        let how = How::Labelled(u32::from(count));
+        account.touch(origin, ends, &header, &frame.bytes, how);
+        let frame = &mut capture.frames[index];
+        frame.wire_len = frame.wire_len.saturating_add(labels.len() as u32);
+        frame.bytes[type_at..header.ip].copy_from_slice(&[0x88, 0x47]);
+        frame.bytes.splice(header.ip..header.ip, labels);
     }
 }

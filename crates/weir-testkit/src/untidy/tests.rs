@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Capture, Dose, Ends, Frame, How, IpHeaders, Plan};
+use super::{Capture, Dose, Ends, Frame, How, Insertion, IpHeaders, Plan};
 use crate::packet::checksum;
 
 const ALL: &[Dose] = &[
@@ -43,6 +43,32 @@ const ALL: &[Dose] = &[
     },
     Dose::Tags { per_mille: 500 },
     Dose::OneDirection { per_mille: 300 },
+    Dose::RoutedCopies {
+        per_mille: 100,
+        distance: 3,
+    },
+    Dose::DoubleTags { per_mille: 300 },
+    Dose::Labels {
+        per_mille: 300,
+        count: 2,
+    },
+    Dose::Padding {
+        per_mille: 500,
+        octets: 20,
+    },
+    Dose::OtherNumbers { per_mille: 500 },
+    Dose::Insertions {
+        per_mille: 200,
+        kind: Insertion::KeepAlive,
+    },
+    Dose::Insertions {
+        per_mille: 200,
+        kind: Insertion::ForgedReset,
+    },
+    Dose::Insertions {
+        per_mille: 200,
+        kind: Insertion::Altered,
+    },
 ];
 
 /// The demo's captures that are pcap or pcapng.
@@ -142,6 +168,21 @@ fn a_dose_of_nothing_changes_nothing() {
                 },
                 Dose::Tags { .. } => Dose::Tags { per_mille: 0 },
                 Dose::OneDirection { .. } => Dose::OneDirection { per_mille: 0 },
+                Dose::RoutedCopies { distance, .. } => Dose::RoutedCopies {
+                    per_mille: 0,
+                    distance,
+                },
+                Dose::DoubleTags { .. } => Dose::DoubleTags { per_mille: 0 },
+                Dose::Labels { count, .. } => Dose::Labels {
+                    per_mille: 0,
+                    count,
+                },
+                Dose::Padding { octets, .. } => Dose::Padding {
+                    per_mille: 0,
+                    octets,
+                },
+                Dose::OtherNumbers { .. } => Dose::OtherNumbers { per_mille: 0 },
+                Dose::Insertions { kind, .. } => Dose::Insertions { per_mille: 0, kind },
             }
         };
         let plan = Plan::new(1, ALL.iter().map(none).collect());
@@ -183,8 +224,9 @@ fn a_seed_does_the_same_each_time_and_to_a_part_what_it_does_to_all() {
             let alone =
                 |dose: &&Dose| !matches!(dose, Dose::Reordering { .. } | Dose::ClockStep { .. });
             plan.doses = ALL.iter().filter(alone).copied().collect();
-            plan.doses
-                .retain(|dose| !matches!(dose, Dose::Duplicates { .. }));
+            let is_copying =
+                |dose: &Dose| matches!(dose, Dose::Duplicates { .. } | Dose::RoutedCopies { .. });
+            plan.doses.retain(|dose| !is_copying(dose));
             let (untidy, account) = plan.apply(&tidy);
             let touched: BTreeSet<Ends> = account.connections().into_keys().collect();
             let (part, part_account) = plan.apply(&tidy.only(&touched));
@@ -280,7 +322,11 @@ fn doses_that_keep_all_keep_the_octets_of_every_stream() {
     for tidy in captures() {
         let said = streams(&tidy);
         for dose in ALL.iter().filter(|dose| dose.keeps_all()) {
-            if matches!(dose, Dose::SmallRecords { .. }) {
+            // These have other octets, numbers or segments, which have tests of their own.
+            if matches!(
+                dose,
+                Dose::SmallRecords { .. } | Dose::OtherNumbers { .. } | Dose::Insertions { .. }
+            ) {
                 continue;
             }
             let (untidy, account) = Plan::new(3, vec![*dose]).apply(&tidy);
@@ -298,6 +344,149 @@ fn doses_that_keep_all_keep_the_octets_of_every_stream() {
         }
     }
     assert!(touched > 1_000, "{touched}");
+}
+
+/// The frames of each capture of the demo before and behind a dose in all of it, side by side where the dose adds none.
+fn pairs(dose: Dose) -> Vec<(Capture, Capture)> {
+    let both = |tidy: Capture| {
+        let (untidy, account) = Plan::new(4, vec![dose]).apply(&tidy);
+        (!account.touches.is_empty()).then_some((tidy, untidy))
+    };
+    let all: Vec<_> = captures().into_iter().filter_map(both).collect();
+    assert!(!all.is_empty(), "{dose:?}");
+    all
+}
+
+fn has_right_checksums(capture: &Capture, frame: &Frame) -> bool {
+    let header = capture.header(frame).unwrap();
+    let segment = &frame.bytes[header.transport..header.end];
+    let ip = &frame.bytes[header.ip..header.transport];
+    let is_right = header.src.0.is_ipv6() || checksum::internet(ip) == 0;
+    is_right && checksum::transport(header.src.0, header.dst.0, header.protocol, segment) == 0
+}
+
+#[test]
+fn what_stands_around_a_packet_changes_nothing_of_it() {
+    let padding = Dose::Padding {
+        per_mille: 1_000,
+        octets: 40,
+    };
+    for dose in [
+        padding,
+        Dose::DoubleTags { per_mille: 1_000 },
+        Dose::Labels {
+            per_mille: 1_000,
+            count: 3,
+        },
+    ] {
+        let mut longer = 0;
+        for (tidy, untidy) in pairs(dose) {
+            for (one, two) in tidy.frames.iter().zip(&untidy.frames) {
+                let headers = (tidy.header(one), untidy.header(two));
+                let (Some(before), Some(now)) = headers else {
+                    assert_eq!(one, two, "{dose:?}");
+                    continue;
+                };
+                longer += usize::from(two.bytes.len() > one.bytes.len());
+                let added = two.bytes.len() - one.bytes.len();
+                assert_eq!((two.wire_len - one.wire_len) as usize, added);
+                let end = before.end.min(one.bytes.len());
+                let packet = &one.bytes[before.ip..end];
+                assert_eq!(&two.bytes[now.ip..][..packet.len()], packet, "{dose:?}");
+            }
+        }
+        assert!(longer > 50, "{dose:?}: {longer}");
+    }
+}
+
+#[test]
+fn numbers_wrap_and_stay_those_of_their_segments() {
+    let mut wrapped = BTreeSet::new();
+    for (tidy, untidy) in pairs(Dose::OtherNumbers { per_mille: 1_000 }) {
+        let mut last: BTreeMap<(Ends, bool), u32> = BTreeMap::new();
+        let mut by: BTreeMap<(Ends, bool), u32> = BTreeMap::new();
+        for (one, two) in tidy.frames.iter().zip(&untidy.frames) {
+            let headers = (tidy.header(one), untidy.header(two));
+            let (Some(before), Some(now)) = headers else {
+                continue;
+            };
+            let (Some(tcp), Some(tcp_now)) = (before.tcp, now.tcp) else {
+                assert_eq!(one, two);
+                continue;
+            };
+            let way = (now.ends(), now.from_low());
+            let own = tcp_now.seq.wrapping_sub(tcp.seq);
+            assert_eq!(*by.entry(way).or_insert(own), own);
+            assert_eq!(two.bytes[now.payload()..], one.bytes[before.payload()..]);
+            if own != 0 {
+                assert!(has_right_checksums(&untidy, two));
+            }
+            let before = last.insert(way, tcp_now.seq);
+            if before.is_some_and(|before| before > 0xf000_0000 && tcp_now.seq < 0x1000_0000) {
+                wrapped.insert(way);
+            }
+        }
+    }
+    assert!(!wrapped.is_empty());
+}
+
+#[test]
+fn inserted_segments_change_nothing_of_the_others() {
+    for kind in [
+        Insertion::KeepAlive,
+        Insertion::ForgedReset,
+        Insertion::Altered,
+    ] {
+        let dose = Dose::Insertions {
+            per_mille: 1_000,
+            kind,
+        };
+        for (tidy, mut untidy) in pairs(dose) {
+            let mut before = None;
+            for frame in &untidy.frames {
+                let tcp = untidy.header(frame).and_then(|header| header.tcp);
+                let Some(tcp) = tcp.filter(|_| frame.origin.is_none()) else {
+                    before = tcp;
+                    continue;
+                };
+                assert!(has_right_checksums(&untidy, frame), "{kind:?}");
+                // The first one follows a segment of the same side.
+                if let Some(last) = before.take() {
+                    let distance = tcp.seq.wrapping_sub(last.seq).cast_signed();
+                    match kind {
+                        Insertion::KeepAlive => assert_eq!(distance, -1),
+                        Insertion::ForgedReset => assert!(distance > 1 << 30),
+                        Insertion::Altered => assert_eq!(distance, 0),
+                    }
+                }
+            }
+            untidy.frames.retain(|frame| frame.origin.is_some());
+            assert_eq!(untidy, tidy, "{kind:?}");
+        }
+    }
+}
+
+#[test]
+fn copies_behind_a_router_have_a_smaller_ttl() {
+    let dose = Dose::RoutedCopies {
+        per_mille: 1_000,
+        distance: 0,
+    };
+    for (tidy, untidy) in pairs(dose) {
+        let mut copies = untidy.frames.iter();
+        for frame in &tidy.frames {
+            assert_eq!(copies.next(), Some(frame));
+            let Some(header) = tidy.header(frame) else {
+                continue;
+            };
+            let copy = copies.next().unwrap();
+            let now = untidy.header(copy).unwrap();
+            let at = if header.src.0.is_ipv4() { 8 } else { 7 };
+            let ttl = frame.bytes[header.ip + at].saturating_sub(1);
+            assert_eq!(copy.bytes[now.ip + at], ttl);
+            assert_eq!(copy.bytes[now.transport..], frame.bytes[header.transport..]);
+        }
+    }
 }
 
 #[test]
