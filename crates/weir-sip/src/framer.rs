@@ -132,6 +132,16 @@ impl Framer {
         self.held.len()
     }
 
+    /// Waiting bytes that may be a part of a message; 0 where these are line ends, which may be a part of a keep-alive.
+    #[must_use]
+    pub fn held_of_message(&self) -> usize {
+        let is_of_line_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+        match self.held.iter().all(is_of_line_end) {
+            true => 0,
+            false => self.held.len(),
+        }
+    }
+
     /// Reports everything that `bytes` complete; returns the number of bytes that were used.
     fn walk(
         &mut self,

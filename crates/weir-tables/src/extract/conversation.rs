@@ -9,6 +9,11 @@ pub(crate) trait Cut {
 
     /// The number of bytes that wait for the end of their message.
     fn held_bytes(&self) -> usize;
+
+    /// The number of these that may be a part of a message.
+    fn held_of_message(&self) -> usize {
+        self.held_bytes()
+    }
 }
 
 /// A piece of a direction.
@@ -47,7 +52,7 @@ impl<F: Cut> Conversation<F> {
     /// The number of bytes of a direction that wait for the end of their message.
     pub(crate) fn held_of(&self, sender: Sender) -> usize {
         let side = usize::from(sender == Sender::High);
-        self.framers.get(side).map_or(0, Cut::held_bytes)
+        self.framers.get(side).map_or(0, Cut::held_of_message)
     }
 
     /// Reads a chunk. `each` gets a candidate of a message, and whether the connection certainly has messages, and

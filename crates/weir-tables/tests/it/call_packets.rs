@@ -187,6 +187,22 @@ fn all_segments_of_a_message_are_of_its_call() {
     has(&packets, &[("one", &all)]);
 }
 
+/// A line end in a segment of its own waits for another one, with which it is a keep-alive (RFC 5626, 3.5.1): it was counted
+/// as a packet of the call of the next message.
+#[test]
+fn a_keep_alive_in_front_of_a_message_is_not_of_its_call() {
+    let (one, two) = (sip("one", 100), sip("two", 200));
+    let (first, second) = one.split_at(60);
+    for port in [5060, 6_000] {
+        let mut packets = Vec::new();
+        let mut connection = Connection::open((CLIENT, 40_000), (SERVER, port), &mut packets);
+        for piece in [&b"\r\n"[..], first, second, b"\r\n\r", b"\n", &two] {
+            connection.send_one(true, piece, &mut packets);
+        }
+        has(&packets, &[("one", &[5, 6]), ("two", &[9])]);
+    }
+}
+
 #[test]
 fn a_message_that_begins_in_one_file_is_of_both() {
     let message = sip("long", 100);

@@ -544,6 +544,10 @@ impl Cut for Framer {
     fn held_bytes(&self) -> usize {
         Self::held_bytes(self)
     }
+
+    fn held_of_message(&self) -> usize {
+        Self::held_of_message(self)
+    }
 }
 
 impl<'m> SipMessage<'m> {
