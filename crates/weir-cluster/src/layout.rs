@@ -20,6 +20,8 @@ use datafusion::physical_plan::{
 };
 use futures::StreamExt as _;
 
+use crate::encode::compact;
+
 /// Whether the columns of a batch have the buffers of the declared types.
 pub(crate) fn is_declared(batch: &RecordBatch, declared: &Schema) -> bool {
     let (columns, fields) = (batch.columns(), declared.fields());
@@ -68,7 +70,8 @@ fn have_same_buffers(one: &Field, other: &Field) -> bool {
     has_same_buffers(one.data_type(), other.data_type())
 }
 
-/// The input of the operator that writes the rows of a stage, whose batches have the declared types.
+/// The input of the operator that writes the rows of a stage, whose batches have the declared types, and no values of views that
+/// belong to other rows.
 #[derive(Debug)]
 pub(crate) struct DeclaredExec {
     input: Arc<dyn ExecutionPlan>,
@@ -124,7 +127,7 @@ impl ExecutionPlan for DeclaredExec {
         let schema = self.schema();
         let of_plan = Arc::clone(&schema);
         let rows = self.input.execute(partition, context)?;
-        let rows = rows.map(move |batch| declared(batch?, &of_plan));
+        let rows = rows.map(move |batch| declared(batch?, &of_plan).map(|batch| compact(&batch)));
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
     }
 }

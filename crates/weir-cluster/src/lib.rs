@@ -32,6 +32,7 @@ mod client;
 mod codec;
 mod connections;
 mod dial;
+mod encode;
 mod error;
 mod fetch;
 mod forward;
