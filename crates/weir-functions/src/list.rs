@@ -393,6 +393,7 @@ const INTERNAL: &[&str] = &[
     number::NEGATIVE,
     number::ROUND_DIGITS,
     number::TRUNC_DIGITS,
+    lists::LIST_INTEGER,
     lists::UNKNOWN_IN_LIST,
     replacement::REGEXP_REPLACEMENT,
 ];

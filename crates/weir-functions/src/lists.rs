@@ -1,5 +1,5 @@
 //! Whether a comparison with the elements of a list is unknown: what `x = ANY(list)` is where no element is equal; and whether a list
-//! contains another one, where one of them is NULL.
+//! contains another one, where one of them is NULL. And the type of an integer beside a list.
 
 use std::sync::Arc;
 
@@ -94,6 +94,51 @@ impl ScalarUDFImpl for UnknownInList {
             true => ColumnarValue::Scalar(ScalarValue::try_from_array(&outcomes, 0)?),
             false => ColumnarValue::Array(Arc::new(outcomes)),
         })
+    }
+}
+
+/// `list_integer(list, x)`: an integer literal, which is not negative, with the type of the elements of a list where these are unsigned and
+/// as wide. DataFusion has no type in common for both.
+pub const LIST_INTEGER: &str = "list_integer";
+
+pub(crate) fn list_integer() -> ScalarUDF {
+    ScalarUDF::from(ListInteger {
+        signature: Signature::any(2, Volatility::Immutable),
+    })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ListInteger {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for ListInteger {
+    fn name(&self) -> &'static str {
+        LIST_INTEGER
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        let [list, integer] = take_function_args(self.name(), types)?;
+        let elements = match list {
+            DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+                item.data_type()
+            }
+            _ => integer,
+        };
+        Ok(match (elements, integer) {
+            (DataType::UInt64, DataType::Int64) => DataType::UInt64,
+            _ => integer.clone(),
+        })
+    }
+
+    /// A literal stays a constant beside lists that are none.
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [_, integer] = take_function_args(self.name(), args.args)?;
+        integer.cast_to(args.return_field.data_type(), None)
     }
 }
 

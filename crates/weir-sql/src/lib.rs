@@ -25,6 +25,7 @@ pub mod follow;
 mod gate;
 pub mod grammar;
 mod iso_interval;
+mod list_integers;
 pub mod meaning;
 pub mod names;
 pub mod narrow;

@@ -3,7 +3,7 @@
 //! ANY is the OR of the comparisons with the elements of a list: NULL where none is true and one is unknown. DataFusion
 //! returns false there, and its ALL is not planned over lists of addresses. A list that is written out is compared by
 //! IN, which supports addresses and vocabularies; other lists by DataFusion's ANY where it is true, and by the function
-//! `unknown_in_list` where it is not.
+//! `unknown_in_list` where it is not. Integers beside lists get the type of their elements on the way.
 
 use std::ops::ControlFlow;
 
@@ -12,6 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use weir_functions::lists::UNKNOWN_IN_LIST;
 
+use crate::list_integers;
 use crate::names::call;
 use crate::reworded::cast;
 use crate::statement::Statement;
@@ -27,6 +28,9 @@ impl VisitorMut for Quantified {
     type Break = ();
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Function(function) = expr {
+            list_integers::typed(function);
+        }
         let reworded = match &*expr {
             Expr::AnyOp {
                 left,
@@ -83,8 +87,9 @@ fn any(value: &Expr, operator: &BinaryOperator, list: &Expr) -> Option<Expr> {
             negated: false,
         });
     }
+    let element = list_integers::beside(list, value);
     let any = Expr::AnyOp {
-        left: Box::new(value.clone()),
+        left: Box::new(element.unwrap_or_else(|| value.clone())),
         compare_op: operator.clone(),
         right: Box::new(list.clone()),
         is_some: false,
@@ -192,6 +197,19 @@ mod tests {
                 "a < ALL(b)",
                 "NOT (coalesce(a >= ANY(b), false) OR unknown_in_list(b, a))",
             ),
+            (
+                "5 = ANY(b)",
+                "(coalesce(list_integer(b, 5) = ANY(b), false) OR unknown_in_list(b, 5))",
+            ),
+            (
+                "array_has(array_agg(b), 5)",
+                "array_has(array_agg(b), list_integer(array_agg(b), 5))",
+            ),
+            (
+                "array_has(array_append(b, 5), 5)",
+                "array_has(array_append(b, list_integer(b, 5)), 5)",
+            ),
+            ("array_has([1, 2], 5)", "array_has([1, 2], 5)"),
             ("a = ANY (SELECT b FROM u)", "a = ANY(SELECT b FROM u)"),
             ("a <> ALL (SELECT b FROM u)", "a <> ALL(SELECT b FROM u)"),
             ("a = ANY('{1}')", "a = ANY('{1}')"),
