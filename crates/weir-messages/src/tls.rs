@@ -31,7 +31,7 @@ pub use record::{
     HANDSHAKE_OCTETS_MAX, Stamp, begins as begins_with_hello,
     begins_datagram as begins_with_datagram_hello, is_of_records as is_of_datagram_records,
     may_begin as may_begin_with_hello, may_begin_datagram as may_begin_with_datagram_hello,
-    random_of_datagram as random_of_datagram_hello,
+    random_of_datagram as random_of_datagram_hello, ssl2_hello,
 };
 pub use session::{Alert, Carrier, Session, SessionState};
 pub use suites::suite_word;

@@ -141,7 +141,10 @@ impl ClientHello {
 
     /// Reads a hello in the form of SSL 2 (RFC 5246, E.2), behind the two octets of its length. Suites of SSL 2
     /// itself, which have three octets, are passed over.
-    pub(super) fn parse_ssl2(body: &[u8]) -> Result<Self, Short> {
+    ///
+    /// # Errors
+    /// It ends before its challenge does.
+    pub fn parse_ssl2(body: &[u8]) -> Result<Self, Short> {
         let mut reader = Reader::new(body);
         reader.u8()?;
         let version = reader.u16(Endian::Big)?;

@@ -126,8 +126,10 @@ fn may_be_hello(said: &[u8]) -> bool {
 }
 
 /// The hello in the form of SSL 2 that a stream begins with, when all of it is there (RFC 5246, E.2). Its lengths
-/// agree, and it asks for SSL 3 or later.
-fn ssl2_hello(bytes: &[u8]) -> Option<&[u8]> {
+/// agree, and it asks for SSL 3 or later. The hello is without the two octets of its length, as
+/// [`ClientHello::parse_ssl2`](super::ClientHello::parse_ssl2) reads it.
+#[must_use]
+pub fn ssl2_hello(bytes: &[u8]) -> Option<&[u8]> {
     let length = u16_be_at(bytes, 0).filter(|length| length & 0x8000 != 0)? & 0x7fff;
     let body = bytes.get(2..2 + usize::from(length))?;
     let [1, 3, 0..=4, ..] = body else {

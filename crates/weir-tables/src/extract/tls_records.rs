@@ -8,7 +8,7 @@ use weir_flow::{Carried, Content, FlowKey, Interest, Payload, Payloads, Sender};
 use weir_messages::tls::{
     Carrier, ClientHello, QuicHeader, ServerHello, Session, SessionState, Stamp, begins_with_hello,
     has_quic_long_header, is_of_datagram_records, is_quic_initial, may_begin_with_hello,
-    quic_headers,
+    quic_headers, ssl2_hello,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -77,6 +77,26 @@ impl RecordRow {
     /// Returns true when the record is of this content type, and NULL otherwise.
     fn flag(&self, kind: u8) -> Option<Value<'static>> {
         (self.kind == Some(kind)).then_some(Value::Bool(true))
+    }
+
+    /// A hello in the form of SSL 2 (RFC 5246, E.2), whose record is the message. It has no content type, and Wireshark gives its
+    /// challenge as a field other than the random of later hellos.
+    fn of_ssl2_hello(body: &[u8]) -> Self {
+        let hello = ClientHello::parse_ssl2(body).ok();
+        let session_id = hello.map(|hello| hello.session_id);
+        Self {
+            version: Some(SSL2),
+            length: u16::try_from(body.len()).ok(),
+            message: Some(CLIENT_HELLO),
+            session_id_length: session_id
+                .as_ref()
+                .and_then(|session_id| u8::try_from(session_id.len()).ok()),
+            hello: session_id.map(|session_id| Hello {
+                session_id,
+                ..Hello::default()
+            }),
+            ..Self::default()
+        }
     }
 
     /// A datagram of a protocol.
@@ -157,7 +177,8 @@ const QUIC_IDS_MAX: usize = 2;
 #[derive(Clone, Debug, Default)]
 struct Hello {
     session_id: Vec<u8>,
-    random: [u8; 32],
+    /// The random value, which a hello in the form of SSL 2 lacks.
+    random: Option<[u8; 32]>,
     /// The versions that the client supports, or the one that the server chose, by extension.
     versions: Vec<u32>,
 }
@@ -177,7 +198,7 @@ impl From<&ClientHello> for Hello {
     fn from(hello: &ClientHello) -> Self {
         Self {
             session_id: hello.session_id.clone(),
-            random: hello.random,
+            random: Some(hello.random),
             versions: hello.versions.iter().copied().map(u32::from).collect(),
         }
     }
@@ -187,7 +208,7 @@ impl From<&ServerHello> for Hello {
     fn from(hello: &ServerHello) -> Self {
         Self {
             session_id: hello.session_id.clone(),
-            random: hello.random,
+            random: Some(hello.random),
             versions: hello.chosen_version.into_iter().map(u32::from).collect(),
         }
     }
@@ -229,7 +250,8 @@ const OWN: &[ItemField<RecordGetter>] = &[
     ItemField::new("tls.handshake.session_id", Kind::Bytes,
         |r| r.hello.as_ref().map(|it| it.session_id.as_slice()).filter(|id| !id.is_empty()).map(Value::Bytes),
         "Session ID in a hello", "RFC 5246, 7.4.1"),
-    ItemField::new("tls.handshake.random", Kind::Bytes, |r| r.hello.as_ref().map(|it| Value::Bytes(&it.random)),
+    ItemField::new("tls.handshake.random", Kind::Bytes,
+        |r| r.hello.as_ref()?.random.as_ref().map(|random| Value::Bytes(random.as_slice())),
         "Random of a hello", "RFC 8446, 4.1.2"),
     ItemField::new("tls.handshake.extensions.supported_version", Kind::Numbers,
         |r| r.hello.as_ref().map(|it| it.versions.as_slice()).filter(|them| !them.is_empty()).map(Value::Numbers),
@@ -262,6 +284,10 @@ const QUIC_MAX: usize = 1 << 14;
 /// The number of UDP conversations that are known to carry QUIC.
 const QUIC_KNOWN_MAX: usize = 1 << 18;
 const CLIENT_HELLO: u8 = 1;
+/// The version that Wireshark gives records in the form of SSL 2, which have none.
+const SSL2: u16 = 2;
+/// The number of octets in front of a hello in the form of SSL 2: its length.
+const SSL2_HEADER_OCTETS: usize = 2;
 /// The type of a ServerHello, whose version is read.
 const SERVER_HELLO: u8 = 2;
 /// Where the length of the session ID is in both hellos: behind the header, the version and the random value.
@@ -304,6 +330,7 @@ impl RecordConnection {
         let Some(one) = self.sides.get_mut(side) else {
             return false;
         };
+        let mut may_be_ssl2 = false;
         if !self.is_tls {
             let is_first = self.seen == one.begun.len();
             self.seen = self.seen.saturating_add(bytes.len());
@@ -311,11 +338,19 @@ impl RecordConnection {
             if !self.is_tls {
                 return self.seen <= SEARCH_BYTES_MAX;
             }
+            may_be_ssl2 = true;
         }
         let mut begun = std::mem::take(&mut one.begun);
         let (is_first, mut is_told) = (begun.is_empty(), false);
         begun.extend_from_slice(bytes);
         let mut rest = begun.as_slice();
+        if may_be_ssl2 && let Some(hello) = ssl2_hello(rest) {
+            each(RecordRow::of_ssl2_hello(hello));
+            is_told = true;
+            rest = rest
+                .get(SSL2_HEADER_OCTETS + hello.len()..)
+                .unwrap_or_default();
+        }
         while rest.len() >= HEADER_OCTETS {
             if !is_header(rest) {
                 // Wireshark shows it as continuation data.
@@ -694,8 +729,44 @@ mod tests {
             panic!("{found:?}");
         };
         assert_eq!(hello.session_id, [8, 9]);
-        assert_eq!(hello.random, [5; 32]);
+        assert_eq!(hello.random, Some([5; 32]));
         assert_eq!(hello.versions, [0x0304, 0x0303]);
+    }
+
+    /// Until 2026-11 such a hello was a frame of TLS without any field. The values of the fields are those that RFC 5246, E.2 has for
+    /// the octets; version 0x0002 and the lack of a content type are tshark's.
+    #[test]
+    fn a_hello_in_the_form_of_ssl_2_is_a_client_hello() {
+        let mut hello = vec![0x80, 9 + 6 + 16 + 16, 1, 3, 1, 0, 6, 0, 16, 0, 16];
+        hello.extend([0, 0, 0x39, 1, 0, 0x80]);
+        hello.extend([7; 16]);
+        hello.extend([8; 16]);
+        for octets in [1, 3, 20, hello.len()] {
+            let mut stream = RecordConnection::default();
+            let mut found = Vec::new();
+            for piece in hello.chunks(octets) {
+                stream.take(0, piece, &mut |record| found.push(record));
+            }
+            let [record] = found.as_slice() else {
+                panic!("{octets}: {found:?}");
+            };
+            assert_eq!((record.kind, record.message), (None, Some(1)));
+            assert_eq!((record.version, record.length), (Some(2), Some(47)));
+            assert_eq!(record.session_id_length, Some(16));
+            let said = record.hello.as_ref().unwrap();
+            assert_eq!(
+                (said.session_id.as_slice(), said.random),
+                (&[7; 16][..], None)
+            );
+            let answer = [22, 3, 1, 0, 4, 14, 0, 0, 0];
+            let wanted = [(Some(22), None), (Some(22), Some(14))];
+            assert_eq!(of(&mut stream, 1, &answer), wanted);
+        }
+        // Records follow the hello in the same segment.
+        let mut stream = RecordConnection::default();
+        hello.extend([21, 3, 1, 0, 2, 1, 0]);
+        let wanted = [(None, Some(1)), (Some(21), None)];
+        assert_eq!(of(&mut stream, 0, &hello), wanted);
     }
 
     #[test]
