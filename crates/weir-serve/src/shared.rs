@@ -165,7 +165,7 @@ impl Shared {
         let files = Arc::new(Files::new(roots.clone()));
         let catalog = Columns::here(&files, engine_options(&options, &roots));
         Ok(Self {
-            catalog: Arc::new(FileCatalog::new(catalog)),
+            catalog: Arc::new(FileCatalog::new(catalog, !options.allow_write)),
             turns: Turns::new(
                 options.limits.queries_max,
                 // In a process for statements, rows wait only in its pipe, which limits them.

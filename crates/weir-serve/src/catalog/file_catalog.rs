@@ -11,11 +11,16 @@ use crate::files::{Listed, SCHEMA};
 #[derive(Debug)]
 pub(crate) struct FileCatalog {
     pub(super) columns: Columns,
+    /// Statements of the server may only read.
+    pub(super) is_read_only: bool,
 }
 
 impl FileCatalog {
-    pub(crate) const fn new(columns: Columns) -> Self {
-        Self { columns }
+    pub(crate) const fn new(columns: Columns, is_read_only: bool) -> Self {
+        Self {
+            columns,
+            is_read_only,
+        }
     }
 
     /// The files that are tables, with their OIDs, which are the same in all processes.

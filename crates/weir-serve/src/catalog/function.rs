@@ -16,7 +16,7 @@ use super::file_catalog::FileCatalog;
 use super::identifier::name_parts;
 use super::json;
 use super::rows::{OWNER, SCHEMAS};
-use super::setting::{UTF8, VERSION, setting};
+use super::setting::{UTF8, VERSION, current_setting};
 use super::type_name::{format_type, type_oid};
 use crate::files::{CATALOG, SCHEMA};
 
@@ -48,7 +48,8 @@ pub(super) fn all(catalog: &Arc<FileCatalog>) -> Vec<ScalarUDF> {
     ];
     let functions = groups.into_iter().flatten();
     let functions = functions.map(|one| function(catalog, one.name, one.kind, one.body));
-    functions.chain([json::build_object()]).collect()
+    let others = [json::build_object(), current_setting(catalog.is_read_only)];
+    functions.chain(others).collect()
 }
 
 fn text_list() -> DataType {
@@ -71,12 +72,6 @@ fn session() -> Vec<Definition> {
             Ok(Cell::Texts(
                 own.into_iter().chain([SCHEMA.to_owned()]).collect(),
             ))
-        }),
-        define("current_setting", DataType::Utf8, |_, arguments| {
-            // The setting jit is off, which asyncpg reads, and so is any unknown one.
-            Ok(text(arguments, 0)
-                .map(|name| setting(name).unwrap_or("off"))
-                .into())
         }),
         // A setting that a client has asked for may be set again, which has no effect.
         define("set_config", DataType::Utf8, |_, arguments| {
@@ -407,28 +402,7 @@ fn function(catalog: &Arc<FileCatalog>, name: &str, kind: DataType, body: Body) 
     );
     let (catalog, made) = (Arc::clone(catalog), kind.clone());
     let run = move |arguments: &[ColumnarValue]| {
-        let is_one = arguments
-            .iter()
-            .all(|value| matches!(value, ColumnarValue::Scalar(_)));
-        let arrays = ColumnarValue::values_to_arrays(arguments)?;
-        let texts = arrays.iter().map(|array| cast(array, &DataType::Utf8));
-        let texts = texts.collect::<Result<Vec<_>, _>>()?;
-        let rows = texts.first().map_or(1, Array::len);
-        let cells = (0..rows).map(|row| {
-            let values = texts.iter().map(|array| {
-                let array = array.as_string::<i32>();
-                array.is_valid(row).then(|| array.value(row))
-            });
-            body(&catalog, &values.collect::<Vec<_>>())
-        });
-        let cells = cells.collect::<Result<Vec<_>>>()?;
-        let array = cell::array(&made, &cells);
-        match is_one {
-            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(
-                &array, 0,
-            )?)),
-            false => Ok(ColumnarValue::Array(array)),
-        }
+        by_rows(arguments, &made, |values| body(&catalog, values))
     };
     ScalarUDF::from(SimpleScalarUDF::new_with_signature(
         name,
@@ -436,6 +410,36 @@ fn function(catalog: &Arc<FileCatalog>, name: &str, kind: DataType, body: Body) 
         kind,
         Arc::new(run),
     ))
+}
+
+/// The values of a function by the rows of its arguments, each of which is given as text.
+pub(super) fn by_rows(
+    arguments: &[ColumnarValue],
+    kind: &DataType,
+    body: impl Fn(&[Option<&str>]) -> Result<Cell>,
+) -> Result<ColumnarValue> {
+    let is_one = arguments
+        .iter()
+        .all(|value| matches!(value, ColumnarValue::Scalar(_)));
+    let arrays = ColumnarValue::values_to_arrays(arguments)?;
+    let texts = arrays.iter().map(|array| cast(array, &DataType::Utf8));
+    let texts = texts.collect::<Result<Vec<_>, _>>()?;
+    let rows = texts.first().map_or(1, Array::len);
+    let cells = (0..rows).map(|row| {
+        let values = texts.iter().map(|array| {
+            let array = array.as_string::<i32>();
+            array.is_valid(row).then(|| array.value(row))
+        });
+        body(&values.collect::<Vec<_>>())
+    });
+    let cells = cells.collect::<Result<Vec<_>>>()?;
+    let array = cell::array(kind, &cells);
+    match is_one {
+        true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(
+            &array, 0,
+        )?)),
+        false => Ok(ColumnarValue::Array(array)),
+    }
 }
 
 fn text<'a>(arguments: &[Option<&'a str>], index: usize) -> Option<&'a str> {

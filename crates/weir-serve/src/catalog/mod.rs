@@ -27,7 +27,7 @@ use datafusion::sql::sqlparser::ast::VisitorMut;
 pub(crate) use file_catalog::FileCatalog;
 pub(crate) use relation::named_type;
 pub(crate) use rewrite::{asks_catalog, is_relation};
-pub(crate) use setting::{VERSION, setting};
+pub(crate) use setting::{DATE_STYLE, TIME_ZONE, VERSION, setting, unknown as unknown_setting};
 
 /// A catalog as a session has it.
 #[derive(Debug)]

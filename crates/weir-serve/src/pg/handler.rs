@@ -266,7 +266,11 @@ impl PgConnection {
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         let tag = match setting {
-            Setting::Show(name) => return Ok(Some(setting::show(client, name)?.rows())),
+            Setting::Show(name) => {
+                let is_read_only = !self.session.shared.options.allow_write;
+                let shown = setting::show(client, name, is_read_only)?;
+                return Ok(Some(shown.rows()));
+            }
             Setting::Set(name, value) => setting::set(client, name, value).await?,
             Setting::Begin => setting::begin(client)?,
             Setting::RollbackTo => setting::go_on(client),

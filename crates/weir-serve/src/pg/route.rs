@@ -162,7 +162,7 @@ fn written(values: &[Expr]) -> String {
 }
 
 /// Settings that a connection keeps, and some whose changes are reported to clients (ParameterStatus).
-const KEPT: &[&str] = &[
+pub(super) const KEPT: &[&str] = &[
     "application_name",
     "bytea_output",
     "datestyle",

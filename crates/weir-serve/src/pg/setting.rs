@@ -8,14 +8,15 @@ use futures::sink::{Sink, SinkExt};
 use futures::stream;
 use pgwire::api::results::{DataRowEncoder, FieldFormat, FieldInfo, QueryResponse, Tag};
 use pgwire::api::{ClientInfo, Type};
-use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
+use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::TransactionStatus;
 use pgwire::messages::startup::{ParameterStatus, Startup};
 
 use super::client::Client;
-use super::error::{may_run, pg_error};
-use crate::catalog::setting;
+use super::error::{may_run, pg_error, refusal};
+use super::route::KEPT;
+use crate::catalog::{setting, unknown_setting};
 use crate::error::{Failure, FailureKind};
 
 /// The value of a setting, as an answer of one row.
@@ -161,18 +162,20 @@ pub(super) fn limit<C: ClientInfo>(client: &C) -> Option<Duration> {
     set.parse().ok().map(Duration::from_millis)
 }
 
-/// The value of a setting.
+/// The value of a setting, on a server that may write or not.
 ///
 /// # Errors
 /// When there is none of this name.
-pub(super) fn show<C: ClientInfo>(client: &C, name: &str) -> PgWireResult<Shown> {
+pub(super) fn show<C: ClientInfo>(
+    client: &C,
+    name: &str,
+    is_read_only: bool,
+) -> PgWireResult<Shown> {
     may_run(client)?;
     let kept = |name: &str| client.metadata().get(name).cloned();
+    let own = |name: &str| setting(name, is_read_only).map(str::to_owned);
     let (column, value) = match name {
-        "time zone" | "timezone" => (
-            "TimeZone",
-            kept("timezone").or_else(|| Some(TIME_ZONE.to_owned())),
-        ),
+        "time zone" | "timezone" => ("TimeZone", kept("timezone").or_else(|| own("timezone"))),
         "transaction isolation level" => {
             ("transaction_isolation", Some("read committed".to_owned()))
         }
@@ -182,20 +185,13 @@ pub(super) fn show<C: ClientInfo>(client: &C, name: &str) -> PgWireResult<Shown>
         ),
         // A setting that the client has not stored has the value of the catalog.
         name => {
-            let own = setting(name).map(str::to_owned);
-            let stored = kept(name).filter(|_| SHOWN.iter().any(|(known, _)| *known == name));
-            let usual = SHOWN.iter().find(|(known, _)| *known == name);
-            let usual = usual.map(|(_, value)| (*value).to_owned());
-            (name, stored.or(own).or(usual))
+            let stored = kept(name).filter(|_| KEPT.contains(&name));
+            (name, stored.or_else(|| own(name)))
         }
     };
     match value {
         Some(value) => Ok(Shown::new(column, value)),
-        None => {
-            let message = format!("unrecognized configuration parameter \"{name}\"");
-            let info = ErrorInfo::new("ERROR".to_owned(), "42704".to_owned(), message);
-            Err(PgWireError::UserError(Box::new(info)))
-        }
+        None => Err(refusal("42704", unknown_setting(name))),
     }
 }
 
@@ -271,27 +267,6 @@ fn timeout(text: &str) -> Result<Option<Duration>, Failure> {
 /// Bytes of a setting: a connection keeps the values.
 const VALUE_BYTES_MAX: usize = 1024;
 const TIMEOUT: &str = "statement_timeout_ms";
-/// The style of dates before a client sets another.
-pub(super) const DATE_STYLE: &str = "ISO, MDY";
-/// The time zone before a client sets another.
-pub(super) const TIME_ZONE: &str = "UTC";
-
-/// Settings and their defaults.
-const SHOWN: &[(&str, &str)] = &[
-    ("application_name", ""),
-    ("bytea_output", "hex"),
-    ("catalogs", crate::files::CATALOG),
-    ("datestyle", DATE_STYLE),
-    ("default_transaction_isolation", "read committed"),
-    ("extra_float_digits", "1"),
-    ("intervalstyle", "postgres"),
-    ("is_superuser", "off"),
-    ("lc_collate", "C"),
-    ("lc_ctype", "C"),
-    ("max_index_keys", "32"),
-    ("search_path", crate::files::SCHEMA),
-    ("transaction_isolation", "read committed"),
-];
 
 #[cfg(test)]
 mod tests {

@@ -20,8 +20,7 @@ use pgwire::api::{
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 
-use super::setting::{DATE_STYLE, TIME_ZONE};
-use crate::catalog::VERSION;
+use crate::catalog::{DATE_STYLE, TIME_ZONE, VERSION};
 
 /// The parameters of the server that all connections get.
 pub(super) struct Welcome {

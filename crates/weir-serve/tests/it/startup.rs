@@ -155,3 +155,41 @@ fn jdbc_gets_tables_columns_and_values() {
     );
     assert!(output.status.success(), "{told}{errors}");
 }
+
+/// An unknown setting was `off` for `current_setting`, and so was the time zone; SHOW did not know that the server only reads.
+#[test]
+fn settings_are_those_that_show_gives() {
+    let served = Served::plain();
+    let port = served.postgres.port();
+    let config = format!("host=127.0.0.1 port={port} user=me dbname=weir");
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let ask = async |sql: &str| crate::attacks::simple(&client, sql).await;
+        for zone in ["", "SET timezone = 'Europe/Berlin'"] {
+            ask(zone).await.unwrap();
+            for name in [
+                "TimeZone",
+                "DateStyle",
+                "search_path",
+                "server_version",
+                "default_transaction_read_only",
+                "jit",
+            ] {
+                let shown = ask(&format!("SHOW {name}")).await;
+                let current = ask(&format!("SELECT current_setting('{name}')")).await;
+                assert_eq!(shown.unwrap(), current.unwrap(), "{name}");
+            }
+        }
+        let shown = ask("SHOW default_transaction_read_only").await;
+        assert_eq!(shown.unwrap(), ["on"]);
+        let unknown = client.simple_query("SELECT current_setting('nope')").await;
+        let code = unknown.err().and_then(|error| error.code().cloned());
+        assert_eq!(
+            code,
+            Some(tokio_postgres::error::SqlState::UNDEFINED_OBJECT)
+        );
+        let missing = ask("SELECT current_setting('nope', true)").await;
+        assert_eq!(missing.unwrap(), ["NULL"]);
+    });
+}
