@@ -19,6 +19,7 @@
 
 pub mod bytea;
 mod copy_options;
+mod correlation;
 mod dialect;
 mod embedded;
 pub mod follow;

@@ -18,6 +18,7 @@ use weir_functions::number::{DIV, NEGATIVE};
 use weir_functions::{Error, ErrorKind};
 
 use crate::copy_options::with_copy_options;
+use crate::correlation;
 use crate::dialect::WeirDialect;
 use crate::embedded::Parameter;
 use crate::gate;
@@ -702,6 +703,7 @@ impl VisitorMut for FromFirst {
             && let Some(reworded) = reworded::sliding_text(function)
                 .or_else(|| reworded::sliding_flag(function))
                 .or_else(|| reworded::determined(function))
+                .or_else(|| correlation::of_spread(function))
         {
             *expr = reworded;
         }
