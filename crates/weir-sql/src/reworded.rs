@@ -321,7 +321,7 @@ pub(crate) fn group_all(body: &mut SetExpr) {
                 *exprs = keys
                     .flat_map(|key| match key {
                         Expr::Tuple(parts) => parts,
-                        key => vec![key],
+                        key => vec![spelled_out(&key).unwrap_or(key)],
                     })
                     .collect();
             }
@@ -333,6 +333,39 @@ pub(crate) fn group_all(body: &mut SetExpr) {
         _ => {}
     }
 }
+
+/// `ROLLUP (a, a)` and `CUBE (a, a)`: the sets that they stand for, each with a column once, which DataFusion requires; `None` where no
+/// column repeats, or there are many.
+fn spelled_out(key: &Expr) -> Option<Expr> {
+    let (Expr::Rollup(parts) | Expr::Cube(parts)) = key else {
+        return None;
+    };
+    let mut seen = HashSet::new();
+    let is_repeated = !parts.iter().flatten().all(|column| seen.insert(column));
+    let columns = parts.iter().map(Vec::len).fold(0, usize::saturating_add);
+    if !is_repeated || parts.len().max(columns) > SPELLED_OUT_MAX {
+        return None;
+    }
+    let all = (1_u32 << parts.len()) - 1;
+    let is_rollup = matches!(key, Expr::Rollup(_));
+    // A set of ROLLUP has the first parts, which are the lowest bits.
+    let masks = (0..=all).filter(|mask| !is_rollup || (mask & (mask + 1)) == 0);
+    let sets = masks.map(|mask| {
+        let mut set: Vec<Expr> = Vec::new();
+        for (place, part) in parts.iter().enumerate() {
+            if mask & (1 << place) != 0 {
+                let new = part.iter().filter(|column| !set.contains(column));
+                let new: Vec<Expr> = new.cloned().collect();
+                set.extend(new);
+            }
+        }
+        set
+    });
+    Some(Expr::GroupingSets(sets.collect()))
+}
+
+/// The number of columns in ROLLUP or CUBE whose sets are spelled out, at most.
+const SPELLED_OUT_MAX: usize = 8;
 
 /// `first_value(lower(a) IGNORE NULLS)`: the parser gives the words to the function in front of them, and not to the one whose argument
 /// that is.
