@@ -8,6 +8,7 @@
 
 mod arriving;
 mod connection;
+mod field_types;
 mod flow;
 mod lists;
 mod parameter;

@@ -12,6 +12,7 @@ use chrono::{DateTime, SecondsFormat};
 use tonic::Status;
 use weir_engine::Parameter;
 
+use super::field_types;
 use super::flow::plain_type;
 use super::prepared::Values;
 use crate::error::{Failure, FailureKind};
@@ -34,10 +35,16 @@ pub(super) fn schema(inferred: &[Option<DataType>]) -> Schema {
 /// a buffer ends behind the message.
 ///
 /// # Errors
-/// When the rows are compressed, or a buffer is not in the message.
+/// When the rows are compressed, a buffer is not in the message, or a schema has types that no parameter has.
 pub(super) fn checked(data: FlightData) -> Result<FlightData, Status> {
     // The reader reports a malformed header.
     let message = root_as_message(&data.data_header).ok();
+    let schema = message.and_then(|message| message.header_as_schema());
+    if schema.is_some_and(|schema| !field_types::are_known(schema)) {
+        return Err(Status::invalid_argument(
+            "the schema of the parameters is malformed Arrow data, or has types that no parameter has",
+        ));
+    }
     let Some(batch) = message.and_then(batch_of) else {
         return Ok(data);
     };
@@ -420,6 +427,26 @@ mod tests {
                 assert_eq!(checked(cut).unwrap_err().code(), Code::InvalidArgument);
             }
         }
+    }
+
+    /// Arrow's reader panicked at an integer of 33 bits.
+    #[test]
+    fn schemas_have_types_that_arrow_knows() {
+        let numbers: ArrayRef = Arc::new(Int32Array::from(vec![1]));
+        let batch = RecordBatch::try_from_iter([("$1", numbers)]).unwrap();
+        let messages = batches_to_flight_data(&batch.schema(), vec![batch]).unwrap();
+        let schema = messages.first().unwrap();
+        assert!(checked(schema.clone()).is_ok());
+        // One of the bytes of 32 is the width.
+        let places = (0..schema.data_header.len()).filter(|place| schema.data_header[*place] == 32);
+        let refused = places.filter(|place| {
+            let mut header = schema.data_header.to_vec();
+            header[*place] = 33;
+            let mut changed = schema.clone();
+            changed.data_header = header.into();
+            checked(changed).is_err_and(|status| status.code() == Code::InvalidArgument)
+        });
+        assert!(refused.count() > 0);
     }
 
     fn check(array: ArrayRef, expected: &[Parameter]) {
