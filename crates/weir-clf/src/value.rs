@@ -1,4 +1,4 @@
-//! Values of mandatory fields that are none.
+//! What stands for mandatory fields without a value.
 
 /// A mandatory field that is absent.
 pub const ABSENT: &[u8] = b"-";

@@ -94,7 +94,7 @@ impl RowService {
     }
 }
 
-/// Reads batches until nobody takes them.
+/// Reads batches until their receiver is gone.
 fn read(
     mut reader: impl Iterator<Item = Result<RecordBatch, ArrowError>>,
     rows: &Sender<Result<RecordBatch, FlightError>>,

@@ -135,7 +135,7 @@ impl ScalarUDFImpl for ListInteger {
         })
     }
 
-    /// A literal stays a constant beside lists that are none.
+    /// A literal stays a constant beside what is no list.
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [_, integer] = take_function_args(self.name(), args.args)?;
         integer.cast_to(args.return_field.data_type(), None)

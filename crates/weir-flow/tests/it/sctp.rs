@@ -102,7 +102,7 @@ fn chunks_with_one_number_are_repetitions_only_if_they_are_equal() {
     assert_eq!(messages.counters().repeated, 1);
 }
 
-/// What an end with several addresses sent again on another path was a second message, and chunks that came on two paths were none.
+/// What an end with several addresses sent again on another path was a second message, and chunks that came on two paths had no message.
 #[test]
 fn an_association_is_one_on_all_its_paths() {
     let [first, second] = [

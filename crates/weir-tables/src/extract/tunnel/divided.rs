@@ -23,14 +23,14 @@ pub(crate) enum KeptAnswers {
 /// The connections on which a client asked a proxy for a tunnel that is not open yet.
 #[derive(Debug, Default)]
 pub(in crate::extract) struct Tunnels {
-    asked: HashMap<u64, Asked>,
+    asked: HashMap<u64, TunnelRequest>,
     kept: KeptAnswers,
     given_up: u64,
 }
 
 /// A connection on which a client asked for a tunnel.
 #[derive(Debug)]
-struct Asked {
+struct TunnelRequest {
     client: Sender,
     /// The client sent its whole request.
     is_requested: bool,
@@ -109,7 +109,7 @@ impl Tunnels {
             self.given_up = self.given_up.saturating_add(1);
             return false;
         }
-        let asked = Asked {
+        let asked = TunnelRequest {
             client: chunk.sender,
             is_requested: false,
             is_early: false,
@@ -121,7 +121,7 @@ impl Tunnels {
     }
 }
 
-impl Asked {
+impl TunnelRequest {
     fn chunk(
         &mut self,
         payload: &Payload<'_>,
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn other_octets_are_no_words() {
-        // Messages of DNS of 1,281 and of 90 octets, a name that nobody asked for, and octets of MQTT and of HTTP.
+        // Messages of DNS of 1,281 and of 90 octets, a name without a question, and octets of MQTT and of HTTP.
         assert_eq!(request(b"\x05\x01\x80\x01\x01\0\0\x01", false), None);
         assert_eq!(answer(b"\0\x58\x80\x01\x81\x80\0\x01"), None);
         assert_eq!(request(b"\x01\x04user\x06secret", false), None);
