@@ -36,6 +36,7 @@ mod described;
 mod distinct;
 mod engine;
 mod exchange;
+mod file_order;
 mod fuse;
 mod hive;
 mod joined;

@@ -12,6 +12,7 @@ use weir_functions::{Error, ErrorKind};
 
 use crate::computed_keys::ComputeKeys;
 use crate::distinct::DistinctAsKeys;
+use crate::file_order::ReadInFileOrder;
 use crate::fuse::FuseAggregates;
 use crate::options::Options;
 use crate::over::CountWindowRows;
@@ -72,6 +73,10 @@ pub(crate) fn physical(
     }
     // `join_selection` chooses the operators of joins, and joins of streams must be planned before it.
     put_before(&mut rules, &["join_selection"], Arc::new(PlanWindows))?;
+    // A cluster reads such statements in one piece.
+    if options.cluster.is_none() {
+        put_before(&mut rules, &["plan_windows"], Arc::new(ReadInFileOrder))?;
+    }
     // The rule follows those that change scans.
     rules.push(Arc::new(ShareReadings));
     if options.memory_limit_bytes.is_some() && options.cluster.is_none() {
@@ -156,10 +161,16 @@ mod tests {
     #[test]
     fn rules_over_physical_plans_have_their_places() {
         let names = physical_names(&Options::default());
-        let own = ["plan_windows", "fuse_aggregates", "share_readings"];
+        let own = [
+            "read_in_file_order",
+            "plan_windows",
+            "fuse_aggregates",
+            "share_readings",
+        ];
+        let expected = ["plan_windows", "join_selection", "EnsureRequirements"];
         assert_eq!(
             followers(&names, &own),
-            [Some("join_selection"), Some("EnsureRequirements"), None],
+            [expected.map(Some).as_slice(), &[None]].concat(),
             "{names:?}"
         );
         // Windows are planned before aggregates are fused.

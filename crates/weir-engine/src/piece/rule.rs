@@ -10,7 +10,6 @@ use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::sink::DataSinkExec;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::Result;
-use datafusion::physical_expr::window::PlainAggregateWindowExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::analyze::AnalyzeExec;
@@ -18,7 +17,6 @@ use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, PartitionMode};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::union::UnionExec;
-use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, displayable, replace_children_if_necessary};
 use weir_tables::{Location, PacketFilter, Parts, Source};
 
@@ -26,6 +24,7 @@ use super::described::{QueryDescription, ScanDescription, TemplateScan};
 use super::node::{Part, Piece, PieceExec, PieceWork, is_special};
 use crate::cluster::Cluster;
 use crate::distinct::PREFIX;
+use crate::file_order::{BY_ORDER, windows_hang_on_order};
 use crate::fuse::{PARTIAL_BYTES_MAX, in_part_by};
 use crate::options::Options;
 use crate::plan_node::named_rule;
@@ -97,33 +96,6 @@ fn hangs_on_order(aggregate: &AggregateExec) -> bool {
         !is_set && function.order_bys().is_empty() && BY_ORDER.contains(&function.fun().name())
     })
 }
-
-/// Whether a value of a window function depends on the order of rows: it has no ORDER BY, and is not an aggregate of all rows.
-fn windows_hang_on_order(node: &Arc<dyn ExecutionPlan>) -> bool {
-    let bounded = node.downcast_ref::<BoundedWindowAggExec>();
-    let functions = match (bounded, node.downcast_ref::<WindowAggExec>()) {
-        (Some(window), _) => window.window_expr(),
-        (None, Some(window)) => window.window_expr(),
-        (None, None) => return false,
-    };
-    functions.iter().any(|function| {
-        let frame = function.get_window_frame();
-        let is_of_all = frame.start_bound.is_unbounded() && frame.end_bound.is_unbounded();
-        let aggregate = function.as_any().downcast_ref::<PlainAggregateWindowExpr>();
-        let is_aggregate =
-            aggregate.is_some_and(|of| !BY_ORDER.contains(&of.get_aggregate_expr().fun().name()));
-        function.order_by().is_empty() && !(is_of_all && is_aggregate)
-    })
-}
-
-/// Aggregates whose values depend on the order of rows.
-const BY_ORDER: [&str; 5] = [
-    "first_value",
-    "last_value",
-    "nth_value",
-    "array_agg",
-    "string_agg",
-];
 
 /// The division of a statement's captures.
 struct Cut {

@@ -24,6 +24,7 @@ use super::length::{length, window_type};
 use super::ordered::ordered;
 use super::time_order::TimeOrder;
 use crate::exchange::behind_exchanges;
+use crate::file_order;
 use crate::plan_node::named_rule;
 use crate::scan::CaptureScan;
 
@@ -197,18 +198,8 @@ fn projected(
 
 /// The plan with its records in the order in which they were captured.
 fn in_sequence(plan: &Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    let sequence = Arc::clone(plan).transform_up(|plan| {
-        Ok(
-            match plan
-                .downcast_ref::<CaptureScan>()
-                .and_then(CaptureScan::in_sequence)
-            {
-                Some(scan) => Transformed::yes(Arc::new(scan) as Arc<dyn ExecutionPlan>),
-                None => Transformed::no(plan),
-            },
-        )
-    })?;
-    let mut below = &sequence.data;
+    let sequence = file_order::in_sequence(Arc::clone(plan))?;
+    let mut below = &sequence;
     while let [input] = below.children().as_slice() {
         if below.maintains_input_order() != [true] {
             break;
@@ -222,5 +213,5 @@ fn in_sequence(plan: &Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> 
             below.name()
         );
     }
-    Ok(sequence.data)
+    Ok(sequence)
 }

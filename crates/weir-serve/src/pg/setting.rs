@@ -283,7 +283,7 @@ mod tests {
             "--statement-timeout=5s",
             " -c  Statement_Timeout=5s ",
         ] {
-            assert_eq!(read(options), [limit.clone()], "{options}");
+            assert_eq!(read(options), std::slice::from_ref(&limit), "{options}");
         }
         let both = read(r"-c a=b\ \\c -c b=x=y");
         assert_eq!(both, [pair("a", r"b \c"), pair("b", "x=y")]);

@@ -1,0 +1,81 @@
+//! Window functions whose values depend on the order of rows, and have no ORDER BY: `row_number() OVER ()`, `lag(x) OVER ()`.
+//!
+//! The order is that of the files, and within them that of the records. Files that are read side by side come in another one each time, so
+//! that those below such a function are read one after the other.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{
+    Transformed, TransformedResult, TreeNode as _, TreeNodeRecursion,
+};
+use datafusion::config::ConfigOptions;
+use datafusion::error::Result;
+use datafusion::physical_expr::window::PlainAggregateWindowExpr;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
+
+use crate::plan_node::named_rule;
+use crate::scan::CaptureScan;
+
+/// Reads captures one after the other below window functions that depend on the order of rows.
+#[derive(Debug)]
+pub(crate) struct ReadInFileOrder;
+
+impl PhysicalOptimizerRule for ReadInFileOrder {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_down(|node| {
+            if !windows_hang_on_order(&node) {
+                return Ok(Transformed::no(node));
+            }
+            let node = in_sequence(node)?;
+            Ok(Transformed::new(node, true, TreeNodeRecursion::Jump))
+        })
+        .data()
+    }
+
+    named_rule!("read_in_file_order");
+}
+
+/// The plan with captures that are read one after the other.
+pub(crate) fn in_sequence(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_up(|plan| {
+        let scan = plan.downcast_ref::<CaptureScan>();
+        Ok(match scan.and_then(CaptureScan::in_sequence) {
+            Some(scan) => Transformed::yes(Arc::new(scan) as Arc<dyn ExecutionPlan>),
+            None => Transformed::no(plan),
+        })
+    })
+    .data()
+}
+
+/// Whether a value of a window function depends on the order of rows: it has no ORDER BY, and is not an aggregate of all rows.
+pub(crate) fn windows_hang_on_order(node: &Arc<dyn ExecutionPlan>) -> bool {
+    let bounded = node.downcast_ref::<BoundedWindowAggExec>();
+    let functions = match (bounded, node.downcast_ref::<WindowAggExec>()) {
+        (Some(window), _) => window.window_expr(),
+        (None, Some(window)) => window.window_expr(),
+        (None, None) => return false,
+    };
+    functions.iter().any(|function| {
+        let frame = function.get_window_frame();
+        let is_of_all = frame.start_bound.is_unbounded() && frame.end_bound.is_unbounded();
+        let aggregate = function.as_any().downcast_ref::<PlainAggregateWindowExpr>();
+        let is_aggregate =
+            aggregate.is_some_and(|of| !BY_ORDER.contains(&of.get_aggregate_expr().fun().name()));
+        function.order_by().is_empty() && !(is_of_all && is_aggregate)
+    })
+}
+
+/// Aggregates whose values depend on the order of rows.
+pub(crate) const BY_ORDER: [&str; 5] = [
+    "first_value",
+    "last_value",
+    "nth_value",
+    "array_agg",
+    "string_agg",
+];
