@@ -123,10 +123,16 @@ fn compressed_values_of_parameters_are_refused_before_they_are_read() {
 #[test]
 fn values_that_their_reader_panics_at_are_refused_and_counted() {
     let served = Served::plain();
-    let values = Int64Array::from(vec![1, 2]);
+    let values = Int64Array::from(vec![Some(1), None]);
     let values = RecordBatch::try_from_iter([("$1", Arc::new(values) as _)]).unwrap();
     let messages = arrow_flight::utils::batches_to_flight_data(&values.schema(), vec![values]);
     let mut messages = messages.unwrap();
+    // The bitmap of NULLs, which is the first buffer and has one octet, has none.
+    let bitmap = [0_u64.to_le_bytes(), 1_u64.to_le_bytes()].concat();
+    let mut header = messages[1].data_header.to_vec();
+    let place = header.windows(16).position(|octets| octets == bitmap);
+    header[place.unwrap() + 8] = 0;
+    messages[1].data_header = header.into();
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let mut client = connect(&served).await;
         let handle = prepared(&mut client, "SELECT CAST($1 AS BIGINT)").await;
@@ -135,8 +141,6 @@ fn values_that_their_reader_panics_at_are_refused_and_counted() {
         };
         let descriptor = FlightDescriptor::new_cmd(command.as_any().encode_to_vec());
         messages[0].flight_descriptor = Some(descriptor);
-        // The buffers lie behind the end of the message.
-        messages[1].data_body = Vec::new().into();
         for count in 1..3 {
             let put = client.do_put(futures::stream::iter(messages.clone())).await;
             let put = match put {

@@ -258,7 +258,11 @@ impl<'t> FilterReader<'t> {
                     );
                 }
                 let literal = literal_of(right, left, kind).map_err(|error| match &right.kind {
-                    OperandKind::Word(word) if word.contains('.') && self.is_unquoted(right) => {
+                    OperandKind::Word(word)
+                        if word.contains('.')
+                            && !self.is_literal(right)
+                            && self.is_unquoted(right) =>
+                    {
                         self.not_there(right, word)
                     }
                     _ => error,

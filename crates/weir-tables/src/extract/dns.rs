@@ -238,7 +238,7 @@ struct DnsItem<'m> {
 }
 
 /// The number of columns of lists, at most.
-const LISTS_MAX: usize = 48;
+const LISTS_MAX: usize = 51;
 
 impl<'m> DnsItem<'m> {
     fn question(&self) -> Option<Question<'m>> {
