@@ -12,6 +12,8 @@ use crate::Rng;
 struct Course {
     /// The next number of each side, that of the lower one last.
     next: [Option<u32>; 2],
+    /// The octet before that number is there.
+    has_last: [bool; 2],
     /// A FIN or RST was there, or a segment that is not whole.
     is_over: bool,
 }
@@ -49,7 +51,8 @@ pub(super) fn insert(
 }
 
 impl Course {
-    /// Notes a segment, and gives its header where both sides have all that was sent so far.
+    /// Notes a segment, and gives its header where both sides have all that was sent so far, and its sender's last octet was captured: that
+    /// of a keep-alive would stand for it.
     fn see(&mut self, header: &IpHeaders, frame: &Frame) -> Option<Tcp> {
         let tcp = header.tcp.filter(|_| header.is_rewritable(&frame.bytes));
         let Some(tcp) = tcp else {
@@ -65,11 +68,13 @@ impl Course {
         let is_newer = |next: u32| end.wrapping_sub(next).cast_signed() >= 0;
         let is_newest = self.next[way].is_none_or(is_newer);
         if is_newest {
-            self.next[way] = Some(end);
+            let before = self.next[way].replace(end);
+            self.has_last[way] = octets > 0 || before == Some(end) && self.has_last[way];
         }
         self.is_over |= tcp.has(FIN | RST);
         let has_all = tcp.has(ACK) && self.next[1 - way] == Some(tcp.ack);
-        let is_between = is_newest && has_all && !self.is_over && !tcp.has(SYN);
+        let is_between =
+            is_newest && self.has_last[way] && has_all && !self.is_over && !tcp.has(SYN);
         is_between.then_some(tcp)
     }
 }
