@@ -52,13 +52,15 @@ fn rows_of(
         .collect()
 }
 
-fn question(id: u8) -> Vec<u8> {
+/// A question for a name, which an answer with this identifier repeats.
+pub(crate) fn question(id: u8) -> Vec<u8> {
     let mut bytes = vec![0, id, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, b'a'];
     bytes.extend(b"\x07example\0\0\x01\0\x01");
     bytes
 }
 
-fn answer(id: u8) -> Vec<u8> {
+/// The answer to [`question`].
+pub(crate) fn answer(id: u8) -> Vec<u8> {
     let mut bytes = question(id);
     (bytes[2], bytes[7]) = (0x81, 1);
     bytes.extend(b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\xc0\0\x02\x01");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use weir_testkit::packet::{Ipv4, protocol, tcp_flags, udp};
 
+use crate::early::{answer, question};
 use crate::sip::{column, read_with_notes};
 use crate::untidy_connections::{CLIENT, SERVER, segment};
 use crate::wire::{self, Connection, HostPort};
@@ -38,19 +39,6 @@ fn rows(table: &str, captures: &[Vec<Vec<u8>>], columns: &[&str]) -> Vec<Vec<Str
     (0..batch.num_rows())
         .map(|row| values.iter().map(|column| value(column, row)).collect())
         .collect()
-}
-
-fn question(id: u8) -> Vec<u8> {
-    let mut bytes = vec![0, id, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, b'a'];
-    bytes.extend(b"\x07example\0\0\x01\0\x01");
-    bytes
-}
-
-fn answer(id: u8) -> Vec<u8> {
-    let mut bytes = question(id);
-    (bytes[2], bytes[7]) = (0x81, 1);
-    bytes.extend(b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\xc0\0\x02\x01");
-    bytes
 }
 
 /// The first question was answered in the next capture, and the second one was not.
