@@ -1,14 +1,14 @@
 //! Benchmarks: each runs weir and its peers in turn, prints medians and ratios, and writes
 //! `benchmarks/latest/NAME.json`.
 
-use std::fs;
-
 use anyhow::{Result, bail};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::comparison::{Comparison, save};
+use crate::workspace::cargo;
 use crate::{
-    build_bench, cargo, cluster, crate_bench, hostile, live, memory, payload, python_bench,
-    robustness, root, scan, serve, start, tables, tribeca, ws,
+    build_bench, cluster, crate_bench, hostile, live, memory, payload, python_bench, robustness,
+    scan, serve, start, tables, tribeca, ws,
 };
 
 /// A benchmark by name.
@@ -54,7 +54,7 @@ const BENCHES: &[Bench] = &[
         what: "a million SIP log records written, searched, indexed and converted, beside a text writer, the drafts, dd, cat, grep, perl and sqlite",
         run: || {
             // The lookup as a command runs the program that lies beside the benchmark.
-            crate::run(&mut cargo(&[
+            crate::process::run(&mut cargo(&[
                 "build",
                 "--release",
                 "-p",
@@ -116,28 +116,6 @@ const ROBUSTNESS: &str = "mutated captures through every table: panics, runs tha
 /// The description of another benchmark without a peer.
 const HOSTILE: &str = "changed messages and statements at every door of weir serve: whether it ends, how long others wait, memory; [--cluster] (of weir cluster) [--messages N] [--minutes M] [--seed S] [--program FILE]";
 
-/// One figure of weir's beside a peer's.
-#[derive(Clone, Debug)]
-pub(crate) struct Comparison {
-    /// The measured work.
-    pub(crate) name: String,
-    /// weir's figure.
-    pub(crate) ours: f64,
-    /// The peer's figure.
-    pub(crate) peer: f64,
-    /// The peer's name.
-    pub(crate) peer_name: String,
-    /// The unit of both; smaller is better.
-    pub(crate) unit: String,
-}
-
-impl Comparison {
-    /// Above 1, weir is better.
-    pub(crate) fn ratio(&self) -> f64 {
-        self.peer / self.ours
-    }
-}
-
 /// Returns true when a benchmark has this name.
 pub(crate) fn is_known(name: &str) -> bool {
     ["build", "hostile", "robustness"].contains(&name)
@@ -197,14 +175,4 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
         })
         .collect();
     save(name, &records)
-}
-
-/// Writes the figures of a benchmark to `benchmarks/latest/NAME.json`.
-pub(crate) fn save(name: &str, records: &[Value]) -> Result<()> {
-    let folder = root()?.join("benchmarks/latest");
-    fs::create_dir_all(&folder)?;
-    let path = folder.join(format!("{name}.json"));
-    fs::write(&path, serde_json::to_string_pretty(records)? + "\n")?;
-    println!("\nwritten to benchmarks/latest/{name}.json");
-    Ok(())
 }

@@ -13,9 +13,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::gate::missing;
+use crate::process::{missing, run};
 use crate::python::Build;
-use crate::{cargo, root, run, target_dir};
+use crate::workspace::{cargo, root, target_dir};
 
 /// Builds the site; in the gate with the program that all tests have built.
 pub(crate) fn make(build: Build) -> Result<()> {

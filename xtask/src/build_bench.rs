@@ -13,8 +13,10 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use wait4::Wait4;
 
+use crate::comparison;
 use crate::measure::Subject;
-use crate::{announced, bench, cargo, installed, run, target_dir};
+use crate::process::{announced, installed, run};
+use crate::workspace::{cargo, target_dir};
 
 /// A way to build the program.
 struct BuildKind {
@@ -123,7 +125,7 @@ pub(crate) fn command(words: &[&str]) -> Result<()> {
             .collect();
         records.push(json!({"name": format!("{}: seconds by crate", kind.name), "crates": all}));
     }
-    bench::save(name, &records)
+    comparison::save(name, &records)
 }
 
 /// A figure and its goal.

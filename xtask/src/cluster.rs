@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::bench::Comparison;
+use crate::comparison::Comparison;
 use crate::measure::{Subject, median};
 use crate::scan::program;
-use crate::target_dir;
 use crate::trace;
+use crate::workspace::target_dir;
 
 const BYTES: u64 = 2_000_000_000;
 const FILES: u64 = 8;

@@ -5,8 +5,8 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
-use crate::bench::Comparison;
-use crate::cargo;
+use crate::comparison::Comparison;
+use crate::workspace::cargo;
 
 /// Runs `cargo bench -p PACKAGE --bench BENCH`, whose lines that begin with `@` are comparisons: name,
 /// our figure, the peer's, the peer's name and the unit, with tabs between.

@@ -12,6 +12,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use crate::source::RustSource;
+use crate::sources;
 
 /// A sequence of words, each with alternatives; some words before or after it make the sentence plain English.
 struct Phrase {
@@ -118,7 +119,7 @@ pub(crate) fn list(root: &Path, wanted: Option<&str>) -> Result<()> {
 fn places(root: &Path) -> Result<BTreeMap<String, Vec<(String, PhrasePlace)>>> {
     let mut found: BTreeMap<String, Vec<(String, PhrasePlace)>> = BTreeMap::new();
     for folder in ["crates", "xtask", "fuzz"] {
-        crate::tidy::visit(&root.join(folder), &mut |path, text| {
+        sources::visit(&root.join(folder), &mut |path, text| {
             let path = path.strip_prefix(root).unwrap_or(path);
             if path == Path::new("xtask/src/dialect.rs") {
                 return;

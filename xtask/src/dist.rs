@@ -18,7 +18,8 @@ use anyhow::{Context, Result, bail};
 use flate2::{Compression, GzBuilder};
 use sha2::{Digest, Sha256};
 
-use crate::{cargo, gate, installed, root, run, target_dir};
+use crate::process::{installed, missing, run};
+use crate::workspace::{cargo, root, target_dir};
 
 /// The arguments of the command.
 #[derive(Debug, Default)]
@@ -126,12 +127,12 @@ fn binary(target: &str, host: &str) -> Result<Option<PathBuf>> {
             .unwrap_or_default();
         if !known.lines().any(|known| known == target) {
             let hint = format!("rustup target add {target}");
-            gate::missing(&hint, &format!("no program for {target}"))?;
+            missing(&hint, &format!("no program for {target}"))?;
             return Ok(None);
         }
         // The C of zstd needs a compiler that knows the target: zig does, and cargo-zigbuild calls it.
         if !installed("cargo-zigbuild") || !installed("zig") && !has_python_zig() {
-            gate::missing(
+            missing(
                 "cargo-zigbuild and zig (pip install ziglang)",
                 &format!("no program for {target}"),
             )?;
@@ -321,7 +322,7 @@ fn lay_out(program: &Program, stage: &Path) -> Result<()> {
         if program.target == host()? {
             return Err(error);
         }
-        gate::missing(
+        missing(
             &format!("machine that runs {}", program.target),
             "completions and manual pages are not in its packages",
         )?;
@@ -383,7 +384,7 @@ fn archive(program: &Program, stage: &Path, out: &Path) -> Result<PathBuf> {
 /// A Debian package, by dpkg-deb.
 fn debian(program: &Program, stage: &Path, out: &Path) -> Result<()> {
     if !installed("dpkg-deb") {
-        return gate::missing("dpkg-deb", "no Debian package is made");
+        return missing("dpkg-deb", "no Debian package is made");
     }
     let machine = match program.machine() {
         "x86_64" => "amd64",
@@ -421,7 +422,7 @@ fn debian(program: &Program, stage: &Path, out: &Path) -> Result<()> {
 /// An RPM, by rpmbuild.
 fn rpm(program: &Program, stage: &Path, out: &Path) -> Result<()> {
     if !installed("rpmbuild") {
-        return gate::missing("rpmbuild", "no RPM is made");
+        return missing("rpmbuild", "no RPM is made");
     }
     let work = out.join("rpm");
     fs::create_dir_all(&work)?;

@@ -11,7 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{root, run, target_dir};
+use crate::process::{missing, run};
+use crate::workspace::{root, target_dir};
 
 /// Minutes of free seeds over all targets and processors, without `--minutes`.
 const MINUTES: f64 = 2.0;
@@ -56,7 +57,7 @@ pub(crate) fn command(words: &[&str]) -> Result<()> {
     targets.retain(|target| asked.is_empty() || asked.contains(&target.name.as_str()));
     let nightly = cargo_nightly(&["--version"]).output();
     if !nightly.is_ok_and(|output| output.status.success()) {
-        return crate::gate::missing(
+        return missing(
             "nightly",
             "fuzzing needs it (rustup toolchain install nightly)",
         );
@@ -66,7 +67,7 @@ pub(crate) fn command(words: &[&str]) -> Result<()> {
         .status
         .success()
     {
-        return crate::gate::missing("cargo-fuzz", "fuzzing (cargo install cargo-fuzz)");
+        return missing("cargo-fuzz", "fuzzing (cargo install cargo-fuzz)");
     }
     // Beside the directory of the stable compiler: the two would throw each other's work away.
     let target_dir = with_ending(&target_dir()?, "-fuzz");

@@ -8,10 +8,10 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
+use crate::process::{missing, run};
 use crate::suite::Suite;
-use crate::{
-    FULL, book, cargo, fuzz, page, publish, python, root, run, target_dir, tidy, versions,
-};
+use crate::workspace::{FULL, cargo, root, target_dir};
+use crate::{book, fuzz, page, publish, python, tidy, versions};
 
 /// The answers of peers that tests accept (`weir_testkit::peer`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -390,19 +390,6 @@ pub(crate) fn sanitize() -> Result<()> {
     run(Command::new("sh")
         .arg("crates/weir-dict/scripts/sanitize.sh")
         .current_dir(root()?))
-}
-
-/// Says that a tool is not there and what is not checked; an error where `WEIR_REQUIRE` lists it.
-pub(crate) fn missing(tool: &str, unchecked: &str) -> Result<()> {
-    let required = std::env::var("WEIR_REQUIRE").unwrap_or_default();
-    if required
-        .split(',')
-        .any(|name| [tool, "all"].contains(&name.trim()))
-    {
-        bail!("{tool} is required (WEIR_REQUIRE), and is not there: {unchecked}");
-    }
-    eprintln!("SKIPPED: no {tool}: {unchecked}");
-    Ok(())
 }
 
 /// Skipped checks that are named for each peer.

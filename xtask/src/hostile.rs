@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use weir_testkit::{Rng, demo, mutate};
 
-use crate::{FULL, cargo, target_dir};
+use crate::workspace::{FULL, cargo, target_dir};
 
 /// Runs it with the words of the command line.
 pub(crate) fn run(words: &[&str]) -> Result<()> {
@@ -31,7 +31,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
         Some(program) => program.clone(),
         None => {
             let mut build = cargo(&["build", "--release", "--package", "weir-cli"])?;
-            crate::run(build.args(FULL))?;
+            crate::process::run(build.args(FULL))?;
             target_dir()?.join("release/weir")
         }
     };

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::bench::Comparison;
-use crate::{cargo, installed, run, target_dir};
+use crate::comparison::Comparison;
+use crate::process::{installed, run};
+use crate::workspace::{cargo, target_dir};
 
 /// Seconds of sending, unless `WEIR_LIVE_SECONDS` says otherwise: 300 shows that memory is flat.
 const SECONDS: u64 = 10;

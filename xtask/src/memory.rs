@@ -8,10 +8,11 @@ use std::io::Write;
 
 use anyhow::{Result, bail};
 
-use crate::bench::Comparison;
+use crate::comparison::Comparison;
 use crate::measure::{Cost, Subject};
 use crate::scan::{build, megabytes};
-use crate::{target_dir, trace};
+use crate::trace;
+use crate::workspace::target_dir;
 
 /// Bytes of a long stream.
 const STREAM_BYTES: u64 = 10_000_000_000;

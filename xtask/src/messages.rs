@@ -13,13 +13,13 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::dialect;
 use crate::source::{Literal, RustSource};
+use crate::{dialect, sources};
 
 /// Every message with the crate that has it, sorted.
 pub(crate) fn all(root: &Path) -> Result<BTreeSet<(String, String)>> {
     let mut found = BTreeSet::new();
-    crate::tidy::visit(&root.join("crates"), &mut |path, text| {
+    sources::visit(&root.join("crates"), &mut |path, text| {
         let path = path.strip_prefix(root).unwrap_or(path);
         if let Some(owner) = owner(path) {
             found.extend(in_source(text).into_iter().map(|it| (owner.clone(), it)));
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn messages_are_the_listed_ones_and_in_plain_words() {
-        let root = crate::root().unwrap();
+        let root = crate::workspace::root().unwrap();
         let found = all(&root).unwrap();
         // The output of `cargo test -p xtask messages -- --nocapture` is the list for reading aloud.
         print!("{}", written(&found));

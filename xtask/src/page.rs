@@ -8,9 +8,10 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::gate::missing;
+use crate::limit;
+use crate::process::{missing, run};
 use crate::python::Build;
-use crate::{cargo, limit, root, run, target_dir};
+use crate::workspace::{cargo, root, target_dir};
 
 /// Builds the command and drives its page; further words go to the script.
 pub(crate) fn check(build: Build, words: &[&str]) -> Result<()> {

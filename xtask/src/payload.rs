@@ -12,9 +12,9 @@ use weir_testkit::Rng;
 use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 
-use crate::bench::Comparison;
-use crate::installed;
+use crate::comparison::Comparison;
 use crate::measure::{Subject, alternate, median};
+use crate::process::installed;
 use crate::scan::{megabytes, program};
 
 /// The searched text. It is on a separate line, so that the lines that grep counts are packets.

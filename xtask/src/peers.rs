@@ -4,7 +4,8 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{gate, root, tidy};
+use crate::workspace::root;
+use crate::{gate, sources};
 
 /// Runs all tests of the crates that ask peers, without the answers that are kept; `arguments` go to cargo test.
 pub(crate) fn anew(arguments: &[&str]) -> Result<()> {
@@ -23,7 +24,7 @@ fn asking() -> Result<Vec<String>> {
     for entry in fs::read_dir(root()?.join("crates"))? {
         let folder = entry?.path();
         let mut asks = false;
-        tidy::visit(&folder.join("tests"), &mut |_, text| {
+        sources::visit(&folder.join("tests"), &mut |_, text| {
             asks |= text.contains("Question::to(");
         })?;
         if asks {

@@ -6,7 +6,9 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{cargo, gate, root, target_dir, truth};
+use crate::process::missing;
+use crate::truth;
+use crate::workspace::{cargo, root, target_dir};
 
 /// `cargo publish --dry-run` of every package whose manifest lets it be published. No package is uploaded.
 pub(crate) fn check() -> Result<()> {
@@ -41,7 +43,7 @@ pub(crate) fn check() -> Result<()> {
         "crates-io is replaced with",
     ];
     if is_away.iter().any(|sign| errors.contains(sign)) {
-        return gate::missing("crates.io", "that the libraries can be published");
+        return missing("crates.io", "that the libraries can be published");
     }
     bail!("the libraries cannot be published:\n{errors}")
 }

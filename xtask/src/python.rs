@@ -10,8 +10,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::gate::missing;
-use crate::{as_from_a_shell, cargo, root, run, run_limited, target_dir};
+use crate::process::{missing, run, run_limited};
+use crate::workspace::{as_from_a_shell, cargo, root, target_dir};
 
 /// The packages that are built together with the extension module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,10 +11,11 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::bench::Comparison;
+use crate::comparison::Comparison;
 use crate::measure::{Cost, Subject};
 use crate::scan::{megabytes, program};
-use crate::{root, target_dir, trace};
+use crate::trace;
+use crate::workspace::{root, target_dir};
 
 /// A reader, and how many bytes of the trace it is given: what takes it some ten seconds. The last of them is how many
 /// times as fast weir has to be.

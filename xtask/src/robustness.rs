@@ -3,7 +3,7 @@
 use anyhow::Result;
 use weir_testkit::captures;
 
-use crate::{cargo, root};
+use crate::workspace::{cargo, root};
 
 /// Runs the program of `weir-tables` that does it, checked against overflow as the tests are, with the words of
 /// the command line and the listed captures that lie beside the checkout: a number with its seed is the same mutated
@@ -20,5 +20,5 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     for file in listed {
         command.arg(file.path.canonicalize()?);
     }
-    crate::run(command.args(words).current_dir(root))
+    crate::process::run(command.args(words).current_dir(root))
 }

@@ -6,9 +6,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::bench::Comparison;
+use crate::comparison::Comparison;
 use crate::measure::{Cost, Subject, alternate, median};
-use crate::{cargo, installed, root, run as run_command, target_dir, trace};
+use crate::process::{installed, run as run_command};
+use crate::trace;
+use crate::workspace::{cargo, root, target_dir};
 
 /// A query, for weir and for the C program that computes only this query.
 struct ScanQuery {

@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::bench::Comparison;
+use crate::comparison::Comparison;
 use crate::scan::program;
-use crate::{root, target_dir};
+use crate::workspace::{root, target_dir};
 
 const ROWS: u64 = 10_000_000;
 /// The maximum growth of the server's resident memory over ten million rows, in megabytes.

@@ -8,11 +8,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::bench::Comparison;
 use crate::build_bench::{megabytes, sizes};
+use crate::comparison::Comparison;
 use crate::measure::{Cost, Subject, median};
+use crate::process::installed;
 use crate::scan::program;
-use crate::{installed, root};
+use crate::workspace::root;
 
 /// The runs of each command, after one warm-up run. A run takes milliseconds and varies as much.
 const ROUNDS: usize = 31;

@@ -15,7 +15,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::limit::{self, Ended, Guard, Guarded, How};
-use crate::{announced, cargo, judged};
+use crate::process::{announced, judged};
+use crate::workspace::cargo;
 
 /// The test programs to run, and how many at once.
 #[derive(Debug, Default)]
@@ -396,7 +397,7 @@ impl Program {
     /// The command as cargo would run it.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
-        crate::as_from_a_shell(&mut command);
+        crate::workspace::as_from_a_shell(&mut command);
         command
             .args(&self.arguments)
             .current_dir(&self.folder)

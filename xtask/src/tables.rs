@@ -13,9 +13,9 @@ use weir_testkit::Rng;
 use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags, udp};
 
-use crate::bench::Comparison;
-use crate::installed;
+use crate::comparison::Comparison;
 use crate::measure::{Subject, alternate, median};
+use crate::process::installed;
 use crate::scan::program;
 
 /// A query of a table, and tshark's for the same.

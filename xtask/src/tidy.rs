@@ -1,11 +1,12 @@
 //! Rules on the sources and documents that no other tool knows.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::{dialect, messages, root, truth};
+use crate::sources::visit;
+use crate::workspace::root;
+use crate::{dialect, messages, truth};
 
 /// Lines of a source file, at most, its tests apart (house rule: look for the second noun at 800).
 const FILE_LINES_MAX: usize = 1_200;
@@ -75,22 +76,4 @@ fn check(path: &Path, text: &str, faults: &mut Vec<String>) {
             fault(index + 1, "white space at the end of the line");
         }
     }
-}
-
-/// Hands every Rust source below a folder to `each`.
-pub(crate) fn visit(folder: &Path, each: &mut dyn FnMut(&Path, &str)) -> Result<()> {
-    if !folder.is_dir() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            if path.file_name().is_some_and(|name| name != "target") {
-                visit(&path, each)?;
-            }
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            each(&path, &fs::read_to_string(&path)?);
-        }
-    }
-    Ok(())
 }

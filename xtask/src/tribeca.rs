@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use crate::bench::Comparison;
+use crate::comparison::Comparison;
 use crate::measure::{Cost, Subject, alternate, median};
 use crate::scan::{
     C_MMAP, C_READ, DD, LARGER, Marginal, WEIR, WEIR_ALL, at_once, build, compare, print, records,
     sorted_rows, text, trace_file,
 };
-use crate::{root, target_dir};
+use crate::workspace::{root, target_dir};
 
 const QUERIES: [&str; 12] = [
     "frame1", "frame2", "frame3", "frame4", "frame5", "frame6", "frame7", "frame8", "atm1", "atm2",

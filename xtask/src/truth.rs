@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::sources;
+
 /// Everything that documents say and the tree does not bear out.
 pub(crate) fn faults(root: &Path) -> Result<Vec<String>> {
     let mut faults = Vec::new();
@@ -32,7 +34,7 @@ fn unsafe_crates(root: &Path, faults: &mut Vec<String>) -> Result<()> {
     for manifest in manifests(root)? {
         let folder = manifest.parent().context("a manifest stands in a folder")?;
         let mut has_unsafe = false;
-        crate::tidy::visit(&folder.join("src"), &mut |_, text| {
+        sources::visit(&folder.join("src"), &mut |_, text| {
             has_unsafe |= text.lines().any(is_unsafe);
         })?;
         if has_unsafe {
@@ -105,7 +107,7 @@ fn fuzz_targets(root: &Path, faults: &mut Vec<String>) -> Result<()> {
 /// The tests that SECURITY.md names exist, in the module that it names.
 fn tests_of_promises(root: &Path, faults: &mut Vec<String>) -> Result<()> {
     let mut known = BTreeSet::new();
-    crate::tidy::visit(&root.join("crates"), &mut |path, text| {
+    sources::visit(&root.join("crates"), &mut |path, text| {
         let module = path.file_stem().unwrap_or_default().to_string_lossy();
         // The tests of a module may stand in a file of their own.
         let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
@@ -201,7 +203,7 @@ fn chores(name: &str, text: &str, faults: &mut Vec<String>) {
         for rest in line.split("cargo xtask ").skip(1) {
             let mut words = rest.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_')));
             let chore = words.next().unwrap_or_default();
-            if !crate::CHORES.contains(&chore) && !chore.is_empty() {
+            if !crate::chores::CHORES.contains(&chore) && !chore.is_empty() {
                 faults.push(format!("{name}:{}: no chore is called {chore}", index + 1));
             }
             let benchmark = words.next().unwrap_or_default();

@@ -24,7 +24,7 @@ use anyhow::{Context, Result, bail};
 use weir_testkit::untidy::{Account, Capture, Dose, Insertion, Plan};
 use weir_testkit::{Rng, captures, demo};
 
-use crate::{FULL, cargo, target_dir};
+use crate::workspace::{FULL, cargo, target_dir};
 use answers::TableAnswers;
 use judge::{Discrepancy, JudgedCapture};
 use tables::{TABLES, TableRule};
@@ -37,7 +37,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
             .canonicalize()
             .with_context(|| program.display().to_string())?,
         None => {
-            crate::run(cargo(&["build", "--package", "weir-cli"])?.args(FULL))?;
+            crate::process::run(cargo(&["build", "--package", "weir-cli"])?.args(FULL))?;
             target_dir()?.join("debug/weir")
         }
     };

@@ -10,7 +10,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{installed, root, run, target_dir};
+use crate::process::{installed, run};
+use crate::workspace::{root, target_dir};
 
 /// Whether the files are written, or held against those that are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

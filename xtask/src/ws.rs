@@ -7,9 +7,10 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
-use crate::bench::Comparison;
+use crate::comparison::Comparison;
 use crate::measure::Subject;
-use crate::{cargo, run as run_command, target_dir};
+use crate::process::run as run_command;
+use crate::workspace::{cargo, target_dir};
 
 /// Megabytes of the transcript of the grid: brute force over it takes some minutes even though only 18
 /// settings are run.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::{Program, SUMMARY};
-use crate::{FULL, cargo, root};
+use crate::workspace::{FULL, cargo, root};
 
 /// Writes `weir-VERSION-TARGET.cdx.json`.
 pub(super) fn make(program: &Program, out: &Path) -> Result<()> {

@@ -13,7 +13,8 @@ use flate2::{Compression, Crc, write::DeflateEncoder};
 use sha2::{Digest, Sha256};
 
 use super::{HOMEPAGE, Program, SUMMARY, names};
-use crate::{gate, root, run};
+use crate::process::{missing, run};
+use crate::workspace::root;
 
 /// Writes the wheel of a program.
 pub(super) fn make(program: &Program, out: &Path, epoch: u64) -> Result<()> {
@@ -123,7 +124,7 @@ pub(super) fn check(out: &Path, work: &Path, says: &dyn Fn(&Path) -> Result<()>)
     let mut venv = Command::new("python3");
     venv.args(["-m", "venv"]).arg(&place);
     if !venv.output().is_ok_and(|output| output.status.success()) {
-        return gate::missing("python3 with venv", "the wheel is not installed");
+        return missing("python3 with venv", "the wheel is not installed");
     }
     run(Command::new(place.join("bin/python"))
         .args([
