@@ -410,38 +410,3 @@ impl Builder {
         }
     }
 }
-
-impl Terminator {
-    /// Calls `look` with each label that it leads to.
-    pub(crate) fn each(self, look: &mut impl FnMut(Label)) {
-        self.map(&mut |label| {
-            look(label);
-            Some(label)
-        });
-    }
-
-    /// The same with other labels; `None` when one of them has none.
-    fn map(self, of: &mut impl FnMut(Label) -> Option<Label>) -> Option<Self> {
-        let mut end = self;
-        match &mut end {
-            Self::Jump(to) => *to = of(*to)?,
-            Self::If {
-                then, otherwise, ..
-            }
-            | Self::Within {
-                then, otherwise, ..
-            }
-            | Self::Reach {
-                then, otherwise, ..
-            }
-            | Self::WithinSpace {
-                then, otherwise, ..
-            } => {
-                *then = of(*then)?;
-                *otherwise = of(*otherwise)?;
-            }
-            Self::Next | Self::Leave(_) => {}
-        }
-        Some(end)
-    }
-}

@@ -3,8 +3,10 @@
 use std::fmt;
 
 use crate::program::{
-    Instruction, Label, Operand, Operation, Program, Register, Relation, Space, SpaceId, Terminator,
+    Block, Carried, Instruction, Label, Operand, Operation, Program, Register, Relation, Space,
+    SpaceId, Terminator,
 };
+use crate::state::STATE_WORDS;
 
 /// Why a program is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +111,26 @@ impl Fact {
 /// The fact of each register: `None` where it may not be set.
 type Facts = Vec<Option<Fact>>;
 
-pub(crate) fn check(program: &Program) -> Result<(), Fault> {
+impl Program {
+    /// Checks what becomes a program.
+    pub(crate) fn new(
+        blocks: Vec<Block>,
+        registers: u16,
+        carried: Vec<Carried>,
+        spaces: Vec<Space>,
+    ) -> Result<Self, Fault> {
+        let program = Self {
+            blocks,
+            registers,
+            carried,
+            spaces,
+        };
+        check(&program)?;
+        Ok(program)
+    }
+}
+
+fn check(program: &Program) -> Result<(), Fault> {
     check_size(program)?;
     let first = given(program)?;
     let mut entries: Vec<Option<Facts>> = vec![None; program.blocks.len()];
@@ -163,7 +184,7 @@ fn given(program: &Program) -> Result<Facts, Fault> {
     let mut first: Facts = vec![None; usize::from(program.registers)];
     first[Register::AT.index()] = Some(Fact::place(0));
     first[Register::WINDOW_LEN.index()] = Some(Fact::place(0));
-    if words_min < crate::run::STATE_WORDS {
+    if words_min < STATE_WORDS {
         return Err(Fault::Bounds);
     }
     for (number, carried) in program.carried.iter().enumerate() {
@@ -171,7 +192,7 @@ fn given(program: &Program) -> Result<Facts, Fault> {
             other.register == carried.register || other.word == carried.word
         };
         if u64::from(carried.word) >= words_min
-            || u64::from(carried.word) < crate::run::STATE_WORDS
+            || u64::from(carried.word) < STATE_WORDS
             || program.carried.iter().skip(number + 1).any(twice)
         {
             return Err(Fault::Bounds);

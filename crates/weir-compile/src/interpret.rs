@@ -1,7 +1,7 @@
 //! The interpreter, which defines the meaning of programs.
 
 use crate::program::{Bytes, Instruction, Label, Operand, Program, Register, Space, Terminator};
-use crate::run::{AT_WORD, LEFT_WORD, PAUSED};
+use crate::state::{AT_WORD, LEFT_WORD, PAUSED};
 
 /// Runs a program over a window from where the state says; gives why it ended. The spaces are as large as the
 /// program says. Notes which blocks it came through.

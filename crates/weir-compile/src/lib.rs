@@ -40,9 +40,11 @@ mod builder;
 mod check;
 mod interpret;
 mod masked;
+mod narrowed;
 mod native;
 mod program;
 mod run;
+mod state;
 mod stride;
 
 pub use builder::Builder;

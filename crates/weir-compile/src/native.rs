@@ -19,7 +19,7 @@ use crate::program::{
     Bytes, Instruction, Label, Operand, Operation, Program, Register, Relation, Space, SpaceId,
     Terminator,
 };
-use crate::run::{AT_WORD, LEFT_WORD, PAUSED};
+use crate::state::{AT_WORD, LEFT_WORD, PAUSED};
 use crate::stride::Stride;
 
 /// The code of a program, which is freed with it. Its memory is written first, and then made executable and no

@@ -3,9 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::builder::Builder;
-use crate::check::{self, Fault};
-
 /// The processing of each record of a window of bytes: an acyclic graph of blocks, run from its first block once a record. It works
 /// on 64-bit registers, reads the window, and reads and writes *spaces*, which are slices of 64-bit words.
 ///
@@ -410,6 +407,39 @@ pub enum Terminator {
 impl Terminator {
     /// Numbers that tell why a program ends lie below.
     pub const LEAVE_MAX: u8 = 200;
+
+    /// Calls `look` with each label that it leads to.
+    pub(crate) fn each(self, look: &mut impl FnMut(Label)) {
+        self.map(&mut |label| {
+            look(label);
+            Some(label)
+        });
+    }
+
+    /// The same with other labels; `None` when one of them has none.
+    pub(crate) fn map(self, of: &mut impl FnMut(Label) -> Option<Label>) -> Option<Self> {
+        let mut end = self;
+        match &mut end {
+            Self::Jump(to) => *to = of(*to)?,
+            Self::If {
+                then, otherwise, ..
+            }
+            | Self::Within {
+                then, otherwise, ..
+            }
+            | Self::Reach {
+                then, otherwise, ..
+            }
+            | Self::WithinSpace {
+                then, otherwise, ..
+            } => {
+                *then = of(*then)?;
+                *otherwise = of(*otherwise)?;
+            }
+            Self::Next | Self::Leave(_) => {}
+        }
+        Some(end)
+    }
 }
 
 /// Steps, and where to go behind them.
@@ -431,23 +461,6 @@ impl Program {
     /// Spaces of a program, at most.
     pub const SPACES_MAX: usize = 24;
 
-    /// Checks what becomes a program.
-    pub(crate) fn new(
-        blocks: Vec<Block>,
-        registers: u16,
-        carried: Vec<Carried>,
-        spaces: Vec<Space>,
-    ) -> Result<Self, Fault> {
-        let program = Self {
-            blocks,
-            registers,
-            carried,
-            spaces,
-        };
-        check::check(&program)?;
-        Ok(program)
-    }
-
     /// Words of all its constant spaces.
     #[must_use]
     pub fn constant_words(&self) -> usize {
@@ -462,48 +475,6 @@ impl Program {
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.blocks.len()
-    }
-
-    /// The program for records that go the ways of a sample, whose blocks are those that were `visited`. Where a
-    /// record goes another way, the run ends with the number `why` and the record untouched; but for what
-    /// lies behind the first change, which has to be done to its end.
-    ///
-    /// # Errors
-    /// None for a program and a number below [`Terminator::LEAVE_MAX`].
-    pub fn narrowed(&self, visited: &[bool], why: u8) -> Result<Self, Fault> {
-        let is_visited = |index: usize| visited.get(index).copied().unwrap_or(true);
-        let mut has_changed = vec![false; self.blocks.len()];
-        for (index, block) in self.blocks.iter().enumerate() {
-            let changes = has_changed[index] || self.changes(block);
-            block.end.each(&mut |label| {
-                if let Some(has_changed) = has_changed.get_mut(label.index()) {
-                    *has_changed |= changes;
-                }
-            });
-        }
-        let is_kept = |index: usize| {
-            let is_end = self.blocks[index].steps.is_empty()
-                && matches!(self.blocks[index].end, Terminator::Leave(_));
-            is_visited(index) || has_changed[index] || is_end || index == 0
-        };
-        let kept: Vec<bool> = (0..self.blocks.len()).map(is_kept).collect();
-        Builder::narrowed(self, &kept, why).finish()
-    }
-
-    /// Whether a block has effects beyond the current record.
-    fn changes(&self, block: &Block) -> bool {
-        let is_kept = |register: Register| {
-            register == Register::AT || self.carried.iter().any(|it| it.register == register)
-        };
-        let by_steps = block.steps.iter().any(|step| match *step {
-            Instruction::Write { .. } => true,
-            Instruction::Set { to, .. }
-            | Instruction::Compute { to, .. }
-            | Instruction::Select { to, .. }
-            | Instruction::Load { to, .. }
-            | Instruction::Read { to, .. } => is_kept(to),
-        });
-        by_steps || matches!(block.end, Terminator::Reach { to, .. } if is_kept(to))
     }
 
     /// The number of steps, which determines the cost of compiling.

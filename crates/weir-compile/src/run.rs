@@ -3,6 +3,7 @@
 use crate::interpret;
 use crate::native::{CompileError, Native};
 use crate::program::{Program, Space};
+use crate::state::{AT_WORD, LEFT_WORD, PAUSED, STATE_WORDS};
 
 /// A program, ready to run: interpreted, or compiled.
 #[derive(Debug)]
@@ -30,14 +31,6 @@ pub enum Exit {
     /// [`Terminator::Leave`](crate::Terminator::Leave) with this number.
     Left(u8),
 }
-
-/// The first words of a state: where records begin, and how many may yet be done. A program cannot use
-/// them otherwise.
-pub(crate) const STATE_WORDS: u64 = 2;
-pub(crate) const AT_WORD: usize = 0;
-pub(crate) const LEFT_WORD: usize = 1;
-/// The result of the compiled code in place of the number of a [`Terminator::Leave`](crate::Terminator::Leave).
-pub(crate) const PAUSED: u64 = u8::MAX as u64;
 
 impl Runner {
     /// Words of a state that a program leaves alone.
