@@ -31,6 +31,7 @@ mod error;
 mod files;
 mod flight;
 mod folder;
+mod function_lists;
 mod guard;
 mod hangup;
 mod http;

@@ -20,7 +20,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Failure, FailureKind};
 use crate::files::Files;
 use crate::folder::Folder;
-use crate::http::FunctionLists;
+use crate::function_lists::FunctionLists;
 use crate::line::Rank;
 use crate::load::Load;
 use crate::options::Options;

@@ -23,7 +23,6 @@ use weir_compile::{CompileError, Exit, Run, Runner};
 use weir_layout::Layout;
 use weir_packet::{LinkType, NextTable, Options};
 
-use crate::reading::COMPILED_BYTES_MIN;
 use crate::{Aggregate, Branch, Compile, Predicate, Source};
 pub(crate) use framing::{ProgramFraming, Records};
 use lower::{FIRST_FREE_WORD, LEAVE_FULL, LEAVE_RARE, NUMBER_WORD, PORTS_WORD, TAKEN_WORD};
@@ -474,6 +473,8 @@ impl Questions {
     }
 }
 
+/// The number of bytes below which sources are decoded faster than a program is compiled.
+pub(crate) const COMPILED_BYTES_MIN: u64 = 4 << 20;
 /// The number of records that are interpreted to find the blocks that they enter.
 pub(crate) const SAMPLE_RECORDS: u64 = 512;
 /// The number of times that a program is compiled in part before it is compiled as a whole.

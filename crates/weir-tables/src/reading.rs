@@ -9,7 +9,7 @@ use weir_layout::{Layout, Row as LayoutRow, Start};
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Reason};
 
 use crate::counters::MERGE_WINDOW_BYTES;
-use crate::program::{Passed, ProgramFraming, Records, SAMPLE_RECORDS};
+use crate::program::{COMPILED_BYTES_MIN, Passed, ProgramFraming, Records, SAMPLE_RECORDS};
 use crate::records::{RawRecord, RecordReader};
 use crate::row::Times;
 use crate::source::{Bytes, Cause};
@@ -787,8 +787,6 @@ fn keeping_failed(error: WriteError) -> ArrowError {
 
 /// The number of records after which the counters are updated even when no row passes the predicate.
 const STEP_RECORDS: usize = 65_536;
-/// The number of bytes below which sources are decoded faster than a program is compiled.
-pub(crate) const COMPILED_BYTES_MIN: u64 = 4 << 20;
 /// The number of records after which a source of unknown size is assumed to have more.
 const COMPILED_RECORDS_MIN: u64 = 16_384;
 /// The maximum number of further programs for a file whose sections have records of different kinds.

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray};
-use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::expr_fn::SimpleScalarUDF;
 use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Signature, TypeSignature, Volatility};
 use weir_engine::{Condition, Error, ErrorKind};
 
-use super::cell::{self, Cell};
+use super::cell::Cell;
 use super::file_catalog::FileCatalog;
 use super::identifier::name_parts;
 use super::json;
+use super::row_function::by_rows;
 use super::rows::{OWNER, SCHEMAS};
 use super::setting::{UTF8, VERSION, current_setting};
 use super::type_name::{format_type, type_oid};
@@ -410,36 +408,6 @@ fn function(catalog: &Arc<FileCatalog>, name: &str, kind: DataType, body: Body) 
         kind,
         Arc::new(run),
     ))
-}
-
-/// The values of a function by the rows of its arguments, each of which is given as text.
-pub(super) fn by_rows(
-    arguments: &[ColumnarValue],
-    kind: &DataType,
-    body: impl Fn(&[Option<&str>]) -> Result<Cell>,
-) -> Result<ColumnarValue> {
-    let is_one = arguments
-        .iter()
-        .all(|value| matches!(value, ColumnarValue::Scalar(_)));
-    let arrays = ColumnarValue::values_to_arrays(arguments)?;
-    let texts = arrays.iter().map(|array| cast(array, &DataType::Utf8));
-    let texts = texts.collect::<Result<Vec<_>, _>>()?;
-    let rows = texts.first().map_or(1, Array::len);
-    let cells = (0..rows).map(|row| {
-        let values = texts.iter().map(|array| {
-            let array = array.as_string::<i32>();
-            array.is_valid(row).then(|| array.value(row))
-        });
-        body(&values.collect::<Vec<_>>())
-    });
-    let cells = cells.collect::<Result<Vec<_>>>()?;
-    let array = cell::array(kind, &cells);
-    match is_one {
-        true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(
-            &array, 0,
-        )?)),
-        false => Ok(ColumnarValue::Array(array)),
-    }
 }
 
 fn text<'a>(arguments: &[Option<&'a str>], index: usize) -> Option<&'a str> {

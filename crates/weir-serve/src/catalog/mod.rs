@@ -3,7 +3,7 @@
 //!
 //! They are tables and functions of every session ([`weir_engine::Catalog`]), so that a statement asks them within the
 //! limits and refusals of all others, and may join them with captures. `relation` describes PostgreSQL's, `file_catalog`
-//! has those of files, `rows` has what is in them, `table` reads them, `function` has the functions, and `rewrite` the
+//! has those of files, `rows` has what is in them, `table` reads them, `function` has the functions (`row_function` computes them row by row), and `rewrite` the
 //! passes that turn what PostgreSQL spells otherwise into what sessions plan.
 
 mod cell;
@@ -13,6 +13,7 @@ mod identifier;
 mod json;
 mod relation;
 mod rewrite;
+mod row_function;
 mod rows;
 mod setting;
 mod table;

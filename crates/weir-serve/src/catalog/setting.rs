@@ -9,7 +9,7 @@ use datafusion::logical_expr::{
 use weir_engine::{Condition, Error, ErrorKind};
 
 use super::cell::Cell;
-use super::function::by_rows;
+use super::row_function::by_rows;
 
 /// The number of the version of PostgreSQL whose catalog is given.
 const VERSION_NUMBER: &str = "160006";

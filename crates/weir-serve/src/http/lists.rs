@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use weir_engine::sql_type;
 use weir_tables::{EXTRACTIONS, Origin, Table};
 
-use super::function_lists::FunctionLists;
 use super::refusal::Refusal;
+use crate::function_lists::FunctionLists;
 use crate::listener::Pending;
 use crate::shared::Shared;
 

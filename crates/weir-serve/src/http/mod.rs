@@ -1,7 +1,6 @@
 //! HTTP: questions in JSON, answers in what they are wanted in, and the page.
 
 mod arriving;
-mod function_lists;
 mod json;
 mod json_rows;
 mod lists;
@@ -33,7 +32,6 @@ use crate::hangup::{closed_by_client, duplicated};
 use crate::listener::{Pending, STARTUP_MAX};
 use crate::secret;
 use crate::shared::Shared;
-pub(crate) use function_lists::FunctionLists;
 use refusal::{Refusal, worded};
 
 /// The HTTP protocol.

@@ -9,8 +9,8 @@ use crate::error::Failure;
 /// The lists of functions and of tables in JSON, which are the same for every request.
 #[derive(Debug)]
 pub(crate) struct FunctionLists {
-    pub(super) functions: Bytes,
-    pub(super) tables: Bytes,
+    pub(crate) functions: Bytes,
+    pub(crate) tables: Bytes,
 }
 
 impl FunctionLists {
@@ -18,7 +18,7 @@ impl FunctionLists {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub(super) fn new(options: &Options) -> Result<Self, Failure> {
+    pub(crate) fn new(options: &Options) -> Result<Self, Failure> {
         let engine = Engine::new(options)?;
         let all = engine.functions();
         Ok(Self {
