@@ -88,6 +88,7 @@ fn sighting(number: u32, turn: u32, time_ns: i64) -> Sighting {
             len: if handshake { 0 } else { 1_000 },
             is_cut: false,
             scale: None,
+            may_be_padding: false,
         }),
     }
 }

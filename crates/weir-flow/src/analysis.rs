@@ -618,6 +618,7 @@ mod tests {
             len,
             is_cut: false,
             scale: None,
+            may_be_padding: false,
         }
     }
 

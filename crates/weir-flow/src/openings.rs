@@ -73,7 +73,8 @@ impl OpeningSide {
     /// Adds a segment, and returns the application of the octets that are now in order; `None` when there are none.
     fn take(
         &mut self,
-        (seq, payload, len): (u32, &[u8], u32),
+        seq: u32,
+        (segment, payload): (&Segment, &[u8]),
         is_turn: bool,
         context: &Context,
     ) -> Option<Application> {
@@ -110,7 +111,10 @@ impl OpeningSide {
                 (_, found) => Some(found),
             };
         };
-        stream.data(seq, payload, len, Carrier::default(), &mut part);
+        match segment.may_be_padding {
+            true => stream.doubtful(seq, payload, Carrier::default(), &mut part),
+            false => stream.data(seq, payload, segment.len, Carrier::default(), &mut part),
+        }
         while stream.held() > WAITING_OCTETS_MAX && stream.skip_hole(&mut part) {}
         all
     }
@@ -132,7 +136,7 @@ impl Openings {
         let seq = segment.seq.wrapping_add((segment.flags & SYN != 0).into());
         let first = table.first_number(seen);
         let is_first = first.is_some_and(|first| first == seq);
-        if is_first && !self.open.contains_key(&seen.number) {
+        if is_first && !segment.may_be_padding && !self.open.contains_key(&seen.number) {
             // Most say it with their first segment.
             let found = detect(payload, context);
             if !matches!(found, Application::Unknown | Application::Http) {
@@ -152,14 +156,15 @@ impl Openings {
         let [low, high] = &mut opening.sides;
         let own = if side == 0 { low } else { high };
         own.stream.begin(first.unwrap_or(seq));
-        let taken = own.take((seq, payload, segment.len), is_turn, context);
+        let taken = own.take(seq, (segment, payload), is_turn, context);
         if taken.is_some() {
             opening.turn = Some(sighting.sender);
         }
         let is_spent = own.stream.offset() >= OCTETS_MAX;
         let waits = taken.is_none() && own.stream.has_hole();
+        let is_by_itself = (waits || first.is_none()) && !segment.may_be_padding;
         let found = match taken.unwrap_or_default() {
-            Application::Unknown if waits || first.is_none() => detect(payload, context),
+            Application::Unknown if is_by_itself => detect(payload, context),
             found => found,
         };
         // The rest of its first line may say that it is something else.

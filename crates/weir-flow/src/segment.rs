@@ -17,6 +17,8 @@ pub struct Segment {
     pub is_cut: bool,
     /// The window scale of a SYN (RFC 7323, 2.2); `None` without the option.
     pub scale: Option<u8>,
+    /// The data are zeros that may only fill the frame up to the least length of Ethernet, counted by the length of the IP packet.
+    pub may_be_padding: bool,
 }
 
 /// The FIN flag.
@@ -25,8 +27,12 @@ pub(crate) const FIN: u8 = 1;
 pub(crate) const SYN: u8 = 2;
 /// The RST flag.
 pub(crate) const RST: u8 = 4;
+/// The PSH flag.
+pub(crate) const PSH: u8 = 8;
 /// The ACK flag.
 pub(crate) const ACK: u8 = 16;
+/// The URG flag.
+pub(crate) const URG: u8 = 32;
 
 impl Segment {
     /// The numbers that stand in the first octets of a header (RFC 9293, 3.1), with `len` octets of data and no options.
@@ -41,6 +47,7 @@ impl Segment {
             len,
             is_cut: false,
             scale: None,
+            may_be_padding: false,
         }
     }
 

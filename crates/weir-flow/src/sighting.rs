@@ -3,7 +3,7 @@
 use weir_packet::{Layer, Packet};
 
 use crate::key::{FlowKey, Scope, Sender};
-use crate::segment::{SYN, Segment};
+use crate::segment::{PSH, RST, SYN, Segment, URG};
 
 /// A packet as the flow table sees it: 96 bytes of facts, so that packets can wait for others of
 /// their batch while their bytes are gone.
@@ -37,7 +37,7 @@ impl Sighting {
         let (ip_bytes, ttl) = ip_facts(packet)?;
         let (payload_bytes, segment) = match packet.transport() {
             Some(Layer::Tcp) => {
-                let segment = tcp_facts(packet)?;
+                let segment = tcp_facts(packet, ip_bytes)?;
                 (segment.len, Some(segment))
             }
             Some(Layer::Udp) => (udp_payload_len(packet)?, None),
@@ -103,7 +103,7 @@ fn ip_facts(packet: &Packet<'_>) -> Option<(u32, u8)> {
 }
 
 #[inline]
-fn tcp_facts(packet: &Packet<'_>) -> Option<Segment> {
+fn tcp_facts(packet: &Packet<'_>, ip_bytes: u32) -> Option<Segment> {
     let captured = packet.bytes(Layer::Tcp)?;
     let header = captured.first_chunk::<20>()?.first_chunk::<16>()?;
     let header_len = Segment::header_len(header);
@@ -116,8 +116,26 @@ fn tcp_facts(packet: &Packet<'_>) -> Option<Segment> {
     if segment.flags & SYN != 0 {
         segment.scale = window_scale(captured.get(20..header_len as usize).unwrap_or_default());
     }
+    if matches!(ip_bytes, PADDED_BYTES | PADDED_TAGGED_BYTES) {
+        let data = captured.get(header_len as usize..).unwrap_or_default();
+        segment.may_be_padding = may_be_padding(&segment, data);
+    }
     Some(segment)
 }
+
+/// Whether the data of a segment in a frame of the least length may be the padding of that: some adapters count it in the length of
+/// the IP packet. Data that end what was written come with PSH (RFC 9293, 3.9.1.2).
+#[cold]
+fn may_be_padding(segment: &Segment, data: &[u8]) -> bool {
+    let is_plain = segment.flags & (RST | PSH | URG) == 0;
+    is_plain && segment.len > 0 && !segment.is_cut && data.iter().all(|octet| *octet == 0)
+}
+
+/// The bytes of an IP packet in the least frame of Ethernet, without its checksum: 60.
+const PADDED_BYTES: u32 = 46;
+
+/// The same where the frame had a VLAN tag.
+const PADDED_TAGGED_BYTES: u32 = 42;
 
 /// The shift that the options of a SYN offer (RFC 7323, 2.2).
 #[cold]

@@ -70,6 +70,8 @@ pub struct Reassembler {
     end: Option<u64>,
     /// Bytes that came from before the first one of the stream.
     before: u64,
+    /// Segments of the direction had the padding of their frames for data.
+    is_padded: bool,
 }
 
 #[derive(Debug)]
@@ -79,9 +81,25 @@ struct BufferedPiece {
     /// Empty where they were sent and not captured.
     bytes: Vec<u8>,
     carrier: Carrier,
+    doubt: Doubt,
+}
+
+/// Whether a piece may be the padding of its frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doubt {
+    /// The piece is of the stream.
+    None,
+    /// The piece may be padding.
+    Padding,
+    /// The same, and the receiver has acknowledged all before it since.
+    NotAcknowledged,
 }
 
 impl BufferedPiece {
+    const fn is_doubtful(&self) -> bool {
+        !matches!(self.doubt, Doubt::None)
+    }
+
     const fn end(&self) -> u64 {
         self.offset.saturating_add(self.len)
     }
@@ -110,6 +128,9 @@ impl BufferedPiece {
 /// Octets between what is acknowledged and what is sent, at most: the largest window of common systems.
 const AHEAD_MAX: i32 = 1 << 24;
 
+/// Pieces of a stream at one time that may be padding, at most.
+const DOUBTFUL_MAX: usize = 64;
+
 impl Reassembler {
     /// A stream before its first segment. [`Overlap::Drop`] drops segments that differ from waiting bytes, and is
     /// [`Overlap::First`] otherwise.
@@ -126,6 +147,7 @@ impl Reassembler {
             held: 0,
             end: None,
             before: 0,
+            is_padded: false,
         }
     }
 
@@ -219,9 +241,19 @@ impl Reassembler {
         self.end.is_some_and(|end| self.offset >= end)
     }
 
-    /// The carrier of the first waiting piece.
+    /// The carrier of the first waiting piece that is no padding.
     pub(crate) fn waits(&self) -> Option<Carrier> {
-        self.pieces.front().map(|first| first.carrier)
+        self.first_certain().map(|first| first.carrier)
+    }
+
+    /// The first waiting piece that is no padding.
+    fn first_certain(&self) -> Option<&BufferedPiece> {
+        self.pieces.iter().find(|piece| !piece.is_doubtful())
+    }
+
+    /// Whether segments of the direction had the padding of their frames for data.
+    pub(crate) const fn is_padded(&self) -> bool {
+        self.is_padded
     }
 
     /// Whether nothing is returned for now.
@@ -237,8 +269,7 @@ impl Reassembler {
     /// Whether bytes are missing before the first waiting piece.
     #[must_use]
     pub fn has_hole(&self) -> bool {
-        self.pieces
-            .front()
+        self.first_certain()
             .is_some_and(|first| first.offset > self.offset)
     }
 
@@ -282,6 +313,7 @@ impl Reassembler {
         };
         self.end = Some(end);
         self.remove(end, u64::MAX);
+        self.confirm_before(end);
         true
     }
 
@@ -308,6 +340,117 @@ impl Reassembler {
             return;
         }
         self.any(seq, captured, len, carrier, &mut each);
+    }
+
+    /// Adds zeros that may be the padding of their frame. They wait until something else shows what they are: no padding where a
+    /// segment begins behind them, or the receiver acknowledges them ([`Self::acknowledged`]); padding where others come in their place.
+    #[cold]
+    pub(crate) fn doubtful(
+        &mut self,
+        seq: u32,
+        zeros: &[u8],
+        carrier: Carrier,
+        mut each: impl FnMut(u64, Part<'_>, Carrier),
+    ) {
+        self.begin(seq);
+        let doubtful = self.pieces.iter().filter(|piece| piece.is_doubtful());
+        if doubtful.count() >= DOUBTFUL_MAX {
+            let len = zeros.len() as u32;
+            return self.data(seq, zeros, len, carrier, each);
+        }
+        let Ok(ahead) = u64::try_from(beyond(seq, self.next_seq)) else {
+            return;
+        };
+        let start = self.offset.saturating_add(ahead);
+        let end = start.saturating_add(zeros.len() as u64);
+        self.confirm_before(start);
+        let index = self.pieces.partition_point(|piece| piece.end() <= start);
+        let behind = self.pieces.get(index);
+        if let Some(piece) = behind.filter(|piece| piece.offset < end) {
+            // A sender that has the octets acknowledged does not send them again.
+            self.is_padded |= piece.doubt == Doubt::NotAcknowledged && piece.offset == start;
+            return;
+        }
+        if self.end.is_some_and(|known| end > known) {
+            return;
+        }
+        let follows = self.pieces.get(index).map(|piece| piece.offset);
+        let is_certain = follows == Some(end) || self.end == Some(end);
+        let piece = BufferedPiece {
+            offset: start,
+            len: zeros.len() as u64,
+            bytes: zeros.to_vec(),
+            carrier,
+            doubt: match is_certain {
+                true => Doubt::None,
+                false => Doubt::Padding,
+            },
+        };
+        self.held += piece.held();
+        self.pieces.insert(index, piece);
+        self.flow(&mut each);
+    }
+
+    /// Says that the receiver has all in front of the number `ack`: octets that end there are no padding.
+    #[inline]
+    pub(crate) fn acknowledged(&mut self, ack: u32, each: impl FnMut(u64, Part<'_>, Carrier)) {
+        if !self.pieces.is_empty() {
+            self.confirm_acknowledged(ack, each);
+        }
+    }
+
+    #[cold]
+    fn confirm_acknowledged(&mut self, ack: u32, mut each: impl FnMut(u64, Part<'_>, Carrier)) {
+        let Some(end) = self.offset_of(ack) else {
+            return;
+        };
+        self.confirm_before(end);
+        let index = self.pieces.partition_point(|piece| piece.offset < end);
+        if let Some(piece) = self.pieces.get_mut(index)
+            && piece.offset == end
+            && piece.is_doubtful()
+        {
+            piece.doubt = Doubt::NotAcknowledged;
+        }
+        self.flow(&mut each);
+    }
+
+    /// Returns what is known to be no padding since the stream has an end.
+    pub(crate) fn go_on(&mut self, mut each: impl FnMut(u64, Part<'_>, Carrier)) {
+        self.flow(&mut each);
+    }
+
+    /// Something begins at `start`: octets that end there are no padding.
+    fn confirm_before(&mut self, mut start: u64) {
+        loop {
+            let index = self.pieces.partition_point(|piece| piece.end() < start);
+            match self.pieces.get_mut(index) {
+                Some(piece) if piece.end() == start && piece.is_doubtful() => {
+                    piece.doubt = Doubt::None;
+                    start = piece.offset;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Removes what may be padding from `start` to `end`, in the place of which `captured` came.
+    fn replace_padding(&mut self, start: u64, end: u64, captured: &[u8]) {
+        let index = self.pieces.partition_point(|piece| piece.end() <= start);
+        let is_near = |piece: &&BufferedPiece| piece.offset < end;
+        let within = self.pieces.range(index..).take_while(is_near);
+        let doubtful = within.filter(|piece| piece.is_doubtful());
+        let mut any = false;
+        for piece in doubtful {
+            any = true;
+            let from = piece.offset.saturating_sub(start) as usize;
+            let to = piece.end().saturating_sub(start) as usize;
+            let instead = captured.get(from..to.min(captured.len()));
+            self.is_padded |= instead.is_some_and(|octets| octets.iter().any(|octet| *octet != 0));
+        }
+        if any {
+            self.remove_if(start, end, BufferedPiece::is_doubtful);
+        }
     }
 
     fn any(
@@ -347,6 +490,10 @@ impl Reassembler {
         }
         let end = start.saturating_add(len);
         let known = start.saturating_add(captured.len() as u64);
+        if ahead >= 0 {
+            self.confirm_before(start);
+        }
+        self.replace_padding(start, end, captured);
         match self.overlap {
             Overlap::Last => self.remove(start, known),
             Overlap::Drop if self.differs(start, captured) => return,
@@ -399,6 +546,7 @@ impl Reassembler {
         if let Some(before) = index.checked_sub(1).and_then(|at| self.pieces.get_mut(at))
             && before.end() == offset
             && !before.bytes.is_empty()
+            && !before.is_doubtful()
             && before.carrier == carrier
         {
             self.held -= before.held();
@@ -412,6 +560,7 @@ impl Reassembler {
             len: bytes.len() as u64,
             bytes: bytes.to_vec(),
             carrier,
+            doubt: Doubt::None,
         };
         self.held += piece.held();
         self.pieces.insert(index, piece);
@@ -432,6 +581,7 @@ impl Reassembler {
                     len: free_until - at,
                     bytes: Vec::new(),
                     carrier,
+                    doubt: Doubt::None,
                 };
                 self.held += piece.held();
                 self.pieces.insert(index, piece);
@@ -468,6 +618,7 @@ impl Reassembler {
                     len,
                     bytes: piece.bytes.get(skipped..).unwrap_or_default().to_vec(),
                     carrier: piece.carrier,
+                    doubt: piece.doubt,
                 }
             });
             if piece.offset < start {
@@ -513,22 +664,43 @@ impl Reassembler {
         true
     }
 
-    /// Returns the first waiting piece, after the gap before it. False when no piece waits.
+    /// Returns the first waiting piece that is no padding, after the gap before it. False when no such piece waits.
     pub(crate) fn give_first(&mut self, mut each: impl FnMut(u64, Part<'_>, Carrier)) -> bool {
         if self.is_start_assumed {
             self.begin_with_first();
         }
+        let certain = self.pieces.iter().position(|piece| !piece.is_doubtful());
+        let Some(doubtful) = certain else {
+            return false;
+        };
+        self.pass_doubtful(doubtful, &mut each);
+        self.give_next(&mut each)
+    }
+
+    /// Returns the first `count` pieces, which may be padding: what nothing contradicts is what the length of its packet says.
+    fn pass_doubtful(&mut self, count: usize, each: &mut impl FnMut(u64, Part<'_>, Carrier)) {
+        for _ in 0..count {
+            if !self.is_padded {
+                self.give_next(each);
+            } else if let Some(padding) = self.pieces.pop_front() {
+                self.held = self.held.saturating_sub(padding.held());
+            }
+        }
+    }
+
+    /// Returns the first waiting piece, after the gap before it.
+    fn give_next(&mut self, each: &mut impl FnMut(u64, Part<'_>, Carrier)) -> bool {
         let Some(mut piece) = self.pieces.pop_front() else {
             return false;
         };
         self.held = self.held.saturating_sub(piece.held());
         let missing = piece.offset.saturating_sub(self.offset);
-        self.pass(missing, piece.carrier, &mut each);
+        self.pass(missing, piece.carrier, each);
         piece.skip_to(self.offset);
         if piece.bytes.is_empty() {
-            self.pass(piece.len, piece.carrier, &mut each);
+            self.pass(piece.len, piece.carrier, each);
         } else {
-            self.give(&piece.bytes, piece.carrier, &mut each);
+            self.give(&piece.bytes, piece.carrier, each);
         }
         true
     }
@@ -536,6 +708,7 @@ impl Reassembler {
     /// Gives up all missing bytes, up to the FIN if there was one; the gap before the FIN has the carrier `last`.
     pub fn give_up(&mut self, last: Carrier, mut each: impl FnMut(u64, Part<'_>, Carrier)) {
         while self.skip_hole(&mut each) {}
+        self.pass_doubtful(self.pieces.len(), &mut each);
         if let Some(end) = self.end
             && end > self.offset
         {
@@ -548,6 +721,7 @@ impl Reassembler {
         while !self.is_held_back
             && let Some(piece) = self.pieces.front()
             && piece.offset <= self.offset
+            && !piece.is_doubtful()
         {
             self.give_first(&mut *each);
         }

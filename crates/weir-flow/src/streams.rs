@@ -458,6 +458,7 @@ impl StreamTable {
             acknowledged,
             missing: None,
             far_end: None,
+            padded_end: None,
             outlier: None,
             begins_late: false,
         };

@@ -45,6 +45,8 @@ pub(super) struct Direction {
     pub(super) missing: Option<Missing>,
     /// The number of a FIN that was not accepted: it may be the end behind a long loss, if the receiver acknowledges it.
     pub(super) far_end: Option<u32>,
+    /// The number of a FIN whose data may be padding, if they are: it is the end if the receiver acknowledges it.
+    pub(super) padded_end: Option<u32>,
     /// The segment that does not count yet, as the state of the connection says.
     pub(super) outlier: Option<Box<Outlier>>,
     /// The stream was given out from a later number on than the one behind the SYN, which was captured behind it.
@@ -273,7 +275,7 @@ impl FollowedConnection {
         self.saw_start = true;
         let first = segment.seq.wrapping_add(1);
         self.direction_mut(sender).stream.begin(first);
-        if segment.flags & ACK != 0 && bytes.is_empty() {
+        if segment.flags & ACK != 0 && (bytes.is_empty() || segment.may_be_padding) {
             // The segment answers a SYN that was not captured, or that follows in the capture.
             self.direction_mut(other(sender)).stream.begin(segment.ack);
         }
@@ -326,9 +328,11 @@ impl FollowedConnection {
                 ..out.origin.carrier()
             };
             let each = |offset, part: Part<'_>, carrier| out.part(sender, offset, part, carrier);
-            direction
-                .stream
-                .data(first, bytes, segment.len, carrier, each);
+            let stream = &mut direction.stream;
+            match segment.may_be_padding {
+                true => stream.doubtful(first, bytes, carrier, each),
+                false => stream.data(first, bytes, segment.len, carrier, each),
+            }
             let before = direction.stream.take_before();
             // The octet of a keep-alive is no data.
             if segment.len > 1 && (!out.saw_start || direction.begins_late) {
@@ -337,10 +341,9 @@ impl FollowedConnection {
             }
         }
         if segment.flags & FIN != 0 {
-            let end = first.wrapping_add(segment.len);
-            if !direction.stream.finish(end) {
-                direction.far_end = Some(end);
-            }
+            direction.finish(first, segment);
+            let each = |offset, part: Part<'_>, carrier| out.part(sender, offset, part, carrier);
+            direction.stream.go_on(each);
         }
         if has_missing {
             direction.look_again();
@@ -385,6 +388,14 @@ impl FollowedConnection {
             direction.far_end = None;
             direction.stream.finish_acknowledged(end);
         }
+        if let Some(end) = direction.padded_end
+            && ack == end.wrapping_add(1)
+        {
+            direction.padded_end = None;
+            direction.stream.finish_acknowledged(end);
+        }
+        let each = |offset, part: Part<'_>, carrier| out.part(sender, offset, part, carrier);
+        direction.stream.acknowledged(ack, each);
         let acknowledged = direction.stream.offset_of(ack);
         if direction.stream.has_hole() && !direction.stream.is_before(ack) {
             let missing = direction.missing.get_or_insert(Missing {
@@ -544,6 +555,22 @@ impl Direction {
     fn held(&self) -> usize {
         let outlier = self.outlier.as_ref().map_or(0, |outlier| outlier.held());
         self.stream.held().saturating_add(outlier)
+    }
+
+    /// Notes the end that a FIN says. Where its data may be padding, the receiver's acknowledgment decides, unless padding is known of
+    /// the direction.
+    fn finish(&mut self, first: u32, segment: &Segment) {
+        let is_open = segment.may_be_padding && !self.stream.is_padded();
+        let end = match segment.may_be_padding && !is_open {
+            true => first,
+            false => first.wrapping_add(segment.len),
+        };
+        if is_open {
+            self.padded_end = Some(first);
+            self.far_end = Some(end);
+        } else if !self.stream.finish(end) {
+            self.far_end = Some(end);
+        }
     }
 
     /// Drops the segment that does not count.

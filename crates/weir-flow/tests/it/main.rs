@@ -11,6 +11,7 @@ mod late_handshakes;
 mod missing;
 mod networks;
 mod oracle;
+mod padded;
 mod reused_ports;
 mod sctp;
 mod services;

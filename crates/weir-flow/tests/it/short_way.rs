@@ -109,6 +109,7 @@ fn packets(random: &mut Rng, flows: usize, count: usize) -> Vec<Sighting> {
                 len,
                 is_cut: odd == 13 && len > 0,
                 scale: None,
+                may_be_padding: false,
             }),
         });
     }
