@@ -126,6 +126,7 @@ impl PrefaceSide {
         let offset = chunk.offset.saturating_sub(self.taken_off);
         let Content::Bytes(bytes) = chunk.content else {
             let held = std::mem::take(&mut self.held);
+            self.came_in.keep(behind_line_ends(&held));
             let others = self.came_in.before(payload.others);
             let mut before = *payload;
             before.others = &others;
@@ -157,6 +158,9 @@ impl PrefaceSide {
             }
         }
         self.is_decided = true;
+        // Frames with octets of headers and with line ends, which keep a connection alive, have nothing of the first message.
+        let held = behind_line_ends(&all).saturating_sub(bytes.len());
+        self.came_in.keep(held);
         let others = std::mem::take(&mut self.came_in).before(payload.others);
         let content = Content::Bytes(&all);
         let mut payload = *payload;
@@ -167,6 +171,12 @@ impl PrefaceSide {
             ..*chunk
         }))
     }
+}
+
+/// The number of octets behind line ends.
+fn behind_line_ends(bytes: &[u8]) -> usize {
+    let is_line_end = |byte: &&u8| matches!(**byte, b'\r' | b'\n');
+    bytes.iter().skip_while(is_line_end).count()
 }
 
 fn beginning(bytes: &[u8], holds_hellos: bool) -> Beginning {

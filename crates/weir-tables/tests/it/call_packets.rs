@@ -203,6 +203,36 @@ fn a_keep_alive_in_front_of_a_message_is_not_of_its_call() {
     }
 }
 
+/// Line ends before the first message of a connection may be the beginning of a header of the PROXY protocol, whose octets belong to
+/// no message either.
+#[test]
+fn what_comes_before_the_first_message_is_not_of_its_call() {
+    let one = sip("one", 100);
+    let (first, second) = one.split_at(60);
+    let header = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";
+    let cases: [(&[&[u8]], &[u64]); 6] = [
+        (&[b"\r\n", &one], &[5]),
+        (&[b"\r", b"\n\r\n", first, second], &[6, 7]),
+        (&[b"\r\n", &one[..2], &one[2..]], &[5, 6]),
+        (&[&header[..9], &header[9..], &one], &[6]),
+        (
+            &[&header[..9], &[&header[9..], first].concat(), second],
+            &[5, 6],
+        ),
+        (&[b"P", b"ROXY UNKNOWN\r\n", &one], &[6]),
+    ];
+    for port in [5060, 6_000] {
+        for (pieces, expected) in cases {
+            let mut packets = Vec::new();
+            let mut connection = Connection::open((CLIENT, 40_000), (SERVER, port), &mut packets);
+            for piece in pieces {
+                connection.send_one(true, piece, &mut packets);
+            }
+            has(&packets, &[("one", expected)]);
+        }
+    }
+}
+
 #[test]
 fn a_message_that_begins_in_one_file_is_of_both() {
     let message = sip("long", 100);
