@@ -47,6 +47,7 @@ pub fn dns(bytes: &[u8]) {
             time_ns: Some(5),
             passed_ns: 5,
             frame: 1,
+            identification: Some(1),
         };
         black_box(Questions::default().take(&message, way));
         let mut lookups = Lookups::default();

@@ -5,6 +5,7 @@
 //! nothing is allocated. Names are followed through at most [`POINTERS_MAX`] pointers and written up to
 //! [`NAME_OCTETS_MAX`] octets, so that a message costs no more than its length times that.
 
+mod copies;
 mod data;
 mod fault;
 mod lookup;

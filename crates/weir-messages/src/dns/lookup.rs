@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hasher};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use super::copies::{RecentAnswers, Sight};
 use super::{Data, Dialect, DnsFault, DnsMessage, Question, Record, Section, type_word};
 
 /// The flow, the side and the time of a message.
@@ -19,6 +20,18 @@ pub struct Way {
     pub passed_ns: i64,
     /// Number of its record.
     pub frame: u64,
+    /// The identification of the IPv4 packet (RFC 791, 3.1), by which the copy of an answer is known; `None` where it says nothing, as
+    /// a 0 of packets that are not to be fragmented (RFC 6864, 4).
+    pub identification: Option<u16>,
+}
+
+impl Way {
+    const fn sight(self) -> Sight {
+        Sight {
+            identification: self.identification,
+            passed_ns: self.passed_ns,
+        }
+    }
 }
 
 /// A query that was seen.
@@ -220,6 +233,7 @@ pub struct Lookups<W> {
     pending: BTreeMap<u64, Pending<W>>,
     /// The queries of a flow and number, the oldest first.
     by_key: HashMap<(u64, u16), VecDeque<u64>>,
+    recent: RecentAnswers,
     next: u64,
     given_up: u64,
 }
@@ -227,8 +241,8 @@ pub struct Lookups<W> {
 #[derive(Debug)]
 struct Pending<W> {
     key: (u64, u16),
-    /// When it came, by the time that has passed.
-    passed_ns: i64,
+    /// Its packet, and when that came, by the time that has passed.
+    sight: Sight,
     /// What it asks for, as [`content_of`] has it.
     content: u64,
     rows: Vec<Lookup<W>>,
@@ -244,6 +258,7 @@ impl<W> Default for Lookups<W> {
         Self {
             pending: BTreeMap::new(),
             by_key: HashMap::new(),
+            recent: RecentAnswers::default(),
             next: 0,
             given_up: 0,
         }
@@ -281,7 +296,7 @@ impl<W: Clone> Lookups<W> {
         }
         let key = (way.flow, message.id());
         if message.is_response() {
-            let mut rows = self.answered(key, message).unwrap_or_default();
+            let mut rows = self.answered(key, message, way).unwrap_or_default();
             if rows.is_empty() {
                 rows = rows_of(message, way, from, false);
             }
@@ -295,7 +310,7 @@ impl<W: Clone> Lookups<W> {
         let rows = rows_of(message, way, from, true);
         let pending = Pending {
             key,
-            passed_ns: way.passed_ns,
+            sight: way.sight(),
             content: content_of(message),
             rows,
         };
@@ -322,27 +337,46 @@ impl<W: Clone> Lookups<W> {
         true
     }
 
-    /// The question that an answer with this key belongs to: the oldest that it repeats, or the oldest of all.
-    fn answered(&mut self, key: (u64, u16), message: &DnsMessage<'_>) -> Option<Vec<Lookup<W>>> {
+    /// The question that an answer with this key belongs to: the oldest that it repeats, or the oldest of all. That of the copy of an
+    /// answer is a copy of its question, and no question that was sent again.
+    fn answered(
+        &mut self,
+        key: (u64, u16),
+        message: &DnsMessage<'_>,
+        way: Way,
+    ) -> Option<Vec<Lookup<W>>> {
         let numbers = self.by_key.get_mut(&key)?;
         let pending = &self.pending;
-        let place = (numbers.len() > 1).then(|| {
-            let content = content_of(message);
-            let is_its = |number: &u64| pending.get(number).map(|it| it.content) == Some(content);
-            numbers.iter().position(is_its)
-        });
-        let number = numbers.remove(place.flatten().unwrap_or(0))?;
+        let place = match self.recent.question_of_copy(key, way.sight()) {
+            Some(question) => {
+                let content = content_of(message);
+                let is_its =
+                    |it: &Pending<W>| it.content == content && it.sight.may_be_copy_of(question);
+                let mut all = numbers.iter();
+                all.position(|number| pending.get(number).is_some_and(is_its))?
+            }
+            None if numbers.len() > 1 => {
+                let content = content_of(message);
+                let is_its =
+                    |number: &u64| pending.get(number).map(|it| it.content) == Some(content);
+                numbers.iter().position(is_its).unwrap_or(0)
+            }
+            None => 0,
+        };
+        let number = numbers.remove(place)?;
         if numbers.is_empty() {
             self.by_key.remove(&key);
         }
-        Some(self.pending.remove(&number)?.rows)
+        let answered = self.pending.remove(&number)?;
+        self.recent.note(key, answered.sight, way.sight());
+        Some(answered.rows)
     }
 }
 
 impl<W> Pending<W> {
     /// Whether it has timed out at the time of the next message.
     fn is_late(&self, next: Way) -> bool {
-        next.passed_ns.saturating_sub(self.passed_ns) > PATIENCE_NS
+        next.passed_ns.saturating_sub(self.sight.passed_ns) > PATIENCE_NS
     }
 }
 

@@ -89,6 +89,7 @@ fn an_answer_finds_its_question() {
         time_ns: Some(time_ns),
         passed_ns: time_ns,
         frame,
+        identification: None,
     };
     let mut questions = Questions::default();
     assert_eq!(
@@ -134,6 +135,7 @@ fn an_answer_is_that_of_the_question_that_it_repeats() {
         time_ns: Some(10),
         passed_ns: 10,
         frame,
+        identification: None,
     };
     // The first question has no answer, and the answers come in the other order.
     for (answers, expected) in [
@@ -161,6 +163,65 @@ fn an_answer_is_that_of_the_question_that_it_repeats() {
     }
 }
 
+/// A question that was sent again had the copy of the answer to the first one, as a mirror port gives it, and the answer to it had no
+/// question.
+#[test]
+fn the_copy_of_an_answer_answers_no_question_that_was_sent_again() {
+    let question = asking(b"\x03www\x04weir\x04test\0");
+    let mut response = RESPONSE.to_vec();
+    response[..2].copy_from_slice(&[0, 1]);
+    // What came, by its identification and the milliseconds that had passed.
+    let rows_of = |sent: &[(bool, u16, i64)]| {
+        let mut rows = Vec::new();
+        let mut lookups = Lookups::default();
+        let mut each = |row: Lookup<()>| rows.push((row.question_frame, row.answer_frame));
+        for ((is_question, id, passed_ms), frame) in sent.iter().zip(1..) {
+            let way = Way {
+                flow: 7,
+                time_ns: None,
+                passed_ns: passed_ms * 1_000_000,
+                frame,
+                identification: Some(*id).filter(|id| *id != 0),
+            };
+            let bytes = if *is_question { &question } else { &response };
+            lookups.take(&message(bytes), way, &(), &mut each);
+        }
+        while lookups.finish(&mut each) {}
+        rows
+    };
+    let asked_again = |ids: [u16; 5]| {
+        let [first, second, answer, copy, other] = ids;
+        rows_of(&[
+            (true, first, 0),
+            (true, second, 900),
+            (false, answer, 950),
+            (false, copy, 951),
+            (false, other, 952),
+        ])
+    };
+    let expected = [(Some(1), Some(3)), (None, Some(4)), (Some(2), Some(5))];
+    assert_eq!(asked_again([1, 2, 8, 8, 9]), expected);
+    assert_eq!(asked_again([0, 0, 8, 8, 9]), expected);
+    // Where identifications do not tell the answers apart, the next one is that of the next question.
+    let expected = [(Some(1), Some(3)), (Some(2), Some(4)), (None, Some(5))];
+    assert_eq!(asked_again([1, 2, 0, 0, 0]), expected);
+    assert_eq!(asked_again([1, 2, 8, 9, 9]), expected);
+    // The question was captured twice, too.
+    for id in [0, 1] {
+        let all = [(true, id, 0), (true, id, 1), (false, 8, 2), (false, 8, 3)];
+        let expected = [(Some(1), Some(3)), (Some(2), Some(4))];
+        assert_eq!(rows_of(&all), expected);
+    }
+    // The same identification comes again later.
+    let later = [
+        (true, 1, 0),
+        (false, 8, 1),
+        (true, 2, 1_001),
+        (false, 8, 1_002),
+    ];
+    assert_eq!(rows_of(&later), [(Some(1), Some(2)), (Some(3), Some(4))]);
+}
+
 /// A clock that is set back, or the clocks of two hosts, end no wait: deadlines go by the time that has passed.
 #[test]
 fn deadlines_go_by_the_time_that_has_passed() {
@@ -173,6 +234,7 @@ fn deadlines_go_by_the_time_that_has_passed() {
         time_ns: Some(time_s * SECOND),
         passed_ns: passed_s * SECOND,
         frame,
+        identification: None,
     };
     // A minute and a second later by the clock that stamped the answer, and a second before.
     for answered_s in [1_061, 1_002, 10] {
@@ -214,6 +276,7 @@ fn what_was_not_seen_of_a_lookup_is_not_known() {
         time_ns: Some(5),
         passed_ns: 5,
         frame,
+        identification: None,
     };
     // RD, and of the three bits CD; TC as well.
     let mut question = asking(b"\x03www\x04weir\x04test\0");
@@ -270,6 +333,7 @@ fn a_zone_comes_in_several_responses() {
         time_ns: Some(10),
         passed_ns: 10,
         frame,
+        identification: None,
     };
     for (kind, is_repeat) in [(252_u16, false), (251, false), (1, true)] {
         let mut question = asking(b"\x04zone\0");
@@ -367,6 +431,7 @@ fn questions_without_answers_wait_within_limits() {
             time_ns: Some(5),
             passed_ns: 5,
             frame: 1,
+            identification: None,
         };
         questions.take(&message(&bytes), way);
         lookups.take(&message(&bytes), way, &(), &mut |_| given += 1);

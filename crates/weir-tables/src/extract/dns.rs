@@ -112,6 +112,7 @@ pub(super) fn read<'m>(
         time_ns: way.time_ns,
         passed_ns: way.passed_ns,
         frame: way.frame,
+        identification: way.identification,
     };
     Some((message, way))
 }

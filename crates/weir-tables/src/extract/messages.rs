@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::LazyLock;
 
 use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload, Sender};
-use weir_packet::{Kind, Value};
+use weir_packet::{Kind, Packet, Value};
 
 use super::conversation::{Conversation, Cut, Piece};
 use super::early::{EarlyAnswer, EarlyAnswers};
@@ -40,6 +40,9 @@ pub(super) struct Way {
     pub(super) frame: u64,
     /// The number of octets at the end of the datagram that were not captured.
     pub(super) missing: u64,
+    /// The identification of the datagram's outermost header of IPv4, by which copies of it are known; `None` where it is 0, or nothing
+    /// needs it.
+    pub(super) identification: Option<u16>,
 }
 
 impl Way {
@@ -62,6 +65,18 @@ impl Way {
             passed_ns: payload.passed_ns,
             frame: payload.frame,
             missing: payload.missing,
+            identification: None,
+        }
+    }
+
+    /// The same way with the identification of the packet that carries its datagram. Messages of a stream have none: several may come
+    /// in one packet.
+    fn within(self, packet: &Packet<'_>, carried: &Carried<'_>) -> Self {
+        let id = packet.ipv4().and_then(|header| header.identification());
+        let is_datagram = matches!(carried, Carried::Datagram(_));
+        Self {
+            identification: id.filter(|id| is_datagram && *id != 0),
+            ..self
         }
     }
 
@@ -566,7 +581,7 @@ impl<P: Protocol> Extract for Messages<P> {
             ..
         } = self;
         payloads.packet(row.packet, &mut |payload| {
-            let way = Way::of(payload);
+            let way = Way::of(payload).within(row.packet, &payload.carried);
             let mut push = |way: &Way, own: &dyn Item| {
                 rows.push_row(&row.with_item(&WithWay { way, own }));
             };

@@ -136,6 +136,7 @@ mod tests {
             passed_ns: passed_s * SECOND,
             frame,
             missing: 0,
+            identification: None,
         };
         if is_back { way.back() } else { way }
     }

@@ -111,6 +111,33 @@ fn answers_that_wait_in_any_number_have_their_rows() {
     }
 }
 
+/// A question that was sent again had the copy of the answer to the first one, as a mirror port gives it.
+#[test]
+fn the_copy_of_an_answer_answers_no_question_that_was_sent_again() {
+    let packet = |is_client: bool, identification: u16, bytes: &[u8]| {
+        let [from, to] = match is_client {
+            true => [(CLIENT, 40_000), (SERVER, 53)],
+            false => [(SERVER, 53), (CLIENT, 40_000)],
+        };
+        let segment = udp(from.0.into(), to.0.into(), from.1, to.1, bytes);
+        let header = Ipv4::new(from.0, to.0, protocol::UDP);
+        header.identification(identification).packet(&segment)
+    };
+    let packets = [
+        packet(true, 1, &question(7)),
+        packet(true, 2, &question(7)),
+        packet(false, 8, &answer(7)),
+        packet(false, 8, &answer(7)),
+        packet(false, 9, &answer(7)),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mirrored.pcap");
+    crate::wire::write(&packets, &path);
+    let (batch, _) = read_with_notes("lookups", &[&path], 100);
+    assert_eq!(column(&batch, "lookup.question_frame"), ["1", "", "2"]);
+    assert_eq!(column(&batch, "lookup.answer_frame"), ["3", "4", "5"]);
+}
+
 /// A packet in GRE, from one end of a tunnel to the other.
 fn in_tunnel(packet: &[u8]) -> Vec<u8> {
     let carried = [&[0, 0, 8, 0][..], packet].concat();

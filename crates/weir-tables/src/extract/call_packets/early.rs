@@ -149,6 +149,7 @@ mod tests {
             passed_ns,
             frame: 1,
             missing: 0,
+            identification: None,
         };
         let mut early = EarlyPackets::default();
         for ssrc in 0..100_000 {

@@ -591,6 +591,7 @@ mod tests {
             passed_ns: ms * 1_000_000,
             frame: 1,
             missing: 0,
+            identification: None,
         }
     }
 

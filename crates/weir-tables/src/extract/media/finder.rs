@@ -874,6 +874,7 @@ mod tests {
                 passed_ns: 0,
                 frame: 1,
                 missing: 0,
+                identification: None,
             };
             candidate.held.push((bytes.into(), way));
         }

@@ -785,6 +785,7 @@ mod tests {
                         passed_ns: 0,
                         frame: 1,
                         missing: 0,
+                        identification: None,
                     },
                     sequence: 2 * sequence,
                     octets: 9,

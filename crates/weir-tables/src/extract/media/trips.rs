@@ -72,6 +72,7 @@ mod tests {
             passed_ns: time_ns,
             frame: 1,
             missing: 0,
+            identification: None,
         };
         let sent = Report {
             sender: Some(7),
