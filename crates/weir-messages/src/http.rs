@@ -58,6 +58,10 @@ pub struct Connection {
     is_unread: bool,
     /// The client went on in something else behind a request to upgrade: what it sent waits for the response.
     is_ahead: bool,
+    /// The connection began before the capture, perhaps within a message.
+    is_within: bool,
+    /// The side that asks in it, as far as its port tells it.
+    expected_client: Option<usize>,
     /// The state of HTTP/2.
     two: Option<Box<two::Http2Connection>>,
 }
@@ -98,6 +102,17 @@ impl Connection {
         Self {
             sides: [Side::searching(), Side::searching()],
             ..Self::default()
+        }
+    }
+
+    /// A connection as [`Self::searching`] has it that began before the capture: HTTP may also begin behind the rest of a message, within
+    /// a piece of the side that asks. `client` is that side, where its port tells it.
+    #[must_use]
+    pub fn within(client: Option<usize>) -> Self {
+        Self {
+            is_within: true,
+            expected_client: client,
+            ..Self::searching()
         }
     }
 
@@ -199,18 +214,11 @@ impl Connection {
                 self.put(side, this);
                 return self.go_on(side, bytes, stamp, each);
             }
-            let begins = self.answers_simple(side, bytes)
-                || this.begins(bytes, is_new)
-                || self.may_go_on(side, &this) && this.begins_across(bytes);
-            if !begins {
-                let Some(at) = self.find_beginning(side, &this, bytes) else {
-                    self.put(side, this);
-                    return self.passed(side, bytes.len());
-                };
-                bytes = bytes.get(at..).unwrap_or_default();
-                this.begun = Vec::new();
-                this.next = behind(this.next, at);
-            }
+            let Some(found) = self.begin(side, &mut this, bytes, is_new) else {
+                self.put(side, this);
+                return self.passed(side, bytes.len());
+            };
+            bytes = found;
             self.tunnel = None;
             this.tail = Vec::new();
             this.state = State::Head;
@@ -419,13 +427,71 @@ impl Connection {
         self.client == Some(1 - (side & 1)) && this.has_begun && self.tunnel.is_none()
     }
 
-    /// The offset of a message within octets of a side after a loss. Before the first message none is searched: a connection may
-    /// begin with something else.
+    /// The side that asks, where octets of a side, which begin with no message, may have one within them: after a loss, or within a
+    /// connection that began before the capture. A connection that is read from its beginning may begin with something else.
+    fn searched_client(&self, side: usize, this: &Side) -> Option<usize> {
+        let client = match this.has_begun {
+            true => self.client,
+            false if self.is_within => {
+                let expected = self.expected_client.filter(|client| *client == side);
+                self.client.or(expected)
+            }
+            false => None,
+        };
+        client.filter(|_| self.tunnel.is_none())
+    }
+
+    /// The octets of a side, in which no message is under way, from the one on that begins or goes on within them; `None` where none
+    /// does so far.
+    fn begin<'b>(
+        &mut self,
+        side: usize,
+        this: &mut Side,
+        bytes: &'b [u8],
+        is_new: bool,
+    ) -> Option<&'b [u8]> {
+        let behind_word = self.find_behind_word(side, this, bytes);
+        let begins = behind_word.is_none()
+            && (self.answers_simple(side, bytes)
+                || this.begins(bytes, is_new)
+                || self.may_go_on(side, this) && this.begins_across(bytes));
+        if begins {
+            self.note_rest(side, this, 0);
+            return Some(bytes);
+        }
+        let at = behind_word.or_else(|| self.find_beginning(side, this, bytes))?;
+        self.note_rest(side, this, at);
+        this.begun = Vec::new();
+        this.next = behind(this.next, at);
+        Some(bytes.get(at..).unwrap_or_default())
+    }
+
+    /// The offset of a message within octets of a side.
     fn find_beginning(&self, side: usize, this: &Side, bytes: &[u8]) -> Option<usize> {
-        let client = self
-            .client
-            .filter(|_| this.has_begun && self.tunnel.is_none())?;
+        let client = self.searched_client(side, this)?;
         head::find_beginning(bytes, client == side)
+    }
+
+    /// The offset of a request behind the rest of a body whose first word looks like a method.
+    fn find_behind_word(&self, side: usize, this: &Side, bytes: &[u8]) -> Option<usize> {
+        let is_client = self.searched_client(side, this) == Some(side);
+        match is_client && this.begun.is_empty() {
+            true => head::find_behind_word(bytes),
+            false => None,
+        }
+    }
+
+    /// Notes the request that was sent before the capture, and whose rest lies in front of the first one of a client: in so many octets
+    /// of the same piece, or in pieces behind which nothing of the server came.
+    fn note_rest(&mut self, side: usize, this: &Side, rest: usize) {
+        let is_first = self.is_within && !this.has_begun;
+        let server = self.sides.get(1 - (side & 1));
+        let is_silent = self.pairs.depth() == 0
+            && server.is_some_and(|server| !server.is_behind_other && server.begun.is_empty());
+        let is_behind_rest = rest > 0 || this.is_behind_other && is_silent;
+        if is_first && is_behind_rest && self.client.or(self.expected_client) == Some(side) {
+            self.pairs.request_sent_before(this.next);
+        }
     }
 
     /// Makes the connection HTTP/2: passes on the unread octets of this side, and those that wait of the other.

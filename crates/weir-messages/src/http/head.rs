@@ -251,6 +251,20 @@ fn request_behind_body(line: &[u8]) -> Option<usize> {
     (is_version && is_behind).then_some(at)
 }
 
+/// The offset of the first line of a request behind the rest of a body, which goes on to it without a line end, and whose first word
+/// looks like a method that is not known: small letters and digits in front of a known one are of no method.
+pub(super) fn find_behind_word(bytes: &[u8]) -> Option<usize> {
+    let line = bytes.split(|byte| *byte == b'\n').next()?;
+    let is_known = line
+        .split(is_blank)
+        .next()
+        .is_some_and(|word| METHODS.contains(&word));
+    let at = request_behind_body(line).filter(|_| !is_known)?;
+    let rest = line.get(..at)?;
+    let is_of_body = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    rest.iter().any(is_of_body).then_some(at)
+}
+
 /// The word after the last space of a line.
 fn last_word(line: &[u8]) -> Option<&[u8]> {
     let space = line.iter().rposition(is_blank)?;

@@ -725,6 +725,26 @@ impl Pairs {
         self.settle();
     }
 
+    /// The rest of a request that was sent before the capture was captured up to the first request: the next response is its, or the
+    /// first one that waits for its request.
+    pub(super) fn request_sent_before(&mut self, rest: Option<Place>) {
+        self.pass_early(rest);
+        match self.next_early() {
+            Some(early) => {
+                early.exchange.fault.get_or_insert(HttpFault::Missing);
+                early.request = Progress::Over;
+            }
+            None => {
+                let exchange = Exchange {
+                    fault: Some(HttpFault::Missing),
+                    ..Exchange::default()
+                };
+                self.begin(exchange, Progress::Over);
+            }
+        }
+        self.settle();
+    }
+
     /// Something of the server was not captured: a part of the response under way, or a whole one. It is behind so many octets
     /// of the server, and before others.
     pub(super) fn response_lost(&mut self, offset: u64, end: Option<u64>) {

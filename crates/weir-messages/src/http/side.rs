@@ -144,7 +144,9 @@ impl Side {
             self.is_behind_other = true;
         }
         let begins = head::looks_like(bytes) || may_become(bytes) && self.wait(bytes);
-        self.is_behind_other |= !begins && self.begun.is_empty();
+        // Empty lines are no other octets (RFC 9112, 2.2).
+        let is_other = !bytes.trim_ascii().is_empty();
+        self.is_behind_other |= !begins && self.begun.is_empty() && is_other;
         begins
     }
 

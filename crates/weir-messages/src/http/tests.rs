@@ -794,7 +794,14 @@ enum Seen<'s> {
 
 /// Targets, codes and faults of the exchanges of a connection.
 fn pairs(seen: &[Seen<'_>]) -> Vec<(String, u16, Option<HttpFault>)> {
-    let mut connection = Connection::searching();
+    pairs_of(Connection::searching(), seen)
+}
+
+/// The same of a connection in this state.
+fn pairs_of(
+    mut connection: Connection,
+    seen: &[Seen<'_>],
+) -> Vec<(String, u16, Option<HttpFault>)> {
     let mut found = Vec::new();
     let mut each = |it| found.push(it);
     for seen in seen {

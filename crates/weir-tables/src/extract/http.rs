@@ -101,6 +101,23 @@ struct Exchanges {
 }
 
 impl HttpConnection {
+    /// A connection of which nothing was read before this chunk, from and to these ports.
+    fn new(chunk: &Chunk<'_>, ports: [u16; 2]) -> Self {
+        let side = usize::from(chunk.sender == Sender::High);
+        let client = match ports.map(|port| PORTS.contains(&port)) {
+            [false, true] => Some(side),
+            [true, false] => Some(1 - side),
+            _ => None,
+        };
+        Self {
+            connection: match chunk.saw_start {
+                true => Connection::searching(),
+                false => Connection::within(client),
+            },
+            seen: [0; 2],
+        }
+    }
+
     /// Returns whether enough of a connection was searched.
     fn is_spent(&self, is_behind_body: bool) -> bool {
         let [low, high] = self.seen;
@@ -143,12 +160,7 @@ impl Exchanges {
         let is_expected = way.ports().iter().any(|port| PORTS.contains(port));
         streams.chunk_or_gap(
             chunk,
-            |_| {
-                Some(HttpConnection {
-                    connection: Connection::searching(),
-                    seen: [0; 2],
-                })
-            },
+            |_| Some(HttpConnection::new(chunk, way.ports())),
             |stream| {
                 let side = usize::from(chunk.sender == Sender::High);
                 if let (Content::Bytes(bytes), Some(seen)) =

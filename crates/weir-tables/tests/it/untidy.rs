@@ -627,6 +627,11 @@ fn http_is_read_from_the_middle_or_counted() {
     pieces.push(b"GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
     let (found, notes) = rows("http", &from_the_middle(8_080, &pieces));
     assert_eq!((found, notes), (1, Vec::new()));
+    // The request is in one segment with the rest of the body.
+    let rest = b"the end=1GET /behind HTTP/1.1\r\nHost: h\r\n\r\n";
+    let packets = from_the_middle(8_080, &[rest]);
+    let columns = ["http.request.method", "http.request.uri"];
+    assert_eq!(columns_of("http", &packets, &columns), [["GET", "/behind"]]);
 }
 
 /// Segments of a client behind the handshake of its connection, without the first `lost` octets.

@@ -163,10 +163,60 @@ fn behind_a_loss_messages_are_found_within_a_segment() {
     for rest in [
         "{\"a\": 1}GET /2 HTTP/1.1\r\n\r\n",
         "\r\n<a>b c</a>UNLOCK /2 HTTP/1.1\r\n\r\n",
+        // It begins with what looks like a method.
+        "wordGET /2 HTTP/1.1\r\n\r\n",
+        "some wordsPOST /2 HTTP/1.1\r\n\r\n",
     ] {
         let rest = Seen::Client(rest);
         assert_pairs(&[post, Seen::ClientGap(100), rest, OK_1, OK_2], &expected);
     }
+}
+
+/// A request behind the rest of a body in one piece had no row where the capture begins within that body, and the response to the one that
+/// the body belongs to was that of the request behind it.
+#[test]
+fn where_the_capture_begins_within_a_body_the_request_behind_it_is_found() {
+    let next = "GET /2 HTTP/1.1\r\n\r\n";
+    let texts = |seen: &[Seen<'_>], client: Option<usize>| {
+        let rows = pairs_of(Connection::within(client), seen);
+        let rows = rows.into_iter();
+        rows.map(|(target, code, fault)| format!("{target} {code} {}", fault.is_some()))
+            .collect::<Vec<_>>()
+    };
+    for rest in [
+        "{\"a\": 1}",
+        "a=1&b=2",
+        "c\r\n0\r\n\r\n",
+        "Host: h\r\n\r\n",
+        "word",
+        "some words",
+    ] {
+        let both = [rest, next].concat();
+        let expected = [" 201 true", "/2 202 false"];
+        let seen = [Seen::Client(&both), OK_1, OK_2];
+        assert_eq!(texts(&seen, Some(0)), expected, "{rest}");
+        // The side that asks is known by a response, whatever its port is.
+        let seen = [OK_3, Seen::Client(&both), OK_1, OK_2];
+        let expected = [" 203 false", " 201 true", "/2 202 false"];
+        assert_eq!(texts(&seen, None), expected, "{rest}");
+        assert_eq!(texts(&seen, Some(0)), expected, "{rest}");
+    }
+    // The rest is a piece of its own.
+    let rest = Seen::Client("{\"a\": 1}");
+    let expected = [" 201 true", "/2 202 false"];
+    assert_eq!(texts(&[rest, GET_2, OK_1, OK_2], Some(0)), expected);
+    let expected = [" 201 false", "/2 202 false"];
+    assert_eq!(texts(&[rest, OK_1, GET_2, OK_2], Some(0)), expected);
+    // Empty lines are the rest of nothing.
+    let lines = Seen::Client("\r\n");
+    let expected = ["/1 201 false", "/2 202 false"];
+    assert_eq!(texts(&[lines, GET_1, OK_1, GET_2, OK_2], Some(0)), expected);
+    // A connection that is read from its beginning may begin with something else.
+    let both = Seen::Client("{\"a\": 1}GET /2 HTTP/1.1\r\n\r\n");
+    assert_pairs(&[both], &[]);
+    // The response behind the rest of another one is in one piece with it.
+    let both = Seen::Server("</html>HTTP/1.1 202 A\r\nContent-Length: 0\r\n\r\n");
+    assert_eq!(texts(&[GET_2, both], Some(0)), ["/2 202 false"]);
 }
 
 /// What came with the response that opens a tunnel was left out, and the requests of the tunnel had the responses to later ones.
