@@ -5,40 +5,58 @@ use weir_bytes::{array_at, u8_at, u32_be_at, u64_be_at};
 /// Port of both sides.
 pub const PORT: u16 = 123;
 
-/// A packet of modes 1 to 5, whose fixed part is there.
+/// A packet whose fixed part is there: of the time, or a control or private message (modes 6 and 7), of which the first octet alone is
+/// read.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'m>(&'m [u8]);
 
 /// Octets without extensions.
 const HEADER_OCTETS: usize = 48;
+/// Octets of the header of a control message (RFC 9327, 2), and of a private one as ntpd has it.
+const CONTROL_OCTETS: usize = 12;
+const PRIVATE_OCTETS: usize = 8;
+/// Modes of control messages and of private ones (RFC 5905, 7.3).
+const CONTROL: u8 = 6;
+const PRIVATE: u8 = 7;
 /// The seconds from 1900 to 1970.
 const EPOCH: i64 = 2_208_988_800;
 /// The start of the year 2000, in seconds of NTP.
 const YEAR_2000: u32 = 3_155_673_600;
 
 impl<'m> Packet<'m> {
-    /// A view of a packet; `None` for bytes without a whole header of NTP's versions 1 to 4 and modes 1 to 5. Between
-    /// other ports than [`PORT`], where these bytes may be anything, it must be a usual packet between client and
-    /// server: its length, its stratum and its transmit timestamp are checked, too.
+    /// A view of a packet; `None` for bytes without a whole header of NTP's versions 1 to 4. The mode 0 is that of version 1, which has
+    /// none (RFC 1059, appendix B). Between other ports than [`PORT`], where these bytes may be anything, it must be a usual packet
+    /// between client and server: its length, its stratum and its transmit timestamp are checked, too.
     #[must_use]
     pub fn new(bytes: &'m [u8], ports: [u16; 2]) -> Option<Self> {
         let first = u8_at(bytes, 0)?;
-        let is_header = bytes.len() >= HEADER_OCTETS
-            && matches!(first & 7, 1..=5)
-            && matches!(first >> 3 & 7, 1..=4);
+        let (mode, version) = (first & 7, first >> 3 & 7);
+        let octets = match mode {
+            CONTROL => CONTROL_OCTETS,
+            PRIVATE => PRIVATE_OCTETS,
+            _ => HEADER_OCTETS,
+        };
+        let is_header =
+            bytes.len() >= octets && (1..=4).contains(&version) && (mode > 0 || version == 1);
         let is_plausible = matches!(bytes.len(), 48 | 68 | 72)
-            && matches!(first & 7, 3 | 4)
-            && matches!(first >> 3 & 7, 3 | 4)
+            && matches!(mode, 3 | 4)
+            && matches!(version, 3 | 4)
             && u8_at(bytes, 1) <= Some(16)
             && u32_be_at(bytes, 40) >= Some(YEAR_2000);
         (is_header && (ports.contains(&PORT) || is_plausible)).then_some(Self(bytes))
+    }
+
+    /// Whether it is about the time, and no control or private message.
+    #[must_use]
+    pub fn is_of_time(&self) -> bool {
+        self.mode() < CONTROL
     }
 
     fn octet(&self, at: usize) -> u8 {
         u8_at(self.0, at).unwrap_or_default()
     }
 
-    /// Leap seconds to come; 3 when the clock is not set.
+    /// Leap seconds to come; 3 when the clock is not set. Private messages have other flags there.
     #[must_use]
     pub fn leap(&self) -> u8 {
         self.octet(0) >> 6
@@ -50,7 +68,7 @@ impl<'m> Packet<'m> {
         self.octet(0) >> 3 & 7
     }
 
-    /// Mode: 3 client, 4 server, 5 broadcast.
+    /// Mode: 3 client, 4 server, 5 broadcast, 6 control, 7 private.
     #[must_use]
     pub fn mode(&self) -> u8 {
         self.octet(0) & 7
@@ -156,6 +174,28 @@ mod tests {
             Some((0xc65a_6d15_i64 - 2_208_988_800) * 1_000_000_000 + 500_000_000)
         );
         assert_eq!(packet.origin_time(), None);
+    }
+
+    /// Control and private messages were left out.
+    #[test]
+    fn control_and_private_messages_are_packets_on_the_port() {
+        let control = [0x16, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+        let private = [0x97, 0, 3, 42, 0, 0, 0, 0];
+        for (bytes, mode) in [(&control[..], 6), (&private[..], 7)] {
+            let packet = Packet::new(bytes, [40_000, PORT]).unwrap();
+            assert_eq!((packet.version(), packet.mode()), (2, mode));
+            assert!(!packet.is_of_time());
+            assert!(Packet::new(bytes, [1, 2]).is_none());
+            let cut = &bytes[..bytes.len() - 1];
+            assert!(Packet::new(cut, [40_000, PORT]).is_none());
+        }
+        // Version 1 has no mode; what has neither is no packet.
+        let mut bytes = packet();
+        bytes[0] = 0x08;
+        let old = Packet::new(&bytes, [PORT, PORT]).unwrap();
+        assert_eq!((old.version(), old.mode(), old.is_of_time()), (1, 0, true));
+        bytes[0] = 0x20;
+        assert!(Packet::new(&bytes, [PORT, PORT]).is_none());
     }
 
     #[test]

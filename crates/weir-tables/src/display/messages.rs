@@ -38,7 +38,7 @@ pub(super) struct MessageField {
     is_address: bool,
     /// The field is of HTTP/2, or of earlier versions, which share a table; `None` for other protocols.
     is_http2: Option<bool>,
-    /// The column that must be true for a message to have the field.
+    /// The column that must be true, or must have a value if it is no flag, for a message to have the field.
     only: Option<&'static str>,
     /// The name of the header in lists of header lines whose values are those of the field.
     header: Option<&'static str>,
@@ -57,7 +57,10 @@ impl MessageField {
             _ => None,
         };
         field.has_zeros = TIMES_OF_ZERO.contains(&name);
-        field.only = OF_RESPONSES.contains(&name).then_some(IS_RESPONSE);
+        field.only = match field.has_zeros {
+            true => Some(IS_OF_TIME),
+            false => OF_RESPONSES.contains(&name).then_some(IS_RESPONSE),
+        };
         Some((field, kind))
     }
 
@@ -233,6 +236,8 @@ const OF_RESPONSES: &[&str] = &["dns.flags.authoritative", "dns.flags.recavail"]
 /// Times of NTP that a sender without one leaves 0, for which the table has NULL, and Wireshark the beginning of 1970.
 const TIMES_OF_ZERO: &[&str] = &["ntp.reftime", "ntp.org", "ntp.rec", "ntp.xmt"];
 const IS_RESPONSE: &str = "dns.flags.response";
+/// The column of NTP that control and private messages do not have, which have no times either.
+const IS_OF_TIME: &str = "ntp.stratum";
 
 /// Texts that are addresses.
 const ADDRESSES: &[&str] = &[
@@ -684,8 +689,10 @@ fn decide(
     };
     let is_wanted = |row: usize| {
         places.only.is_none_or(|column| {
-            let flags = columns.get(column).and_then(|flags| flags.as_boolean_opt());
-            flags.is_some_and(|flags| flags.is_valid(row) && flags.value(row))
+            columns.get(column).is_some_and(|values| {
+                let flags = values.as_boolean_opt();
+                values.is_valid(row) && flags.is_none_or(|flags| flags.value(row))
+            })
         })
     };
     let Some(numbers) = numbers.as_primitive_opt::<UInt64Type>() else {

@@ -10,7 +10,7 @@ use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "ntp",
-    doc: "one row per NTP packet of a client, a server or a peer, on any port",
+    doc: "one row per NTP packet of a client, a server or a peer, on any port, and per control or private message on its own",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
     start: Messages::<Ntp>::start,
@@ -53,34 +53,49 @@ impl Item for NtpItem<'_> {
     }
 }
 
+impl<'m> NtpItem<'m> {
+    /// A value that packets of the time have.
+    fn of_time<T>(&self, get: impl FnOnce(&Packet<'m>) -> T) -> Option<T> {
+        self.packet.is_of_time().then(|| get(&self.packet))
+    }
+
+    /// The leap indicator, in the place of which private messages have other flags.
+    fn leap(&self) -> Option<u8> {
+        Some(self.packet.leap()).filter(|_| self.packet.mode() != PRIVATE)
+    }
+}
+
+/// The mode of private messages.
+const PRIVATE: u8 = 7;
+
 type NtpGetter = for<'i> fn(&'i NtpItem<'_>) -> Option<Value<'i>>;
 
 #[rustfmt::skip]
 static FIELDS: &[ItemField<NtpGetter>] = &[
-    ItemField::new("ntp.flags.li", Kind::U8, |n| number(n.packet.leap()),
-        "Leap indicator: leap seconds to come; 3 when the clock is not synchronized", "RFC 5905, 7.3"),
+    ItemField::new("ntp.flags.li", Kind::U8, |n| number(n.leap()?),
+        "Leap indicator: leap seconds to come; 3 when the clock is not synchronized; NULL in private messages", "RFC 5905, 7.3"),
     ItemField::new("ntp.flags.vn", Kind::U8, |n| number(n.packet.version()),
         "Version", "RFC 5905, 7.3"),
     ItemField::new("ntp.flags.mode", Kind::U8, |n| number(n.packet.mode()),
-        "Mode: 1 and 2 peers, 3 client, 4 server, 5 broadcast", "RFC 5905, 7.3"),
-    ItemField::new("ntp.stratum", Kind::U8, |n| number(n.packet.stratum()),
+        "Mode: 1 and 2 peers, 3 client, 4 server, 5 broadcast, 6 control message, 7 private message, of both of which the columns below are NULL", "RFC 5905, 7.3"),
+    ItemField::new("ntp.stratum", Kind::U8, |n| number(n.of_time(Packet::stratum)?),
         "Stratum: 1 has a reference clock; 0 unspecified, or a kiss-o'-death packet", "RFC 5905, 7.3"),
-    ItemField::new("ntp.ppoll", Kind::U8, |n| number(n.packet.poll()),
+    ItemField::new("ntp.ppoll", Kind::U8, |n| number(n.of_time(Packet::poll)?),
         "Poll interval, as a power of two of seconds", "RFC 5905, 7.3"),
-    ItemField::new("ntp.precision", Kind::I64, |n| Some(Value::Signed(n.packet.precision().into())),
+    ItemField::new("ntp.precision", Kind::I64, |n| Some(Value::Signed(n.of_time(Packet::precision)?.into())),
         "Precision of the clock, as a power of two of seconds", "RFC 5905, 7.3"),
-    ItemField::new("ntp.root_delay", Kind::F64, |n| Some(Value::Float(n.packet.root_delay())),
+    ItemField::new("ntp.root_delay", Kind::F64, |n| n.of_time(Packet::root_delay).map(Value::Float),
         "Round-trip delay to the reference clock, in seconds", "RFC 5905, 7.3"),
-    ItemField::new("ntp.root_disp", Kind::F64, |n| Some(Value::Float(n.packet.root_dispersion())),
+    ItemField::new("ntp.root_disp", Kind::F64, |n| n.of_time(Packet::root_dispersion).map(Value::Float),
         "Dispersion to the reference clock, in seconds", "RFC 5905, 7.3"),
-    ItemField::new("ntp.refid", Kind::Bytes, |n| Some(Value::Bytes(&n.reference)),
+    ItemField::new("ntp.refid", Kind::Bytes, |n| n.packet.is_of_time().then_some(Value::Bytes(&n.reference)),
         "Reference ID: source such as GPS, or the address of the server that it follows", "RFC 5905, 7.3"),
-    ItemField::new("ntp.reftime", Kind::Time, |n| n.packet.reference_time().map(Value::Time),
+    ItemField::new("ntp.reftime", Kind::Time, |n| n.of_time(Packet::reference_time)?.map(Value::Time),
         "Reference timestamp: when the clock was last set", "RFC 5905, 7.3"),
-    ItemField::new("ntp.org", Kind::Time, |n| n.packet.origin_time().map(Value::Time),
+    ItemField::new("ntp.org", Kind::Time, |n| n.of_time(Packet::origin_time)?.map(Value::Time),
         "Origin timestamp: when the client sent the request, by its clock", "RFC 5905, 7.3"),
-    ItemField::new("ntp.rec", Kind::Time, |n| n.packet.receive_time().map(Value::Time),
+    ItemField::new("ntp.rec", Kind::Time, |n| n.of_time(Packet::receive_time)?.map(Value::Time),
         "Receive timestamp: when the server received the request, by its clock", "RFC 5905, 7.3"),
-    ItemField::new("ntp.xmt", Kind::Time, |n| n.packet.transmit_time().map(Value::Time),
+    ItemField::new("ntp.xmt", Kind::Time, |n| n.of_time(Packet::transmit_time)?.map(Value::Time),
         "Transmit timestamp: when this packet was sent, by the sender's clock", "RFC 5905, 7.3"),
 ];

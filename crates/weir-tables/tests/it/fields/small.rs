@@ -59,8 +59,7 @@ fn tshark_reads_the_same_in_ntp() {
         table: "ntp",
         frame: "frame.number",
         protocols: &["ntp"],
-        // Control messages have another form.
-        filter: "ntp && !icmp && ntp.flags.mode < 6",
+        filter: "ntp && !icmp",
         fields: NTP,
         without: None,
         preferences: &[],
