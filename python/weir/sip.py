@@ -203,7 +203,8 @@ def ladder(source: Any, call_id: str) -> Ladder:
                 _socket(src, sport),
                 _socket(dst, dport),
                 method,
-                None if status is None else (status, reason or ""),
+                # A status line without a code of three digits has the code 0, as in ``parse``.
+                (status or 0, reason or "") if method is None else None,
                 None if seq is None else (seq, of or ""),
                 bool(sdp),
                 bool(resend),

@@ -62,8 +62,11 @@ impl Recorder {
         flags.response = !digest.is_request();
         let cseq = self.built(|out| push_cseq(message, digest, out));
         let status = self.built(|out| {
-            if let Some(status) = digest.status {
-                push_decimal(u64::from(status), 3, out);
+            match digest.status {
+                None => {}
+                // The status line has no code of three digits, or one of no class.
+                Some(0) => out.extend_from_slice(UNPARSABLE),
+                Some(status) => push_decimal(u64::from(status), 3, out),
             }
         });
         let destination = self.built(|out| push_address(passage.destination, out));
@@ -250,5 +253,18 @@ mod tests {
         assert_eq!(record.field(Field::CSeq), UNPARSABLE);
         assert_eq!(record.field(Field::CallId), b"%2D");
         assert_eq!(record.field(Field::FromUri), ABSENT);
+    }
+
+    /// A code of no class stands as it was sent; one without three digits was logged as 000.
+    #[test]
+    fn a_status_that_is_not_three_digits_is_unparsable() {
+        for (digits, expected) in [("099", "099"), ("999", "999"), ("2000", "?"), ("20", "?")] {
+            let text = format!("SIP/2.0 {digits} Why\r\nCSeq: 1 INVITE\r\nCall-ID: c\r\n\r\n");
+            let message = Message::parse(text.as_bytes(), &Limits::default()).unwrap();
+            let digest = Digest::of(&message);
+            let mut recorder = Recorder::default();
+            let record = recorder.record(&message, &digest, &Passage::default());
+            assert_eq!(record.field(Field::Status), expected.as_bytes(), "{digits}");
+        }
     }
 }

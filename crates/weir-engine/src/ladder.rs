@@ -294,14 +294,18 @@ fn steps(batch: &RecordBatch) -> Result<Vec<Step>, ArrowError> {
     let frames = cast(column("frame")?, &DataType::UInt64)?;
     let frames = frames.as_primitive::<UInt64Type>();
     let (lines, heads, bodies) = (text("line")?, text("head")?, text("body")?);
+    // A response whose status line has no code of three digits has no method either; its code is 0, as in the digest of a message.
+    let code = |row| {
+        let code = number_at(&status, row).and_then(|status| u16::try_from(status).ok());
+        method.is_null(row).then(|| code.unwrap_or(0))
+    };
     let steps = (0..batch.num_rows()).map(|row| Step {
         time_ns: times.is_valid(row).then(|| times.value(row)),
         from: socket(at(&src, row), port_at(&src_port, row)),
         to: socket(at(&dst, row), port_at(&dst_port, row)),
         label: Caption {
             method: at(&method, row).map(str::as_bytes),
-            status: number_at(&status, row)
-                .and_then(|status| u16::try_from(status).ok())
+            status: code(row)
                 .map(|status| (status, at(&reason, row).unwrap_or_default().as_bytes())),
             cseq: number_at(&seq, row)
                 .map(|seq| (seq, at(&cseq_method, row).unwrap_or_default().as_bytes())),
@@ -309,10 +313,8 @@ fn steps(batch: &RecordBatch) -> Result<Vec<Step>, ArrowError> {
         }
         .label(),
         is_repeat: resend.is_valid(row) && resend.value(row),
-        is_response: status.is_valid(row),
-        is_failure: number_at(&status, row)
-            .and_then(|status| u16::try_from(status).ok())
-            .is_some_and(is_failure),
+        is_response: method.is_null(row),
+        is_failure: code(row).is_some_and(is_failure),
         frame: frames.is_valid(row).then(|| frames.value(row)),
         text: whole(&lines, &heads, &bodies, row),
         ..Step::default()

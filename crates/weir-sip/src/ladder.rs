@@ -78,7 +78,12 @@ impl<'a> Caption<'a> {
     #[must_use]
     pub fn label(&self) -> String {
         let mut label = match self.status {
-            Some((status, reason)) => format!("{status} {}", shown(reason)).trim_end().to_owned(),
+            // A status line without three digits has the code 0.
+            Some((0, reason)) => format!("? {}", shown(reason)).trim_end().to_owned(),
+            Some((status, reason)) => {
+                let label = format!("{status:03} {}", shown(reason));
+                label.trim_end().to_owned()
+            }
             None => shown(self.method.unwrap_or(b"?")),
         };
         if self.has_sdp {
@@ -401,6 +406,10 @@ mod tests {
         caption.status = Some((100, b""));
         caption.has_sdp = false;
         assert_eq!(caption.label(), "100 1 INVITE");
+        caption.status = Some((0, b"Who knows"));
+        assert_eq!(caption.label(), "? Who knows 1 INVITE");
+        caption.status = Some((99, b""));
+        assert_eq!(caption.label(), "099 1 INVITE");
         caption.status = None;
         caption.method = Some(b"BYE");
         assert_eq!(caption.label(), "BYE 1");

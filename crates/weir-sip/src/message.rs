@@ -150,7 +150,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The status code of a response: 100 to 699, or 0 when it has no sound one.
+    /// The status code of a response: 100 to 699 in valid messages, and 0 when it is not three digits.
     #[must_use]
     pub const fn status(&self) -> Option<u16> {
         match self.start {

@@ -23,7 +23,7 @@ pub enum Start<'a> {
     Status {
         /// The version as it was sent, `SIP/2.0` in valid messages.
         version: &'a [u8],
-        /// 100 to 699; 0 when what is written is none of these.
+        /// The three digits as a number, 100 to 699 in valid messages; 0 when what is written is not three digits.
         code: u16,
         /// The reason phrase, which may be empty.
         reason: &'a [u8],
@@ -87,13 +87,14 @@ impl<'a> Start<'a> {
             .unwrap_or(text.len());
         let (digits, behind) = text.split_at_checked(digits)?;
         let code = decimal(digits)
-            .and_then(|code| u16::try_from(code).ok())
-            .filter(|code| (100..700).contains(code));
+            .filter(|_| digits.len() == CODE_DIGITS)
+            .and_then(|code| u16::try_from(code).ok());
+        let is_of_a_class = code.is_some_and(|code| (100..700).contains(&code));
         // A status line without a reason still has the space in front of it.
         let has_spaces = rest.first() == Some(&b' ')
             && rest.get(1) == text.first()
             && rest.len() > digits.len().saturating_add(1);
-        let fault = if code.is_none() {
+        let fault = if !is_of_a_class {
             Some(Fault::at(FaultKind::StatusCode, offset_in(line, digits)))
         } else if !has_spaces {
             Some(Fault::at(FaultKind::StartLineSpace, version.len()))
@@ -190,6 +191,9 @@ pub(crate) fn skip_line_ends(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
+/// Digits of a status code (RFC 3261 §25.1).
+const CODE_DIGITS: usize = 3;
+
 /// Bytes of a method that [`looks_like_sip`] looks for.
 const METHOD_BYTES_MAX: usize = 128;
 
@@ -259,6 +263,32 @@ mod tests {
             b"ample.com SIP/2.0",
         ] {
             assert_eq!(Start::parse(line), None, "{line:?}");
+        }
+    }
+
+    /// Three digits are the code that was sent, also where RFC 3261 has no such class; tshark shows the same.
+    #[test]
+    fn codes_outside_of_the_classes_are_those_that_were_sent() {
+        for (digits, expected) in [
+            ("999", 999),
+            ("700", 700),
+            ("099", 99),
+            ("000", 0),
+            ("0", 0),
+            ("99", 0),
+            ("0200", 0),
+            ("2000", 0),
+            ("4294967301", 0),
+            ("2x0", 0),
+        ] {
+            let line = format!("SIP/2.0 {digits} Why");
+            let (start, fault) = Start::parse(line.as_bytes()).unwrap();
+            let Start::Status { code, .. } = start else {
+                panic!("{line} is a status line");
+            };
+            assert_eq!(code, expected, "{line}");
+            let kind = fault.map(|fault| fault.kind);
+            assert_eq!(kind, Some(FaultKind::StatusCode), "{line}");
         }
     }
 

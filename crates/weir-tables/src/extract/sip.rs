@@ -181,6 +181,14 @@ impl<'m, 'a> MessageItem<'m, 'a> {
         }
     }
 
+    /// The status code of a response. The digest has 0 both for `000` and where there are no three digits.
+    fn status_code(&self) -> Option<u16> {
+        let mut words = self.start_line().split(u8::is_ascii_whitespace).skip(1);
+        let code = self.digest.status?;
+        let is_sent = code > 0 || words.find(|word| !word.is_empty()) == Some(&b"000"[..]);
+        is_sent.then_some(code)
+    }
+
     fn header(&self, name: HeaderName) -> Option<Value<'_>> {
         text(self.message.headers().value(name)?)
     }
@@ -294,8 +302,8 @@ static FIELDS: &[ItemField<SipGetter>] = &[
         "TCP port of the receiver", "RFC 9293, 3.1"),
     ItemField::new("sip.method", Kind::Text, |m| if m.digest.is_request() { text(m.message.method()?.as_bytes()) } else { None },
         "Method of a request; NULL for responses, which have sip.cseq.method", "RFC 3261, 7.1"),
-    ItemField::new("sip.status_code", Kind::U16, |m| m.digest.status.filter(|code| *code > 0).and_then(number),
-        "Status code of a response, 100 to 699", "RFC 3261, 7.2"),
+    ItemField::new("sip.status_code", Kind::U16, |m| m.status_code().and_then(number),
+        "Status code of a response: three digits as they were sent, 100 to 699 in valid messages; NULL when there are not three", "RFC 3261, 7.2"),
     ItemField::new("sip.reason_phrase", Kind::Text, |m| m.digest.status.and_then(|_| text(m.digest.reason)),
         "Reason phrase of a response, which may be empty", "RFC 3261, 7.2"),
     ItemField::new("sip.request_line", Kind::Text, |m| m.digest.request_uri.and_then(|_| text(m.start_line())),

@@ -8,9 +8,10 @@ use arrow::array::{Array, AsArray, RecordBatch, StringArray};
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Float64Type};
 use weir_tables::{Extraction, Scan, ScanOptions, Source, Table};
-use weir_testkit::packet::{Ipv6, protocol, udp};
+use weir_testkit::packet::{Ipv4, Ipv6, protocol, udp};
 
 use crate::tshark;
+use crate::untidy_connections::rows;
 
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -295,6 +296,41 @@ fn the_host_of_via_had_the_brackets_of_ipv6() {
         for (row, value) in column(&batch, ours).iter().enumerate() {
             assert_eq!(value, theirs[row][at], "message {row}: {field}");
         }
+    }
+}
+
+/// The code of a response of no class (RFC 3261, 7.2) was NULL, and the call that it ended was one that waited for an answer.
+#[test]
+fn a_status_code_of_no_class_was_null() {
+    let message = |start: &str| {
+        format!(
+            "{start}\r\nVia: SIP/2.0/UDP 10.0.0.1;branch=z9hG4bK1\r\nFrom: <sip:a@x>;tag=a\r\nTo: <sip:b@x>;tag=b\r\n\
+             Call-ID: c\r\nCSeq: 1 INVITE\r\nContent-Length: 0\r\n\r\n"
+        )
+    };
+    let (from, to) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    let packet = |from: Ipv4Addr, to: Ipv4Addr, message: &str| {
+        let datagram = udp(from.into(), to.into(), 5060, 5060, message.as_bytes());
+        Ipv4::new(from, to, protocol::UDP).packet(&datagram)
+    };
+    let invite = message("INVITE sip:b@x SIP/2.0").replace(";tag=b", "");
+    for (digits, code, state, status) in [
+        ("999", "999", "rejected", "999"),
+        ("700", "700", "rejected", "700"),
+        ("099", "99", "trying", ""),
+        ("000", "0", "trying", ""),
+        ("0", "", "trying", ""),
+        ("0200", "", "trying", ""),
+        ("2000", "", "trying", ""),
+    ] {
+        let response = message(&format!("SIP/2.0 {digits} Why"));
+        let packets = [packet(from, to, &invite), packet(to, from, &response)];
+        let (messages, _) = rows("sip", &packets, &["sip.status_code", "sip.faults"]);
+        assert_eq!(messages[1][0], code, "{digits}");
+        let fault = "the status code is not between 100 and 699";
+        assert!(messages[1][1].contains(fault), "{digits}: {messages:?}");
+        let (calls, _) = rows("calls", &packets, &["call.state", "call.status"]);
+        assert_eq!(calls, [[state, status]], "{digits}");
     }
 }
 
