@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::fault::FaultKind;
-use crate::forms::notation::{Notation, in_form};
+use crate::forms::notation::{Notation, in_form, stray_bytes};
 use crate::forms::{Form, Scratch};
 use crate::reader::Damage;
 use crate::search::Found;
@@ -29,8 +29,9 @@ pub struct Follower {
 const PIECE_BYTES: usize = 256 << 10;
 
 impl Follower {
-    /// Opens the log at its end, or at its beginning.
+    /// Opens the log at its end, or at its beginning. An incomplete record at the end is one of those that follow.
     ///
+    /// # Errors
     /// When the log cannot be read. A log that does not exist yet is waited for.
     pub fn open(path: &Path, from_start: bool) -> io::Result<Self> {
         let mut follower = Self {
@@ -42,8 +43,8 @@ impl Follower {
             pending: Vec::new(),
         };
         follower.reopen()?;
-        if let (false, Some(file)) = (from_start, &mut follower.file) {
-            follower.offset = file.seek(SeekFrom::End(0))?;
+        if !from_start {
+            follower.pass()?;
         }
         Ok(follower)
     }
@@ -91,6 +92,36 @@ impl Follower {
         // A writer that repairs a log cuts off bytes that were no record, which the caller has not received.
         let shorter = ours.len() < self.offset.min(read);
         Ok((found.dev(), found.ino()) != (ours.dev(), ours.ino()) || shorter)
+    }
+
+    /// Moves behind the last whole record.
+    fn pass(&mut self) -> io::Result<()> {
+        let Some(form) = self.form()? else {
+            return Ok(());
+        };
+        if form == Form::Binary {
+            // What looks like a record may be part of the message that another one has.
+            self.drain(false, &mut |_| {}, &mut |_| {})?;
+            return Ok(());
+        }
+        let mut bytes = PIECE_BYTES as u64;
+        loop {
+            let Some(file) = &mut self.file else {
+                return Ok(());
+            };
+            let offset = file.metadata()?.len().saturating_sub(bytes);
+            file.seek(SeekFrom::Start(offset))?;
+            self.pending.clear();
+            file.take(bytes).read_to_end(&mut self.pending)?;
+            let used = in_form!(form, N => begun::<N>(&self.pending, offset, &mut self.scratch));
+            let all = (bytes > BEGUN_BYTES_MAX).then_some(self.pending.len());
+            if let Some(used) = used.or(all) {
+                self.offset = offset.saturating_add(used as u64);
+                self.pending.clear();
+                return Ok(());
+            }
+            bytes = bytes.saturating_mul(8);
+        }
     }
 
     fn reopen(&mut self) -> io::Result<()> {
@@ -166,6 +197,25 @@ impl Follower {
     }
 }
 
+/// The number of last bytes of a log in which the beginning of a record is looked for: two of the longest records.
+const BEGUN_BYTES_MAX: u64 = 32 << 20;
+
+/// The number of the last bytes of a log, which begin at `offset`, that are in front of its incomplete last record. `None` when
+/// no record begins in them.
+fn begun<N: Notation>(bytes: &[u8], offset: u64, scratch: &mut Scratch) -> Option<usize> {
+    let start = match offset {
+        0 => 0,
+        _ => N::resynchronise(bytes, 0)?,
+    };
+    let piece = ReadPiece {
+        bytes: bytes.get(start..).unwrap_or_default(),
+        offset,
+        last: false,
+    };
+    let used = piece.records::<N>(scratch, &mut |_| {}, &mut |_| {});
+    Some(start.saturating_add(used))
+}
+
 /// The bytes of one read.
 struct ReadPiece<'a> {
     bytes: &'a [u8],
@@ -184,8 +234,12 @@ impl ReadPiece<'_> {
     ) -> usize {
         let mut at = 0_usize;
         while let Some(rest) = self.bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            if N::FORM != Form::Binary && matches!(rest.first(), Some(b'\n' | b'\r')) {
-                at = at.saturating_add(1);
+            let stray = match N::FORM {
+                Form::Binary => 0,
+                _ => stray_bytes(rest),
+            };
+            if stray > 0 {
+                at = at.saturating_add(stray);
                 continue;
             }
             let offset = self.offset.saturating_add(at as u64);

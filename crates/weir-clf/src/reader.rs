@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use crate::fault::{Fault, FaultKind};
-use crate::forms::notation::{Binary, Notation};
+use crate::forms::notation::{BYTE_ORDER_MARK, Binary, Notation, stray_bytes};
 use crate::forms::{Form, Scratch, binary, json, rfc6873, text};
 use crate::losses::Losses;
 use crate::record::Record;
@@ -148,7 +148,7 @@ impl<R: Read> Reader<R> {
             },
         };
         if form != Form::Binary {
-            self.skip_line_ends()?;
+            self.skip_strays()?;
         }
         if self.start == self.end && !self.fill()? {
             return Ok(None);
@@ -162,7 +162,8 @@ impl<R: Read> Reader<R> {
     fn find_form(&mut self) -> io::Result<Option<Form>> {
         while self.end.saturating_sub(self.start) < BUFFER_BYTES / 2 && self.fill()? {}
         let bytes = self.pending();
-        if bytes.trim_ascii().is_empty() {
+        let text = bytes.get(stray_bytes(bytes)..).unwrap_or_default();
+        if text.trim_ascii().is_empty() {
             return Ok(None);
         }
         let form = Form::of(bytes);
@@ -181,16 +182,14 @@ impl<R: Read> Reader<R> {
         self.offset = self.offset.saturating_add(count as u64);
     }
 
-    /// Stray line feeds stand behind records of some logs, the RFCs' own among them.
-    fn skip_line_ends(&mut self) -> io::Result<()> {
+    /// Stray line feeds stand behind records of some logs, the RFCs' own among them; and a byte order mark in front of some.
+    fn skip_strays(&mut self) -> io::Result<()> {
         loop {
-            let ends = self
-                .pending()
-                .iter()
-                .take_while(|byte| matches!(byte, b'\n' | b'\r'))
-                .count();
-            self.skip(ends);
-            if self.start < self.end || !self.fill()? {
+            self.skip(stray_bytes(self.pending()));
+            let rest = self.pending();
+            let may_begin_one =
+                rest.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(rest);
+            if !may_begin_one || !self.fill()? {
                 return Ok(());
             }
         }

@@ -1,7 +1,7 @@
 //! The form of a log's records, and its recognition.
 
 use crate::fault::Fault;
-use crate::forms::notation::{Notation, in_form};
+use crate::forms::notation::{Notation, in_form, stray_bytes};
 use crate::forms::scratch::Scratch;
 use crate::forms::{binary, text};
 use crate::record::Record;
@@ -38,7 +38,7 @@ impl Form {
     /// The form of a log by its beginning; `None` when it has the beginning of no form, or is empty.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
-        let begin = bytes.trim_ascii_start();
+        let begin = bytes.get(stray_bytes(bytes)..)?.trim_ascii_start();
         match begin.first()? {
             b'{' => Some(Self::Json),
             b'A' if begin.iter().take(7).skip(1).all(u8::is_ascii_hexdigit) => Some(Self::Rfc6873),

@@ -31,11 +31,9 @@ pub(crate) trait Notation {
         None
     }
 
-    /// Returns the number of first bytes that may stand between two records: line feeds and carriage returns.
+    /// Returns the number of first bytes that may stand between two records, as [`stray_bytes`] counts them.
     fn stray(bytes: &[u8]) -> usize {
-        let ends = bytes.iter();
-        ends.take_while(|byte| matches!(byte, b'\n' | b'\r'))
-            .count()
+        stray_bytes(bytes)
     }
 
     /// Returns the offset of the next possible record when the one at `at` is damaged, but its length can be read.
@@ -114,7 +112,7 @@ impl Notation for Rfc6873 {
 
     fn stray(bytes: &[u8]) -> usize {
         let ends = Text::stray(bytes);
-        // A line feed that does not end the record is part of the damage.
+        // A line feed that does not stand in front of a record is part of the damage.
         let next = bytes.get(ends);
         if next.is_none_or(|&byte| byte == b'A') {
             ends
@@ -213,6 +211,23 @@ impl Binary {
             fault
         }
     }
+}
+
+/// The mark by which some programs begin a text in UTF-8 (U+FEFF). It is within a log where files were put together.
+pub(crate) const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+/// Returns the number of first bytes that may stand between two records of a log of lines: line feeds, carriage returns, and
+/// byte order marks.
+pub(crate) fn stray_bytes(bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    while let Some(next) = rest
+        .strip_prefix(b"\n")
+        .or_else(|| rest.strip_prefix(b"\r"))
+        .or_else(|| rest.strip_prefix(&BYTE_ORDER_MARK))
+    {
+        rest = next;
+    }
+    bytes.len().saturating_sub(rest.len())
 }
 
 /// The line at the beginning, and its length with its end.

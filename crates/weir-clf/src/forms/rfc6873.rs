@@ -27,12 +27,46 @@ pub(crate) const RECORD_BYTES_MIN: usize = FIELDS + 24;
 /// Everything that a crash can damage is checked: version, length, both line feeds, pointers and the separators before
 /// them. The content of fields is not.
 ///
+/// Lines may end with CR LF, as a transfer in text mode leaves them: two bytes that neither the record's length nor its
+/// pointers count.
+///
 /// # Errors
 /// A [`Fault`]; [`FaultKind::Cut`] when more bytes may make a record of these.
 pub fn decode(bytes: &[u8]) -> Result<(Record<'_>, usize), Fault> {
     let Some(head) = bytes.first_chunk::<FIELDS>() else {
         return Err(short(bytes));
     };
+    if has_cr(head) {
+        return decode_with_cr(bytes);
+    }
+    decode_lines::<0>(bytes, head)
+}
+
+/// Whether the first line ends with CR LF.
+#[inline]
+fn has_cr(head: &[u8; FIELDS]) -> bool {
+    head[POINTERS - 1] == b'\r' && head[POINTERS] == b'\n'
+}
+
+/// Reads a record whose lines end with CR LF.
+#[cold]
+fn decode_with_cr(bytes: &[u8]) -> Result<(Record<'_>, usize), Fault> {
+    let Some(with_cr) = bytes.first_chunk::<{ FIELDS + 1 }>() else {
+        return Err(short(bytes));
+    };
+    let mut head = [0; FIELDS];
+    let (line, behind) = head.split_at_mut(POINTERS - 1);
+    line.copy_from_slice(&with_cr[..POINTERS - 1]);
+    behind.copy_from_slice(&with_cr[POINTERS..]);
+    decode_lines::<1>(bytes, &head)
+}
+
+/// Reads a record with `CR` bytes in front of each line feed. `head` is its beginning without them.
+#[inline(always)]
+fn decode_lines<'a, const CR: usize>(
+    bytes: &'a [u8],
+    head: &[u8; FIELDS],
+) -> Result<(Record<'a>, usize), Fault> {
     let Some(first) = head.first_chunk().filter(|first| first[0] == b'A') else {
         return Err(foreign(head));
     };
@@ -41,17 +75,20 @@ pub fn decode(bytes: &[u8]) -> Result<(Record<'_>, usize), Fault> {
     if head[POINTERS - 1] != b'\n' {
         return Err(Fault::at(POINTERS - 1, FaultKind::Separator));
     }
-    let end = len.wrapping_sub(1);
-    let Some(body) = bytes.get(POINTERS..end) else {
+    // The end of the second line, and that of its line feed.
+    let end = len.wrapping_sub(1).wrapping_add(CR);
+    let line_feed = end.wrapping_add(CR);
+    let Some(body) = bytes.get(POINTERS + CR..end) else {
         return Err(Fault::at(bytes.len(), FaultKind::Cut));
     };
-    match bytes.get(end) {
+    match bytes.get(line_feed) {
         None => return Err(Fault::at(bytes.len(), FaultKind::Cut)),
-        Some(b'\n') => {}
+        Some(b'\n') if CR == 0 || bytes.get(end) == Some(&b'\r') => {}
         Some(_) => return Err(Fault::at(end, FaultKind::Length)),
     }
     if let Some(at) = memchr::memchr(b'\n', body) {
-        return Err(Fault::at(POINTERS.wrapping_add(at), FaultKind::Separator));
+        let at = (POINTERS + CR).wrapping_add(at);
+        return Err(Fault::at(at, FaultKind::Separator));
     }
     let (time, flags) = time_and_flags(head)?;
     let mut record = Record {
@@ -61,10 +98,10 @@ pub fn decode(bytes: &[u8]) -> Result<(Record<'_>, usize), Fault> {
         user: ABSENT,
         optional: Optionals::default(),
     };
-    let mut start = starts[0];
+    let mut start = starts[0].wrapping_add(CR);
     let mut end_of_fields = end;
     for (index, field) in record.fields.iter_mut().enumerate() {
-        let next = starts[index.wrapping_add(1)];
+        let next = starts[index.wrapping_add(1)].wrapping_add(CR);
         // The optional fields' pointer leads to the separator, as the end of the record is one.
         let stop = if index < 11 {
             next.wrapping_sub(1)
@@ -77,14 +114,14 @@ pub fn decode(bytes: &[u8]) -> Result<(Record<'_>, usize), Fault> {
         let found = bytes.get(start..stop);
         match (found, separator) {
             (Some(found), Some(b'\t')) if stop < end => *field = found,
-            (Some(found), Some(b'\n')) if stop == end && index == 11 => *field = found,
+            (Some(found), Some(_)) if stop == end && index == 11 => *field = found,
             _ => return Err(Fault::at(8 + 4 * index, FaultKind::Pointer)),
         }
         end_of_fields = stop;
         start = next;
     }
     record.optional = Optionals::new(bytes.get(end_of_fields..end).unwrap_or_default());
-    Ok((record, len))
+    Ok((record, len.wrapping_add(2 * CR)))
 }
 
 /// Checks what [`decode`] does not: that no field holds a separator, that every optional field can be read, and has the
@@ -94,7 +131,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Record<'_>, usize), Fault> {
 /// The first [`Fault`]. [`FaultKind::OptionalLength`] is found in sound logs too.
 pub fn check(bytes: &[u8]) -> Result<usize, Fault> {
     let (record, len) = decode(bytes)?;
-    let mut offset = FIELDS;
+    let mut offset = FIELDS + usize::from(bytes.first_chunk().is_some_and(has_cr));
     for field in record.fields {
         if let Some(at) = memchr::memchr(b'\t', field) {
             return Err(Fault::at(offset.saturating_add(at), FaultKind::Separator));
@@ -715,6 +752,36 @@ mod tests {
             let mut encoder = Encoder::default();
             encoder.push(&record);
             assert_eq!(decode(encoder.bytes()).unwrap().0, record);
+        }
+    }
+
+    /// A record whose lines end with CR LF was damage.
+    #[test]
+    fn a_record_with_cr_is_the_same_one() {
+        let mut encoder = Encoder::default();
+        let optional = b"\t00@00000000,0001,00,a";
+        for record in [
+            invite(),
+            Record {
+                optional: Optionals::new(optional),
+                ..invite()
+            },
+        ] {
+            encoder.clear();
+            let len = encoder.push(&record);
+            let text = String::from_utf8(encoder.bytes().to_vec()).unwrap();
+            let with_cr = text.replace('\n', "\r\n").into_bytes();
+            let found = decode(&with_cr).unwrap();
+            assert_eq!(found, (decode(encoder.bytes()).unwrap().0, len + 2));
+            assert_eq!(check(&with_cr), Ok(len + 2));
+            for end in 0..with_cr.len() {
+                let fault = decode(&with_cr[..end]).unwrap_err();
+                assert_eq!(fault.kind, FaultKind::Cut, "{end}");
+            }
+            let mixed = text.replacen('\n', "\r\n", 1).into_bytes();
+            assert_eq!(decode(&mixed).unwrap_err().kind, FaultKind::Cut);
+            let mixed = [&mixed[..], b"A000100,"].concat();
+            assert_eq!(decode(&mixed).unwrap_err().kind, FaultKind::Length);
         }
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::fault::FaultKind;
-use crate::forms::notation::{Notation, in_form};
+use crate::forms::notation::{Notation, in_form, stray_bytes};
 use crate::forms::{Form, Scratch};
 use crate::index::block::{Builder, EDGE_BYTES};
 use crate::index::build::edges_of;
@@ -431,7 +431,8 @@ fn is_log_of<N: Notation>(segment: &Segment) -> io::Result<()> {
     // The log may begin with the remains of a first record after a crash, or with a damaged one before others.
     let mut begin = Vec::new();
     segment.read(0, BEGIN_BYTES, &mut begin)?;
-    let blank = begin.iter().all(|byte| matches!(byte, 0 | b'\n' | b'\r'));
+    let text = begin.get(stray_bytes(&begin)..).unwrap_or_default();
+    let blank = text.iter().all(|byte| matches!(byte, 0 | b'\n' | b'\r'));
     let mut scratch = Scratch::default();
     let first = N::decode(&begin, false, &mut scratch).map(drop);
     let half = first.is_err_and(|fault| fault.kind == FaultKind::Cut) && N::may_begin(&begin);

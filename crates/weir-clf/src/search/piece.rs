@@ -379,6 +379,8 @@ fn around(bytes: &[u8], hit: usize, aligned: bool) -> Option<(usize, Decoded<'_>
             None if aligned => 0,
             None => break,
         };
+        // A byte order mark may stand in front of the first record.
+        let start = start.saturating_add(Rfc6873::stray(bytes.get(start..)?));
         let decoded = rfc6873::decode(bytes.get(start..)?);
         match decoded {
             Ok((_, len)) if start.saturating_add(len) > hit => return Some((start, decoded)),

@@ -5,5 +5,6 @@ mod common;
 mod convert;
 mod crash;
 mod search;
+mod untidy;
 mod vectors;
 mod writer;

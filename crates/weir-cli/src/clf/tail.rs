@@ -22,10 +22,14 @@ pub(super) fn run(tail: &Tail, messages: Messages) -> Result<ExitCode, Failure> 
     let query = tail.filter.query()?;
     let failed = |error: std::io::Error| Failure::file(&tail.log, &error);
     // Opened before the last records are looked for: what is written meanwhile is given twice rather
-    // than not at all, which the comparison of offsets below prevents.
+    // than not at all, which the comparison of offsets below prevents. What nothing follows is read to its end, also where
+    // the last line has none.
     let mut last: VecDeque<(Form, Vec<u8>)> = VecDeque::new();
     let mut follower = Follower::open(&tail.log, false).map_err(failed)?;
-    let until = follower.offset();
+    let until = match tail.follow {
+        true => follower.offset(),
+        false => u64::MAX,
+    };
     if tail.records > 0 && (tail.log.exists() || !tail.follow) {
         let searcher = Searcher::open(&[&tail.log], SearchOptions::default())
             .map_err(|error| Failure::environment(error.to_string()))?;
