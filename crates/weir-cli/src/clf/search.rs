@@ -63,7 +63,7 @@ pub(super) fn run(
     Ok(close(searched, messages))
 }
 
-fn close(searched: Searched, messages: Messages) -> ExitCode {
+pub(super) fn close(searched: Searched, messages: Messages) -> ExitCode {
     if searched.damaged > 0 {
         messages.error(&match searched.damaged {
             1 => "a place in the log is not a record".to_owned(),

@@ -6,11 +6,11 @@ use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use weir_clf::{Follower, Form, Found, Scratch, SearchOptions, Searcher};
+use weir_clf::{Follower, Form, Found, Scratch, SearchOptions, Searched, Searcher};
 
 use super::args::Tail;
 use super::log::Damages;
-use super::search::Output;
+use super::search::{Output, close};
 use crate::message::Messages;
 use crate::progress::Progress;
 use crate::session::Failure;
@@ -25,15 +25,16 @@ pub(super) fn run(tail: &Tail, messages: Messages) -> Result<ExitCode, Failure> 
     // than not at all, which the comparison of offsets below prevents. What nothing follows is read to its end, also where
     // the last line has none.
     let mut last: VecDeque<(Form, Vec<u8>)> = VecDeque::new();
-    let mut follower = Follower::open(&tail.log, false).map_err(failed)?;
+    let mut follower = Follower::open(&tail.log, !tail.follow).map_err(failed)?;
     let until = match tail.follow {
         true => follower.offset(),
         false => u64::MAX,
     };
+    let mut searched = Searched::default();
     if tail.records > 0 && (tail.log.exists() || !tail.follow) {
         let searcher = Searcher::open(&[&tail.log], SearchOptions::default())
             .map_err(|error| Failure::environment(error.to_string()))?;
-        let found = searcher.search(&query, &mut |found| {
+        let outcome = searcher.search(&query, &mut |found| {
             if found.offset >= until {
                 return ControlFlow::Break(());
             }
@@ -43,7 +44,7 @@ pub(super) fn run(tail: &Tail, messages: Messages) -> Result<ExitCode, Failure> 
             last.push_back((found.form, found.written.to_vec()));
             ControlFlow::Continue(())
         });
-        found.map_err(failed)?;
+        searched = outcome.map_err(failed)?;
     }
     let out = RefCell::new(Output::new(tail.form.form(), None, Progress::none()));
     let mut scratch = Scratch::default();
@@ -71,5 +72,8 @@ pub(super) fn run(tail: &Tail, messages: Messages) -> Result<ExitCode, Failure> 
         }
     }
     out.into_inner().finish()?;
+    if !tail.follow {
+        return Ok(close(searched, messages));
+    }
     Ok(damages.close(messages))
 }

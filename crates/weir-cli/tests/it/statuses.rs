@@ -88,6 +88,11 @@ const STATUSES: [(u8, &str, &str); 82] = [
     (1, "weir clf write cut.pcap -o cut.clf", "cut short"),
     (
         1,
+        "(cat calls.clf; echo garbage) > bad.clf; weir clf tail bad.clf",
+        "a place in the log is not a record",
+    ),
+    (
+        1,
         "(cat calls.clf; echo garbage) > bad.clf; weir clf check bad.clf",
         "error: ",
     ),
