@@ -4,7 +4,8 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -49,20 +50,28 @@ pub trait Feed: fmt::Debug + Send + Sync {
     fn start(&self, wanted: Option<&Predicate>) -> io::Result<Box<dyn Read + Send>>;
 }
 
-/// A growing file.
+/// A growing file. It ends when another capture is at its path, or it has fewer bytes than were read: its writer began anew.
 pub(crate) struct Follow {
     file: File,
+    path: PathBuf,
+    /// The number of bytes that were read.
+    read_bytes: u64,
     stop: Stop,
+    /// Is set when the writer began anew.
+    renewed: Arc<AtomicBool>,
     /// Reads may pause once the reader of the capture exists.
     may_pause: Arc<AtomicBool>,
     paused_at: Instant,
 }
 
 impl Follow {
-    pub(crate) fn open(path: &Path, stop: Stop) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, stop: Stop, renewed: Arc<AtomicBool>) -> io::Result<Self> {
         Ok(Self {
             file: weir_capture::open_local(path)?,
+            path: path.to_owned(),
+            read_bytes: 0,
             stop,
+            renewed,
             may_pause: Arc::default(),
             paused_at: Instant::now(),
         })
@@ -70,6 +79,15 @@ impl Follow {
 
     pub(crate) const fn may_pause(&self) -> &Arc<AtomicBool> {
         &self.may_pause
+    }
+
+    /// Whether the writer began anew. A file without any bytes is waited for, and so is one that was moved away.
+    fn is_renewed(&self) -> bool {
+        let (Ok(found), Ok(ours)) = (std::fs::metadata(&self.path), self.file.metadata()) else {
+            return false;
+        };
+        let is_other = (found.dev(), found.ino()) != (ours.dev(), ours.ino());
+        found.len() > 0 && (is_other || found.len() < self.read_bytes)
     }
 }
 
@@ -81,11 +99,17 @@ impl Read for Follow {
                 self.paused_at = Instant::now();
                 return Err(io::ErrorKind::WouldBlock.into());
             }
-            match self.file.read(out)? {
-                0 if out.is_empty() || self.stop.is_requested() => return Ok(0),
-                0 => std::thread::sleep(POLL_INTERVAL),
-                read => return Ok(read),
+            let is_renewed = self.is_renewed();
+            let read = self.file.read(out)?;
+            self.read_bytes = self.read_bytes.saturating_add(read as u64);
+            if read > 0 || out.is_empty() || self.stop.is_requested() {
+                return Ok(read);
             }
+            if is_renewed {
+                self.renewed.store(true, Ordering::Relaxed);
+                return Ok(0);
+            }
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

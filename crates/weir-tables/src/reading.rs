@@ -103,6 +103,8 @@ pub(crate) struct Reading<S> {
     paused: bool,
     /// The number of growing sources that were stopped within a record.
     cut_growing: usize,
+    /// The number of growing sources whose writers began anew.
+    renewed: usize,
 }
 
 /// The current input.
@@ -204,6 +206,7 @@ impl<S: Sink> Reading<S> {
             counters: Vec::new(),
             paused: false,
             cut_growing: 0,
+            renewed: 0,
         }
     }
 
@@ -239,7 +242,10 @@ impl<S: Sink> Reading<S> {
         self.gather.check_order()?;
         match outcome {
             Ok(Fill::More) => {}
-            Ok(Fill::End) => self.ended = self.input.take(),
+            Ok(Fill::End) => {
+                self.ended = self.input.take();
+                self.read_anew();
+            }
             Err(error) if error.is_pause() => {
                 self.paused = true;
                 if let Some(tee) = &self.gather.output.tee {
@@ -289,10 +295,28 @@ impl<S: Sink> Reading<S> {
         std::mem::take(&mut self.errors)
     }
 
-    /// The note for the closing report.
-    pub(crate) fn note(&self) -> Option<String> {
-        let note = "the capture ended in the middle of a record, which is left out";
-        (self.cut_growing > 0).then(|| note.to_owned())
+    /// The notes for the closing report.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let cut = "the capture ended in the middle of a record, which is left out";
+        let renewed =
+            "the capture was replaced while it was followed, and read anew from its beginning";
+        let notes = [(self.cut_growing, cut), (self.renewed, renewed)].into_iter();
+        notes
+            .filter(|(count, _)| *count > 0)
+            .map(|(_, note)| note.to_owned())
+            .collect()
+    }
+
+    /// Reads a growing source once more whose writer began anew.
+    fn read_anew(&mut self) {
+        if let Some(Input::Capture(source, ..)) = &self.ended
+            && source.was_renewed()
+        {
+            let left = std::mem::take(&mut self.sources);
+            let sources: Vec<Source> = std::iter::once(source.clone()).chain(left).collect();
+            self.sources = sources.into_iter();
+            self.renewed += 1;
+        }
     }
 
     /// Returns whether a growing source was stopped within a record.

@@ -78,7 +78,7 @@ impl Scan {
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.reading.sink().notes();
-        notes.extend(self.reading.note());
+        notes.extend(self.reading.notes());
         notes
     }
 

@@ -201,7 +201,7 @@ impl SharedScan {
     pub fn notes(&self) -> Vec<String> {
         let rows = self.reading.sink().rows.iter().flatten();
         let mut notes: Vec<String> = rows.flat_map(Gathering::notes).collect();
-        notes.extend(self.reading.note());
+        notes.extend(self.reading.notes());
         notes
     }
 

@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use weir_capture::{Compression, Object, ReadObject, Reader, Reason, open_local};
 use weir_layout::Layout;
@@ -215,7 +215,8 @@ pub struct Source {
 #[derive(Clone)]
 enum Growth {
     Ends,
-    Follows(Stop),
+    /// The flag is set when the writer of the file began anew.
+    Follows(Stop, Arc<AtomicBool>),
     Feeds(Arc<dyn Feed>),
 }
 
@@ -264,11 +265,12 @@ impl Source {
         }
     }
 
-    /// The same capture, continued as it grows until `stop` is set.
+    /// The same capture, continued as it grows until `stop` is set. When its writer begins anew, so does the reading: another file
+    /// has the name, or this one became shorter.
     #[must_use]
     pub fn followed(self, stop: Stop) -> Self {
         Self {
-            growth: Growth::Follows(stop),
+            growth: Growth::Follows(stop, Arc::default()),
             ..self
         }
     }
@@ -320,6 +322,14 @@ impl Source {
     #[must_use]
     pub const fn is_growing(&self) -> bool {
         !matches!(self.growth, Growth::Ends)
+    }
+
+    /// Returns whether the writer of a growing file began anew since the last call.
+    pub(crate) fn was_renewed(&self) -> bool {
+        match &self.growth {
+            Growth::Follows(_, renewed) => renewed.swap(false, Ordering::Relaxed),
+            Growth::Ends | Growth::Feeds(_) => false,
+        }
     }
 
     /// The location; captured packets have the name of a file.
@@ -381,12 +391,13 @@ impl Source {
         let bytes: Bytes = match &self.growth {
             Growth::Ends => self.open_bytes()?,
             Growth::Feeds(feed) => feed.start(wanted).map_err(failed)?,
-            Growth::Follows(stop) => {
+            Growth::Follows(stop, renewed) => {
                 let Some(path) = self.location.as_file() else {
                     let reason = "only a local file is read on as it grows";
                     return Err(failed(io::Error::other(reason)));
                 };
-                let follow = Follow::open(path, stop.clone()).map_err(failed)?;
+                let follow =
+                    Follow::open(path, stop.clone(), Arc::clone(renewed)).map_err(failed)?;
                 may_pause = Some(Arc::clone(follow.may_pause()));
                 Box::new(follow)
             }

@@ -481,6 +481,40 @@ fn a_capture_that_grows_is_followed() {
     );
 }
 
+/// A capture that another one replaced, or that was cut short and written anew, was waited for without an end.
+#[test]
+fn a_capture_that_is_replaced_is_read_anew() {
+    let folder = folder("replaced");
+    let (path, other) = (folder.join("grows.pcap"), folder.join("other.pcap"));
+    let capture = |lengths: std::ops::Range<usize>| {
+        let mut writer = Writer::pcap_of(Vec::new(), 1).unwrap();
+        for length in lengths {
+            let data = vec![0xff; length];
+            writer.write(&WriteRecord::new(1, 0, &data)).unwrap();
+        }
+        writer.finish().unwrap()
+    };
+    fs::write(&path, capture(60..62)).unwrap();
+    let sql = format!("SELECT frame.number, frame.len FROM '{}'", path.display());
+    let mut child = weir(&["query", "--follow", &sql]).spawn_limited().unwrap();
+    let mut rows = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut expect = |expected: &str| assert_eq!(rows.next().unwrap().unwrap(), expected);
+    expect("frame.number,frame.len");
+    expect("1,60");
+    expect("2,61");
+    fs::write(&other, capture(70..72)).unwrap();
+    fs::rename(&other, &path).unwrap();
+    expect("1,70");
+    expect("2,71");
+    fs::write(&path, capture(80..81)).unwrap();
+    expect("1,80");
+    signal("TERM", &child);
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(errors.contains("read anew from its beginning"), "{errors}");
+}
+
 #[test]
 fn groups_of_a_capture_that_grows_come_at_the_end() {
     let path = folder("groups-follow").join("grows.pcap");
