@@ -17,6 +17,7 @@
 //! This crate deliberately does not know which fields there are, what their types are, nor packets: literals
 //! without quotes stay text, because only a field says whether `10:20` is a MAC address or two bytes.
 
+mod capture_filter;
 mod parser;
 mod token;
 

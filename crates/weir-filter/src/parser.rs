@@ -3,7 +3,7 @@
 use crate::token::{Token, TokenKind, tokens};
 use crate::{
     ArithmeticOperator, ComparisonOperator, DEPTH_MAX, Error, Filter, Operand, OperandKind,
-    Quantifier, Range, RangeEnd,
+    Quantifier, Range, RangeEnd, capture_filter,
 };
 
 /// Reads a display filter.
@@ -11,6 +11,13 @@ use crate::{
 /// # Errors
 /// When the text is not a display filter: what is wrong, and where.
 pub fn parse(text: &str) -> Result<Filter, Error> {
+    parsed(text).map_err(|error| match capture_filter::hint(text, error.start) {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    })
+}
+
+fn parsed(text: &str) -> Result<Filter, Error> {
     let tokens = tokens(text)?;
     let mut parser = Parser {
         tokens,
