@@ -13,6 +13,8 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 
+use crate::between;
+
 /// The dialect of all statements.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WeirDialect;
@@ -171,6 +173,9 @@ impl Dialect for WeirDialect {
         left: &Expr,
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
+        if let Some(between) = between::parse(parser, left, precedence) {
+            return Some(between);
+        }
         let left = || Box::new(left.clone());
         let op = match &parser.peek_token_ref().token {
             Token::Caret => Some(BinaryOperator::PGExp),

@@ -17,6 +17,7 @@
 //!
 //! This crate deliberately has no list of tables, plans no statements and reads no file: it performs no IO.
 
+mod between;
 pub mod bytea;
 mod copy_options;
 mod correlation;

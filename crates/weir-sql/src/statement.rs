@@ -161,7 +161,7 @@ impl Statement {
         let tokens = with_described(with_null_columns(with_hex_numbers(with_numbers(
             with_copy_options(with_and(tokens))?,
         )?)));
-        let mut parser = DFParserBuilder::new(with_lists(tokens))
+        let mut parser = DFParserBuilder::new(with_lists(with_plain_trim(tokens)))
             .with_dialect(&dialect)
             .with_recursion_limit(gate::BRACKETS_MAX)
             .build()
@@ -839,6 +839,32 @@ fn with_null_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
+/// Leaves out the FROM of `trim(TRAILING FROM a)` and `trim(FROM a)`, which name nothing that is trimmed: the parser wants it there.
+fn with_plain_trim(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut result: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    // The number of words that such a call begins with, up to here: TRIM, a bracket, a side.
+    let mut begun = 0;
+    for token in tokens {
+        let keyword = match &token.token {
+            Token::Word(word) => word.keyword,
+            _ => Keyword::NoKeyword,
+        };
+        begun = match (&token.token, keyword, begun) {
+            (Token::Whitespace(_), _, so_far) => so_far,
+            (_, Keyword::TRIM, _) => 1,
+            (Token::LParen, _, 1) => 2,
+            (_, Keyword::BOTH | Keyword::LEADING | Keyword::TRAILING, 2) => 3,
+            (_, Keyword::FROM, 2 | 3) => {
+                begun = 0;
+                continue;
+            }
+            _ => 0,
+        };
+        result.push(token);
+    }
+    result
+}
+
 /// Lets a list of files stand where a table stands: `FROM ['a.pcap', 'b.pcap']` becomes
 /// `FROM packets(['a.pcap', 'b.pcap'])`.
 fn with_lists(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
@@ -877,6 +903,23 @@ fn with_lists(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 mod tests {
     use super::*;
     use crate::names::Scope;
+
+    #[test]
+    fn trim_needs_not_name_what_is_trimmed() {
+        for (written, expected) in [
+            ("trim(FROM a)", "TRIM(a)"),
+            ("trim(TRAILING FROM a)", "TRIM(TRAILING a)"),
+            ("Trim ( leading from lower(a) )", "TRIM(LEADING lower(a))"),
+            ("trim(BOTH /* sides */ FROM a)", "TRIM(BOTH a)"),
+            ("trim(BOTH 'x' FROM a)", "TRIM(BOTH 'x' FROM a)"),
+            ("trim(\"both\" FROM a)", "TRIM(\"both\" FROM a)"),
+            ("trim(a)", "TRIM(a)"),
+        ] {
+            let statements = Statement::parse(&format!("SELECT a WHERE {written} = ''")).unwrap();
+            let text = statements[0].inner.to_string();
+            assert_eq!(text, format!("SELECT a WHERE {expected} = ''"), "{written}");
+        }
+    }
 
     #[test]
     fn every_column_of_packets_can_be_written_without_quotes() {

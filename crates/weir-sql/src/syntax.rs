@@ -18,6 +18,9 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
     if message.starts_with("Unterminated") {
         return None;
     }
+    if message.contains("BETWEEN SYMMETRIC") {
+        return Some("name its sides in a query of FROM: SELECT … AS a, … AS b".to_owned());
+    }
     if message.contains("found: EXCLUDE") {
         return Some(
             "a window frame has no EXCLUDE; sum(a) OVER (…) - a leaves out the row itself"
@@ -30,8 +33,7 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
         .filter(|word| !word.is_empty())
         .collect();
     let is_word = |wanted: &str| words.iter().any(|word| word.eq_ignore_ascii_case(wanted));
-    unknown_form(message, &words)
-        .or_else(|| first_word(sql, &words))
+    first_word(sql, &words)
         .or_else(|| tcpdump(&code))
         .or_else(|| bare_address(&words))
         .or_else(|| infix(&code, &words))
@@ -65,27 +67,6 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
                 "write conditions after WHERE: FROM 'trace.pcap' WHERE tcp.port = 443".to_owned()
             })
         })
-}
-
-/// Forms of the standard that the parser does not have.
-fn unknown_form(message: &str, words: &[&str]) -> Option<String> {
-    let stands = |form: &[&str]| {
-        let mut places = words.windows(form.len());
-        places.any(|place| {
-            let mut pairs = place.iter().zip(form);
-            pairs.all(|(word, wanted)| word.eq_ignore_ascii_case(wanted))
-        })
-    };
-    if message.contains("Expected: AND") && stands(&["between", "symmetric"]) {
-        let both = "write both orders: a BETWEEN x AND y OR a BETWEEN y AND x";
-        return Some(both.to_owned());
-    }
-    let trims = stands(&["trim", "from"])
-        || stands(&["trim", "both", "from"])
-        || stands(&["trim", "leading", "from"])
-        || stands(&["trim", "trailing", "from"]);
-    (message.contains("Expected: )") && trims)
-        .then(|| "name what is trimmed: trim(TRAILING ' ' FROM a)".to_owned())
 }
 
 /// The separators between the words of a statement, except characters of addresses, paths and names of columns.
@@ -483,15 +464,6 @@ mod tests {
                 "SELECT 1 FROM 'x' WHERE ip.src <<= '10.0.0.0/8'",
                 "cidr_match(ip.src, '10.0.0.0/8')",
             ),
-            (
-                "SELECT a BETWEEN SYMMETRIC 3 AND 1 FROM 'x'",
-                "a BETWEEN x AND y OR a BETWEEN y AND x",
-            ),
-            (
-                "SELECT trim(TRAILING FROM a) FROM 'x'",
-                "trim(TRAILING ' ' FROM a)",
-            ),
-            ("SELECT trim(FROM a) FROM 'x'", "name what is trimmed"),
             ("SELECT 1 FROM 'x' GROUP ip.src", "write GROUP BY"),
             ("SELECT 1 FROM 'x' ORDER frame.len", "write ORDER BY"),
             (
