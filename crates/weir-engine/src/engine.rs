@@ -576,10 +576,7 @@ impl Engine {
             given,
             ..Scope::default()
         };
-        let mut meanings = Meanings {
-            scope: &scope,
-            refusal: None,
-        };
+        let mut meanings = Meanings::of(&scope);
         statement.visit_mut(&mut meanings);
         if let Some(refusal) = meanings.refusal {
             return Err(refusal);

@@ -35,6 +35,7 @@ mod patterns;
 pub mod prepared;
 pub mod quantified;
 mod quote;
+mod replaced;
 mod reworded;
 mod served;
 mod sql_type;

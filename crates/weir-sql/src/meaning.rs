@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Array, BinaryOperator, CaseWhen, ExcludeSelectItem, Expr, Function, FunctionArg,
     FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, VisitorMut,
+    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, Value, Visitor, VisitorMut,
     WildcardAdditionalOptions,
 };
 use weir_functions::function::{CIDR_MATCH, DISPLAY_FILTER};
@@ -21,7 +21,9 @@ use weir_tables::DisplayFilter;
 use weir_tables::names::{Meaning, Name};
 
 use crate::names::{Scope, find};
+use crate::replaced::Queries;
 use crate::statement::Statement;
+use crate::walk::{walk, walk_mut};
 
 /// Puts meanings in the places of names; the first that cannot be is the refusal.
 pub struct Meanings<'s> {
@@ -29,6 +31,9 @@ pub struct Meanings<'s> {
     pub scope: &'s Scope,
     /// Why a name cannot stand where it does.
     pub refusal: Option<Error>,
+    queries: Queries,
+    /// Names that a SELECT gives to its columns, in lower case, while the walk is in what these are made of.
+    own: HashSet<String>,
 }
 
 /// The meaning of a name, with the table before it.
@@ -93,6 +98,19 @@ impl Meant {
     }
 }
 
+impl<'s> Meanings<'s> {
+    /// The meanings of names among these.
+    #[must_use]
+    pub fn of(scope: &'s Scope) -> Self {
+        Self {
+            scope,
+            refusal: None,
+            queries: Queries::default(),
+            own: HashSet::new(),
+        }
+    }
+}
+
 impl Meanings<'_> {
     /// The meaning of a name that is not a column of the tables.
     fn meant(&self, expr: &Expr) -> Option<Meant> {
@@ -131,6 +149,7 @@ impl Meanings<'_> {
             || has(&first.value.to_ascii_lowercase())
             || (parts.len() == 1
                 && columns.is_none()
+                && !self.own.contains(&first.value.to_ascii_lowercase())
                 && self.scope.given.contains(&first.value.to_ascii_lowercase()))
         {
             return None;
@@ -454,42 +473,52 @@ impl Meanings<'_> {
         *projection = items;
     }
 
-    /// Refuses a value in the place of a column that the one table of a SELECT does not have: the planner passes over it.
-    fn look_for_replaced(&mut self, select: &Select) {
-        let [TableWithJoins { relation, joins }] = select.from.as_slice() else {
-            return;
-        };
-        let TableFactor::Table { name, alias, .. } = relation else {
-            return;
-        };
-        let table = match alias {
-            Some(alias) => alias.name.value.to_ascii_lowercase(),
-            None => name.to_string().to_ascii_lowercase(),
-        };
-        let columns = match self.scope.tables.get(&table) {
-            Some(Some(columns)) => columns,
-            Some(None) => return,
-            None => &self.scope.columns,
-        };
-        let replaced = select.projection.iter().filter_map(|item| match item {
-            SelectItem::Wildcard(options) => options.opt_replace.as_ref(),
-            _ => None,
-        });
-        let mut names = replaced
-            .flat_map(|replaced| &replaced.items)
-            .map(|it| &it.column_name.value);
-        // A name of WITH may be that of a view, too, and hides it.
-        let given = &self.scope.given;
-        let is_there = |name: &str| {
-            given.contains(&name.to_ascii_lowercase())
-                || columns.iter().any(|it| it.eq_ignore_ascii_case(name))
-        };
-        let missing = names.find(|name| !is_there(name));
-        if let Some(name) = missing.filter(|_| joins.is_empty()) {
+    /// Refuses a value in the place of a column that FROM does not have: the planner passes over it.
+    fn look_for_replaced(&mut self, select: &mut Select) {
+        if let Err(name) = self.queries.replace(select, self.scope) {
             let message = format!("no column named {name} that REPLACE could replace");
             let error = Error::new(ErrorKind::Plan, message);
             self.refuse(error.with_hint("SELECT *, 1 AS a adds a column"));
         }
+    }
+
+    /// Puts meanings into the columns and the WHERE of a SELECT over tables whose columns are known, where the names that it gives to its
+    /// columns are not known yet: `ts AS ts` is the time.
+    fn with_own_names(&mut self, select: &mut Select) {
+        let mut factors = select.from.iter().flat_map(|table| {
+            let joined = table.joins.iter().map(|join| &join.relation);
+            std::iter::once(&table.relation).chain(joined)
+        });
+        if select.from.is_empty() || !factors.all(|factor| self.is_known(factor)) {
+            return;
+        }
+        let mut own = HashSet::new();
+        let mut exprs = Vec::new();
+        for item in &mut select.projection {
+            if let SelectItem::ExprWithAlias { expr, alias } = item {
+                own.insert(alias.value.to_ascii_lowercase());
+                exprs.push(expr);
+            }
+        }
+        exprs.extend(&mut select.selection);
+        for expr in exprs.into_iter().filter(|expr| !has_query(expr)) {
+            std::mem::swap(&mut self.own, &mut own);
+            let _ = walk_mut(expr, self);
+            std::mem::swap(&mut self.own, &mut own);
+        }
+    }
+
+    /// Whether the columns of a table are known, without those that the statement names.
+    fn is_known(&self, factor: &TableFactor) -> bool {
+        let TableFactor::Table { name, alias, .. } = factor else {
+            return false;
+        };
+        let table = match alias {
+            Some(alias) if !alias.columns.is_empty() => return false,
+            Some(alias) => alias.name.value.to_ascii_lowercase(),
+            None => name.to_string().to_ascii_lowercase(),
+        };
+        !matches!(self.scope.tables.get(&table), Some(None))
     }
 
     fn name_excluded(&self, options: &mut WildcardAdditionalOptions) {
@@ -557,11 +586,11 @@ impl VisitorMut for Meanings<'_> {
 
     /// Columns that are selected by such a name are given by it.
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        self.queries.add(query, self.scope);
         let mut body = Some(query.body.as_mut());
         while let Some(part) = body.take() {
             match part {
                 SetExpr::Select(select) => {
-                    self.look_for_replaced(select);
                     self.with_wildcards(&mut select.projection);
                     for item in &mut select.projection {
                         // The name of the answer's column is the text of a difference.
@@ -597,6 +626,12 @@ impl VisitorMut for Meanings<'_> {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        self.look_for_replaced(select);
+        self.with_own_names(select);
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         join_name(expr);
         self.with_hyphens(expr);
@@ -613,6 +648,18 @@ impl VisitorMut for Meanings<'_> {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Whether there is a query in an expression.
+fn has_query(expr: &Expr) -> bool {
+    struct Search;
+    impl Visitor for Search {
+        type Break = ();
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            ControlFlow::Break(())
+        }
+    }
+    walk(expr, &mut Search).is_break()
 }
 
 /// `vlan.id[2]`: the parts of a name in front of a bracket are one name, not names by themselves.
