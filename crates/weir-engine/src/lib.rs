@@ -97,6 +97,7 @@ pub use weir_file::remove_left_by;
 pub use weir_functions::list::FunctionEntry;
 pub use weir_functions::plan_size::PATTERNS_WEIGHT_MAX;
 pub use weir_functions::similar::nearest;
+pub use weir_functions::zone::known as known_time_zone;
 pub use weir_functions::{Condition, Error, ErrorKind, like_weight, pattern_weight};
 pub use weir_sql::bytea::bytes_of_text;
 pub use weir_sql::grammar::{FRAME_ROWS_MAX, size_limit};

@@ -5,6 +5,9 @@
 //! their columns ([`Encoder::truncation_notice`]).
 
 mod column;
+mod float;
+mod interval;
+mod style;
 mod write;
 
 use std::sync::Arc;
@@ -19,6 +22,7 @@ use pgwire::api::results::{FieldFormat, FieldInfo};
 use pgwire::messages::data::DataRow;
 
 use self::column::EncodedColumn;
+pub(super) use self::style::{IntervalStyle, Style};
 use crate::catalog::named_type;
 use crate::error::{Failure, FailureKind};
 use crate::workers::bytes_of;
@@ -87,13 +91,15 @@ pub(crate) struct Encoder {
     fields: Arc<Vec<FieldInfo>>,
     /// Columns whose times are finer than the protocol.
     finer: Vec<bool>,
+    style: Style,
 }
 
 impl Encoder {
-    pub(crate) fn new(fields: Arc<Vec<FieldInfo>>) -> Self {
+    pub(crate) fn new(fields: Arc<Vec<FieldInfo>>, style: Style) -> Self {
         Self {
             finer: vec![false; fields.len()],
             fields,
+            style,
         }
     }
 
@@ -142,6 +148,7 @@ impl Encoder {
                 array,
                 schema.field(index),
                 field,
+                self.style,
                 &mut finer,
             )?);
             if let Some(known) = self.finer.get_mut(index) {
@@ -159,7 +166,7 @@ impl Encoder {
         for row in 0..batch.num_rows() {
             for (column, field) in columns.iter().zip(self.fields.iter()) {
                 let is_binary = field.format() == FieldFormat::Binary;
-                column.write(row, is_binary, &mut arena)?;
+                column.write(row, is_binary, self.style, &mut arena)?;
             }
             rows.push(DataRow::new(arena.split(), count));
         }

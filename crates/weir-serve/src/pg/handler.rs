@@ -37,18 +37,19 @@ use pgwire::messages::response::{
 };
 use pgwire::messages::simplequery::Query;
 use tokio::sync::OwnedSemaphorePermit;
-use weir_engine::{Condition, Parameter, Statement};
+use weir_engine::{Condition, Parameter, Statement, quote_literal};
 
 use self::cursors::ahead;
 use self::names::{Names, check_bind, codes, copy_out};
 use super::client::Client;
 use super::cursor::{self, Cursors};
-use super::encode::{self, Encoder};
+use super::encode::{self, Encoder, Style};
 use super::error::{error_response, may_run, pg_error, refusal};
 use super::parameter::{decimal, parameter};
 use super::prepare::{Prepared, PreparedAction, Preparer, copied, formatted, no_cursor};
 use super::route::{RoutedStatement, Setting, counted, parts};
 use super::setting;
+use crate::catalog::TIME_ZONE;
 use crate::error::{Failure, FailureKind};
 use crate::retained::{check_list, of_name, of_values};
 use crate::session::{Answer, Session};
@@ -58,6 +59,8 @@ pub(super) struct PgConnection {
     session: Arc<Session>,
     /// Notices that are sent before the statement at work is complete.
     notices: Arc<Mutex<Vec<String>>>,
+    /// The time zone of the session.
+    zone: Mutex<String>,
     cursors: Cursors,
     /// The names of prepared statements and of portals.
     statements: Names,
@@ -94,6 +97,7 @@ impl PgConnection {
         Self {
             session,
             notices: Arc::default(),
+            zone: Mutex::new(TIME_ZONE.to_owned()),
             cursors: Cursors::default(),
             statements: Names::default(),
             portals: Names::default(),
@@ -101,8 +105,8 @@ impl PgConnection {
     }
 
     /// The rows of an answer, one by one; notices about them are kept for the end.
-    fn rows(&self, answer: Answer, fields: &Arc<Vec<FieldInfo>>) -> QueryResponse {
-        let encoder = Encoder::new(Arc::clone(fields));
+    fn rows(&self, answer: Answer, fields: &Arc<Vec<FieldInfo>>, style: Style) -> QueryResponse {
+        let encoder = Encoder::new(Arc::clone(fields), style);
         let notices = Arc::clone(&self.notices);
         let batches = stream::unfold(Some((answer, encoder)), move |state| {
             let notices = Arc::clone(&notices);
@@ -142,6 +146,9 @@ impl PgConnection {
             let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(&mut *notices)
         };
+        if setting::wants_errors_only(client) {
+            notices.clear();
+        }
         let more = notices.len().saturating_sub(NOTICES_MAX);
         notices.truncate(NOTICES_MAX);
         if more > 0 {
@@ -271,16 +278,46 @@ impl PgConnection {
                 let shown = setting::show(client, name, is_read_only)?;
                 return Ok(Some(shown.rows()));
             }
-            Setting::Set(name, value) => setting::set(client, name, value).await?,
+            Setting::Set {
+                name,
+                value,
+                is_local,
+            } => {
+                setting::set(client, name, value.as_deref(), *is_local).await?;
+                Tag::new("SET")
+            }
+            Setting::Reset(name) => {
+                match name {
+                    Some(name) => setting::set(client, name, None, false).await?,
+                    None => setting::reset_all(client).await?,
+                }
+                Tag::new("RESET")
+            }
             Setting::Begin => setting::begin(client)?,
             Setting::RollbackTo => setting::go_on(client),
             Setting::Commit | Setting::Rollback => {
                 self.cursors.end_transaction();
-                setting::end(client, *setting == Setting::Commit)
+                setting::end(client, *setting == Setting::Commit).await?
             }
         };
+        self.follow_settings(client).await?;
         self.complete(client, tag).await?;
         Ok(None)
+    }
+
+    /// Brings the session to the time zone that the settings have.
+    async fn follow_settings<C: ClientInfo>(&self, client: &C) -> PgWireResult<()> {
+        let zone = setting::zone(client);
+        if *self.zone.lock().unwrap_or_else(PoisonError::into_inner) == zone {
+            return Ok(());
+        }
+        let set = format!("SET TIME ZONE {}", quote_literal(&zone));
+        let statements = Statement::parse(&set).map_err(Failure::from);
+        let statements = statements.map_err(|failure| pg_error(&failure))?;
+        let taken = self.session.take_up(statements).await;
+        taken.map_err(|failure| pg_error(&failure))?;
+        *self.zone.lock().unwrap_or_else(PoisonError::into_inner) = zone;
+        Ok(())
     }
 
     /// Answers a simple query.
@@ -332,12 +369,6 @@ impl PgConnection {
                     if let Some(rows) = self.apply_setting(client, &setting).await? {
                         self.send_rows(client, rows).await?;
                     }
-                }
-                RoutedStatement::TimeZone(statement, zone) => {
-                    may_run(client)?;
-                    self.run(statement).await?;
-                    let tag = setting::set(client, "timezone", &zone).await?;
-                    self.complete(client, tag).await?;
                 }
                 RoutedStatement::Deallocate(statement, name) => {
                     may_run(client)?;
@@ -396,7 +427,7 @@ impl PgConnection {
             .map_err(|failure| pg_error(&failure))?;
         drop(load);
         let fields = encode::fields(&answer.schema, &answer.origins, &Format::UnifiedText);
-        let rows = self.rows(answer, &Arc::new(fields));
+        let rows = self.rows(answer, &Arc::new(fields), setting::style(client));
         self.send_rows(client, rows).await
     }
 
@@ -419,12 +450,6 @@ impl PgConnection {
                 let load = self.session.load(&copy.query).await;
                 let load = load.map_err(|failure| pg_error(&failure))?;
                 self.copy(client, copy, load).await?;
-            }
-            PreparedAction::TimeZone(statement, zone) => {
-                may_run(client)?;
-                self.run(statement.clone()).await?;
-                let tag = setting::set(client, "timezone", zone).await?;
-                self.complete(client, tag).await?;
             }
             PreparedAction::Setting(setting) => return self.apply_setting(client, setting).await,
             PreparedAction::Declare(declared, of) => {
@@ -499,7 +524,7 @@ impl PgConnection {
         let is_null = |index: usize| *answer.schema.field(index).data_type() == DataType::Null;
         check_described(&fields, portal.statement.statement.fields(), is_null)?;
         let fields = Arc::new(fields);
-        Ok(Some(self.rows(answer, &fields)))
+        Ok(Some(self.rows(answer, &fields, setting::style(client))))
     }
 
     /// Executes a portal, or continues it.
@@ -646,7 +671,10 @@ impl SimpleQueryHandler for PgConnection {
         client.set_state(PgWireConnectionState::QueryInProgress);
         let handle = handle(client);
         let limit = self.limit(client);
-        let work = self.simple(client, &query.query);
+        let work = async {
+            self.follow_settings(client).await?;
+            self.simple(client, &query.query).await
+        };
         Self::until_cancelled(handle, limit, work).await?;
         client.set_state(PgWireConnectionState::ReadyForQuery);
         let status = client.transaction_status();
@@ -693,6 +721,7 @@ impl ExtendedQueryHandler for PgConnection {
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
+        self.follow_settings(client).await?;
         let name = message.name.as_deref();
         if name.is_none() {
             // As in PostgreSQL, the unnamed statement is gone even if the new one is refused.

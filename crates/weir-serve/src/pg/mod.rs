@@ -192,8 +192,8 @@ impl PgProtocol {
         let PgWireFrontendMessage::Startup(startup) = message else {
             return None;
         };
-        let failure = setting::take_startup(socket, startup).err()?;
-        Some(("22023", failure.message.into()))
+        let invalid = setting::take_startup(socket, startup).err()?;
+        Some((invalid.code, invalid.message.into()))
     }
 
     /// The next message; `None` when the client is gone, or has not started a session by the deadline.

@@ -44,7 +44,6 @@ pub(super) enum PreparedAction {
     Copy(CopyOut),
     Nothing(&'static str),
     Setting(Setting),
-    TimeZone(Statement, String),
     /// A cursor for a query.
     Declare(Declared, Prepared),
     Fetch(Fetched),
@@ -164,10 +163,6 @@ impl Preparer {
             RoutedStatement::Nothing(tag) => {
                 Ok(Some(plain(PreparedAction::Nothing(tag), Vec::new())))
             }
-            RoutedStatement::TimeZone(statement, zone) => Ok(Some(plain(
-                PreparedAction::TimeZone(statement, zone),
-                Vec::new(),
-            ))),
             RoutedStatement::Deallocate(statement, name) => Ok(Some(plain(
                 PreparedAction::Deallocate(statement, name),
                 Vec::new(),

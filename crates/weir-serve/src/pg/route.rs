@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use datafusion::sql::parser::Statement as DfStatement;
+use datafusion::sql::parser::{ResetStatement, Statement as DfStatement};
 use datafusion::sql::sqlparser::ast::{self, Expr, Value, Visitor};
 use pgwire::api::Type;
 use pgwire::api::results::Tag;
@@ -20,8 +20,6 @@ pub(super) enum RoutedStatement {
     Engine(Statement),
     /// The connection itself.
     Connection(Setting),
-    /// The time zone is a setting of the engine and of the connection.
-    TimeZone(Statement, String),
     /// Removes the prepared statement of this name, or all; those of PREPARE are the engine's.
     Deallocate(Statement, Option<String>),
     /// Removes cursors and prepared statements.
@@ -33,7 +31,14 @@ pub(super) enum RoutedStatement {
 /// The state of a connection that a statement changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Setting {
-    Set(String, String),
+    /// Sets a setting, until the end of the transaction where it is local; without a value it is that with which the connection began.
+    Set {
+        name: String,
+        value: Option<String>,
+        is_local: bool,
+    },
+    /// Resets a setting, or all.
+    Reset(Option<String>),
     Show(String),
     Begin,
     Commit,
@@ -87,33 +92,30 @@ fn part(session: &Session, statement: Statement) -> RoutedStatement {
     };
     let parsed = match statement.parsed() {
         DfStatement::Statement(parsed) => parsed.as_ref(),
-        DfStatement::Reset(_) => return RoutedStatement::Nothing("RESET"),
+        DfStatement::Reset(ResetStatement::Variable(name)) => return reset(&setting_name(name)),
         _ => return of_engine(statement),
     };
     match parsed {
-        S::Set(ast::Set::SingleAssignment {
-            variable, values, ..
-        }) => {
-            let name = variable.to_string().to_ascii_lowercase();
-            match name.as_str() {
-                "timezone" | "datafusion.execution.time_zone" => {
-                    let zone = written(values);
-                    RoutedStatement::TimeZone(statement, zone)
-                }
-                name if name.starts_with("datafusion.") => of_engine(statement),
-                name if KEPT.contains(&name) => {
-                    RoutedStatement::Connection(Setting::Set(name.to_owned(), written(values)))
-                }
-                _ => RoutedStatement::Nothing("SET"),
-            }
-        }
-        S::Set(_) => RoutedStatement::Nothing("SET"),
+        S::Set(set) => match assigned(set) {
+            Some((name, ..)) if name.starts_with("datafusion.") => of_engine(statement),
+            Some((name, value, is_local)) => RoutedStatement::Connection(Setting::Set {
+                name,
+                value,
+                is_local,
+            }),
+            None => RoutedStatement::Nothing("SET"),
+        },
         S::ShowVariable { variable } => {
             let words: Vec<String> = variable
                 .iter()
                 .map(|word| word.value.to_ascii_lowercase())
                 .collect();
-            let name = words.join(" ");
+            // Names in words are those of the standard, and dots join the parts of others.
+            let is_of_standard = ["time zone", "transaction isolation level"];
+            let name = match words.join(" ") {
+                name if is_of_standard.contains(&name.as_str()) => name,
+                _ => words.join("."),
+            };
             // All settings together, and those of the planner, are the engine's own.
             match name == "all" || name.starts_with("datafusion.") {
                 true => of_engine(statement),
@@ -148,29 +150,84 @@ fn part(session: &Session, statement: Statement) -> RoutedStatement {
     }
 }
 
-/// The values of a SET as text.
-fn written(values: &[Expr]) -> String {
-    let text = |value: &Expr| match value {
-        Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) => text.clone(),
-            other => other.to_string(),
-        },
-        Expr::Identifier(ident) => ident.value.clone(),
-        other => other.to_string(),
-    };
-    values.iter().map(text).collect::<Vec<_>>().join(", ")
+/// What a RESET of this name does.
+fn reset(name: &str) -> RoutedStatement {
+    match name {
+        "all" => RoutedStatement::Connection(Setting::Reset(None)),
+        "role" | "session.authorization" => RoutedStatement::Nothing("RESET"),
+        name => RoutedStatement::Connection(Setting::Reset(Some(name.to_owned()))),
+    }
 }
 
-/// Settings that a connection keeps, and some whose changes are reported to clients (ParameterStatus).
-pub(super) const KEPT: &[&str] = &[
-    "application_name",
-    "bytea_output",
-    "datestyle",
-    "extra_float_digits",
-    "intervalstyle",
-    "search_path",
-    "statement_timeout",
-];
+/// The name of a setting, in lower case.
+fn setting_name(name: &ast::ObjectName) -> String {
+    let parts = name.0.iter().filter_map(|part| part.as_ident());
+    let parts = parts.map(|part| part.value.to_ascii_lowercase());
+    let name = parts.collect::<Vec<_>>().join(".");
+    match name.as_str() {
+        "datafusion.execution.time_zone" | "time.zone" => "timezone".to_owned(),
+        _ => name,
+    }
+}
+
+/// The setting that a SET is about, its value, `None` for that with which the connection began, and whether it is that of the
+/// transaction.
+fn assigned(set: &ast::Set) -> Option<(String, Option<String>, bool)> {
+    let is_word = |value: &Expr, word: &str| matches!(value, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case(word));
+    match set {
+        ast::Set::SingleAssignment {
+            scope,
+            variable,
+            values,
+            ..
+        } => {
+            let name = setting_name(variable);
+            let is_first = values.iter().any(|value| {
+                is_word(value, "default") || (name == "timezone" && is_word(value, "local"))
+            });
+            let value = (!is_first).then(|| written(&name, values));
+            Some((name, value, *scope == Some(ast::ContextModifier::Local)))
+        }
+        ast::Set::SetTimeZone { local, value } => {
+            let name = "timezone".to_owned();
+            let is_first = is_word(value, "default") || is_word(value, "local");
+            let zone = (!is_first).then(|| written(&name, std::slice::from_ref(value)));
+            Some((name, zone, *local))
+        }
+        ast::Set::SetNames { charset_name, .. } => {
+            let encoding = Some(charset_name.value.clone());
+            Some(("client_encoding".to_owned(), encoding, false))
+        }
+        ast::Set::SetNamesDefault {} => Some(("client_encoding".to_owned(), None, false)),
+        _ => None,
+    }
+}
+
+/// The values of a SET as text.
+fn written(name: &str, values: &[Expr]) -> String {
+    fn text(value: &Expr) -> String {
+        match value {
+            Expr::Value(value) => match &value.value {
+                Value::SingleQuotedString(text) => text.clone(),
+                other => other.to_string(),
+            },
+            Expr::Identifier(ident) => ident.value.clone(),
+            Expr::Interval(interval) => text(&interval.value),
+            other => other.to_string(),
+        }
+    }
+    // Names of a path are shown as they are written in SQL.
+    let is_path = name == "search_path";
+    let is_plain = |text: &str| {
+        let is_letter = |c: char| c == '_' || c.is_ascii_lowercase() || c.is_ascii_digit();
+        !text.is_empty() && text.chars().all(is_letter)
+    };
+    let texts = values.iter().map(text).map(|text| match is_path {
+        true if !is_plain(&text) => weir_engine::quote_ident(&text),
+        _ => text,
+    });
+    texts.collect::<Vec<_>>().join(", ")
+}
 
 /// The types that a statement gives its parameters itself, as `$1::bigint` does.
 pub(super) fn cast_parameters(statement: &Statement) -> HashMap<usize, Type> {

@@ -1,7 +1,10 @@
-//! The state of a connection: its settings, and its transaction, which has no effect.
+//! The state of a connection: its settings, and its transaction, which has no effect on anything else.
+
+mod kept;
+mod value;
 
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::sink::{Sink, SinkExt};
@@ -10,14 +13,15 @@ use pgwire::api::results::{DataRowEncoder, FieldFormat, FieldInfo, QueryResponse
 use pgwire::api::{ClientInfo, Type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
-use pgwire::messages::response::TransactionStatus;
+use pgwire::messages::response::{NoticeResponse, TransactionStatus};
 use pgwire::messages::startup::{ParameterStatus, Startup};
 
+use self::kept::Settings;
+use self::value::{InvalidValue, canonical, shown_name, timeout};
 use super::client::Client;
-use super::error::{may_run, pg_error, refusal};
-use super::route::KEPT;
-use crate::catalog::{setting, unknown_setting};
-use crate::error::{Failure, FailureKind};
+use super::encode::{IntervalStyle, Style};
+use super::error::{may_run, refusal};
+use crate::catalog::{TIME_ZONE, setting, unknown_setting};
 
 /// The value of a setting, as an answer of one row.
 pub(super) struct Shown {
@@ -55,65 +59,164 @@ impl Shown {
     }
 }
 
-/// Stores a setting, and reports it to clients that depend on it.
-pub(super) async fn set<C: Client>(client: &mut C, name: &str, value: &str) -> PgWireResult<Tag>
+/// The settings of a connection, which begins with those of the server.
+fn settings<C: ClientInfo>(client: &C) -> Arc<Mutex<Settings>> {
+    let extensions = client.session_extensions();
+    extensions.get_or_insert_with(Mutex::default)
+}
+
+fn lock(settings: &Mutex<Settings>) -> MutexGuard<'_, Settings> {
+    settings.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The value of a setting of a connection; `None` where there is no setting of this name.
+fn value_of(settings: &Settings, name: &str) -> Option<String> {
+    let kept = settings.get(name).map(ToString::to_string);
+    kept.or_else(|| setting(name, true).map(str::to_owned))
+}
+
+/// The values of settings that clients are sent when they change.
+fn reported(settings: &Settings) -> impl Iterator<Item = (&'static str, String)> {
+    let all = REPORTED.iter();
+    all.filter_map(move |name| Some((*name, value_of(settings, name)?)))
+}
+
+/// Changes settings, and reports those that clients depend on.
+async fn change<C: Client>(
+    client: &mut C,
+    change: impl FnOnce(&mut Settings) -> Result<(), InvalidValue> + Send,
+) -> PgWireResult<()>
+where
+    C::Error: Debug,
+    PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+{
+    let changed: Vec<(&str, String)> = {
+        let settings = settings(client);
+        let mut settings = lock(&settings);
+        let before: Vec<_> = reported(&settings).collect();
+        change(&mut settings)?;
+        let now = reported(&settings);
+        now.filter(|now| !before.contains(now)).collect()
+    };
+    for (name, value) in changed {
+        let status = ParameterStatus::new(shown_name(name).to_owned(), value);
+        client
+            .feed(PgWireBackendMessage::ParameterStatus(status))
+            .await?;
+    }
+    Ok(())
+}
+
+/// Sets a setting, for the session or until the end of the transaction; without a value it is that with which the connection began.
+pub(super) async fn set<C: Client>(
+    client: &mut C,
+    name: &str,
+    value: Option<&str>,
+    is_local: bool,
+) -> PgWireResult<()>
 where
     C::Error: Debug,
     PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
 {
     may_run(client)?;
-    if value.len() > VALUE_BYTES_MAX {
-        let message = format!("the value of {name} has {VALUE_BYTES_MAX} bytes at most");
-        return Err(pg_error(&Failure::new(FailureKind::Limit, message)));
+    let value = checked(client, name, value)?;
+    if READ_ONLY.contains(&name) {
+        return Ok(());
     }
-    if name == "statement_timeout" {
-        let limit = timeout(value).map_err(|failure| pg_error(&failure))?;
-        let settings = client.metadata_mut();
-        match limit {
-            Some(limit) => {
-                settings.insert(TIMEOUT.to_owned(), limit.as_millis().to_string());
-            }
-            None => drop(settings.remove(TIMEOUT)),
-        }
-        return Ok(Tag::new("SET"));
+    if is_local && !lock(&settings(client)).is_in_transaction() {
+        return warn(client, "SET LOCAL can only be used in transaction blocks").await;
     }
-    client
-        .metadata_mut()
-        .insert(name.to_owned(), value.to_owned());
-    let shown = match name {
-        "datestyle" => "DateStyle",
-        "intervalstyle" => "IntervalStyle",
-        "timezone" => "TimeZone",
-        other => other,
-    };
-    let status = ParameterStatus::new(shown.to_owned(), value.to_owned());
-    client
-        .feed(PgWireBackendMessage::ParameterStatus(status))
-        .await?;
-    Ok(Tag::new("SET"))
+    change(client, |settings| {
+        settings.set(name, value.as_deref(), is_local)
+    })
+    .await
 }
 
-/// Takes up the time limit of statements that a startup message gives, under its name or among the `options` (libpq's `PGOPTIONS`).
+/// The value of a setting as it is shown.
 ///
 /// # Errors
-/// When it is no time.
+/// When the setting cannot have it.
+pub(super) fn checked<C: ClientInfo>(
+    client: &C,
+    name: &str,
+    value: Option<&str>,
+) -> Result<Option<String>, InvalidValue> {
+    if name.len() > NAME_BYTES_MAX {
+        let message = format!("the name of a setting has {NAME_BYTES_MAX} bytes at most");
+        return Err(InvalidValue::new("54000", message));
+    }
+    let settings = settings(client);
+    let settings = lock(&settings);
+    let before = value_of(&settings, name).unwrap_or_default();
+    let value = value.map(|value| canonical(name, value, &before));
+    value.transpose()
+}
+
+/// Sets all settings to the values with which the connection began.
+pub(super) async fn reset_all<C: Client>(client: &mut C) -> PgWireResult<()>
+where
+    C::Error: Debug,
+    PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+{
+    may_run(client)?;
+    change(client, |settings| {
+        settings.reset();
+        Ok(())
+    })
+    .await
+}
+
+/// Sends a warning that something has no effect outside of a transaction.
+async fn warn<C: Client>(client: &mut C, message: &str) -> PgWireResult<()>
+where
+    C::Error: Debug,
+    PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+{
+    let fields = [
+        (b'S', "WARNING"),
+        (b'V', "WARNING"),
+        (b'C', "25P01"),
+        (b'M', message),
+    ];
+    let fields = fields.map(|(key, text)| (key, text.to_owned()));
+    let notice = NoticeResponse::new(fields.to_vec());
+    Ok(client
+        .feed(PgWireBackendMessage::NoticeResponse(notice))
+        .await?)
+}
+
+/// Takes up the settings that a startup message gives, under their names or among the `options` (libpq's `PGOPTIONS`).
+///
+/// # Errors
+/// When one cannot have its value.
 pub(super) fn take_startup<C: ClientInfo>(
     client: &mut C,
     startup: &Startup,
-) -> Result<(), Failure> {
-    let named = |name: &str| startup.parameters.get(name).map(String::as_str);
-    let options = named("options").unwrap_or_default();
-    let of_options = options_of(options).filter(|(name, _)| name == "statement_timeout");
-    let of_options = of_options.last().map(|(_, value)| value);
-    let of_name = named("statement_timeout").map(str::to_owned);
-    let Some(value) = of_name.or(of_options) else {
-        return Ok(());
-    };
-    if let Some(limit) = timeout(&value)? {
-        let settings = client.metadata_mut();
-        settings.insert(TIMEOUT.to_owned(), limit.as_millis().to_string());
+) -> Result<(), InvalidValue> {
+    let named = startup.parameters.iter();
+    let named = named.map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
+    let options = startup.parameters.get("options");
+    let of_options = options_of(options.map_or("", String::as_str));
+    for (name, value) in of_options.chain(named) {
+        let is_own = OF_STARTUP.contains(&name.as_str()) || name.starts_with("_pq_.");
+        // The encoding that a client names is that of its terminal: UTF-8 is what it is told then, and what it gets.
+        if is_own || READ_ONLY.contains(&name.as_str()) {
+            continue;
+        }
+        if let Some(value) = checked(client, &name, Some(&value))? {
+            lock(&settings(client)).set_first(&name, &value)?;
+        }
     }
     Ok(())
+}
+
+/// The settings that clients are sent at the start of a connection, by their names.
+pub(super) fn statuses<C: ClientInfo>(client: &C) -> Vec<(String, String)> {
+    let settings = settings(client);
+    let settings = lock(&settings);
+    let all = reported(&settings);
+    all.map(|(name, value)| (shown_name(name).to_owned(), value))
+        .collect()
 }
 
 /// The settings in `options`, each as `-c name=value`, `-cname=value` or `--name=value`; a backslash stands before a space that is
@@ -158,8 +261,37 @@ fn options_of(options: &str) -> impl Iterator<Item = (String, String)> {
 
 /// The time limit of a statement that the client has set.
 pub(super) fn limit<C: ClientInfo>(client: &C) -> Option<Duration> {
-    let set = client.metadata().get(TIMEOUT)?;
-    set.parse().ok().map(Duration::from_millis)
+    let settings = settings(client);
+    let settings = lock(&settings);
+    timeout(settings.get("statement_timeout")?).flatten()
+}
+
+/// How values are written for a client.
+pub(super) fn style<C: ClientInfo>(client: &C) -> Style {
+    let settings = settings(client);
+    let settings = lock(&settings);
+    let digits = settings.get("extra_float_digits");
+    let interval = settings.get("intervalstyle");
+    Style {
+        interval: interval.map_or(IntervalStyle::Postgres, |name| IntervalStyle::named(name)),
+        float_digits: digits.and_then(|digits| digits.parse().ok()).unwrap_or(1),
+    }
+}
+
+/// Whether a client wants no message but errors.
+pub(super) fn wants_errors_only<C: ClientInfo>(client: &C) -> bool {
+    let settings = settings(client);
+    let settings = lock(&settings);
+    let level = settings.get("client_min_messages");
+    level.is_some_and(|level| level.eq_ignore_ascii_case("error"))
+}
+
+/// The time zone of a client.
+pub(super) fn zone<C: ClientInfo>(client: &C) -> String {
+    let settings = settings(client);
+    let settings = lock(&settings);
+    let zone = settings.get("timezone");
+    zone.map_or(TIME_ZONE, |zone| &**zone).to_owned()
 }
 
 /// The value of a setting, on a server that may write or not.
@@ -172,36 +304,19 @@ pub(super) fn show<C: ClientInfo>(
     is_read_only: bool,
 ) -> PgWireResult<Shown> {
     may_run(client)?;
-    let kept = |name: &str| client.metadata().get(name).cloned();
-    let own = |name: &str| setting(name, is_read_only).map(str::to_owned);
-    let (column, value) = match name {
-        "time zone" | "timezone" => ("TimeZone", kept("timezone").or_else(|| own("timezone"))),
-        "transaction isolation level" => {
-            ("transaction_isolation", Some("read committed".to_owned()))
-        }
-        "statement_timeout" => (
-            name,
-            Some(limit(client).map_or("0".to_owned(), |limit| format!("{}ms", limit.as_millis()))),
-        ),
-        // A setting that the client has not stored has the value of the catalog.
-        name => {
-            let stored = kept(name).filter(|_| KEPT.contains(&name));
-            (name, stored.or_else(|| own(name)))
-        }
-    };
-    match value {
+    let column = shown_name(name);
+    let name = column.to_ascii_lowercase();
+    let kept = lock(&settings(client)).get(&name).cloned();
+    let own = || setting(&name, is_read_only).map(str::to_owned);
+    match kept.map(|kept| kept.to_string()).or_else(own) {
         Some(value) => Ok(Shown::new(column, value)),
-        None => Err(refusal("42704", unknown_setting(name))),
+        None => Err(refusal("42704", unknown_setting(&name))),
     }
 }
 
 /// The column that the value of a setting comes in.
 pub(super) fn shown_as(name: &str) -> &str {
-    match name {
-        "time zone" | "timezone" => "TimeZone",
-        "transaction isolation level" => "transaction_isolation",
-        name => name,
-    }
+    shown_name(name)
 }
 
 /// Begins a transaction.
@@ -210,18 +325,26 @@ pub(super) fn shown_as(name: &str) -> &str {
 /// In one that has failed.
 pub(super) fn begin<C: ClientInfo>(client: &mut C) -> PgWireResult<Tag> {
     may_run(client)?;
+    lock(&settings(client)).begin();
     client.set_transaction_status(TransactionStatus::Transaction);
     Ok(Tag::new("BEGIN"))
 }
 
-/// Ends a transaction: a failed one is rolled back, whatever the command is.
-pub(super) fn end<C: ClientInfo>(client: &mut C, is_commit: bool) -> Tag {
+/// Ends a transaction: a failed one is rolled back, whatever the command is, and its settings with it.
+pub(super) async fn end<C: Client>(client: &mut C, is_commit: bool) -> PgWireResult<Tag>
+where
+    C::Error: Debug,
+    PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+{
     let has_failed = client.transaction_status() == TransactionStatus::Error;
+    let is_commit = is_commit && !has_failed;
     client.set_transaction_status(TransactionStatus::Idle);
-    Tag::new(match is_commit && !has_failed {
-        true => "COMMIT",
-        false => "ROLLBACK",
+    change(client, |settings| {
+        settings.end(is_commit);
+        Ok(())
     })
+    .await?;
+    Ok(Tag::new(if is_commit { "COMMIT" } else { "ROLLBACK" }))
 }
 
 /// Goes on with a transaction that may have failed.
@@ -232,41 +355,31 @@ pub(super) fn go_on<C: ClientInfo>(client: &mut C) -> Tag {
     Tag::new("ROLLBACK")
 }
 
-/// A time as PostgreSQL writes it: milliseconds unless it has a unit; 0 is no limit.
-fn timeout(text: &str) -> Result<Option<Duration>, Failure> {
-    let text = text.trim();
-    if text.eq_ignore_ascii_case("default") {
-        return Ok(None);
-    }
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(end).unwrap_or((text, ""));
-    let scale = match unit.trim() {
-        "" | "ms" => Some(1),
-        "s" => Some(1000),
-        "min" => Some(60_000),
-        "h" => Some(3_600_000),
-        "d" => Some(86_400_000),
-        _ => None,
-    };
-    let number: Option<u64> = number.parse().ok();
-    match number
-        .zip(scale)
-        .and_then(|(number, scale)| number.checked_mul(scale))
-    {
-        Some(0) => Ok(None),
-        Some(ms) => Ok(Some(Duration::from_millis(ms))),
-        None => {
-            let message = format!("'{text}' is not a valid value of statement_timeout");
-            Err(Failure::new(FailureKind::Plan, message).with_hint("500, '500ms', '5s' or '1min'"))
-        }
-    }
-}
+/// Bytes of the name of a setting.
+const NAME_BYTES_MAX: usize = 128;
 
-/// Bytes of a setting: a connection keeps the values.
-const VALUE_BYTES_MAX: usize = 1024;
-const TIMEOUT: &str = "statement_timeout_ms";
+/// Settings whose changes clients are sent.
+const REPORTED: &[&str] = &[
+    "application_name",
+    "client_encoding",
+    "datestyle",
+    "intervalstyle",
+    "search_path",
+    "standard_conforming_strings",
+    "timezone",
+];
+
+/// Settings that are on where statements may only read, whatever a client sets.
+const READ_ONLY: &[&str] = &["default_transaction_read_only", "transaction_read_only"];
+
+/// Parameters of a startup message that are no settings, and the encoding.
+const OF_STARTUP: &[&str] = &[
+    "client_encoding",
+    "database",
+    "options",
+    "replication",
+    "user",
+];
 
 #[cfg(test)]
 mod tests {
@@ -289,24 +402,6 @@ mod tests {
         assert_eq!(both, [pair("a", r"b \c"), pair("b", "x=y")]);
         for none in ["", "-c", "-c a", "a=b", "-x a=b", "-c a b=c"] {
             assert!(read(none).is_empty(), "{none}");
-        }
-    }
-
-    #[test]
-    fn times_are_read_as_postgresql_reads_them() {
-        for (text, ms) in [
-            ("500", Some(500)),
-            ("500ms", Some(500)),
-            ("5 s", Some(5000)),
-            ("2min", Some(120_000)),
-            ("0", None),
-            ("DEFAULT", None),
-        ] {
-            let limit = timeout(text).unwrap();
-            assert_eq!(limit, ms.map(Duration::from_millis), "{text}");
-        }
-        for text in ["", "s", "-1", "1 week", "18446744073709551615s", "1é"] {
-            assert!(timeout(text).is_err(), "{text}");
         }
     }
 }

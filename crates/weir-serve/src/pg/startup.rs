@@ -1,5 +1,6 @@
 //! The start of a connection: authentication, and the parameters of the server.
 
+use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -10,8 +11,9 @@ use pgwire::api::auth::sasl::scram::{
     SCRAM_ITERATIONS, ScramAuth, gen_salted_password, random_nonce,
 };
 use pgwire::api::auth::{
-    AuthSource, DefaultServerParameterProvider, LoginInfo, Password, StartupHandler,
-    finish_authentication, protocol_negotiation, save_startup_parameters_to_metadata,
+    AuthSource, DefaultServerParameterProvider, LoginInfo, Password, ServerParameterProvider,
+    StartupHandler, finish_authentication, protocol_negotiation,
+    save_startup_parameters_to_metadata,
 };
 use pgwire::api::{
     ClientInfo, ConnectionGuard, ConnectionHandle, ConnectionManager, PidSecretKeyGenerator,
@@ -20,11 +22,26 @@ use pgwire::api::{
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 
+use super::setting;
 use crate::catalog::{DATE_STYLE, TIME_ZONE, VERSION};
+
+/// The parameters of the server, and the settings that the startup message of a client gives.
+struct Parameters(DefaultServerParameterProvider);
+
+impl ServerParameterProvider for Parameters {
+    fn server_parameters<C>(&self, client: &C) -> Option<HashMap<String, String>>
+    where
+        C: ClientInfo,
+    {
+        let mut all = self.0.server_parameters(client)?;
+        all.extend(setting::statuses(client));
+        Some(all)
+    }
+}
 
 /// The parameters of the server that all connections get.
 pub(super) struct Welcome {
-    provider: Arc<DefaultServerParameterProvider>,
+    provider: Arc<Parameters>,
     keys: Arc<RandomPidSecretKeyGenerator>,
     /// The connections that a CancelRequest with the right key may cancel.
     pub(super) manager: Arc<ConnectionManager>,
@@ -41,7 +58,7 @@ impl Welcome {
         TIME_ZONE.clone_into(&mut provider.time_zone);
         provider.default_transaction_read_only = is_read_only;
         Self {
-            provider: Arc::new(provider),
+            provider: Arc::new(Parameters(provider)),
             keys: Arc::default(),
             manager: Arc::default(),
             salted: password.map(|password| {
@@ -82,7 +99,7 @@ impl AuthSource for Salted {
 /// The start of one connection.
 pub(super) struct Startup {
     welcome: Arc<Welcome>,
-    scram: Option<SASLAuthStartupHandler<DefaultServerParameterProvider>>,
+    scram: Option<SASLAuthStartupHandler<Parameters>>,
 }
 
 impl Startup {

@@ -14,6 +14,7 @@ mod loads;
 mod psql;
 mod refusals;
 mod served;
+mod settings;
 mod silent;
 mod startup;
 mod tls;

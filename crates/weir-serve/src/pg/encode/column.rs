@@ -19,6 +19,7 @@ use pgwire::api::results::FieldInfo;
 use pgwire::messages::data::DataRow;
 
 use super::failed;
+use super::style::Style;
 use crate::error::Failure;
 
 /// The encoding of a column.
@@ -83,6 +84,7 @@ impl EncodedColumn {
         array: &ArrayRef,
         field: &Field,
         info: &FieldInfo,
+        style: Style,
         finer: &mut bool,
     ) -> Result<Self, Failure> {
         let to = |kind: &DataType| cast(array, kind).map_err(|error| failed(&error));
@@ -109,7 +111,7 @@ impl EncodedColumn {
             }
             DataType::Dictionary(_, value) => {
                 let field = Field::new("", value.as_ref().clone(), true);
-                Self::new(&to(value)?, &field, info, finer)?
+                Self::new(&to(value)?, &field, info, style, finer)?
             }
             DataType::Binary => Self::Bytes(Bytes::Plain(array.as_binary::<i32>().clone())),
             DataType::LargeBinary => Self::Bytes(Bytes::Large(array.as_binary::<i64>().clone())),
@@ -142,7 +144,7 @@ impl EncodedColumn {
             | DataType::Struct(_)
                 if *info.datatype() != Type::TEXT =>
             {
-                Self::Other(nested(array, field, info)?)
+                Self::Other(nested(array, field, info, style)?)
             }
             _ => Self::Shown(Arc::clone(array)),
         })
@@ -173,11 +175,16 @@ impl EncodedColumn {
 }
 
 /// The values of a column of lists or records as the library encodes them.
-fn nested(array: &ArrayRef, field: &Field, info: &FieldInfo) -> Result<Vec<DataRow>, Failure> {
+fn nested(
+    array: &ArrayRef,
+    field: &Field,
+    info: &FieldInfo,
+    style: Style,
+) -> Result<Vec<DataRow>, Failure> {
     let schema = Arc::new(Schema::new(vec![field.clone()]));
     let one =
         RecordBatch::try_new(schema, vec![Arc::clone(array)]).map_err(|error| failed(&error))?;
-    let infos = Arc::new(vec![info.clone()]);
+    let infos = Arc::new(vec![info.clone().with_format_options(style.options())]);
     let rows: Result<Vec<_>, _> = encode_recordbatch(infos, one).collect();
     rows.map_err(|error| failed(&error))
 }

@@ -14,6 +14,9 @@ use chrono::{DateTime, Datelike, NaiveDate, Offset, TimeZone, Timelike};
 
 use super::column::EncodedColumn;
 use super::failed;
+use super::float::{Width, float};
+use super::interval::interval;
+use super::style::Style;
 use crate::error::{Failure, FailureKind};
 
 /// Writes a value behind its length.
@@ -46,6 +49,7 @@ impl EncodedColumn {
         &self,
         row: usize,
         is_binary: bool,
+        style: Style,
         out: &mut BytesMut,
     ) -> Result<(), Failure> {
         if let Self::Other(rows) = self {
@@ -58,7 +62,7 @@ impl EncodedColumn {
         }
         match is_binary {
             true => self.write_binary(row, out),
-            false => self.write_text(row, out),
+            false => self.write_text(row, style, out),
         }
     }
 
@@ -123,11 +127,13 @@ impl EncodedColumn {
                 })
             }
             // These have the same bytes in both formats.
-            Self::Text(_) | Self::Shown(_) | Self::Other(_) => self.write_text(row, out),
+            Self::Text(_) | Self::Shown(_) | Self::Other(_) => {
+                self.write_text(row, Style::default(), out)
+            }
         }
     }
 
-    fn write_text(&self, row: usize, out: &mut BytesMut) -> Result<(), Failure> {
+    fn write_text(&self, row: usize, style: Style, out: &mut BytesMut) -> Result<(), Failure> {
         match self {
             Self::Bool(array) => sized(out, |out| {
                 out.put_u8(if array.value(row) { b't' } else { b'f' });
@@ -146,11 +152,13 @@ impl EncodedColumn {
             }
             Self::F32(array) => {
                 let value = array.as_primitive::<Float32Type>().value(row);
-                sized(out, |out| float(out, value.into(), value))
+                let shown = float(value.into(), value, Width::Single, style.float_digits);
+                sized(out, |out| out.put_slice(shown.as_bytes()))
             }
             Self::F64(array) => {
                 let value = array.as_primitive::<Float64Type>().value(row);
-                sized(out, |out| float(out, value, value))
+                let shown = float(value, value, Width::Double, style.float_digits);
+                sized(out, |out| out.put_slice(shown.as_bytes()))
             }
             Self::Text(array) => {
                 let value = array.as_string::<i32>().value(row);
@@ -188,7 +196,8 @@ impl EncodedColumn {
             }
             Self::Interval(values, _) => {
                 let (months, days, micros) = values.get(row).copied().unwrap_or_default();
-                sized(out, |out| interval(out, months, days, micros))
+                let shown = interval(months, days, micros, style.interval);
+                sized(out, |out| out.put_slice(shown.as_bytes()))
             }
             Self::Shown(array) => {
                 let shown = shown(array, row)?;
@@ -276,24 +285,6 @@ fn era(out: &mut BytesMut, year: i32) {
     }
 }
 
-/// A number with a fraction as PostgreSQL writes it: the shortest digits that give it back.
-fn float(out: &mut BytesMut, value: f64, shown: impl std::fmt::Display + std::fmt::LowerExp) {
-    let size = value.abs();
-    if value.is_nan() {
-        out.put_slice(b"NaN");
-    } else if value.is_infinite() {
-        out.put_slice(if value > 0.0 {
-            b"Infinity"
-        } else {
-            b"-Infinity"
-        });
-    } else if size != 0.0 && !(1e-5..1e15).contains(&size) {
-        text(out, format_args!("{shown:e}"));
-    } else {
-        text(out, shown);
-    }
-}
-
 fn date(out: &mut BytesMut, day: NaiveDate) {
     // The year before 1 is the first before Christ.
     let year = if day.year() > 0 {
@@ -327,29 +318,6 @@ fn fraction(out: &mut BytesMut, micros: i64) {
         let digits = format!("{micros:06}");
         text(out, format_args!(".{}", digits.trim_end_matches('0')));
     }
-}
-
-fn interval(out: &mut BytesMut, months: i32, days: i32, micros: i64) {
-    let mut parts: Vec<String> = Vec::new();
-    for (number, unit) in [(months / 12, "year"), (months % 12, "mon"), (days, "day")] {
-        match number {
-            0 => {}
-            1 => parts.push(format!("1 {unit}")),
-            number => parts.push(format!("{number} {unit}s")),
-        }
-    }
-    if !parts.is_empty() && micros == 0 {
-        return text(out, parts.join(" "));
-    }
-    if !parts.is_empty() {
-        text(out, parts.join(" "));
-        out.put_u8(b' ');
-    }
-    if micros < 0 {
-        out.put_u8(b'-');
-    }
-    let size = micros.unsigned_abs();
-    clock(out, i64::try_from(size).unwrap_or(i64::MAX));
 }
 
 /// A whole or decimal number in digits.
@@ -443,24 +411,5 @@ mod tests {
             numeric(&mut out, digits);
             assert_eq!(out.to_vec(), expected, "{digits}");
         }
-    }
-
-    #[test]
-    fn times_and_lengths_of_time_are_written_as_postgresql_writes_them() {
-        let written = |write: &dyn Fn(&mut BytesMut)| {
-            let mut out = BytesMut::new();
-            write(&mut out);
-            String::from_utf8(out.to_vec()).unwrap()
-        };
-        assert_eq!(
-            written(&|out| interval(out, 14, 1, 1_500_000)),
-            "1 year 2 mons 1 day 00:00:01.5"
-        );
-        assert_eq!(written(&|out| interval(out, 0, 0, -1)), "-00:00:00.000001");
-        assert_eq!(written(&|out| interval(out, 0, 3, 0)), "3 days");
-        assert_eq!(written(&|out| interval(out, 0, 0, 0)), "00:00:00");
-        assert_eq!(written(&|out| float(out, 0.1, 0.1)), "0.1");
-        assert_eq!(written(&|out| float(out, 1e300, 1e300)), "1e300");
-        assert_eq!(written(&|out| float(out, f64::NAN, f64::NAN)), "NaN");
     }
 }

@@ -19,6 +19,7 @@ use crate::pg::client::Client;
 use crate::pg::encode;
 use crate::pg::error::pg_error;
 use crate::pg::route::{CopyFormat, CopyOut};
+use crate::pg::setting;
 
 impl PgConnection {
     /// Sends the rows of a query as `COPY … TO STDOUT` does.
@@ -69,7 +70,7 @@ impl PgConnection {
             }
             _ => {}
         }
-        let mut rows = self.rows(answer, &fields);
+        let mut rows = self.rows(answer, &fields, setting::style(client));
         let mut count = 0;
         while let Some(row) = rows.data_rows.next().await {
             let row = row?;

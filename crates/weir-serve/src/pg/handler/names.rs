@@ -20,6 +20,7 @@ use super::PgConnection;
 use crate::pg::client::Client;
 use crate::pg::error::{pg_error, refusal};
 use crate::pg::prepare::Prepared;
+use crate::pg::setting;
 use crate::retained::Retained;
 
 /// The names of the prepared statements of a connection, or of its portals; that of the unnamed one is empty. Beside a name
@@ -88,7 +89,7 @@ impl PgConnection {
         self.complete(client, Tag::new(tag)).await
     }
 
-    /// Removes the cursors and prepared statements of the connection.
+    /// Removes the cursors and prepared statements of the connection, and resets its settings.
     pub(super) async fn discard<C: Client>(&self, client: &mut C) -> PgWireResult<()>
     where
         C::PortalStore: PortalStore,
@@ -97,6 +98,8 @@ impl PgConnection {
     {
         self.cursors.close(None)?;
         self.drop_statements(client).await?;
+        setting::reset_all(client).await?;
+        self.follow_settings(client).await?;
         self.complete(client, Tag::new("DISCARD ALL")).await
     }
 

@@ -1,0 +1,173 @@
+//! The settings of connections of the PostgreSQL protocol: they change answers, or are refused.
+
+use tokio_postgres::{Client, NoTls};
+
+use crate::attacks::{postgres, simple};
+use crate::served::Served;
+
+/// The only value of the answer, or the message of the error.
+async fn one(client: &Client, sql: &str) -> String {
+    match simple(client, sql).await {
+        Ok(rows) => rows.join("\n"),
+        Err(message) => message,
+    }
+}
+
+/// SHOW gave the values back, and answers were as before.
+#[test]
+fn settings_change_answers_or_are_refused() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        let interval = "SELECT INTERVAL '-1 day 2 hours'";
+        let number = "SELECT 2.0::double / 3";
+        let instant = "SELECT TIMESTAMPTZ '2026-07-01 00:00:00Z'";
+        for (set, asked, expected) in [
+            ("SET a.b = 1", interval, "-1 days +02:00:00"),
+            ("SET IntervalStyle = iso_8601", interval, "P-1DT2H"),
+            (
+                "SET intervalstyle TO 'sql_standard'",
+                interval,
+                "+0-0 -1 +2:00:00",
+            ),
+            (
+                "SET intervalstyle TO DEFAULT",
+                interval,
+                "-1 days +02:00:00",
+            ),
+            ("SET extra_float_digits = 0", number, "0.666666666666667"),
+            ("RESET extra_float_digits", number, "0.6666666666666666"),
+            (
+                "SET TIME ZONE 'europe/berlin'",
+                "SHOW timezone",
+                "Europe/Berlin",
+            ),
+            ("SET a.b = 2", instant, "2026-07-01 02:00:00+02"),
+            ("SET TIME ZONE -7", instant, "2026-06-30 17:00:00-07"),
+            ("RESET TIME ZONE", instant, "2026-07-01 00:00:00+00"),
+            ("SET datestyle = 'ISO', DMY", "SHOW datestyle", "ISO, DMY"),
+            ("SET a.b = 'x y'", "SHOW a.b", "x y"),
+            (
+                "SET statement_timeout = 90000",
+                "SHOW statement_timeout",
+                "90s",
+            ),
+            ("DISCARD ALL", "SHOW statement_timeout", "0"),
+            ("RESET ALL", "SHOW datestyle", "ISO, MDY"),
+        ] {
+            simple(&client, set).await.unwrap();
+            assert_eq!(one(&client, asked).await, expected, "{set}: {asked}");
+        }
+        for (set, message) in [
+            (
+                "SET datestyle = German",
+                "invalid value for parameter \"DateStyle\": \"German\"",
+            ),
+            (
+                "SET bytea_output = 'escape'",
+                "invalid value for parameter \"bytea_output\": \"escape\"",
+            ),
+            (
+                "SET client_encoding = 'LATIN1'",
+                "invalid value for parameter \"client_encoding\": \"LATIN1\"",
+            ),
+            (
+                "SET NAMES 'latin1'",
+                "invalid value for parameter \"client_encoding\": \"latin1\"",
+            ),
+            (
+                "SET standard_conforming_strings = off",
+                "invalid value for parameter \"standard_conforming_strings\": \"off\"",
+            ),
+            (
+                "SET timezone = 'nowhere'",
+                "invalid value for parameter \"TimeZone\": \"nowhere\"",
+            ),
+            (
+                "SET server_version = '17'",
+                "parameter \"server_version\" cannot be changed",
+            ),
+        ] {
+            assert_eq!(one(&client, set).await, message);
+        }
+        assert_eq!(one(&client, "SHOW client_encoding").await, "UTF8");
+    });
+}
+
+/// SET LOCAL was one of the session, or none, and a rollback undid nothing.
+#[test]
+fn settings_of_a_transaction_end_with_it() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        let instant = "SELECT TIMESTAMPTZ '2026-07-01 00:00:00Z'";
+        for (begins, ends, hour) in [
+            ("BEGIN; SET LOCAL TIME ZONE '+02:00'", "COMMIT", "00"),
+            ("BEGIN; SET TIME ZONE '+02:00'", "ROLLBACK", "00"),
+            (
+                "BEGIN; SET TIME ZONE '+02:00'; SELECT nothing",
+                "COMMIT",
+                "00",
+            ),
+            (
+                "BEGIN; SET TIME ZONE '+03:00'; SET LOCAL TIME ZONE '+02:00'",
+                "COMMIT",
+                "03",
+            ),
+            (
+                "BEGIN; RESET ALL; SET LOCAL TIME ZONE '+02:00'",
+                "ROLLBACK",
+                "03",
+            ),
+            ("SET LOCAL TIME ZONE '+02:00'", "BEGIN; COMMIT", "03"),
+        ] {
+            let within = simple(&client, begins).await;
+            if begins.starts_with("BEGIN") && within.is_ok() {
+                let now = one(&client, instant).await;
+                assert_eq!(now, "2026-07-01 02:00:00+02", "{begins}");
+            }
+            simple(&client, ends).await.unwrap();
+            let now = one(&client, instant).await;
+            assert_eq!(now.get(11..13), Some(hour), "{begins}; {ends}: {now}");
+        }
+    });
+}
+
+/// Settings of the startup message, as JDBC and libpq send them, were kept and had no effect.
+#[test]
+fn settings_of_the_startup_message_are_those_of_the_connection() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let port = served.postgres.port();
+        let config = |options: &str| {
+            format!("host=127.0.0.1 port={port} user=me application_name=tests options='{options}'")
+        };
+        let options = "-c intervalstyle=iso_8601 -c TimeZone=Europe/Berlin";
+        let (client, connection) = tokio_postgres::connect(&config(options), NoTls)
+            .await
+            .unwrap();
+        let given = ["TimeZone", "IntervalStyle", "application_name"]
+            .map(|name| connection.parameter(name).map(str::to_owned));
+        tokio::spawn(connection);
+        let expected = ["Europe/Berlin", "iso_8601", "tests"].map(|value| Some(value.to_owned()));
+        assert_eq!(given, expected);
+        simple(&client, "SET TIME ZONE 'UTC'; RESET ALL")
+            .await
+            .unwrap();
+        let row = client
+            .query_one(
+                "SELECT CAST(TIMESTAMPTZ '2026-07-01 00:00:00Z' AS TEXT)",
+                &[],
+            )
+            .await;
+        let text = row.unwrap().get::<_, String>(0);
+        assert!(text.contains("02:00"), "{text}");
+        assert_eq!(one(&client, "SELECT INTERVAL '1 day'").await, "P1D");
+        let refused = tokio_postgres::connect(&config("-c datestyle=German"), NoTls).await;
+        let message = refused
+            .err()
+            .and_then(|error| Some(error.as_db_error()?.message().to_owned()));
+        let expected = "invalid value for parameter \"DateStyle\": \"German\"";
+        assert_eq!(message.as_deref(), Some(expected));
+    });
+}
