@@ -41,7 +41,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 use tonic::Request;
-use tonic::metadata::MetadataMap;
+use tonic::metadata::{AsciiMetadataValue, MetadataMap};
 use tonic::transport::Channel;
 use weir_engine::{
     Cluster, ErrorKind, PieceExec, PieceProgress, Reports, ScanReport, false_cuts, without_cuts,
@@ -54,8 +54,8 @@ use crate::error::{Error, chain};
 use crate::fetch::{FetchError, Location, connect, fetch};
 use crate::kept::RENEW_EVERY;
 use crate::protocol::{
-    HINT, MESSAGE_BYTES_MAX, PIECES, READERS, READY, RECORDS, REJECTED, RowsRequest, SOURCE_BYTES,
-    UNANSWERED_MAX, of_rows,
+    CLIENT, HINT, MESSAGE_BYTES_MAX, PIECES, READERS, READY, RECORDS, REJECTED, RowsRequest,
+    SOURCE_BYTES, UNANSWERED_MAX, of_rows,
 };
 use crate::retry;
 use crate::server::engine_state;
@@ -579,6 +579,7 @@ impl Client {
             .max_decoding_message_size(MESSAGE_BYTES_MAX);
         let mut request = Request::new(query);
         version::insert_version_header(request.metadata_mut());
+        request.metadata_mut().insert(CLIENT, processes());
         // `execute_query_push` returns the job ID only with the first change of the status: the job could not be cancelled
         // before.
         let answered = scheduler.execute_query(request).await;
@@ -729,6 +730,15 @@ async fn renew(job: &str, channel: &Channel) {
         // Without a scheduler the executors keep them for some time.
         let _ = renewed.await;
     }
+}
+
+/// The user, and the session of processes, which those that a shell or a script starts have in common.
+fn processes() -> AsciiMetadataValue {
+    let user = rustix::process::getuid().as_raw();
+    let session = rustix::process::getsid(None).map_or(0, |session| session.as_raw_pid());
+    let name = AsciiMetadataValue::try_from(format!("{user}-{session}"));
+    // Digits are ASCII.
+    name.unwrap_or_else(|_| AsciiMetadataValue::from_static(""))
 }
 
 /// Reports the progress of a plan, until this is dropped.

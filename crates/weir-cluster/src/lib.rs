@@ -57,6 +57,7 @@ mod shuffle;
 mod tasks;
 mod tls;
 mod trust;
+mod turns;
 mod work;
 mod worker;
 

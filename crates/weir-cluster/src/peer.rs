@@ -131,6 +131,11 @@ impl Peer {
         self.known.role.get().copied()
     }
 
+    /// The address of the peer.
+    pub(crate) fn host(&self) -> Option<IpAddr> {
+        self.known.host
+    }
+
     /// The number of the connection among those that are open.
     pub(crate) fn connection(&self) -> usize {
         self.known.number()

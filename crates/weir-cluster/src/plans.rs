@@ -1,8 +1,10 @@
 //! The plans of jobs that a scheduler holds. Ballista holds the plan of each job until some minutes after its end, and any number of
-//! them: here they have a limit, and the plan of a job whose rows its client has fetched goes at once. A job whose client does not ask
-//! for its status any more is abandoned: a client that was killed cannot cancel it.
+//! them: here they have a limit, one host has half of it at most, and one client so many jobs. The plan of a job whose rows its client
+//! has fetched goes at once. A job whose client does not ask for its status any more is abandoned: a client that was killed cannot
+//! cancel it.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,7 @@ use ballista_core::serde::protobuf::{JobStatus, job_status};
 use ballista_scheduler::cluster::JobState;
 
 use crate::check::Refused;
+use crate::turns::Submitter;
 
 /// The plans of jobs that are queued, run, or have ended lately.
 pub(crate) struct Plans {
@@ -21,13 +24,23 @@ pub(crate) struct Plans {
 #[derive(Default)]
 struct Held {
     bytes: usize,
+    /// The places of plans that are not queued yet.
+    reserved: Vec<Place>,
     /// The plans in the order of their arrival.
     plans: VecDeque<HeldPlan>,
 }
 
+/// What a plan takes, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    host: Option<IpAddr>,
+    client: String,
+    bytes: usize,
+}
+
 struct HeldPlan {
     job: JobId,
-    bytes: usize,
+    place: Place,
     /// True when the client no longer needs the plan.
     is_forgotten: bool,
     /// The time when the client asked for the status last. The clock of the system may be set meanwhile.
@@ -39,7 +52,7 @@ struct HeldPlan {
 /// The place of a plan that is not queued yet. The place is given back when this is dropped.
 pub(crate) struct Reserved {
     held: Arc<Mutex<Held>>,
-    bytes: usize,
+    place: Place,
 }
 
 /// The state of a job, as far as its plan is concerned.
@@ -57,20 +70,56 @@ fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl Held {
+    /// The limit that another plan would exceed.
+    ///
+    /// # Errors
+    /// When there is one.
+    fn check(&self, place: &Place) -> Result<(), Refused> {
+        let held = self.plans.iter().map(|plan| &plan.place);
+        let held = held.chain(&self.reserved);
+        let of_host = held.filter(|of| of.host == place.host);
+        let bytes: usize = of_host.clone().map(|of| of.bytes).sum();
+        let jobs = of_host.filter(|of| of.client == place.client).count();
+        if jobs >= CLIENT_JOBS_MAX {
+            return Err(Refused::exhausted(format!(
+                "{jobs} statements of this client are queued, run, or have just ended, which is the limit of a client: it has to wait until some of them end"
+            )));
+        }
+        if bytes.saturating_add(place.bytes) > HOST_BYTES_MAX {
+            return Err(Refused::exhausted(format!(
+                "the plans of jobs of this host that are queued, run, or have just ended hold {bytes} bytes, and a host has {HOST_BYTES_MAX} at most"
+            )));
+        }
+        if self.bytes.saturating_add(place.bytes) > HELD_BYTES_MAX {
+            return Err(Refused::exhausted(format!(
+                "the plans of jobs that are queued, run, or have just ended hold {HELD_BYTES_MAX} bytes, and there is no room for another"
+            )));
+        }
+        Ok(())
+    }
+}
+
 impl Drop for Reserved {
     fn drop(&mut self) {
         let mut held = lock(&self.held);
-        held.bytes = held.bytes.saturating_sub(self.bytes);
+        let reserved = held.reserved.iter().position(|of| *of == self.place);
+        if let Some(reserved) = reserved {
+            held.reserved.swap_remove(reserved);
+            held.bytes = held.bytes.saturating_sub(self.place.bytes);
+        }
     }
 }
 
 impl Reserved {
     /// Holds the plan for a job that is queued now.
-    pub(crate) fn keep(mut self, job: &str, now: Instant) {
-        let bytes = std::mem::take(&mut self.bytes);
-        lock(&self.held).plans.push_back(HeldPlan {
+    pub(crate) fn keep(self, job: &str, now: Instant) {
+        let place = self.place.clone();
+        let mut held = lock(&self.held);
+        held.bytes = held.bytes.saturating_add(place.bytes);
+        held.plans.push_back(HeldPlan {
             job: JobId::from(job.to_owned()),
-            bytes,
+            place,
             is_forgotten: false,
             asked: now,
             is_abandoned: false,
@@ -89,29 +138,34 @@ impl Plans {
     /// Reserves a place for a plan of so many bytes. If there is none, the plans of jobs that ended some time ago are removed.
     ///
     /// # Errors
-    /// When the plans of other jobs hold all.
-    pub(crate) async fn reserve(&self, bytes: usize, now_ms: u64) -> Result<Reserved, Refused> {
-        let bytes = bytes.max(PLAN_BYTES_MIN);
-        if let Some(reserved) = self.try_reserve(bytes) {
+    /// When the plans of other jobs hold all, or those of the same host or client as much as they may.
+    pub(crate) async fn reserve(
+        &self,
+        bytes: usize,
+        submitter: &Submitter,
+        now_ms: u64,
+    ) -> Result<Reserved, Refused> {
+        let place = Place {
+            host: submitter.host,
+            client: submitter.client.clone(),
+            bytes: bytes.max(PLAN_BYTES_MIN),
+        };
+        if let Ok(reserved) = self.try_reserve(&place) {
             return Ok(reserved);
         }
         self.remove_ended(now_ms, true).await;
-        self.try_reserve(bytes).ok_or_else(|| {
-            Refused::exhausted(format!(
-                "the plans of jobs that are queued, run, or have just ended hold {HELD_BYTES_MAX} bytes, and there is no room for another"
-            ))
-        })
+        self.try_reserve(&place)
     }
 
-    fn try_reserve(&self, bytes: usize) -> Option<Reserved> {
+    fn try_reserve(&self, place: &Place) -> Result<Reserved, Refused> {
         let mut held = lock(&self.held);
-        let all = held.bytes.saturating_add(bytes);
-        if all > HELD_BYTES_MAX {
-            return None;
-        }
-        held.bytes = all;
-        let held = Arc::clone(&self.held);
-        Some(Reserved { held, bytes })
+        held.check(place)?;
+        held.bytes = held.bytes.saturating_add(place.bytes);
+        held.reserved.push(place.clone());
+        Ok(Reserved {
+            held: Arc::clone(&self.held),
+            place: place.clone(),
+        })
     }
 
     /// Removes the plan of a job as soon as it has ended: its client does not ask for it any more.
@@ -182,7 +236,7 @@ impl Plans {
             if let Some(place) = held.plans.iter().position(|plan| plan.job == job)
                 && let Some(plan) = held.plans.remove(place)
             {
-                held.bytes = held.bytes.saturating_sub(plan.bytes);
+                held.bytes = held.bytes.saturating_sub(plan.place.bytes);
             }
         }
     }
@@ -209,6 +263,10 @@ fn fate(status: Option<&JobStatus>, now_ms: u64) -> Fate {
 
 /// The maximum bytes of all plans, as messages; in the memory of a scheduler they take some ten times as much.
 const HELD_BYTES_MAX: usize = 64 << 20;
+/// The maximum bytes of the plans of one host. Another host has room for its own.
+const HOST_BYTES_MAX: usize = HELD_BYTES_MAX / 2;
+/// The maximum number of jobs of one client.
+const CLIENT_JOBS_MAX: usize = 1_000;
 /// The minimum that a plan counts, because a job needs more memory than its plan.
 const PLAN_BYTES_MIN: usize = 16 << 10;
 /// The time for which the status of an ended job stays available when there is no room for other jobs.
@@ -232,11 +290,20 @@ mod tests {
         Plans::new(cluster.job_state())
     }
 
+    fn client(host: u8, client: &str) -> Submitter {
+        Submitter {
+            host: Some(IpAddr::from([127, 0, 0, host])),
+            client: client.to_owned(),
+            session: "session".to_owned(),
+        }
+    }
+
     /// Clients queued plans of 16 MiB until there was no memory.
     #[tokio::test]
     async fn plans_of_jobs_have_a_limit() {
         let plans = plans().await;
         let large = HELD_BYTES_MAX / 4;
+        let other = client(9, "");
         for number in 0..4 {
             let id = format!("job-{number}");
             plans
@@ -244,12 +311,12 @@ mod tests {
                 .accept_job(&JobId::from(id.clone()), "", 1_000)
                 .unwrap();
             plans
-                .reserve(large, 1_000)
+                .reserve(large, &client(number / 2, ""), 1_000)
                 .await
                 .unwrap()
                 .keep(&id, Instant::now());
         }
-        let refused = plans.reserve(1, 1_000).await.err().unwrap();
+        let refused = plans.reserve(1, &other, 1_000).await.err().unwrap();
         assert_eq!(
             tonic::Status::from(refused).code(),
             tonic::Code::ResourceExhausted
@@ -264,9 +331,10 @@ mod tests {
                 .unwrap();
         };
         fail("job-1").await;
-        assert!(plans.reserve(1, 1_000).await.is_err());
+        assert!(plans.reserve(1, &other, 1_000).await.is_err());
         let ended = crate::worker::now_ms();
-        let reserved = plans.reserve(large, ended + ASKED_FOR_MS + 1_000).await;
+        let later = ended + ASKED_FOR_MS + 1_000;
+        let reserved = plans.reserve(large, &other, later).await;
         // The others are queued for longer than planning takes, by that clock.
         drop(reserved.unwrap());
         assert_eq!(lock(&plans.held).bytes, 0);
@@ -277,25 +345,63 @@ mod tests {
                 .accept_job(&JobId::from(id.clone()), "", ended)
                 .unwrap();
             plans
-                .reserve(large, ended)
+                .reserve(large, &client(number / 2, ""), ended)
                 .await
                 .unwrap()
                 .keep(&id, Instant::now());
         }
         plans.forget("job-5");
         plans.remove_ended(ended, false).await;
-        assert!(plans.reserve(1, ended).await.is_err(), "it is still queued");
+        let reserved = plans.reserve(1, &other, ended).await;
+        assert!(reserved.is_err(), "it is still queued");
         fail("job-5").await;
         plans.remove_ended(ended, false).await;
         let job = JobId::from("job-5".to_owned());
         assert!(plans.jobs.get_job_status(&job).await.unwrap().is_none());
         // A plan that is not queued returns its place.
-        drop(plans.reserve(large, ended).await.unwrap());
+        drop(plans.reserve(large, &other, ended).await.unwrap());
         plans
-            .reserve(large, ended)
+            .reserve(large, &other, ended)
             .await
             .unwrap()
             .keep("job-8", Instant::now());
+    }
+
+    /// One client queued statements until there was no room for those of others.
+    #[tokio::test]
+    async fn plans_of_a_client_and_of_a_host_have_a_limit() {
+        let plans = plans().await;
+        let now_ms = crate::worker::now_ms();
+        let reserve = async |bytes: usize, host: u8, name: &str| {
+            let reserved = plans.reserve(bytes, &client(host, name), now_ms).await;
+            reserved.map_err(|refused| refused.to_string())
+        };
+        let mut reserved = Vec::new();
+        for number in 0..CLIENT_JOBS_MAX {
+            let place = reserve(1, 1, "many").await.unwrap();
+            if number % 2 == 0 {
+                let id = format!("job-{number}");
+                let job = JobId::from(id.clone());
+                plans.jobs.accept_job(&job, "", now_ms).unwrap();
+                place.keep(&id, Instant::now());
+            } else {
+                reserved.push(place);
+            }
+        }
+        let refused = reserve(1, 1, "many").await.err().unwrap();
+        assert!(
+            refused.starts_with("1000 statements of this client"),
+            "{refused}"
+        );
+        // Another client of the same host, another host, and the same client once one of its statements is gone.
+        reserve(1, 1, "one").await.unwrap();
+        reserve(HOST_BYTES_MAX, 2, "many").await.unwrap();
+        let refused = reserve(HOST_BYTES_MAX, 1, "one").await.err().unwrap();
+        assert!(refused.contains("jobs of this host"), "{refused}");
+        reserved.pop();
+        reserve(1, 1, "many").await.unwrap();
+        let refused = reserve(HOST_BYTES_MAX + 1, 3, "").await.err().unwrap();
+        assert!(refused.contains("hold 0 bytes"), "{refused}");
     }
 
     /// The job of a client that was killed ran to its end, and held its places for hours.
@@ -306,7 +412,8 @@ mod tests {
         for id in ["asked", "silent", "failed"] {
             let job = JobId::from(id.to_owned());
             plans.jobs.accept_job(&job, "", now_ms).unwrap();
-            plans.reserve(1, now_ms).await.unwrap().keep(id, start);
+            let reserved = plans.reserve(1, &client(1, ""), now_ms).await;
+            reserved.unwrap().keep(id, start);
         }
         let failed = JobId::from("failed".to_owned());
         let reason = "the reason".to_owned();

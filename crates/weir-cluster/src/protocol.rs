@@ -50,6 +50,8 @@ pub(crate) const UNANSWERED_MAX: u32 = 3;
 /// The error text of Ballista for tasks that an executor does not take.
 pub(crate) const REJECTED: &str = "was rejected by executor";
 
+/// Metadata of a statement: the user and the processes that its client belongs to. Their statements share turns and limits.
+pub(crate) const CLIENT: &str = "weir-client";
 /// Metadata of responses with the progress of a job.
 pub(crate) const PIECES: &str = "weir-pieces";
 pub(crate) const SOURCE_BYTES: &str = "weir-source-bytes";

@@ -38,6 +38,7 @@ use crate::protocol::{MESSAGE_BYTES_MAX, UNANSWERED_MAX};
 use crate::retry;
 use crate::services;
 use crate::trust::{Trust, error_message, is_hung_up};
+use crate::turns::Turns;
 use crate::work::WorkFolder;
 use crate::worker::{Equipment, StatusReporter, Worker};
 
@@ -165,11 +166,12 @@ impl Scheduler {
         let of_session = state.clone();
         let lost_after = seconds(options.heartbeats.lost_after);
         let advertise = options.advertise.clone();
+        let turns = Turns::default();
         let config = SchedulerConfig {
             external_host: advertise.unwrap_or_else(|| host(at.ip())),
             bind_host: at.ip().to_string(),
             bind_port: at.port(),
-            task_distribution: TaskDistributionPolicy::RoundRobin,
+            task_distribution: TaskDistributionPolicy::Custom(Arc::new(turns.clone())),
             grpc_server_max_decoding_message_size: message_bytes(),
             grpc_server_max_encoding_message_size: message_bytes(),
             grpc_client_max_message_size: message_bytes(),
@@ -179,7 +181,7 @@ impl Scheduler {
             // The rows of a job are removed when its client does not read them any more (`kept.rs`).
             finished_job_data_clean_up_interval_seconds: 0,
             finished_job_state_clean_up_interval_seconds: 600,
-            job_id_generator: Some(Arc::new(RandomJobIds)),
+            job_id_generator: Some(Arc::new(RandomJobIds(turns))),
             override_config_producer: Some(Arc::new(config)),
             override_session_builder: Some(Arc::new(move |config| {
                 Ok(SessionStateBuilder::new_from_existing(of_session.clone())
@@ -294,13 +296,15 @@ async fn wanted(ended: &mut watch::Receiver<bool>) {
 }
 
 /// Makes names of jobs that are not guessed: whoever knows one can read the rows of the job. Those of Ballista are the time in milliseconds.
-struct RandomJobIds;
+struct RandomJobIds(Turns);
 
 #[tonic::async_trait]
 impl JobIdGenerator for RandomJobIds {
     async fn next_id(&self) -> String {
         // A UUID, without the hyphens, which a job ID does not have.
-        new_instance_id().replace('-', "")
+        let id = new_instance_id().replace('-', "");
+        self.0.enter(&id);
+        id
     }
 }
 

@@ -56,13 +56,14 @@ use crate::error::{Error, chain};
 use crate::kept::KeptJobs;
 use crate::launch::{Rejections, rejection};
 use crate::losses::{Losses, RunningTask};
-use crate::peer::Connections;
+use crate::peer::{Connections, Peer};
 use crate::plans::{ABANDONED_AFTER, Plans};
 use crate::protocol::{
-    MESSAGE_BYTES_MAX, PIECES, READERS, READY, RECORDS, REJECTED, RENEW, ROWS, SOURCE_BYTES,
+    CLIENT, MESSAGE_BYTES_MAX, PIECES, READERS, READY, RECORDS, REJECTED, RENEW, ROWS, SOURCE_BYTES,
 };
 use crate::rows::RowService;
 use crate::trust::{Trust, admitted};
+use crate::turns::Submitter;
 use crate::worker::{Worker, now_ms};
 
 type BallistaScheduler = SchedulerServer<LogicalPlanNode, PhysicalPlanNode>;
@@ -369,6 +370,18 @@ pub(crate) fn beaten(reported: &mut HeartBeatParams) -> Checked {
     }
 }
 
+/// Who sends a statement.
+fn submitter(request: &Request<ExecuteQueryParams>) -> Submitter {
+    let client = request.metadata().get(CLIENT);
+    let client = client.and_then(|client| client.to_str().ok());
+    let client = client.filter(|client| client.len() <= CLIENT_LEN_MAX);
+    Submitter {
+        host: request.extensions().get::<Peer>().and_then(Peer::host),
+        client: client.unwrap_or_default().to_owned(),
+        session: request.get_ref().session_id.clone(),
+    }
+}
+
 /// Makes a failure of a job that is still to be planned after so long: a panic of the planner has no other end.
 fn end_lost(job: &mut JobStatus, now_ms: u64) {
     let Some(job_status::Status::Queued(queued)) = &job.status else {
@@ -498,12 +511,11 @@ impl SchedulerGrpc for ValidatedScheduler {
             Some(Query::PhysicalPlan(plan)) => check_plan(plan, Sender::Client)?,
             _ => return Err(Refused::not_allowed("a query that is not a physical plan").into()),
         }
-        let plan = self
-            .plans
-            .reserve(requested.encoded_len(), now_ms())
-            .await?;
+        let submitter = submitter(&request);
+        let bytes = requested.encoded_len();
+        let plan = self.plans.reserve(bytes, &submitter, now_ms()).await?;
         let queued = AssertUnwindSafe(SchedulerGrpc::execute_query(&self.scheduler, request));
-        let queued = queued.catch_unwind().await;
+        let queued = submitter.queue(queued.catch_unwind()).await;
         let queued = queued.unwrap_or_else(|_| Err(Refused::malformed(PANICKED).into()))?;
         if let Some(execute_query_result::Result::Success(of)) = &queued.get_ref().result {
             plan.keep(&of.job_id, Instant::now());
@@ -745,6 +757,8 @@ const PANICKED: &str = "the plan cannot be decoded: a reader failed at it";
 const REFUSED: &str = "weir-refused";
 /// The maximum number of jobs with progress.
 const JOBS_MAX: usize = 1_000;
+/// The maximum length of the name that a client gives itself.
+const CLIENT_LEN_MAX: usize = 64;
 /// The maximum number of cores of an executor.
 const CORES_MAX: u64 = 4096;
 /// The time limit for planning a job.
