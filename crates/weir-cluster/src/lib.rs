@@ -37,6 +37,7 @@ mod error;
 mod fetch;
 mod forward;
 mod fuzzed;
+mod heartbeats;
 mod identity;
 mod kept;
 mod launch;

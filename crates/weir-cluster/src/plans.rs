@@ -43,7 +43,8 @@ struct HeldPlan {
     place: Place,
     /// True when the client no longer needs the plan.
     is_forgotten: bool,
-    /// The time when the client asked for the status last. The clock of the system may be set meanwhile.
+    /// The time when the job was queued, and when its client asked for the status last. The clock of the system may be set meanwhile.
+    queued: Instant,
     asked: Instant,
     /// True when the client did not ask for so long that the job is cancelled.
     is_abandoned: bool,
@@ -60,8 +61,8 @@ pub(crate) struct Reserved {
 enum Fate {
     /// The job is queued or runs.
     Needed,
-    /// The job has ended, and its client may ask for its status until this time, in milliseconds since 1970.
-    Ended(u64),
+    /// The job has ended, and its client may ask for its status.
+    Ended,
     /// Ballista has removed it, or it was never planned.
     Gone,
 }
@@ -121,6 +122,7 @@ impl Reserved {
             job: JobId::from(job.to_owned()),
             place,
             is_forgotten: false,
+            queued: now,
             asked: now,
             is_abandoned: false,
         });
@@ -135,7 +137,8 @@ impl Plans {
         }
     }
 
-    /// Reserves a place for a plan of so many bytes. If there is none, the plans of jobs that ended some time ago are removed.
+    /// Reserves a place for a plan of so many bytes. If there is none, the plans of jobs that have ended are removed, as far as their
+    /// clients did not ask for them for some time.
     ///
     /// # Errors
     /// When the plans of other jobs hold all, or those of the same host or client as much as they may.
@@ -143,7 +146,7 @@ impl Plans {
         &self,
         bytes: usize,
         submitter: &Submitter,
-        now_ms: u64,
+        now: Instant,
     ) -> Result<Reserved, Refused> {
         let place = Place {
             host: submitter.host,
@@ -153,7 +156,7 @@ impl Plans {
         if let Ok(reserved) = self.try_reserve(&place) {
             return Ok(reserved);
         }
-        self.remove_ended(now_ms, true).await;
+        self.remove_ended(now, true).await;
         self.try_reserve(&place)
     }
 
@@ -186,20 +189,28 @@ impl Plans {
         })
     }
 
+    /// Whether a job was queued so long ago that it is not planned any more, if it still is not.
+    pub(crate) fn is_late(&self, job: &str, now: Instant) -> bool {
+        let held = lock(&self.held);
+        let plan = held.plans.iter().find(|plan| plan.job.as_str() == job);
+        plan.is_some_and(|plan| now.saturating_duration_since(plan.queued) >= PLANNED_WITHIN)
+    }
+
     /// The jobs that are queued or run, and whose clients have not asked for their status for so long that they are to be cancelled.
-    pub(crate) async fn abandoned(&self, now: Instant, now_ms: u64) -> Vec<JobId> {
+    pub(crate) async fn abandoned(&self, now: Instant) -> Vec<JobId> {
         let silent: Vec<_> = {
             let held = lock(&self.held);
             let plans = held.plans.iter();
             plans
                 .filter(|plan| now.saturating_duration_since(plan.asked) > ABANDONED_AFTER)
-                .map(|plan| plan.job.clone())
+                .map(|plan| (plan.job.clone(), plan.queued))
                 .collect()
         };
         let mut abandoned = Vec::new();
-        for job in silent {
+        for (job, queued) in silent {
             let status = self.jobs.get_job_status(&job).await.ok().flatten();
-            if fate(status.as_ref(), now_ms) == Fate::Needed {
+            let queued_for = now.saturating_duration_since(queued);
+            if fate(status.as_ref(), queued_for) == Fate::Needed {
                 abandoned.push(job);
             }
         }
@@ -210,21 +221,26 @@ impl Plans {
         abandoned
     }
 
-    /// Removes the plans of jobs that have ended and are forgotten; if there `is_need`, also those of other jobs that ended some
-    /// time ago.
-    pub(crate) async fn remove_ended(&self, now_ms: u64, is_need: bool) {
+    /// Removes the plans of jobs that have ended and are forgotten; if there `is_need`, also those of other jobs that have ended, and
+    /// whose clients did not ask for their status for some time.
+    pub(crate) async fn remove_ended(&self, now: Instant, is_need: bool) {
+        let since = |time| now.saturating_duration_since(time);
         let known: Vec<_> = {
             let held = lock(&self.held);
             let plans = held.plans.iter();
             plans
-                .map(|plan| (plan.job.clone(), plan.is_forgotten))
+                .map(|plan| {
+                    let is_unneeded = is_need && since(plan.asked) > ASKED_FOR;
+                    let is_forgotten = plan.is_forgotten || is_unneeded;
+                    (plan.job.clone(), since(plan.queued), is_forgotten)
+                })
                 .collect()
         };
-        for (job, is_forgotten) in known {
+        for (job, queued_for, is_forgotten) in known {
             let status = self.jobs.get_job_status(&job).await.ok().flatten();
-            let is_over = match fate(status.as_ref(), now_ms) {
+            let is_over = match fate(status.as_ref(), queued_for) {
                 Fate::Needed => false,
-                Fate::Ended(until_ms) => is_forgotten || (is_need && now_ms > until_ms),
+                Fate::Ended => is_forgotten,
                 Fate::Gone => true,
             };
             if !is_over {
@@ -242,21 +258,17 @@ impl Plans {
     }
 }
 
-fn fate(status: Option<&JobStatus>, now_ms: u64) -> Fate {
+/// The state of a job that was queued so long ago.
+fn fate(status: Option<&JobStatus>, queued_for: Duration) -> Fate {
     let status = status.and_then(|status| status.status.as_ref());
     match status {
         Some(job_status::Status::Running(_)) => Fate::Needed,
         // A job that is queued for longer made the planner panic.
-        Some(job_status::Status::Queued(of)) if now_ms.saturating_sub(of.queued_at) > QUEUED_MS => {
-            Fate::Gone
-        }
+        Some(job_status::Status::Queued(_)) if queued_for > QUEUED_MAX => Fate::Gone,
         Some(job_status::Status::Queued(_)) => Fate::Needed,
-        Some(job_status::Status::Successful(of)) => {
-            Fate::Ended(of.ended_at.saturating_add(ASKED_FOR_MS))
-        }
-        Some(job_status::Status::Failed(of)) => {
-            Fate::Ended(of.ended_at.saturating_add(ASKED_FOR_MS))
-        }
+        Some(job_status::Status::Successful(_) | job_status::Status::Failed(_)) => Fate::Ended,
+        // Ballista may not know a job yet that was queued just now.
+        None if queued_for < KNOWN_WITHIN => Fate::Needed,
         None => Fate::Gone,
     }
 }
@@ -269,12 +281,16 @@ const HOST_BYTES_MAX: usize = HELD_BYTES_MAX / 2;
 const CLIENT_JOBS_MAX: usize = 1_000;
 /// The minimum that a plan counts, because a job needs more memory than its plan.
 const PLAN_BYTES_MIN: usize = 16 << 10;
-/// The time for which the status of an ended job stays available when there is no room for other jobs.
-const ASKED_FOR_MS: u64 = 30_000;
+/// The time without a request for its status after which an ended job makes room for others.
+const ASKED_FOR: Duration = Duration::from_secs(30);
 /// The time without a request for the status of a job after which its client is gone. Clients ask several times a second.
 pub(crate) const ABANDONED_AFTER: Duration = Duration::from_secs(60);
-/// The time after which a job that is still queued is not planned any more.
-const QUEUED_MS: u64 = 120_000;
+/// The time limit for planning a job.
+const PLANNED_WITHIN: Duration = Duration::from_secs(60);
+/// The time after which the plan of a job that is still queued makes room for others.
+const QUEUED_MAX: Duration = Duration::from_secs(120);
+/// The time within which Ballista knows a job that is queued.
+const KNOWN_WITHIN: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
@@ -303,7 +319,7 @@ mod tests {
     async fn plans_of_jobs_have_a_limit() {
         let plans = plans().await;
         let large = HELD_BYTES_MAX / 4;
-        let other = client(9, "");
+        let (other, start) = (client(9, ""), Instant::now());
         for number in 0..4 {
             let id = format!("job-{number}");
             plans
@@ -311,12 +327,12 @@ mod tests {
                 .accept_job(&JobId::from(id.clone()), "", 1_000)
                 .unwrap();
             plans
-                .reserve(large, &client(number / 2, ""), 1_000)
+                .reserve(large, &client(number / 2, ""), start)
                 .await
                 .unwrap()
-                .keep(&id, Instant::now());
+                .keep(&id, start);
         }
-        let refused = plans.reserve(1, &other, 1_000).await.err().unwrap();
+        let refused = plans.reserve(1, &other, start).await.err().unwrap();
         assert_eq!(
             tonic::Status::from(refused).code(),
             tonic::Code::ResourceExhausted
@@ -331,24 +347,30 @@ mod tests {
                 .unwrap();
         };
         fail("job-1").await;
-        assert!(plans.reserve(1, &other, 1_000).await.is_err());
-        let ended = crate::worker::now_ms();
-        let later = ended + ASKED_FOR_MS + 1_000;
-        let reserved = plans.reserve(large, &other, later).await;
-        // The others are queued for longer than planning takes, by that clock.
-        drop(reserved.unwrap());
+        let waited = start + ASKED_FOR;
+        assert!(plans.reserve(1, &other, waited).await.is_err());
+        // A client that asks again still has it.
+        plans.ask("job-1", waited);
+        let later = waited + ASKED_FOR;
+        assert!(plans.reserve(1, &other, later).await.is_err());
+        let later = later + Duration::from_secs(1);
+        drop(plans.reserve(large, &other, later).await.unwrap());
+        assert_eq!(lock(&plans.held).bytes, 3 * large);
+        // The others are queued for longer than planning takes.
+        let ended = start + QUEUED_MAX + Duration::from_secs(1);
+        plans.remove_ended(ended, false).await;
         assert_eq!(lock(&plans.held).bytes, 0);
         for number in 4..8 {
             let id = format!("job-{number}");
             plans
                 .jobs
-                .accept_job(&JobId::from(id.clone()), "", ended)
+                .accept_job(&JobId::from(id.clone()), "", 1_000)
                 .unwrap();
             plans
                 .reserve(large, &client(number / 2, ""), ended)
                 .await
                 .unwrap()
-                .keep(&id, Instant::now());
+                .keep(&id, ended);
         }
         plans.forget("job-5");
         plans.remove_ended(ended, false).await;
@@ -364,16 +386,16 @@ mod tests {
             .reserve(large, &other, ended)
             .await
             .unwrap()
-            .keep("job-8", Instant::now());
+            .keep("job-8", ended);
     }
 
     /// One client queued statements until there was no room for those of others.
     #[tokio::test]
     async fn plans_of_a_client_and_of_a_host_have_a_limit() {
         let plans = plans().await;
-        let now_ms = crate::worker::now_ms();
+        let now = Instant::now();
         let reserve = async |bytes: usize, host: u8, name: &str| {
-            let reserved = plans.reserve(bytes, &client(host, name), now_ms).await;
+            let reserved = plans.reserve(bytes, &client(host, name), now).await;
             reserved.map_err(|refused| refused.to_string())
         };
         let mut reserved = Vec::new();
@@ -382,8 +404,8 @@ mod tests {
             if number % 2 == 0 {
                 let id = format!("job-{number}");
                 let job = JobId::from(id.clone());
-                plans.jobs.accept_job(&job, "", now_ms).unwrap();
-                place.keep(&id, Instant::now());
+                plans.jobs.accept_job(&job, "", 1_000).unwrap();
+                place.keep(&id, now);
             } else {
                 reserved.push(place);
             }
@@ -408,11 +430,11 @@ mod tests {
     #[tokio::test]
     async fn a_job_whose_client_is_gone_is_abandoned() {
         let plans = plans().await;
-        let (start, now_ms) = (Instant::now(), crate::worker::now_ms());
+        let start = Instant::now();
         for id in ["asked", "silent", "failed"] {
             let job = JobId::from(id.to_owned());
-            plans.jobs.accept_job(&job, "", now_ms).unwrap();
-            let reserved = plans.reserve(1, &client(1, ""), now_ms).await;
+            plans.jobs.accept_job(&job, "", 1_000).unwrap();
+            let reserved = plans.reserve(1, &client(1, ""), start).await;
             reserved.unwrap().keep(id, start);
         }
         let failed = JobId::from("failed".to_owned());
@@ -423,13 +445,15 @@ mod tests {
             .await
             .unwrap();
         let later = start + ABANDONED_AFTER;
-        assert!(plans.abandoned(later, now_ms).await.is_empty());
+        assert!(plans.abandoned(later).await.is_empty());
         assert!(!plans.ask("asked", later));
         let later = later + Duration::from_secs(1);
         let silent = JobId::from("silent".to_owned());
-        assert_eq!(plans.abandoned(later, now_ms).await, [silent]);
+        assert_eq!(plans.abandoned(later).await, [silent]);
         // A client that stood still learns why its job was cancelled.
         assert!(plans.ask("silent", later) && !plans.ask("asked", later));
+        assert!(!plans.is_late("asked", start) && !plans.is_late("unknown", later));
+        assert!(plans.is_late("asked", start + PLANNED_WITHIN));
         assert!(!plans.ask("failed", later) && !plans.ask("unknown", later));
     }
 
@@ -440,16 +464,17 @@ mod tests {
             ..JobStatus::default()
         };
         let queued = status(job_status::Status::Queued(QueuedJob { queued_at: 1_000 }));
-        assert_eq!(fate(Some(&queued), 1_000 + QUEUED_MS), Fate::Needed);
-        assert_eq!(fate(Some(&queued), 1_001 + QUEUED_MS), Fate::Gone);
+        assert_eq!(fate(Some(&queued), QUEUED_MAX), Fate::Needed);
+        assert_eq!(fate(Some(&queued), QUEUED_MAX * 2), Fate::Gone);
         let running = status(job_status::Status::Running(RunningJob::default()));
-        assert_eq!(fate(Some(&running), u64::MAX), Fate::Needed);
+        assert_eq!(fate(Some(&running), Duration::MAX), Fate::Needed);
         let ended = SuccessfulJob {
             ended_at: 5_000,
             ..SuccessfulJob::default()
         };
         let ended = status(job_status::Status::Successful(ended));
-        assert_eq!(fate(Some(&ended), 0), Fate::Ended(5_000 + ASKED_FOR_MS));
-        assert_eq!(fate(None, 0), Fate::Gone);
+        assert_eq!(fate(Some(&ended), Duration::ZERO), Fate::Ended);
+        assert_eq!(fate(None, Duration::ZERO), Fate::Needed);
+        assert_eq!(fate(None, KNOWN_WITHIN), Fate::Gone);
     }
 }

@@ -32,6 +32,7 @@ use weir_engine::{Engine, PieceSettings};
 
 use crate::codec::WeirCodec;
 use crate::error::{Error, chain};
+use crate::heartbeats::LiveExecutors;
 use crate::launch::{BoundedLauncher, Rejections};
 use crate::losses::Losses;
 use crate::protocol::{MESSAGE_BYTES_MAX, UNANSWERED_MAX};
@@ -218,6 +219,8 @@ impl Scheduler {
             .await
             .map_err(failed)?;
         let jobs = cluster.job_state();
+        let executors = Arc::new(LiveExecutors::default());
+        let cluster = BallistaCluster::new(executors, Arc::clone(&jobs));
         let logical = Arc::new(BallistaLogicalExtensionCodec::default());
         let codec = BallistaCodec::new(logical, Arc::new(WeirCodec::default()));
         let rejections = Rejections::default();

@@ -169,10 +169,10 @@ async fn ended(
 ) -> Error {
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
-        plans.remove_ended(now_ms(), false).await;
+        plans.remove_ended(Instant::now(), false).await;
         let running = scheduler.state.task_manager.get_running_job_cache();
         losses.retain(|job| running.contains_key(&JobId::from(job.to_owned())));
-        for job in plans.abandoned(Instant::now(), now_ms()).await {
+        for job in plans.abandoned(Instant::now()).await {
             let job_id = job.into_inner();
             // An error is that of the event loop, which is checked below.
             let _ = SchedulerGrpc::cancel_job(&scheduler, Request::new(CancelJobParams { job_id }))
@@ -387,9 +387,6 @@ fn end_lost(job: &mut JobStatus, now_ms: u64) {
     let Some(job_status::Status::Queued(queued)) = &job.status else {
         return;
     };
-    if now_ms.saturating_sub(queued.queued_at) < PLANNED_WITHIN_MS {
-        return;
-    }
     job.status = Some(job_status::Status::Failed(FailedJob {
         error: "the scheduler could not plan it: its standard error may say why".to_owned(),
         queued_at: queued.queued_at,
@@ -513,7 +510,8 @@ impl SchedulerGrpc for ValidatedScheduler {
         }
         let submitter = submitter(&request);
         let bytes = requested.encoded_len();
-        let plan = self.plans.reserve(bytes, &submitter, now_ms()).await?;
+        let plan = self.plans.reserve(bytes, &submitter, Instant::now());
+        let plan = plan.await?;
         let queued = AssertUnwindSafe(SchedulerGrpc::execute_query(&self.scheduler, request));
         let queued = submitter.queue(queued.catch_unwind()).await;
         let queued = queued.unwrap_or_else(|_| Err(Refused::malformed(PANICKED).into()))?;
@@ -554,7 +552,9 @@ impl SchedulerGrpc for ValidatedScheduler {
         let is_abandoned = self.plans.ask(&job, Instant::now());
         let mut response = SchedulerGrpc::get_job_status(&self.scheduler, request).await?;
         if let Some(status) = &mut response.get_mut().status {
-            end_lost(status, now_ms());
+            if self.plans.is_late(&job, Instant::now()) {
+                end_lost(status, now_ms());
+            }
             if let Some(job_status::Status::Failed(failed)) = &mut status.status {
                 if is_abandoned {
                     failed.error = format!(
@@ -761,8 +761,6 @@ const JOBS_MAX: usize = 1_000;
 const CLIENT_LEN_MAX: usize = 64;
 /// The maximum number of cores of an executor.
 const CORES_MAX: u64 = 4096;
-/// The time limit for planning a job.
-const PLANNED_WITHIN_MS: u64 = 60_000;
 /// The interval between checks of the event loop.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
@@ -778,7 +776,7 @@ const ACCEPTED_MAX: usize = 16;
 
 #[cfg(test)]
 mod tests {
-    use ballista_core::serde::protobuf::QueuedJob;
+    use ballista_core::serde::protobuf::{QueuedJob, RunningJob};
 
     use super::*;
 
@@ -790,9 +788,13 @@ mod tests {
             status: Some(job_status::Status::Queued(queued)),
             ..JobStatus::default()
         };
-        end_lost(&mut job, 1_000 + PLANNED_WITHIN_MS - 1);
-        assert!(matches!(job.status, Some(job_status::Status::Queued(_))));
-        end_lost(&mut job, 1_000 + PLANNED_WITHIN_MS);
+        end_lost(&mut job, 61_000);
         assert!(matches!(job.status, Some(job_status::Status::Failed(_))));
+        let mut job = JobStatus {
+            status: Some(job_status::Status::Running(RunningJob::default())),
+            ..JobStatus::default()
+        };
+        end_lost(&mut job, 61_000);
+        assert!(matches!(job.status, Some(job_status::Status::Running(_))));
     }
 }

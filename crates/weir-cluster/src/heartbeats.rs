@@ -1,0 +1,224 @@
+//! The executors of a scheduler, and how long ago each was heard of.
+//!
+//! Ballista compares the times of heartbeats by the clock of the system. A clock that was set forward lost all executors at once, and failed
+//! their jobs; after one that was set back, an executor that had ended was waited for. A scheduler that had stood still lost those
+//! whose heartbeats waited to be read. Here the time since a heartbeat is that during which this process ran.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ballista_core::JobId;
+use ballista_core::error::Result;
+use ballista_core::serde::protobuf::ExecutorHeartbeat;
+use ballista_core::serde::scheduler::{ExecutorData, ExecutorMetadata};
+use ballista_scheduler::cluster::memory::InMemoryClusterState;
+use ballista_scheduler::cluster::{BoundTask, ClusterState, ClusterStateEventStream, ExecutorSlot};
+use ballista_scheduler::config::TaskDistributionPolicy;
+use ballista_scheduler::state::task_manager::JobInfoCache;
+
+use crate::worker::now_ms;
+
+/// The executors of a scheduler, in memory.
+#[derive(Default)]
+pub(crate) struct LiveExecutors {
+    executors: InMemoryClusterState,
+    last: Mutex<LastHeartbeats>,
+}
+
+/// When executors were heard of, by the time that has passed for this process.
+#[derive(Default)]
+struct LastHeartbeats {
+    clock: RunningTime,
+    executors: HashMap<String, Duration>,
+}
+
+/// The time during which this process ran.
+struct RunningTime {
+    read: Instant,
+    passed: Duration,
+}
+
+impl Default for RunningTime {
+    fn default() -> Self {
+        Self {
+            read: Instant::now(),
+            passed: Duration::ZERO,
+        }
+    }
+}
+
+impl RunningTime {
+    /// The time that has passed. The scheduler reads it every second, so that it stood still where more has passed since.
+    fn read(&mut self, now: Instant) -> Duration {
+        let since = now.saturating_duration_since(self.read);
+        self.read = self.read.max(now);
+        self.passed += since.min(STEP_MAX);
+        self.passed
+    }
+}
+
+impl LastHeartbeats {
+    fn record(&mut self, executor: &str, now: Instant) {
+        let passed = self.clock.read(now);
+        self.executors.insert(executor.to_owned(), passed);
+    }
+
+    /// The heartbeat, as if it had been sent as long ago by the clock of the system as time has passed for this process.
+    fn dated(
+        &mut self,
+        mut heartbeat: ExecutorHeartbeat,
+        now: Instant,
+        now_seconds: u64,
+    ) -> ExecutorHeartbeat {
+        let passed = self.clock.read(now);
+        if let Some(heard) = self.executors.get(&heartbeat.executor_id) {
+            let age = passed.saturating_sub(*heard).as_secs();
+            heartbeat.timestamp = now_seconds.saturating_sub(age);
+        }
+        heartbeat
+    }
+}
+
+impl LiveExecutors {
+    fn last(&self) -> MutexGuard<'_, LastHeartbeats> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[tonic::async_trait]
+impl ClusterState for LiveExecutors {
+    async fn bind_schedulable_tasks(
+        &self,
+        distribution: TaskDistributionPolicy,
+        active_jobs: Arc<HashMap<JobId, JobInfoCache>>,
+        executors: Option<HashSet<String>>,
+    ) -> Result<Vec<BoundTask>> {
+        self.executors
+            .bind_schedulable_tasks(distribution, active_jobs, executors)
+            .await
+    }
+
+    async fn unbind_tasks(&self, executor_slots: Vec<ExecutorSlot>) -> Result<()> {
+        self.executors.unbind_tasks(executor_slots).await
+    }
+
+    async fn register_executor(
+        &self,
+        metadata: ExecutorMetadata,
+        spec: ExecutorData,
+    ) -> Result<()> {
+        self.last().record(&metadata.id, Instant::now());
+        self.executors.register_executor(metadata, spec).await
+    }
+
+    async fn save_executor_metadata(&self, metadata: ExecutorMetadata) -> Result<()> {
+        self.last().record(&metadata.id, Instant::now());
+        self.executors.save_executor_metadata(metadata).await
+    }
+
+    async fn get_executor_metadata(&self, executor_id: &str) -> Result<ExecutorMetadata> {
+        self.executors.get_executor_metadata(executor_id).await
+    }
+
+    async fn registered_executor_metadata(&self) -> Vec<ExecutorMetadata> {
+        self.executors.registered_executor_metadata().await
+    }
+
+    async fn save_executor_heartbeat(&self, heartbeat: ExecutorHeartbeat) -> Result<()> {
+        self.last().record(&heartbeat.executor_id, Instant::now());
+        self.executors.save_executor_heartbeat(heartbeat).await
+    }
+
+    async fn remove_executor(&self, executor_id: &str) -> Result<()> {
+        self.executors.remove_executor(executor_id).await?;
+        self.last().executors.remove(executor_id);
+        Ok(())
+    }
+
+    fn executor_heartbeats(&self) -> HashMap<String, ExecutorHeartbeat> {
+        let heartbeats = self.executors.executor_heartbeats().into_iter();
+        let (now, now_seconds) = (Instant::now(), now_ms() / 1_000);
+        let mut last = self.last();
+        heartbeats
+            .map(|(id, heartbeat)| (id, last.dated(heartbeat, now, now_seconds)))
+            .collect()
+    }
+
+    fn get_executor_heartbeat(&self, executor_id: &str) -> Option<ExecutorHeartbeat> {
+        let heartbeat = self.executors.get_executor_heartbeat(executor_id)?;
+        let (now, now_seconds) = (Instant::now(), now_ms() / 1_000);
+        Some(self.last().dated(heartbeat, now, now_seconds))
+    }
+
+    async fn cluster_state_events(&self) -> Result<ClusterStateEventStream> {
+        self.executors.cluster_state_events().await
+    }
+}
+
+/// The longest time between two readings of the clock that counts.
+const STEP_MAX: Duration = Duration::from_secs(3);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heartbeat(timestamp: u64) -> ExecutorHeartbeat {
+        ExecutorHeartbeat {
+            executor_id: "executor".to_owned(),
+            timestamp,
+            ..ExecutorHeartbeat::default()
+        }
+    }
+
+    /// All executors were lost at once, with their jobs, when the clock was set forward; after it was set back, one that had ended
+    /// was not lost for as long.
+    #[test]
+    fn the_age_of_a_heartbeat_does_not_depend_on_a_clock_that_is_set() {
+        let mut last = LastHeartbeats::default();
+        let start = Instant::now();
+        let later = |seconds| start + Duration::from_secs(seconds);
+        last.record("executor", start);
+        for now_seconds in [1_000_000, 1_003_600, 996_400] {
+            let dated = last.dated(heartbeat(1_000_000), later(2), now_seconds);
+            assert_eq!(dated.timestamp, now_seconds - 2);
+        }
+        for second in 3..=20 {
+            let dated = last.dated(heartbeat(1_000_000), later(second), 996_400);
+            assert_eq!(dated.timestamp, 996_400 - second);
+        }
+        last.record("executor", later(21));
+        let dated = last.dated(heartbeat(0), later(22), 1_000_000);
+        assert_eq!(dated.timestamp, 999_999);
+        let of_another = ExecutorHeartbeat {
+            executor_id: "unknown".to_owned(),
+            ..heartbeat(7)
+        };
+        assert_eq!(last.dated(of_another, later(22), 1_000_000).timestamp, 7);
+    }
+
+    /// A scheduler that had stood still lost executors whose heartbeats waited to be read.
+    #[test]
+    fn time_during_which_a_scheduler_stood_still_does_not_count() {
+        let mut last = LastHeartbeats::default();
+        let start = Instant::now();
+        last.record("executor", start);
+        let dated = last.dated(heartbeat(0), start + Duration::from_secs(600), 1_000_000);
+        assert_eq!(dated.timestamp, 1_000_000 - STEP_MAX.as_secs());
+        // An earlier time is not read again.
+        let dated = last.dated(heartbeat(0), start, 1_000_000);
+        assert_eq!(dated.timestamp, 1_000_000 - STEP_MAX.as_secs());
+    }
+
+    #[tokio::test]
+    async fn executors_that_are_removed_are_forgotten() {
+        let state = LiveExecutors::default();
+        let beat = heartbeat(7);
+        state.save_executor_heartbeat(beat).await.unwrap();
+        let known = state.get_executor_heartbeat("executor").unwrap();
+        assert!(known.timestamp > 7 && state.executor_heartbeats().len() == 1);
+        state.remove_executor("executor").await.unwrap();
+        assert!(state.get_executor_heartbeat("executor").is_none());
+        assert!(state.last().executors.is_empty());
+    }
+}
