@@ -51,7 +51,7 @@ pub struct SctpCounters {
     pub repeated: u64,
     /// Chunks dropped because a limit was reached.
     pub dropped: u64,
-    /// Chunks that were not captured whole.
+    /// Chunks that were not captured whole: those of data, and one for all that a packet has behind what was captured.
     pub cut: u64,
     /// Chunks whose messages were not complete when the capture ended.
     pub unfinished: u64,
@@ -232,10 +232,11 @@ impl SctpMessages {
         };
         let bytes = packet.bytes(Layer::Sctp).unwrap_or_default();
         let tag = u32_be_at(bytes, 4).unwrap_or(0);
-        let mut rest = bytes.get(12..).unwrap_or_default();
+        let mut at = HEADER_OCTETS;
+        let mut rest = bytes.get(at..).unwrap_or_default();
         while let (Some(kind), Some(len)) = (u8_at(rest, 0), u16_be_at(rest, 2)) {
             let len = usize::from(len);
-            if len < 4 {
+            if len < CHUNK_HEADER_OCTETS {
                 return;
             }
             if matches!(kind, DATA | I_DATA) {
@@ -245,7 +246,15 @@ impl SctpMessages {
                     None => self.counters.cut += 1,
                 }
             }
-            rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
+            let padded = len.next_multiple_of(4);
+            rest = rest.get(padded..).unwrap_or_default();
+            at = at.saturating_add(padded);
+        }
+        // Of what is behind the captured octets, neither the kind nor the number of its chunks is known.
+        let stated = packet.declared_len(Layer::Sctp).unwrap_or_default() as usize;
+        let has_more = at.saturating_add(CHUNK_HEADER_OCTETS) <= stated;
+        if bytes.len() < stated && has_more {
+            self.counters.cut += 1;
         }
     }
 
@@ -428,6 +437,9 @@ fn data(
     })
 }
 
+/// Octets of the common header, and of the header of a chunk (RFC 9260, 3.1 and 3.2).
+const HEADER_OCTETS: usize = 12;
+const CHUNK_HEADER_OCTETS: usize = 4;
 const DATA: u8 = 0;
 const I_DATA: u8 = 64;
 const LAST: u8 = 1;

@@ -80,6 +80,48 @@ fn chunks_of_messages_that_are_not_complete_are_counted() {
     assert_eq!((messages.counters().unfinished, messages.held()), (3, 0));
 }
 
+/// Chunks of which not even the header was captured were left out without a word.
+#[test]
+fn chunks_behind_what_was_captured_are_counted() {
+    let whole = packet(&[
+        part(7, 0, 3, b"four"),
+        part(8, 0, 3, b"more"),
+        part(9, 0, 3, b"next"),
+    ]);
+    let first = 20 + 12;
+    let chunk = 16 + 4;
+    // Where the packet is cut, the messages that are read, and the chunks that are counted: the last one stands for all behind it.
+    let cases = [
+        (first, 0, 1),
+        (first + 3, 0, 1),
+        (first + 10, 0, 2),
+        (first + chunk - 1, 0, 2),
+        (first + chunk, 1, 1),
+        (first + 2 * chunk + 2, 2, 1),
+        (first + 2 * chunk + 4, 2, 1),
+        (first + 3 * chunk, 3, 0),
+    ];
+    for (octets, read, counted) in cases {
+        let mut cut = whole.clone();
+        cut.bytes.truncate(octets);
+        let (found, messages) = run(&[cut], SctpLimits::default());
+        assert_eq!(
+            (found.len(), messages.counters().cut),
+            (read, counted),
+            "{octets}"
+        );
+    }
+    // A chunk of another kind is cut, and what is behind it is not known.
+    let mut cut = packet(&[Chunk::Other(3, 0, vec![0; 12]), part(7, 0, 3, b"four")]);
+    cut.bytes.truncate(first + 8);
+    assert_eq!(run(&[cut], SctpLimits::default()).1.counters().cut, 1);
+    // Octets that fill the last chunk up are none.
+    let mut cut = packet(&[part(7, 0, 3, b"three")]);
+    cut.bytes.truncate(first + 16 + 5);
+    let (found, messages) = run(&[cut], SctpLimits::default());
+    assert_eq!((found.len(), messages.counters().cut), (1, 0));
+}
+
 /// The messages of an association that began again with the same numbers (RFC 9260, 5.2.4), and all but the first of a capture
 /// whose writer gives one number to all, were left out without a word as repetitions.
 #[test]
