@@ -12,7 +12,7 @@ use weir_packet::{Decoder, Layer, Packet};
 
 pub use self::chunk::{Chunk, Content, Interest, StreamEnd};
 use self::chunk::{ChunkOrigin, ChunkSink};
-use self::connection::{Direction, FollowedConnection, earlier, other};
+use self::connection::{Direction, FollowedConnection, NotedNumbers, earlier, other};
 pub use self::counters::StreamCounters;
 pub use self::limits::StreamLimits;
 use crate::clock::Clock;
@@ -63,9 +63,9 @@ struct StreamTable {
     details: Details,
     /// Keys in the order in which they are looked at, with those that are gone.
     order: VecDeque<(FlowKey, u64)>,
-    /// The acknowledgment numbers of segments without data of unknown connections, by direction: a connection that began before the
-    /// capture begins with its first data.
-    acknowledged: Dict<FlowKey, [Option<u32>; 2]>,
+    /// The numbers of segments without data of unknown connections, by direction: a connection that began before the capture begins
+    /// with its first data.
+    noted: Dict<FlowKey, [NotedNumbers; 2]>,
     /// The connections that both sides have closed, and the time. They are kept for a while, as copies of their last packets do not
     /// begin a new connection.
     closed: VecDeque<(FlowKey, u64, i64)>,
@@ -123,7 +123,7 @@ impl Streams {
                 limits,
                 connections: Dict::new(),
                 order: VecDeque::new(),
-                acknowledged: Dict::new(),
+                noted: Dict::new(),
                 closed: VecDeque::new(),
                 held: 0,
                 clock: Clock::new(),
@@ -248,7 +248,7 @@ impl StreamTable {
         each: &mut impl FnMut(&Chunk<'_>) -> Interest,
     ) {
         if !self.has_connection(sighting, segment, origin, each) {
-            return self.note_acknowledged(sighting, segment);
+            return self.note_numbers(sighting, segment);
         }
         let key = sighting.key;
         let Self {
@@ -335,20 +335,21 @@ impl StreamTable {
         true
     }
 
-    /// Stores the acknowledgment number of a segment without data of an unknown connection.
+    /// Stores the numbers of a segment without data of an unknown connection.
     #[cold]
-    fn note_acknowledged(&mut self, sighting: &Sighting, segment: &Segment) {
+    fn note_numbers(&mut self, sighting: &Sighting, segment: &Segment) {
         if segment.flags & (ACK | RST) != ACK {
             return;
         }
-        let known = match self.acknowledged.get_mut(&sighting.key) {
+        let known = match self.noted.get_mut(&sighting.key) {
             Some(known) => known,
             None => {
-                if self.acknowledged.len() >= ACKNOWLEDGED_MAX {
-                    self.acknowledged = Dict::new();
+                if self.noted.len() >= NOTED_MAX {
+                    self.noted = Dict::new();
                 }
-                self.acknowledged.insert(sighting.key, [None; 2]);
-                let Some(known) = self.acknowledged.get_mut(&sighting.key) else {
+                let none = [NotedNumbers::default(); 2];
+                self.noted.insert(sighting.key, none);
+                let Some(known) = self.noted.get_mut(&sighting.key) else {
                     return;
                 };
                 known
@@ -356,11 +357,14 @@ impl StreamTable {
         };
         let [of_low, of_high] = known;
         // The acknowledgment number is about the data of the other side.
-        let place = match sighting.sender {
-            Sender::Low => of_high,
-            Sender::High => of_low,
+        let (own, peer) = match sighting.sender {
+            Sender::Low => (of_low, of_high),
+            Sender::High => (of_high, of_low),
         };
-        *place = Some(earlier(*place, segment.ack));
+        peer.acknowledged = Some(earlier(peer.acknowledged, segment.ack));
+        if segment.span() == 0 {
+            own.sent = Some(earlier(own.sent, segment.seq));
+        }
     }
 
     /// The connection that a segment belongs to. Ends those that are over before it.
@@ -447,15 +451,15 @@ impl StreamTable {
         self.order.push_back((key, number));
         // A SYN with ACK answers the side that began.
         let is_answer = segment.flags & (SYN | ACK) == SYN | ACK;
-        let acknowledged = match self.acknowledged.is_empty() {
+        let noted = match self.noted.is_empty() {
             true => None,
-            false => self.acknowledged.remove(&key),
+            false => self.noted.remove(&key),
         };
-        let [of_low, of_high] = acknowledged.unwrap_or_default();
-        let direction = |acknowledged| Direction {
+        let [of_low, of_high] = noted.unwrap_or_default();
+        let direction = |noted| Direction {
             stream: Reassembler::new(self.limits.overlap),
             ended: false,
-            acknowledged,
+            noted,
             missing: None,
             far_end: None,
             padded_end: None,
@@ -594,8 +598,8 @@ impl StreamTable {
 /// twice the maximum segment lifetime; common systems wait for one minute).
 const CLOSED_NS: i64 = 60_000_000_000;
 
-/// Connections that are not known of which it is kept what their ends acknowledged, at most.
-const ACKNOWLEDGED_MAX: usize = 1 << 12;
+/// Connections that are not known of which the numbers are kept, at most.
+const NOTED_MAX: usize = 1 << 12;
 
 /// Connections that one packet looks at, at most, to see whether they were silent for too long.
 const LOOKS: usize = 4;

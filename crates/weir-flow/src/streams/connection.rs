@@ -39,8 +39,8 @@ pub(super) struct FollowedConnection {
 pub(super) struct Direction {
     pub(super) stream: Reassembler,
     pub(super) ended: bool,
-    /// The acknowledgment number of the receiver before any segment of the direction.
-    pub(super) acknowledged: Option<u32>,
+    /// What was seen before any data of the direction.
+    pub(super) noted: NotedNumbers,
     /// The bytes that are acknowledged and missing.
     pub(super) missing: Option<Missing>,
     /// The number of a FIN that was not accepted: it may be the end behind a long loss, if the receiver acknowledges it.
@@ -51,6 +51,26 @@ pub(super) struct Direction {
     pub(super) outlier: Option<Box<Outlier>>,
     /// The stream was given out from a later number on than the one behind the SYN, which was captured behind it.
     pub(super) begins_late: bool,
+}
+
+/// The numbers of a direction before its data, where no SYN says at which one it begins: the lowest ones of each kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NotedNumbers {
+    /// The acknowledgment number of the receiver.
+    pub(super) acknowledged: Option<u32>,
+    /// The number of a segment without data, of which a keep-alive may have one less.
+    pub(super) sent: Option<u32>,
+}
+
+impl NotedNumbers {
+    /// The number at which a direction begins whose first data have the number `first`: what is between them may come yet.
+    fn start(self, first: u32) -> Option<u32> {
+        let is_ahead = |sent: &u32| (2..=LATE_MAX).contains(&beyond(first, *sent));
+        match (self.acknowledged, self.sent.filter(is_ahead)) {
+            (Some(acknowledged), Some(sent)) => Some(earlier(Some(acknowledged), sent)),
+            (acknowledged, sent) => acknowledged.or(sent),
+        }
+    }
 }
 
 /// A segment that is far ahead of its direction, as one that is forged, or behind a long loss of packets.
@@ -318,9 +338,12 @@ impl FollowedConnection {
         let has_number = has_data || segment.flags & FIN != 0;
         if has_number
             && !is_reset
-            && let Some(ack) = direction.acknowledged.take()
+            && let Some(start) = std::mem::take(&mut direction.noted).start(first)
         {
-            direction.stream.begin_behind(ack, first);
+            direction.stream.begin_behind(start, first);
+        }
+        if segment.span() == 0 && !is_reset && !direction.stream.began() {
+            direction.noted.sent = Some(earlier(direction.noted.sent, first));
         }
         if has_data && !is_reset && !direction.ended {
             let carrier = Carrier {
@@ -362,7 +385,7 @@ impl FollowedConnection {
         let end = &self.track.sides[self.track.side_of(sender)];
         let direction = &self.directions[usize::from(sender == Sender::High)];
         let is_old = (0..=LATE_MAX).contains(&beyond(end.ack, next));
-        is_old && self.silence_ns >= KEEP_ALIVE_NS || direction.acknowledged == Some(next)
+        is_old && self.silence_ns >= KEEP_ALIVE_NS || direction.noted.acknowledged == Some(next)
     }
 
     /// Reads the acknowledgment of the other direction, and gives up bytes that are missing there for too long. Returns the
@@ -379,7 +402,8 @@ impl FollowedConnection {
         let sender = other(sender);
         let direction = self.direction_mut(sender);
         if !direction.stream.began() {
-            direction.acknowledged = Some(earlier(direction.acknowledged, ack));
+            let known = direction.noted.acknowledged;
+            direction.noted.acknowledged = Some(earlier(known, ack));
             return None;
         }
         if let Some(end) = direction.far_end
@@ -592,8 +616,8 @@ impl Direction {
 /// The silence before a keep-alive, at least: common systems take one or more seconds.
 const KEEP_ALIVE_NS: i64 = 500_000_000;
 
-/// The earlier one of what a receiver acknowledged before anything of the other direction was seen: what it had received in
-/// between may have been captured behind its acknowledgments.
+/// The earlier one of two numbers that were noted before anything of a direction was seen, such as what its receiver acknowledged: what
+/// it had received in between may have been captured behind its acknowledgments.
 pub(super) fn earlier(known: Option<u32>, ack: u32) -> u32 {
     known
         .filter(|known| beyond(ack, *known) >= 0)

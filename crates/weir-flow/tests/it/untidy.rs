@@ -458,6 +458,28 @@ fn data_before_the_beginning_of_a_stream_are_counted() {
     assert_eq!(counted("0 > S 0 0\n 1 > A 1 1 ABC\n 2 > A -4 1 XXX"), 0);
 }
 
+/// The first data of a capture that begins within a connection came behind later ones, and were left out although a segment without
+/// data said that they were still to come.
+#[test]
+fn data_behind_a_segment_without_any_are_not_before_the_stream() {
+    let of = |lines: &str| streams(&segments(lines)).remove(&1);
+    let sides = |there: &str, back: &str| Some([there.to_owned(), back.to_owned()]);
+    let late = "0 > A 1 1\n 1 > A 4 1 DEF\n 2 < A 1 7\n 3 > A 1 1 ABC\n 4 < A 1 7 OK";
+    assert_eq!(of(late), sides("ABCDEF", "OK"));
+    // The other side had sent something before.
+    let late = "0 < A 1 1 x\n 1 > A 1 2\n 2 > A 4 2 DEF\n 3 < A 2 7\n 4 > A 1 2 ABC\n 5 < A 2 7 OK";
+    let mut found = of(late).unwrap();
+    found.sort();
+    assert_eq!(found, ["ABCDEF", "xOK"]);
+    // The number of a keep-alive is one less than that of the next octet.
+    assert_eq!(of("0 > A 0 1\n 1 > A 1 1 ABC"), sides("ABC", ""));
+    // What does not come at all was sent before, or lost.
+    assert_eq!(
+        of("0 > A 1 1\n 1 > A 4 1 DEF\n 2 < A 1 7"),
+        sides("DEF", "")
+    );
+}
+
 /// RFC 2675, 4: the header of UDP has no room for the length of a jumbogram.
 #[test]
 fn a_jumbogram_carries_what_its_packet_holds() {
