@@ -172,7 +172,12 @@ fn plan(seed: u64) -> Plan {
     } else {
         random.between(2, 3)
     };
-    let doses = (0..count).map(|_| dose(&mut random)).collect();
+    let mut doses: Vec<Dose> = (0..count).map(|_| dose(&mut random)).collect();
+    // Others would not find the connections behind these.
+    doses.sort_by_key(Dose::hides_connections);
+    let hiding = doses.iter().filter(|dose| dose.hides_connections());
+    let superfluous = hiding.count().saturating_sub(1);
+    doses.truncate(doses.len().saturating_sub(superfluous));
     Plan {
         seed,
         doses,
@@ -184,7 +189,7 @@ fn plan(seed: u64) -> Plan {
 fn dose(random: &mut Rng) -> Dose {
     let few = *random.pick(&[5, 20, 100]);
     let many = *random.pick(&[50, 300, 1_000]);
-    match random.below(17) {
+    match random.below(21) {
         0 => Dose::Loss { per_mille: few },
         1 => Dose::Duplicates {
             per_mille: many,
@@ -229,13 +234,17 @@ fn dose(random: &mut Rng) -> Dose {
         },
         9 => Dose::Tags { per_mille: many },
         10 => Dose::OneDirection { per_mille: many },
+        11 => Dose::LateBeginnings {
+            per_mille: many,
+            packets: *random.pick(&[1, 3, 10, 40]),
+        },
         _ => unchanging_dose(random, many),
     }
 }
 
 /// A dose that adds something beside the packets of connections, or changes them in what no table says.
 fn unchanging_dose(random: &mut Rng, many: u16) -> Dose {
-    match random.below(6) {
+    match random.below(9) {
         0 => Dose::RoutedCopies {
             per_mille: many,
             distance: random.below(8) as u16,
@@ -250,12 +259,19 @@ fn unchanging_dose(random: &mut Rng, many: u16) -> Dose {
             octets: random.between(1, 60) as u16,
         },
         4 => Dose::OtherNumbers { per_mille: many },
+        5 => Dose::Reuses { per_mille: many },
+        6 => Dose::Fragments {
+            per_mille: many,
+            octets: *random.pick(&[24, 100, 600]),
+        },
+        7 => Dose::Tunnels { per_mille: many },
         _ => Dose::Insertions {
             per_mille: many,
             kind: *random.pick(&[
                 Insertion::KeepAlive,
                 Insertion::ForgedReset,
                 Insertion::Altered,
+                Insertion::ZeroWindow,
             ]),
         },
     }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use weir_testkit::untidy::How;
+use weir_testkit::untidy::{Account, How};
 
-use super::tables::Dependency;
+use super::tables::{Dependency, FLOW_PACKETS, FLOWS};
 
 /// The changes of a connection.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +42,16 @@ impl ConnectionFate {
         !self.is_tcp && self.has(|how| matches!(how, How::Doubled))
     }
 
+    /// Whether the rows of a table can be compared. In a tunnel, the flow is that of the tunnel, which does not count what is missing
+    /// inside.
+    pub(super) fn judges(&self, table: &str) -> bool {
+        let is_tunnelled = self.has(|how| matches!(how, How::Tunnelled(_)));
+        match [FLOWS, FLOW_PACKETS].contains(&table) {
+            true => !is_tunnelled && !(table == FLOWS && self.is_undecided),
+            false => !self.has_other_octets && !(is_tunnelled && self.lacks()),
+        }
+    }
+
     /// Returns true when the changes must not affect a column of this kind.
     pub(super) fn keeps(&self, kind: Dependency) -> bool {
         let is_moved = self.has(|how| matches!(how, How::Moved));
@@ -49,7 +59,12 @@ impl ConnectionFate {
         let has_other_packets = self.has(|how| {
             matches!(
                 how,
-                How::Doubled | How::Moved | How::Split(_) | How::Records(_) | How::Added
+                How::Doubled
+                    | How::Moved
+                    | How::Split(_)
+                    | How::Records(_)
+                    | How::Added
+                    | How::Fragmented(_)
             )
         });
         match kind {
@@ -91,6 +106,13 @@ impl ConnectionFate {
     }
 }
 
+/// The frames that were divided into fragments, from 1: all but the last of these have no flow yet.
+pub(super) fn fragmented(account: &Account) -> BTreeSet<u64> {
+    let touches = account.touches.iter();
+    let divided = touches.filter(|touch| matches!(touch.how, How::Fragmented(_)));
+    divided.map(|touch| touch.origin as u64 + 1).collect()
+}
+
 fn name(how: &How) -> &'static str {
     match how {
         How::Lost => "lost",
@@ -104,6 +126,8 @@ fn name(how: &How) -> &'static str {
         How::Labelled(_) => "labelled",
         How::Padded(_) => "padded",
         How::Renumbered(_) => "renumbered",
+        How::Fragmented(_) => "fragmented",
+        How::Tunnelled(_) => "tunnelled",
         _ => "other",
     }
 }

@@ -8,11 +8,14 @@ use weir_testkit::untidy::{Capture, Ends, IpHeaders};
 /// The frames that are not there any more, or of which no flow is known, from 1: those that were cut within their headers, which
 /// the closing note counts among the records that are cut, and fragments of packets whose first one is such a frame, which it counts, too.
 pub(super) fn lost(tidy: &Capture, untidy: &Capture) -> BTreeSet<u64> {
-    let captured: BTreeMap<usize, usize> = untidy
-        .frames
-        .iter()
-        .filter_map(|frame| Some((frame.origin?, frame.bytes.len())))
-        .collect();
+    // Of a packet in several parts, the first one has the headers, and others may be shorter.
+    let mut captured: BTreeMap<usize, usize> = BTreeMap::new();
+    for frame in &untidy.frames {
+        if let Some(origin) = frame.origin {
+            let octets = captured.entry(origin).or_default();
+            *octets = frame.bytes.len().max(*octets);
+        }
+    }
     let mut frames = BTreeSet::new();
     let mut first_fragments = BTreeSet::new();
     let mut fragments = Vec::new();

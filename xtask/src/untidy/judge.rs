@@ -8,7 +8,7 @@ use weir_testkit::untidy::{Account, Capture, Connections, Ends, How};
 
 use super::answers::{TableAnswers, TableRow};
 use super::carriers::carriers;
-use super::fate::ConnectionFate;
+use super::fate::{ConnectionFate, fragmented};
 use super::gone::{lost, unseen};
 use super::labels::{Labels, timestamp};
 use super::tables::{
@@ -82,6 +82,8 @@ struct Judge<'s> {
     lost: BTreeSet<u64>,
     /// Those of them of which no other frame shows that there was one.
     unseen: BTreeSet<u64>,
+    /// The frames that were divided into fragments.
+    fragmented: BTreeSet<u64>,
 }
 
 impl<'s> Judge<'s> {
@@ -145,6 +147,7 @@ impl<'s> Judge<'s> {
             all: ConnectionFate::default(),
             unseen: unseen(tidy.capture, &lost),
             lost,
+            fragmented: fragmented(account),
         };
         judge.flows = judge.same_flows(faults);
         let carries = |tables: &[&str]| {
@@ -353,11 +356,7 @@ impl<'s> Judge<'s> {
                 continue;
             }
             let state = self.state(table, flow);
-            if table.name == FLOWS && state.is_undecided {
-                continue;
-            }
-            let is_of_flows = [FLOWS, FLOW_PACKETS].contains(&table.name);
-            if state.has_other_octets && !is_of_flows {
+            if !state.judges(table.name) {
                 continue;
             }
             let rows = FlowRows {
@@ -468,10 +467,11 @@ impl<'s> Judge<'s> {
         is_uncertain || is_cut || missed(self.untidy, flow) > missed(self.tidy, flow)
     }
 
-    /// Returns true for a packet of no flow, as its headers are not there.
+    /// Returns true for a packet of no flow, as its headers are not there, or for a fragment that waits.
     fn is_of_none(&self, table: &TableRule, row: &TableRow) -> bool {
-        let is_lost = number(row, "frame.number").is_some_and(|it| self.lost.contains(&it));
-        table.name == FLOW_PACKETS && id(row).is_none() && is_lost
+        let lacks = |it: u64| self.lost.contains(&it) || self.fragmented.contains(&it);
+        let has_none = id(row).is_none() && number(row, "frame.number").is_some_and(lacks);
+        table.name == FLOW_PACKETS && has_none
     }
 
     /// Returns true when all packets of a flow are lost.
@@ -672,18 +672,21 @@ fn is_added(table: &TableRule, row: &TableRow) -> bool {
     table.name == FLOW_PACKETS && is_flow_of_tidy && number == Some("added")
 }
 
-/// A flow that has no packet of the tidy capture is a refused attempt, and has no messages.
+/// A flow that has no packet of the tidy capture is a refused attempt, or was closed without data, and has no messages.
 fn added(table: &'static TableRule, says: &[TableRow], faults: &mut Vec<Discrepancy>) {
     for row in says {
         let is_right = match table.name {
             FLOW_PACKETS => true,
-            FLOWS => row.get("flow.state").and_then(Value::as_str) == Some("REJ"),
+            FLOWS => {
+                let state = row.get("flow.state").and_then(Value::as_str);
+                matches!(state, Some("REJ" | "SF"))
+            }
             _ => false,
         };
         if !is_right {
             faults.push(Discrepancy {
                 table: table.name,
-                rule: "an attempt is a flow that was rejected, and has no messages",
+                rule: "an added connection was rejected or closed, and has no messages",
                 hows: BTreeSet::from(["attempts"]),
                 tidy: None,
                 untidy: Some(row.clone()),

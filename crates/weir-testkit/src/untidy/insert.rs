@@ -95,8 +95,15 @@ fn segments(
             put_u32(&mut probe, 4, tcp.seq.wrapping_sub(1));
             // Some hosts send an octet, which is none of the stream.
             probe.resize(probe.len() + random.below(2) as usize, 0);
-            let acknowledged = answer((header, frame, link), (tcp.ack, tcp.seq), ACK);
+            let numbers = (tcp.ack, tcp.seq);
+            let acknowledged = answer((header, frame, link), numbers, (ACK, u16::MAX));
             Some([with(&probe), acknowledged])
+        }
+        Insertion::ZeroWindow if payload.is_empty() => {
+            let closed = answer((header, frame, link), (tcp.ack, tcp.seq), (ACK, 0));
+            let mut probe = head.to_vec();
+            put_u32(&mut probe, 4, tcp.seq.wrapping_sub(1));
+            Some([closed, with(&probe)])
         }
         Insertion::ForgedReset => {
             let mut reset = head.get(..20)?.to_vec();
@@ -105,14 +112,15 @@ fn segments(
             reset[12] = 5 << 4;
             reset[13] = RST;
             let numbers = (tcp.ack.wrapping_add(OUTSIDE), 0);
-            Some([with(&reset), answer((header, frame, link), numbers, RST)])
+            let other = answer((header, frame, link), numbers, (RST, 0));
+            Some([with(&reset), other])
         }
         Insertion::Altered if !payload.is_empty() => {
             let mut altered = head.to_vec();
             altered.extend(payload.iter().map(|octet| octet ^ 0x55));
             Some([with(&altered), with(&altered)])
         }
-        Insertion::KeepAlive | Insertion::Altered => None,
+        Insertion::KeepAlive | Insertion::Altered | Insertion::ZeroWindow => None,
     }
 }
 

@@ -1,6 +1,8 @@
 //! Packets that a capture lacks, packets without their ends, and connections without one direction.
 
-use super::{Account, Capture, Draw, How};
+use std::collections::BTreeMap;
+
+use super::{Account, Capture, Draw, Ends, How};
 
 /// Leaves packets out.
 pub(super) fn loss(draw: &Draw<'_>, capture: &mut Capture, account: &mut Account, per_mille: u16) {
@@ -22,11 +24,28 @@ pub(super) fn one_direction(
     });
 }
 
+/// Leaves out the first packets of connections.
+pub(super) fn late_beginnings(
+    draw: &Draw<'_>,
+    capture: &mut Capture,
+    account: &mut Account,
+    (per_mille, packets): (u16, u16),
+) {
+    let mut sent: BTreeMap<Ends, u64> = BTreeMap::new();
+    leave_out(draw, capture, account, |ends, origin, _| {
+        let before = sent.entry(*ends).or_default();
+        *before += 1;
+        let random = draw.connection(ends, None, per_mille);
+        let gone = random.map_or(0, |mut random| random.between(1, u64::from(packets.max(1))));
+        *before <= gone && draw.allows(origin)
+    });
+}
+
 fn leave_out(
     draw: &Draw<'_>,
     capture: &mut Capture,
     account: &mut Account,
-    mut is_lost: impl FnMut(&super::Ends, usize, bool) -> bool,
+    mut is_lost: impl FnMut(&Ends, usize, bool) -> bool,
 ) {
     let link_types = capture.link_types.clone();
     capture.frames.retain(|frame| {

@@ -22,6 +22,7 @@
 mod attempt;
 mod clock;
 mod file;
+mod fragment;
 mod header;
 mod insert;
 mod missing;
@@ -31,6 +32,7 @@ mod pad;
 mod record;
 mod segment;
 mod tag;
+mod tunnel;
 
 #[cfg(test)]
 mod tests;
@@ -166,6 +168,18 @@ pub enum Dose {
         /// Attempts of a connection, at most.
         most: u8,
     },
+    /// Connections whose ports another one has had, which both sides have closed just before.
+    Reuses {
+        /// The share of connections, per thousand.
+        per_mille: u16,
+    },
+    /// Connections that began before the capture.
+    LateBeginnings {
+        /// The share of connections, per thousand.
+        per_mille: u16,
+        /// Packets that were sent before, at most.
+        packets: u16,
+    },
     /// A clock that is off from one frame on.
     ClockStep {
         /// The share of frames before the step, per thousand.
@@ -235,6 +249,18 @@ pub enum Dose {
         /// Their kind.
         kind: Insertion,
     },
+    /// Packets of IPv4 that are sent in fragments. Further doses would not know their ports.
+    Fragments {
+        /// The share of packets, per thousand.
+        per_mille: u16,
+        /// Octets of a fragment's payload, at most.
+        octets: u16,
+    },
+    /// Connections in tunnels of their own: GRE, VXLAN or GTP. Further doses would see the tunnels.
+    Tunnels {
+        /// The share of connections, per thousand.
+        per_mille: u16,
+    },
 }
 
 /// A kind of segments that change nothing of a connection.
@@ -247,6 +273,8 @@ pub enum Insertion {
     ForgedReset,
     /// Two copies of a segment that was captured before, with other octets.
     Altered,
+    /// A window that closes, and a probe of it without data (RFC 9293, 3.8.6.1).
+    ZeroWindow,
 }
 
 impl Dose {
@@ -255,8 +283,17 @@ impl Dose {
     pub const fn keeps_all(&self) -> bool {
         !matches!(
             self,
-            Self::Loss { .. } | Self::Cuts { .. } | Self::OneDirection { .. }
+            Self::Loss { .. }
+                | Self::Cuts { .. }
+                | Self::OneDirection { .. }
+                | Self::LateBeginnings { .. }
         )
+    }
+
+    /// Returns true when further doses would not find the connections of the packets, so that the dose has to be the last one.
+    #[must_use]
+    pub const fn hides_connections(&self) -> bool {
+        matches!(self, Self::Fragments { .. } | Self::Tunnels { .. })
     }
 
     /// Returns true when the dose can change the time between two packets.
@@ -278,6 +315,8 @@ impl Dose {
             | Self::Reordering { per_mille, .. }
             | Self::Cuts { per_mille, .. }
             | Self::Attempts { per_mille, .. }
+            | Self::Reuses { per_mille }
+            | Self::LateBeginnings { per_mille, .. }
             | Self::SmallSegments { per_mille, .. }
             | Self::SmallRecords { per_mille, .. }
             | Self::Tags { per_mille }
@@ -287,7 +326,9 @@ impl Dose {
             | Self::Labels { per_mille, .. }
             | Self::Padding { per_mille, .. }
             | Self::OtherNumbers { per_mille }
-            | Self::Insertions { per_mille, .. } => per_mille,
+            | Self::Insertions { per_mille, .. }
+            | Self::Fragments { per_mille, .. }
+            | Self::Tunnels { per_mille } => per_mille,
             Self::ClockStep { .. } => return None,
         };
         *amount /= 2;
@@ -313,7 +354,8 @@ pub enum How {
     Records(u32),
     /// The packet has a VLAN tag.
     Tagged(u16),
-    /// Packets were added: a connection attempt and its refusal, or two segments behind this one.
+    /// Two packets were added: a connection attempt and its refusal, two of another connection before this one, or two segments
+    /// behind this one.
     Added,
     /// The packet has this number of labels of MPLS.
     Labelled(u32),
@@ -321,6 +363,10 @@ pub enum How {
     Padded(u32),
     /// Its sequence number is greater by this, modulo 2^32.
     Renumbered(u32),
+    /// The packet was divided into this number of fragments.
+    Fragmented(u32),
+    /// The packet is in a tunnel, whose headers have this number of octets.
+    Tunnelled(u32),
 }
 
 /// A packet that was touched.
@@ -451,6 +497,10 @@ impl Draw<'_> {
             Dose::Attempts { per_mille, most } => {
                 attempt::attempts(self, capture, account, (per_mille, most));
             }
+            Dose::Reuses { per_mille } => attempt::reuses(self, capture, account, per_mille),
+            Dose::LateBeginnings { per_mille, packets } => {
+                missing::late_beginnings(self, capture, account, (per_mille, packets));
+            }
             Dose::ClockStep {
                 at_per_mille,
                 by_ms,
@@ -473,6 +523,10 @@ impl Draw<'_> {
             Dose::Insertions { per_mille, kind } => {
                 insert::insert(self, capture, account, (per_mille, kind));
             }
+            Dose::Fragments { per_mille, octets } => {
+                fragment::divide(self, capture, account, (per_mille, octets));
+            }
+            Dose::Tunnels { per_mille } => tunnel::wrap(self, capture, account, per_mille),
         }
     }
 

@@ -29,6 +29,11 @@ const ALL: &[Dose] = &[
         per_mille: 900,
         most: 3,
     },
+    Dose::Reuses { per_mille: 900 },
+    Dose::LateBeginnings {
+        per_mille: 300,
+        packets: 6,
+    },
     Dose::ClockStep {
         at_per_mille: 400,
         by_ms: -90_000,
@@ -68,6 +73,10 @@ const ALL: &[Dose] = &[
     Dose::Insertions {
         per_mille: 200,
         kind: Insertion::Altered,
+    },
+    Dose::Insertions {
+        per_mille: 200,
+        kind: Insertion::ZeroWindow,
     },
 ];
 
@@ -154,6 +163,11 @@ fn a_dose_of_nothing_changes_nothing() {
                     snap_len,
                 },
                 Dose::Attempts { most, .. } => Dose::Attempts { per_mille: 0, most },
+                Dose::Reuses { .. } => Dose::Reuses { per_mille: 0 },
+                Dose::LateBeginnings { packets, .. } => Dose::LateBeginnings {
+                    per_mille: 0,
+                    packets,
+                },
                 Dose::ClockStep { at_per_mille, .. } => Dose::ClockStep {
                     at_per_mille,
                     by_ms: 0,
@@ -183,6 +197,11 @@ fn a_dose_of_nothing_changes_nothing() {
                 },
                 Dose::OtherNumbers { .. } => Dose::OtherNumbers { per_mille: 0 },
                 Dose::Insertions { kind, .. } => Dose::Insertions { per_mille: 0, kind },
+                Dose::Fragments { octets, .. } => Dose::Fragments {
+                    per_mille: 0,
+                    octets,
+                },
+                Dose::Tunnels { .. } => Dose::Tunnels { per_mille: 0 },
             }
         };
         let plan = Plan::new(1, ALL.iter().map(none).collect());
@@ -436,6 +455,7 @@ fn inserted_segments_change_nothing_of_the_others() {
         Insertion::KeepAlive,
         Insertion::ForgedReset,
         Insertion::Altered,
+        Insertion::ZeroWindow,
     ] {
         let dose = Dose::Insertions {
             per_mille: 1_000,
@@ -455,6 +475,8 @@ fn inserted_segments_change_nothing_of_the_others() {
                     let distance = tcp.seq.wrapping_sub(last.seq).cast_signed();
                     match kind {
                         Insertion::KeepAlive => assert_eq!(distance, -1),
+                        // The first one is of the other side.
+                        Insertion::ZeroWindow => {}
                         Insertion::ForgedReset => assert!(distance > 1 << 30),
                         Insertion::Altered => assert_eq!(distance, 0),
                     }
@@ -464,6 +486,93 @@ fn inserted_segments_change_nothing_of_the_others() {
             assert_eq!(untidy, tidy, "{kind:?}");
         }
     }
+}
+
+#[test]
+fn fragments_are_the_packet_in_parts() {
+    let mut divided = 0;
+    for tidy in captures() {
+        let dose = Dose::Fragments {
+            per_mille: 1_000,
+            octets: 40,
+        };
+        let (untidy, account) = Plan::new(1, vec![dose]).apply(&tidy);
+        let origins = origins(&untidy);
+        for touch in &account.touches {
+            let How::Fragmented(count) = touch.how else {
+                panic!("{touch:?}");
+            };
+            assert_eq!(origins[&touch.origin], count as usize);
+            divided += 1;
+            let before = &tidy.frames[touch.origin];
+            let header = tidy.header(before).unwrap();
+            let mut payload = Vec::new();
+            let parts = untidy.frames.iter();
+            for part in parts.filter(|part| part.origin == Some(touch.origin)) {
+                let own = untidy.header(part).unwrap();
+                assert!(own.is_fragment);
+                assert_eq!(checksum::internet(&part.bytes[own.ip..own.transport]), 0);
+                let field = &part.bytes[own.ip + 6..own.ip + 8];
+                let field = u16::from_be_bytes([field[0], field[1]]);
+                assert_eq!(usize::from(field & 0x1fff) * 8, payload.len());
+                payload.extend_from_slice(&part.bytes[own.transport..]);
+                let is_last = payload.len() == header.end - header.transport;
+                assert_eq!(field & 0x2000 == 0, is_last);
+            }
+            assert_eq!(payload, before.bytes[header.transport..header.end]);
+        }
+    }
+    assert!(divided > 100, "{divided}");
+}
+
+#[test]
+fn tunnels_carry_all_packets_of_a_connection() {
+    let mut tunnels = BTreeMap::new();
+    for tidy in captures() {
+        let (untidy, account) = Plan::new(2, vec![Dose::Tunnels { per_mille: 500 }]).apply(&tidy);
+        let touched = account.connections();
+        let connections = tidy.connections();
+        assert_eq!(untidy.frames.len(), tidy.frames.len());
+        for (before, now) in tidy.frames.iter().zip(&untidy.frames) {
+            let header = tidy.header(before);
+            let ends = header.map(|header| connections.ends(&header));
+            if !ends.is_some_and(|ends| touched.contains_key(&ends)) {
+                assert_eq!(before, now);
+                continue;
+            }
+            let (header, own) = (header.unwrap(), untidy.header(now).unwrap());
+            assert_eq!(checksum::internet(&now.bytes[own.ip..own.transport]), 0);
+            assert_eq!(own.from_low(), header.from_low());
+            let inside = &before.bytes[header.ip..header.end.min(before.bytes.len())];
+            assert!(now.bytes.ends_with(inside));
+            // Each connection has hosts of its own.
+            assert_eq!(*tunnels.entry(own.hosts()).or_insert(ends), ends);
+        }
+    }
+    assert!(tunnels.len() > 5, "{tunnels:?}");
+    let protocols: BTreeSet<u8> = tunnels.keys().map(|it| it.protocol).collect();
+    assert!(protocols.len() > 1, "{protocols:?}");
+}
+
+#[test]
+fn a_connection_that_is_reused_was_closed_before() {
+    let mut reused = 0;
+    for tidy in captures() {
+        let (untidy, account) = Plan::new(1, vec![Dose::Reuses { per_mille: 1_000 }]).apply(&tidy);
+        assert_eq!(account.touches.len() % 3, 0);
+        let mut added = untidy.frames.iter().filter(|it| it.origin.is_none());
+        while let Some(first) = added.next() {
+            let rest: Vec<_> = added.by_ref().take(5).collect();
+            let all = [&[first][..], &rest].concat();
+            let flags = all.iter().map(|frame| {
+                assert!(has_right_checksums(&untidy, frame));
+                untidy.header(frame).unwrap().tcp.unwrap().flags & 0x3f
+            });
+            assert_eq!(flags.collect::<Vec<_>>(), [2, 18, 16, 17, 17, 16]);
+            reused += 1;
+        }
+    }
+    assert!(reused > 5, "{reused}");
 }
 
 #[test]
