@@ -301,7 +301,8 @@ impl<'s> Judge<'s> {
             CALL_PACKETS => flows_of_records(side.answer),
             _ => BTreeMap::new(),
         };
-        for row in side.answer.rows(table.name) {
+        let rows = side.answer.rows(table.name).iter();
+        for row in rows.filter(|row| !tunnel::is_of_dose(table, row)) {
             let mut row = row.clone();
             // A packet belongs to the flow of its record.
             if let Some(flow) = number(&row, "frame.number").and_then(|it| by_record.get(&it)) {
@@ -674,13 +675,11 @@ fn is_added(table: &TableRule, row: &TableRow) -> bool {
 
 /// A flow that has no packet of the tidy capture is a refused attempt, or was closed without data, and has no messages.
 fn added(table: &'static TableRule, says: &[TableRow], faults: &mut Vec<Discrepancy>) {
+    let is_closed = |state: &Value| state == "REJ" || state == "SF";
     for row in says {
         let is_right = match table.name {
             FLOW_PACKETS => true,
-            FLOWS => {
-                let state = row.get("flow.state").and_then(Value::as_str);
-                matches!(state, Some("REJ" | "SF"))
-            }
+            FLOWS => row.get("flow.state").is_some_and(is_closed),
             _ => false,
         };
         if !is_right {

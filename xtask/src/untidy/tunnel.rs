@@ -2,13 +2,14 @@
 //! (RFC 7348, 5): where packets are lost, it may belong to that of the other one.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use weir_testkit::untidy::Ends;
 
 use super::answers::TableRow;
 use super::fate::ConnectionFate;
 use super::judge::{JudgedCapture, ends, id, sockets};
-use super::tables::FLOWS;
+use super::tables::{FLOWS, STREAM, TableRule};
 
 /// The flows of the tidy capture that are counted as one, as they are tunnels between the same hosts of which packets are missing: each
 /// with the first of them.
@@ -50,3 +51,17 @@ fn has_port_of(tunnel: &Ends, other: &Ends) -> bool {
     let has = |port: u16| [tunnel.low.1, tunnel.high.1].contains(&port);
     tunnel.hosts() == other.hosts() && (has(other.low.1) || has(other.high.1))
 }
+
+/// Whether a row is a datagram of a tunnel that a dose has put around a connection: its hosts are none of a capture.
+pub(super) fn is_of_dose(table: &TableRule, row: &TableRow) -> bool {
+    let is_of_tunnel = |((address, port), _): ((IpAddr, u16), _)| {
+        let is_host = matches!(address, IpAddr::V4(host) if host.octets()[0] == TUNNEL_NETWORK);
+        is_host && [VXLAN_PORT, GTP_PORT].contains(&port)
+    };
+    table.name == STREAM && sockets(row).is_some_and(is_of_tunnel)
+}
+
+/// The first octet of the addresses of such hosts, and their ports.
+const TUNNEL_NETWORK: u8 = 11;
+const VXLAN_PORT: u16 = 4_789;
+const GTP_PORT: u16 = 2_152;
