@@ -4,12 +4,13 @@
 //! A [`Session`] is fed with both directions of a stream, with datagrams of DTLS or of QUIC, and gathers what
 //! the handshake says. It keeps at most [`HANDSHAKE_OCTETS_MAX`] octets of a message under way in either
 //! direction, and passes over longer messages. A [`Decryptor`] reads what streams carry behind it, where a [`KeyLog`]
-//! has their secrets.
+//! has their secrets. An [`OpenVpn`] puts the stream together that OpenVPN's control channel carries.
 
 mod certificate;
 mod decrypt;
 mod fingerprint;
 mod hello;
+mod openvpn;
 mod quic;
 mod record;
 mod session;
@@ -21,6 +22,7 @@ pub use certificate::Certificate;
 pub use decrypt::{Decryptor, KeyLog, Opened};
 pub use fingerprint::{ja3, ja3_text, ja3s, ja3s_text, ja4};
 pub use hello::{ClientHello, ServerHello};
+pub use openvpn::{OPENVPN_PORT, OpenVpn, OpenVpnPiece, begins_with_openvpn, openvpn_key};
 pub use quic::{
     QuicHeader, QuicIds, has_long_header as has_quic_long_header, headers as quic_headers,
     is_initial as is_quic_initial, is_of_unknown_version as is_quic_of_unknown_version,

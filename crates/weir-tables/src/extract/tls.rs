@@ -2,6 +2,7 @@
 
 mod columns;
 mod datagrams;
+mod openvpn;
 
 use std::collections::VecDeque;
 
@@ -13,6 +14,7 @@ use weir_packet::{Needs, Value};
 
 use self::columns::{FIELDS, has_times_outside};
 use self::datagrams::Datagrams;
+use self::openvpn::{OpenVpnChannels, OpenVpnStream};
 use super::extraction::{Extract, Extraction, columns, push_item};
 use super::followed::Followed;
 use super::list::Cache;
@@ -80,6 +82,8 @@ enum TlsCarrier {
         session: Box<Session>,
         late: Option<LateText>,
     },
+    /// The control channel of OpenVPN.
+    OpenVpn(OpenVpnStream),
 }
 
 /// A side that has not begun TLS yet, of a connection in which plain text came before the hello of the other side: its answer to the
@@ -103,9 +107,11 @@ struct TlsStream {
 }
 
 impl TlsStream {
-    fn new() -> Self {
+    /// The state before these first octets of a connection between these ports.
+    fn before(bytes: &[u8], ports: [u16; 2]) -> Self {
+        let openvpn = OpenVpnStream::beginning(bytes, ports);
         Self {
-            carrier: TlsCarrier::nothing(),
+            carrier: openvpn.map_or_else(TlsCarrier::nothing, TlsCarrier::OpenVpn),
             captured: [0; 2],
             acknowledged: [0; 2],
         }
@@ -155,6 +161,7 @@ struct Tls {
 struct Sessions {
     streams: Followed<TlsStream>,
     datagrams: Datagrams,
+    openvpn: OpenVpnChannels,
     too_long: u64,
     certificates_dropped: u64,
     without_hello: u64,
@@ -166,6 +173,7 @@ impl Default for Sessions {
         Self {
             streams: Followed::new(HELD_BYTES_MAX),
             datagrams: Datagrams::default(),
+            openvpn: OpenVpnChannels::default(),
             too_long: 0,
             certificates_dropped: 0,
             without_hello: 0,
@@ -191,6 +199,7 @@ impl Sessions {
         let Self {
             streams,
             datagrams,
+            openvpn,
             too_long,
             certificates_dropped,
             without_hello,
@@ -209,12 +218,22 @@ impl Sessions {
         };
         match payload.carried {
             Carried::Stream(chunk) => {
-                let (interest, lacks_hellos) = chunked(streams, chunk, &way, side, &mut counted);
-                *without_hello = without_hello.saturating_add(lacks_hellos.into());
+                let (interest, unread) = chunked(streams, chunk, &way, side, &mut counted);
+                match unread {
+                    UnreadStream::None => {}
+                    UnreadStream::Records => *without_hello = without_hello.saturating_add(1),
+                    UnreadStream::OpenVpn => openvpn.count_unread(),
+                }
                 interest
             }
             Carried::Datagram(bytes) => {
-                datagrams.take(payload.key, bytes, &way, side, &mut counted);
+                let mut of_openvpn = |session: Box<Session>, way: Way, side: usize| {
+                    let way = directed(&session, way, side);
+                    counted(session, way);
+                };
+                if !openvpn.take(payload.key, bytes, &way, side, &mut of_openvpn) {
+                    datagrams.take(payload.key, bytes, &way, side, &mut counted);
+                }
                 Interest::Follow
             }
             _ => Interest::Ignore,
@@ -225,19 +244,36 @@ impl Sessions {
     fn finish(&mut self, each: &mut OnHandshake<'_>) {
         let Self {
             datagrams,
+            openvpn,
             without_hello,
             times_outside,
             ..
         } = self;
-        datagrams.finish(&mut |session, way| {
+        let mut counted = |session: Box<Session>, way: Way| {
             let is_outside = has_times_outside(&session);
             *times_outside = times_outside.saturating_add(is_outside.into());
             match session.is_seen() {
                 true => each(session, way),
                 false => *without_hello = without_hello.saturating_add(1),
             }
+        };
+        datagrams.finish(&mut counted);
+        openvpn.finish(&mut |session, way, side| {
+            let way = directed(&session, way, side);
+            counted(session, way);
         });
     }
+}
+
+/// A connection that has ended without a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UnreadStream {
+    /// It is none of the others.
+    None,
+    /// It has records and no hellos, as octets before them are missing.
+    Records,
+    /// It is the control channel of OpenVPN, in which no TLS was found.
+    OpenVpn,
 }
 
 /// The direction of a handshake, from client to server, by that of a message of this side.
@@ -248,23 +284,22 @@ fn directed(session: &Session, way: Way, side: usize) -> Way {
     }
 }
 
-/// Reads a chunk of a TCP stream. Returns, too, whether it ends a connection that has records and no hellos, as octets
-/// before them are missing.
+/// Reads a chunk of a TCP stream. Returns, too, whether it ends a connection that has no row.
 fn chunked(
     streams: &mut Followed<TlsStream>,
     chunk: &Chunk<'_>,
     way: &Way,
     side: usize,
     each: &mut OnHandshake<'_>,
-) -> (Interest, bool) {
+) -> (Interest, UnreadStream) {
     let stamp = Stamp {
         time_ns: way.time_ns,
         frame: way.frame,
     };
-    let mut lacks_hellos = false;
+    let mut unread = UnreadStream::None;
     let interest = streams.chunk(
         chunk,
-        |_| Some(TlsStream::new()),
+        |bytes| Some(TlsStream::before(bytes, way.ports())),
         |stream| {
             stream.note_octets(chunk, side);
             let carrier = &mut stream.carrier;
@@ -284,14 +319,24 @@ fn chunked(
                         let way = directed(&session, *way, side);
                         each(session, way);
                     }
-                    TlsCarrier::Searching { has_records, .. } => lacks_hellos = has_records,
+                    TlsCarrier::OpenVpn(openvpn) => match openvpn.end(stamp) {
+                        Some(session) => {
+                            let way = directed(&session, *way, side);
+                            each(session, way);
+                        }
+                        None => unread = UnreadStream::OpenVpn,
+                    },
+                    TlsCarrier::Searching { has_records, .. } if has_records => {
+                        unread = UnreadStream::Records;
+                    }
+                    TlsCarrier::Searching { .. } => {}
                 }
                 return None;
             }
             Some(carrier.held())
         },
     );
-    (interest, lacks_hellos)
+    (interest, unread)
 }
 
 /// True of octets that begin with the header of a record (RFC 8446, 5.1 and 5.2).
@@ -334,11 +379,13 @@ impl TlsCarrier {
         match self {
             Self::Searching { begun, .. } => begun.iter().map(Vec::len).sum(),
             Self::Session { session, .. } => session.held() + size_of::<Session>(),
+            Self::OpenVpn(openvpn) => openvpn.held(),
         }
     }
 
     fn take(&mut self, content: Content<'_>, side: usize, stamp: Stamp) -> SessionState {
         match (self, content) {
+            (Self::OpenVpn(openvpn), content) => openvpn.take(content, side, stamp),
             (Self::Session { session, late }, Content::Bytes(bytes)) => {
                 if let Some(text) = late.as_mut().filter(|late| late.side == side) {
                     if text.has(bytes) {
@@ -478,7 +525,10 @@ impl Extract for Tls {
                 "TCP connections were dropped because incomplete messages took more than 256 MiB",
             ),
             (
-                found.datagrams.given_up(),
+                found
+                    .datagrams
+                    .given_up()
+                    .saturating_add(found.openvpn.given_up()),
                 "handshakes over UDP were written early because more than 16,384 were open, or 16 between the same ports",
             ),
             (
@@ -498,6 +548,10 @@ impl Extract for Tls {
                     .without_hello
                     .saturating_add(found.datagrams.without_hello()),
                 "handshakes have no row because neither hello was captured completely",
+            ),
+            (
+                found.openvpn.unread(),
+                "connections of OpenVPN have no row because their control channel is encrypted, or was not captured from its beginning",
             ),
             (
                 found.times_outside,

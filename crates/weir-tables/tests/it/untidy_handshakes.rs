@@ -1,9 +1,11 @@
 //! Handshakes of TLS of which one side was captured before what comes first on the other.
 
-use weir_testkit::packet::tcp_flags;
+use std::net::Ipv4Addr;
+
+use weir_testkit::packet::{Ipv4, protocol, tcp_flags, udp};
 
 use crate::untidy_connections::{CLIENT, SERVER, rows, segment};
-use crate::wire::Sent;
+use crate::wire::{Connection, Sent};
 
 /// Segments in the order in which they are sent.
 fn segments(sent: &[Sent<'_>]) -> Vec<Vec<u8>> {
@@ -95,4 +97,85 @@ fn the_server_may_begin_in_the_capture() {
         packets.swap(0, 1);
         is_read(&packets, &at.to_string());
     }
+}
+
+/// A packet of the control channel of OpenVPN, with a code of so many octets (`tls-auth`).
+fn control(from_client: bool, operation: u8, code: usize, number: u32, octets: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![operation << 3];
+    bytes.extend([if from_client { 1 } else { 2 }; 8]);
+    if code > 0 {
+        bytes.extend(vec![0xa5; code]);
+        bytes.extend([0, 0, 0, 1, 0x65, 0x53, 0xf1, 0]);
+    }
+    bytes.push(0);
+    bytes.extend(number.to_be_bytes());
+    bytes.extend(octets);
+    bytes
+}
+
+/// The packets of a handshake, with their senders: those of the client in pieces, in another order, and one twice.
+fn control_packets(code: usize) -> Vec<(bool, Vec<u8>)> {
+    let [client, server] = hellos();
+    let pieces: Vec<Vec<u8>> = (1..)
+        .zip(client.chunks(30))
+        .map(|(number, piece)| control(true, 4, code, number, piece))
+        .collect();
+    let mut all = vec![
+        (true, control(true, 7, code, 0, b"")),
+        (false, control(false, 8, code, 0, b"")),
+        (true, pieces[1].clone()),
+    ];
+    all.extend(pieces.into_iter().map(|piece| (true, piece)));
+    all.push((false, control(false, 4, code, 1, &server)));
+    all
+}
+
+/// Datagrams between a client and the port of OpenVPN.
+fn datagrams(packets: &[(bool, Vec<u8>)]) -> Vec<Vec<u8>> {
+    let ends = [1, 2].map(|last| Ipv4Addr::new(10, 0, 0, last));
+    let sent = packets.iter().map(|(from_client, bytes)| {
+        let (from, to, ports) = match from_client {
+            true => (ends[0], ends[1], (40_000, 1_194)),
+            false => (ends[1], ends[0], (1_194, 40_000)),
+        };
+        let segment = udp(from.into(), to.into(), ports.0, ports.1, bytes);
+        Ipv4::new(from, to, protocol::UDP).packet(&segment)
+    });
+    sent.collect()
+}
+
+/// TLS in the control channel of OpenVPN was not read.
+#[test]
+fn handshakes_of_openvpn_have_their_rows() {
+    let columns = [
+        "tls.handshake.extensions_server_name",
+        "tls.cipher_number",
+        "proto",
+        "port.dst",
+    ];
+    for code in [0, 20, 32, 64] {
+        let packets = control_packets(code);
+        let (found, notes) = rows("tls", &datagrams(&packets), &columns);
+        assert_eq!(found, [["weir.test", "49199", "udp", "1194"]], "{code}");
+        assert_eq!(notes, Vec::<String>::new());
+        let mut segments = Vec::new();
+        let ends = [1, 2].map(|last| Ipv4Addr::new(10, 0, 0, last));
+        let (client, server) = ((ends[0], 40_000), (ends[1], 1_194));
+        let mut connection = Connection::open(client, server, &mut segments);
+        for (from_client, packet) in &packets {
+            let length = u16::try_from(packet.len()).unwrap().to_be_bytes();
+            let framed = [&length[..], packet].concat();
+            connection.send_one(*from_client, &framed, &mut segments);
+        }
+        let (found, notes) = rows("tls", &segments, &columns);
+        assert_eq!(found, [["weir.test", "49199", "tcp", "1194"]], "{code}");
+        assert_eq!(notes, Vec::<String>::new());
+    }
+    // What `tls-crypt` encrypts is counted.
+    let reset = (true, control(true, 7, 32, 0, b"sealed"));
+    let sealed = (true, control(true, 4, 32, 1, &[0xa5; 60]));
+    let (found, notes) = rows("tls", &datagrams(&[reset, sealed]), &columns);
+    assert_eq!(found, Vec::<Vec<String>>::new());
+    let note = "tls: 1 connections of OpenVPN have no row because their control channel is encrypted, or was not captured from its beginning";
+    assert_eq!(notes, [note]);
 }
