@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender, StreamEnd};
 use weir_messages::http::{
-    Connection, ConnectionState, Exchange, Request, Response, Settings, setting_name,
+    Connection, ConnectionState, Exchange, Head, Request, Response, Settings, setting_name,
 };
 use weir_messages::tls::Stamp;
 use weir_packet::{Kind, Needs, Value};
@@ -325,6 +325,23 @@ fn of_response<'e>(exchange: &'e Exchange, name: &str) -> Option<Value<'e>> {
     field(&head.fields, name)
 }
 
+/// The values of all fields of this name as one value.
+fn all_of_request(exchange: &Exchange, name: &str) -> Option<String> {
+    combined(&exchange.request.as_ref()?.head, name)
+}
+
+fn all_of_response(exchange: &Exchange, name: &str) -> Option<String> {
+    combined(&exchange.response.as_ref()?.head, name)
+}
+
+/// The values of several fields of a name, which are one list (RFC 9110, 5.2); cookies, which HTTP/2 has in several, are parted by
+/// semicolons (RFC 9113, 8.2.3).
+fn combined<L>(head: &Head<L>, name: &str) -> Option<String> {
+    let between = if name == "cookie" { "; " } else { ", " };
+    let values: Vec<&str> = head.all(name).collect();
+    (!values.is_empty()).then(|| values.join(between))
+}
+
 fn field<'f>(fields: &'f [(String, String)], name: &str) -> Option<Value<'f>> {
     let found = fields
         .iter()
@@ -456,25 +473,25 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
         "Referer: page that led to the request", "RFC 9110, 10.1.3"),
     ItemField::new("http.origin", Kind::Text, Say::Value(|e| of_request(e, "origin")),
         "Origin: site that makes the request", "RFC 6454, 7"),
-    ItemField::new("http.cookie", Kind::Text, Say::Value(|e| of_request(e, "cookie")),
-        "Cookie: cookies that the client sends", "RFC 6265, 4.2"),
-    ItemField::new("http.accept", Kind::Text, Say::Value(|e| of_request(e, "accept")),
+    ItemField::new("http.cookie", Kind::Text, Say::Text(|e| all_of_request(e, "cookie")),
+        "Cookie: cookies that the client sends, of all fields", "RFC 6265, 4.2; RFC 9113, 8.2.3"),
+    ItemField::new("http.accept", Kind::Text, Say::Text(|e| all_of_request(e, "accept")),
         "Accept: media types that the client accepts", "RFC 9110, 12.5.1"),
-    ItemField::new("http.accept_language", Kind::Text, Say::Value(|e| of_request(e, "accept-language")),
+    ItemField::new("http.accept_language", Kind::Text, Say::Text(|e| all_of_request(e, "accept-language")),
         "Accept-Language: languages that the client accepts", "RFC 9110, 12.5.4"),
-    ItemField::new("http.accept_encoding", Kind::Text, Say::Value(|e| of_request(e, "accept-encoding")),
+    ItemField::new("http.accept_encoding", Kind::Text, Say::Text(|e| all_of_request(e, "accept-encoding")),
         "Accept-Encoding: content codings that the client accepts", "RFC 9110, 12.5.3"),
     ItemField::new("http.authorization", Kind::Text, Say::Value(|e| of_request(e, "authorization")),
         "Authorization: credentials of the client", "RFC 9110, 11.6.2"),
     ItemField::new("http.username", Kind::Text, Say::Text(username),
         "User name of Basic authentication", "RFC 7617, 2"),
-    ItemField::new("http.x_forwarded_for", Kind::Text, Say::Value(|e| of_request(e, "x-forwarded-for")),
+    ItemField::new("http.x_forwarded_for", Kind::Text, Say::Text(|e| all_of_request(e, "x-forwarded-for")),
         "X-Forwarded-For: client on whose behalf a proxy sent the request", "RFC 7239, 7.4"),
-    ItemField::new("http.request.priority", Kind::Text, Say::Value(|e| of_request(e, "priority")),
+    ItemField::new("http.request.priority", Kind::Text, Say::Text(|e| all_of_request(e, "priority")),
         "Priority that the request asks for, such as u=1, i", "RFC 9218, 5"),
-    ItemField::new("http.upgrade", Kind::Text, Say::Value(|e| of_request(e, "upgrade")),
+    ItemField::new("http.upgrade", Kind::Text, Say::Text(|e| all_of_request(e, "upgrade")),
         "Upgrade: protocols that the client would switch to", "RFC 9110, 7.8"),
-    ItemField::new("http.request.connection", Kind::Text, Say::Value(|e| of_request(e, "connection")),
+    ItemField::new("http.request.connection", Kind::Text, Say::Text(|e| all_of_request(e, "connection")),
         "Connection header of the request", "RFC 9110, 7.6.1"),
     ItemField::new("http.request.content_type", Kind::Text, Say::Value(|e| of_request(e, "content-type")),
         "Content-Type of the request", "RFC 9110, 8.3"),
@@ -506,9 +523,9 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
         "Content-Type of the response", "RFC 9110, 8.3"),
     ItemField::new("http.content_length", Kind::U64, Say::Value(|e| length(of_response(e, "content-length"))),
         "Content-Length of the response", "RFC 9110, 8.6"),
-    ItemField::new("http.content_encoding", Kind::Text, Say::Value(|e| of_response(e, "content-encoding")),
+    ItemField::new("http.content_encoding", Kind::Text, Say::Text(|e| all_of_response(e, "content-encoding")),
         "Content-Encoding of the response", "RFC 9110, 8.4"),
-    ItemField::new("http.transfer_encoding", Kind::Text, Say::Value(|e| of_response(e, "transfer-encoding")),
+    ItemField::new("http.transfer_encoding", Kind::Text, Say::Text(|e| all_of_response(e, "transfer-encoding")),
         "Transfer-Encoding of the response", "RFC 9112, 6.1"),
     ItemField::new("http.location", Kind::Text, Say::Value(|e| of_response(e, "location")),
         "Location: target of a redirection, or the new resource", "RFC 9110, 10.2.2"),
@@ -516,13 +533,13 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
         "Date: time of the response by the server's clock", "RFC 9110, 6.6.1"),
     ItemField::new("http.last_modified", Kind::Text, Say::Value(|e| of_response(e, "last-modified")),
         "Last-Modified: last change of the resource, as the server says", "RFC 9110, 8.8.2"),
-    ItemField::new("http.cache_control", Kind::Text, Say::Value(|e| of_response(e, "cache-control")),
+    ItemField::new("http.cache_control", Kind::Text, Say::Text(|e| all_of_response(e, "cache-control")),
         "Cache-Control of the response", "RFC 9111, 5.2"),
-    ItemField::new("http.response.priority", Kind::Text, Say::Value(|e| of_response(e, "priority")),
+    ItemField::new("http.response.priority", Kind::Text, Say::Text(|e| all_of_response(e, "priority")),
         "Priority that the server gives the response", "RFC 9218, 8"),
     ItemField::new("http.set_cookie", Kind::Texts, Say::List(|e, list| { response(e, |it| it.head.all("set-cookie").for_each(|cookie| list.text(cookie))); }),
         "Set-Cookie: cookies that the server sets", "RFC 6265, 4.1"),
-    ItemField::new("http.www_authenticate", Kind::Text, Say::Value(|e| of_response(e, "www-authenticate")),
+    ItemField::new("http.www_authenticate", Kind::Text, Say::Text(|e| all_of_response(e, "www-authenticate")),
         "WWW-Authenticate: how the client is to authenticate itself", "RFC 9110, 11.6.1"),
     ItemField::new("http.response.body_len", Kind::U64, Say::Value(|e| number(response(e, |it| it.body_len)?)),
         "Captured octets of the response's body, without chunk framing", "RFC 9112, 6"),

@@ -87,6 +87,27 @@ fn is_the_same(table: &str, sent: &[Sent<'_>], rows: usize) {
     }
 }
 
+/// Of a header in several lines the columns had the first one, as of the cookies of HTTP/2, which browsers send apart.
+#[test]
+fn headers_in_several_lines_are_one_value() {
+    let request = b"GET / HTTP/1.1\r\nCookie: a=1\r\nAccept: text/html\r\ncookie: b=2\r\n\
+        Accept: */*\r\nX-Forwarded-For: 10.0.0.8\r\nX-Forwarded-For: 10.0.0.9\r\n\r\n";
+    let response = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\
+        Cache-Control: private\r\nServer: s\r\n\r\n0\r\n\r\n";
+    let (packets, _) = cut(&[(true, &request[..]), (false, &response[..])], usize::MAX);
+    let columns = columns_of("http", &packets, |frame| frame);
+    let value = |name: &str| {
+        let column = columns.iter().find(|(column, _)| column == name);
+        column.unwrap().1[0].clone()
+    };
+    assert_eq!(value("http.cookie"), "a=1; b=2");
+    assert_eq!(value("http.accept"), "text/html, */*");
+    assert_eq!(value("http.x_forwarded_for"), "10.0.0.8, 10.0.0.9");
+    assert_eq!(value("http.transfer_encoding"), "gzip, chunked");
+    assert_eq!(value("http.cache_control"), "private");
+    assert_eq!(value("http.accept_language"), "");
+}
+
 /// The exchanges have heads and bodies that are sent separately.
 const HTTP: [&[Sent<'_>]; 4] = [
     &[

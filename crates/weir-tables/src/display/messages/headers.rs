@@ -49,12 +49,17 @@ impl UriPart {
     }
 }
 
-/// Fields of HTTP that are headers of requests and of responses, and have no column for both.
+/// Fields of HTTP that are headers of requests and of responses and have no column for both, or that have a value for each line, of
+/// which the column has them all together.
 #[rustfmt::skip]
 const HEADERS: &[(&str, &str)] = &[
+    ("http.accept", "accept"),
+    ("http.accept_encoding", "accept-encoding"),
+    ("http.accept_language", "accept-language"),
     ("http.cache_control", "cache-control"),
     ("http.connection", "connection"),
     ("http.content_encoding", "content-encoding"),
+    ("http.cookie", "cookie"),
     ("http.date", "date"),
     ("http.proxy_authenticate", "proxy-authenticate"),
     ("http.proxy_authorization", "proxy-authorization"),
@@ -65,14 +70,21 @@ const HEADERS: &[(&str, &str)] = &[
     ("http.sec_websocket_version", "sec-websocket-version"),
     ("http.transfer_encoding", "transfer-encoding"),
     ("http.upgrade", "upgrade"),
+    ("http.www_authenticate", "www-authenticate"),
+    ("http.x_forwarded_for", "x-forwarded-for"),
+    ("http2.headers.accept", "accept"),
+    ("http2.headers.accept_encoding", "accept-encoding"),
+    ("http2.headers.accept_language", "accept-language"),
     ("http2.headers.accept_ranges", "accept-ranges"),
     ("http2.headers.age", "age"),
     ("http2.headers.cache_control", "cache-control"),
     ("http2.headers.content_encoding", "content-encoding"),
+    ("http2.headers.cookie", "cookie"),
     ("http2.headers.etag", "etag"),
     ("http2.headers.expires", "expires"),
     ("http2.headers.range", "range"),
     ("http2.headers.scheme", ":scheme"),
     ("http2.headers.vary", "vary"),
     ("http2.headers.via", "via"),
+    ("http2.headers.www_authenticate", "www-authenticate"),
 ];

@@ -127,6 +127,36 @@ fn protocols_are_octets_and_values_have_names() {
     are_selected(&packets(), SELECTED, &[]);
 }
 
+/// A request and its response, in which headers come in several lines.
+fn with_headers_in_several_lines() -> Vec<Vec<u8>> {
+    let [client, server] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
+    let request = b"GET / HTTP/1.1\r\nHost: h\r\nCookie: a=1\r\nX-Forwarded-For: 10.0.0.8\r\n\
+        cookie: b=2\r\nX-Forwarded-For: 10.0.0.9\r\n\r\n";
+    let response = b"HTTP/1.1 401 No\r\nWWW-Authenticate: Negotiate\r\n\
+        WWW-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n";
+    let mut packets = Vec::new();
+    let mut one = Connection::open((client, 40_000), (server, 80), &mut packets);
+    one.send_one(true, request, &mut packets);
+    one.send_one(false, response, &mut packets);
+    packets
+}
+
+/// Filters over these, with the packets that they and tshark select.
+const OF_SEVERAL_LINES: &[(&str, &[u64])] = &[
+    ("http.cookie == \"a=1\"", &[4]),
+    ("http.cookie == \"b=2\"", &[4]),
+    ("http.cookie == \"a=1; b=2\"", &[]),
+    ("http.x_forwarded_for == \"10.0.0.9\"", &[4]),
+    ("http.www_authenticate contains \"Basic\"", &[5]),
+    ("http.accept", &[]),
+];
+
+/// Fields of headers had the value of the first line.
+#[test]
+fn each_line_of_a_header_has_a_value() {
+    are_selected(&with_headers_in_several_lines(), OF_SEVERAL_LINES, &[]);
+}
+
 /// A question to all with two names, and one for the root.
 fn questions() -> Vec<Vec<u8>> {
     let [client, server] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
