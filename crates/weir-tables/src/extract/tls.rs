@@ -3,6 +3,7 @@
 mod columns;
 mod datagrams;
 mod openvpn;
+mod tds;
 
 use std::collections::VecDeque;
 
@@ -15,6 +16,7 @@ use weir_packet::{Needs, Value};
 use self::columns::{FIELDS, has_times_outside};
 use self::datagrams::Datagrams;
 use self::openvpn::{OpenVpnChannels, OpenVpnStream};
+use self::tds::{TdsPackets, begins_with_packed_hello, may_begin_with_packed_hello};
 use super::extraction::{Extract, Extraction, columns, push_item};
 use super::followed::Followed;
 use super::list::Cache;
@@ -81,6 +83,11 @@ enum TlsCarrier {
     Session {
         session: Box<Session>,
         late: Option<LateText>,
+    },
+    /// The session is in packets of TDS.
+    Packed {
+        session: Box<Session>,
+        packets: TdsPackets,
     },
     /// The control channel of OpenVPN.
     OpenVpn(OpenVpnStream),
@@ -311,7 +318,8 @@ fn chunked(
             let is_over = chunk.is_last || told != SessionState::More;
             if is_over {
                 match std::mem::replace(carrier, TlsCarrier::nothing()) {
-                    TlsCarrier::Session { mut session, .. } => {
+                    TlsCarrier::Session { mut session, .. }
+                    | TlsCarrier::Packed { mut session, .. } => {
                         let is_open = chunk.is_last && session.established() != Some(true);
                         for side in (0..2).filter(|side| is_open && stream.lacks_end(*side)) {
                             session.gap(side);
@@ -337,6 +345,14 @@ fn chunked(
         },
     );
     (interest, unread)
+}
+
+/// The octets behind a change of cipher spec, which a client sends in front of its second hello (RFC 8446, D.4).
+fn behind_change(octets: &[u8]) -> &[u8] {
+    match octets {
+        [20, 3, 0..=4, 0, 1, 1, behind @ ..] => behind,
+        _ => octets,
+    }
 }
 
 /// True of octets that begin with the header of a record (RFC 8446, 5.1 and 5.2).
@@ -378,7 +394,9 @@ impl TlsCarrier {
     fn held(&self) -> usize {
         match self {
             Self::Searching { begun, .. } => begun.iter().map(Vec::len).sum(),
-            Self::Session { session, .. } => session.held() + size_of::<Session>(),
+            Self::Session { session, .. } | Self::Packed { session, .. } => {
+                session.held() + size_of::<Session>()
+            }
             Self::OpenVpn(openvpn) => openvpn.held(),
         }
     }
@@ -396,6 +414,14 @@ impl TlsCarrier {
                 session.stream(side, bytes, stamp)
             }
             (Self::Session { session, .. }, Content::Gap(_)) => {
+                session.gap(side);
+                SessionState::More
+            }
+            (Self::Packed { session, packets }, Content::Bytes(bytes)) => {
+                session.stream(side, &packets.take(side, bytes), stamp)
+            }
+            (Self::Packed { session, packets }, Content::Gap(octets)) => {
+                packets.gap(side, octets);
                 session.gap(side);
                 SessionState::More
             }
@@ -439,7 +465,16 @@ impl TlsCarrier {
             }
         };
         // A hello may also begin with these octets, behind others that were something else.
-        let starts = [all, bytes];
+        let starts = [all, bytes].map(behind_change);
+        let mut packed = starts.iter().copied();
+        if let Some(octets) = packed.find(|octets| begins_with_packed_hello(octets)) {
+            let mut session = Box::new(Session::new(Carrier::Tls));
+            let mut packets = TdsPackets::default();
+            session.lacks_before(gaps);
+            let told = session.stream(side, &packets.take(side, octets), stamp);
+            *self = Self::Packed { session, packets };
+            return told;
+        }
         let mut hellos = starts.iter().copied();
         if let Some(hello) = hellos.find(|octets| begins_with_hello(octets)) {
             let is_ssl2 = hello.first().is_some_and(|first| *first >= 0x80);
@@ -464,7 +499,8 @@ impl TlsCarrier {
             return told;
         }
         let mut begins = starts.iter().copied();
-        let begins = begins.find(|octets| may_begin_with_hello(octets));
+        let begins = begins
+            .find(|octets| may_begin_with_hello(octets) || may_begin_with_packed_hello(octets));
         *begun = begins.map_or_else(Vec::new, <[u8]>::to_vec);
         match *seen > SEARCH_BYTES_MAX {
             true => SessionState::NotTls,

@@ -179,3 +179,57 @@ fn handshakes_of_openvpn_have_their_rows() {
     let note = "tls: 1 connections of OpenVPN have no row because their control channel is encrypted, or was not captured from its beginning";
     assert_eq!(notes, [note]);
 }
+
+/// A packet of a prelogin message of TDS (MS-TDS, 2.2.3.1).
+fn prelogin(body: &[u8]) -> Vec<u8> {
+    let [high, low] = (8 + body.len() as u16).to_be_bytes();
+    [&[0x12, 1, high, low, 0, 0, 0, 0][..], body].concat()
+}
+
+/// TLS of Microsoft SQL Server, which begins in packets of TDS, was left out without a word.
+#[test]
+fn handshakes_in_packets_of_tds_have_their_rows() {
+    let [client, server] = hellos();
+    let asked = prelogin(b"\0\0\x06\0\x06\xff\x10\0\0\0\0\0");
+    let answered = prelogin(b"\0\0\x06\0\x06\xff\x0f\0\0\0\0\0");
+    let (packed, (begun, rest)) = (prelogin(&client), server.split_at(40));
+    let packed_server = [prelogin(begun), prelogin(rest)].concat();
+    let changed = prelogin(b"\x14\x03\x03\0\x01\x01");
+    let data = b"\x17\x03\x03\0\x04data";
+    let columns = ["tls.handshake.extensions_server_name", "tls.cipher_number"];
+    for size in [3, 50, 1_000] {
+        let mut packets = Vec::new();
+        let ends = [1, 2].map(|last| Ipv4Addr::new(10, 0, 0, last));
+        let (from, to) = ((ends[0], 40_000), (ends[1], 1_433));
+        let mut connection = Connection::open(from, to, &mut packets);
+        let sent: [Sent<'_>; 8] = [
+            (true, &asked),
+            (false, &answered),
+            (true, &packed),
+            (false, &packed_server),
+            (true, &changed),
+            (false, &changed),
+            (true, data),
+            (false, data),
+        ];
+        for (from_client, message) in sent {
+            for piece in message.chunks(size) {
+                connection.send_one(from_client, piece, &mut packets);
+            }
+        }
+        let (found, notes) = rows("tls", &packets, &columns);
+        assert_eq!(found, [["weir.test", "49199"]], "{size}");
+        assert_eq!(notes, Vec::<String>::new(), "{size}");
+    }
+}
+
+/// A client that is asked for another hello sends it behind a change of cipher spec (RFC 8446, D.4): where nothing before that was
+/// captured, its hello was not found.
+#[test]
+fn a_second_hello_alone_is_that_of_its_client() {
+    let [client, server] = hellos();
+    let changed = b"\x14\x03\x03\0\x01\x01";
+    let second = [&changed[..], &client].concat();
+    let packets = segments(&[(true, &second), (false, &server)]);
+    is_read(&packets, "behind a change of cipher spec");
+}
