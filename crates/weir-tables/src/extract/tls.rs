@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 
 use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender};
 use weir_messages::tls::{
-    Carrier, Session, SessionState, Stamp, begins_with_hello, may_begin_with_hello,
+    Carrier, Session, SessionState, Stamp, begins_with_hello, is_of_datagram_records,
+    may_begin_with_hello,
 };
 use weir_packet::{Needs, Value};
 
@@ -242,6 +243,13 @@ impl Sessions {
                     datagrams.take(payload.key, bytes, &way, side, &mut counted);
                 }
                 Interest::Follow
+            }
+            // Messages of SCTP may be those of DTLS (RFC 6083).
+            Carried::Message { bytes, .. } => {
+                if is_of_datagram_records(bytes, payload.missing) {
+                    datagrams.take(payload.key, bytes, &way, side, &mut counted);
+                }
+                Interest::Ignore
             }
             _ => Interest::Ignore,
         }

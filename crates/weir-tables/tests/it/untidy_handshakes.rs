@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use weir_testkit::packet::{Ipv4, protocol, tcp_flags, udp};
+use weir_testkit::packet::{Chunk, Ipv4, protocol, sctp, tcp_flags, udp};
 
 use crate::untidy_connections::{CLIENT, SERVER, rows, segment};
 use crate::wire::{Connection, Sent};
@@ -232,4 +232,46 @@ fn a_second_hello_alone_is_that_of_its_client() {
     let second = [&changed[..], &client].concat();
     let packets = segments(&[(true, &second), (false, &server)]);
     is_read(&packets, "behind a change of cipher spec");
+}
+
+/// A record of DTLS with a whole message of the handshake (RFC 6347, 4.2.2).
+fn record_of_datagram(kind: u8, body: &[u8]) -> Vec<u8> {
+    let length = body.len() as u8;
+    let message = [&[kind, 0, 0, length, 0, 0, 0, 0, 0, 0, 0, length][..], body].concat();
+    let octets = message.len() as u8;
+    let header = [22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, octets];
+    [&header[..], &message].concat()
+}
+
+/// DTLS over SCTP, as Diameter and NGAP have it (RFC 6083), was left out without a word.
+#[test]
+fn handshakes_over_sctp_have_their_rows() {
+    let begun = [&[0xfe, 0xfd][..], &[7; 32], &[0]].concat();
+    let client = [&begun[..], b"\0\0\x02\xc0\x2f\x01\0\0\0"].concat();
+    let server = [&begun[..], b"\xc0\x2f\0"].concat();
+    let ends = [1, 2].map(|last| Ipv4Addr::new(10, 0, 0, last));
+    let packet = |from_client: bool, tsn: u32, payload: Vec<u8>| {
+        let (from, to, ports, tag) = match from_client {
+            true => (ends[0], ends[1], (40_000, 5_868), 1),
+            false => (ends[1], ends[0], (5_868, 40_000), 2),
+        };
+        let chunk = Chunk::Data {
+            tsn,
+            stream: 0,
+            sequence: 0,
+            protocol: 47,
+            payload,
+        };
+        let packet = sctp(ports.0, ports.1, tag, &[chunk]);
+        Ipv4::new(from, to, protocol::SCTP).packet(&packet)
+    };
+    let packets = [
+        packet(true, 1, record_of_datagram(1, &client)),
+        packet(true, 2, b"\x01 is no DTLS".to_vec()),
+        packet(false, 1, record_of_datagram(2, &server)),
+    ];
+    let columns = ["tls.carrier", "tls.cipher_number", "proto", "port.dst"];
+    let (found, notes) = rows("tls", &packets, &columns);
+    assert_eq!(found, [["dtls", "49199", "sctp", "5868"]]);
+    assert_eq!(notes, Vec::<String>::new());
 }
