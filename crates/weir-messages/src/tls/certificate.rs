@@ -243,11 +243,12 @@ fn push_attribute(mut attribute: Ber<'_>, text: &mut String) {
     if !text.is_empty() {
         text.push('+');
     }
-    text.push_str(attribute_word(&kind).unwrap_or(&kind));
+    let word = attribute_word(&kind);
+    text.push_str(word.unwrap_or(&kind));
     text.push('=');
-    match string(tag, value) {
+    match string(tag, value).filter(|_| word.is_some()) {
         Some(value) => push_escaped(&value, text),
-        // RFC 4514, 2.4: the whole value as it is encoded.
+        // RFC 4514, 2.4: the whole value as it is encoded, as the syntax of types without a name is not known.
         None => {
             text.push('#');
             text.push_str(&hex::encode(whole));
@@ -565,6 +566,8 @@ mod tests {
                 b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x09\x01",
                 "emailAddress=weir",
             ),
+            // A type without a name has its value as it is encoded (2.4).
+            (b"\x06\x03\x2a\x03\x04", "1.2.3.4=#0c0477656972"),
         ] {
             let attribute = der(0x30, &[kind, b"\x0c\x04weir"]);
             assert_eq!(name_text(Ber(&der(0x31, &[&attribute]))), text);
