@@ -1,5 +1,7 @@
 //! Digit maps: patterns for dialled digits, and matching them (H.248.1 clause 7.1.14).
 
+use std::borrow::Cow;
+
 use crate::message::descriptor::DigitMapValue;
 
 /// The maximum number of alternatives of a digit map, and of elements of an alternative.
@@ -74,12 +76,12 @@ fn bit(character: u8) -> Option<u32> {
 }
 
 impl DigitMap {
-    /// Reads a map: alternatives in parentheses, or one without. `None` when the text is not a map, or when it has more
-    /// than 64 alternatives or an alternative has more than 256 elements.
+    /// Reads a map: alternatives in parentheses, or one without; comments may stand between them. `None` when the text is not a
+    /// map, or when it has more than 64 alternatives or an alternative has more than 256 elements.
     #[must_use]
     pub fn parse(body: &[u8]) -> Option<Self> {
-        let body = body.trim_ascii();
-        let inside = match body {
+        let body = without_comments(body);
+        let inside = match body.trim_ascii() {
             [b'(', inside @ .., b')'] => inside,
             [b'(', ..] => return None,
             inside => inside,
@@ -104,6 +106,20 @@ impl DigitMap {
     pub fn matching(&self, digits: &[u8]) -> DigitMatch {
         look(self, digits).0
     }
+}
+
+/// The text with white space in place of comments (H.248.1 Annex B.2, LWSP).
+fn without_comments(body: &[u8]) -> Cow<'_, [u8]> {
+    if !body.contains(&b';') {
+        return Cow::Borrowed(body);
+    }
+    let lines = body.split(|octet| matches!(octet, b'\r' | b'\n'));
+    let kept = lines.map(|line| {
+        line.split(|octet| *octet == b';')
+            .next()
+            .unwrap_or_default()
+    });
+    Cow::Owned(kept.collect::<Vec<_>>().join(&b' '))
 }
 
 /// Matches digits with a map, and finds the timer for the next digit.
@@ -337,6 +353,19 @@ mod tests {
                 expected,
                 "{map} {digits}"
             );
+        }
+    }
+
+    /// A comment made a map one that does not follow the grammar.
+    #[test]
+    fn comments_between_alternatives() {
+        let plain = DigitMap::parse(b"(0s|00s)").unwrap();
+        for map in [
+            "(0s ; one\r\n | 00s ; two)\n ) ; three",
+            ";\n( ;\n0s|;x\n00s)",
+        ] {
+            let parsed = DigitMap::parse(map.as_bytes());
+            assert_eq!(parsed.as_ref(), Some(&plain), "{map}");
         }
     }
 

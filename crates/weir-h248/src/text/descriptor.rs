@@ -491,6 +491,7 @@ impl<'a> Parser<'a> {
             return self.fail("`{`");
         }
         self.at += 1;
+        self.skip();
         let octets = self.octets()?;
         match DigitMapValue::parse(octets) {
             Some(value) => Ok(value),
@@ -508,7 +509,7 @@ impl<'a> Parser<'a> {
 impl<'a> DigitMapValue<'a> {
     /// Removes the timers from the beginning of the text between the braces.
     pub(crate) fn parse(octets: &'a [u8]) -> Option<Self> {
-        let mut rest = octets.trim_ascii();
+        let mut rest = behind_blanks(octets).trim_ascii_end();
         let mut timers = [None; 4];
         while let Some((letter, after)) = rest.split_first() {
             let which = match letter.to_ascii_uppercase() {
@@ -518,10 +519,10 @@ impl<'a> DigitMapValue<'a> {
                 b'Z' => 3,
                 _ => break,
             };
-            let Some(after) = after.trim_ascii_start().strip_prefix(b":") else {
+            let Some(after) = behind_blanks(after).strip_prefix(b":") else {
                 break;
             };
-            let after = after.trim_ascii_start();
+            let after = behind_blanks(after);
             let len = after.iter().position(|octet| !octet.is_ascii_digit())?;
             let (digits, after) = after.split_at_checked(len)?;
             if len == 0 || len > 2 {
@@ -533,10 +534,7 @@ impl<'a> DigitMapValue<'a> {
             if timers.get_mut(which)?.replace(value).is_some() {
                 return None;
             }
-            rest = after
-                .trim_ascii_start()
-                .strip_prefix(b",")?
-                .trim_ascii_start();
+            rest = behind_blanks(behind_blanks(after).strip_prefix(b",")?);
         }
         let [start_timer, short_timer, long_timer, duration_timer] = timers;
         Some(Self {
@@ -547,6 +545,17 @@ impl<'a> DigitMapValue<'a> {
             duration_timer,
         })
     }
+}
+
+/// The text behind white space and comments (H.248.1 Annex B.2, LWSP).
+fn behind_blanks(text: &[u8]) -> &[u8] {
+    let mut rest = text.trim_ascii_start();
+    while rest.first() == Some(&b';') {
+        let end = rest.iter().position(|octet| matches!(octet, b'\r' | b'\n'));
+        let behind = rest.get(end.unwrap_or(rest.len())..);
+        rest = behind.unwrap_or_default().trim_ascii_start();
+    }
+    rest
 }
 
 /// The meaning of a descriptor's word without content: an empty descriptor.

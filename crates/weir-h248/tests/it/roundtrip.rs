@@ -56,6 +56,27 @@ fn check(seed: u64) {
     }
 }
 
+/// A comment in front of a timer or of the map was the beginning of the map, and one behind a timer an error.
+#[test]
+fn comments_around_timers_are_no_part_of_a_digit_map() {
+    let text = |map: &str| {
+        format!("MEGACO/1 [192.0.2.1]\nT=1{{C=${{MF=a{{DM=d0{{{map}}}}}}}}}").into_bytes()
+    };
+    let arena = Arena::new();
+    let options = DecodeOptions::default();
+    let plain = text("T:1,S:2,(0s|00s)");
+    let plain = decode_as(Encoding::Compact, &plain, &arena, &options).unwrap();
+    for map in [
+        " ; a comment\r\n T:1,S:2,(0s|00s)",
+        ";}\nT:1;c\n,S:2, ; c\n(0s|00s)",
+        "T ; c\n:;c\n1 , S:2,;c\n;c\r\n (0s|00s) ",
+    ] {
+        let commented = text(map);
+        let found = decode_as(Encoding::Compact, &commented, &arena, &options);
+        assert_eq!(found.as_ref(), Ok(&plain), "{map}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
