@@ -4,7 +4,7 @@ use crate::{
     Arena, BinaryOptions, ErlOptions, Error, ErrorKind, Limits, Message, TextOptions, TextStyle,
     codec::{decode_ber, decode_erl, decode_per, encode_ber, encode_erl, encode_per},
     error::Failure,
-    text::{decode_text, encode_compact, encode_pretty},
+    text::{BYTE_ORDER_MARK, decode_text, encode_compact, encode_pretty},
 };
 
 /// An encoding of messages.
@@ -53,7 +53,8 @@ pub struct EncodeOptions {
 /// Looks at the first few octets only.
 #[must_use]
 pub fn detect(input: &[u8]) -> Option<Encoding> {
-    let text = input.trim_ascii_start();
+    let text = input.strip_prefix(&BYTE_ORDER_MARK).unwrap_or(input);
+    let text = text.trim_ascii_start();
     match (input, text) {
         ([131, ..], _) => Some(Encoding::Erl),
         // A SEQUENCE whose first component is a header or a message.

@@ -20,6 +20,9 @@ use crate::progress::{Passing, Progress};
 use crate::session::Failure;
 use crate::{signals, target};
 
+/// The mark by which editors begin a file of text in UTF-8 (U+FEFF).
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The log while it is written.
 struct Log {
     writer: Writer,
@@ -250,8 +253,15 @@ impl Job<'_> {
         let mut piece = vec![0; 64 << 10];
         let mut outcome = Ok(());
         let mut lost = 0_u64;
+        let mut is_first = true;
         loop {
             let count = file.read(&mut piece).map_err(failed)?;
+            let bytes = piece.get(..count).unwrap_or_default();
+            // A byte order mark belongs to the file, and to no message.
+            let bytes = match std::mem::take(&mut is_first) {
+                true => bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes),
+                false => bytes,
+            };
             let mut each = |event: FramerEvent<'_>| match event {
                 FramerEvent::Message { bytes, .. } if outcome.is_ok() => {
                     outcome = self.message(bytes, &passage);
@@ -261,7 +271,7 @@ impl Job<'_> {
             };
             match count {
                 0 => framer.finish(&mut each),
-                count => framer.feed(piece.get(..count).unwrap_or_default(), &mut each),
+                _ => framer.feed(bytes, &mut each),
             }
             if count == 0 {
                 break;

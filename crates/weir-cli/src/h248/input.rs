@@ -257,8 +257,9 @@ impl MessageWalk<'_, '_> {
     }
 }
 
-/// The octets of hexadecimal digits, with white space between them or not.
+/// The octets of hexadecimal digits, with white space between them or not. A byte order mark (U+FEFF) may begin the text.
 fn unhex(text: &[u8]) -> Option<Vec<u8>> {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let digits: Vec<u8> = text
         .iter()
         .copied()
@@ -276,6 +277,10 @@ mod tests {
         assert_eq!(
             unhex(b"30 0a\nA1").as_deref(),
             Some(&[0x30, 0x0a, 0xa1][..])
+        );
+        assert_eq!(
+            unhex(b"\xef\xbb\xbf300a\r\n").as_deref(),
+            Some(&[0x30, 0x0a][..])
         );
         assert_eq!(unhex(b"").as_deref(), Some(&[][..]));
         assert_eq!(unhex(b"3"), None);

@@ -46,6 +46,12 @@ const STATUSES: [(u8, &str, &str); 82] = [
         "--html is called -o now",
     ),
     (0, "weir clf anonymize calls.clf --key-file key", ""),
+    (
+        0,
+        "printf '\\357\\273\\277OPTIONS sip:b SIP/2.0\\r\\nCall-ID: c\\r\\nl: 0\\r\\n\\r\\n' > m.sip; \
+         weir clf write m.sip -o m.clf",
+        "logged with the time of the file",
+    ),
     (0, "weir clf index calls.clf", ""),
     (0, "weir clf check calls.clf", ""),
     (0, "weir clf tail calls.clf", ""),

@@ -9,6 +9,7 @@ use crate::{
         TransactionResult,
     },
     text::{
+        BYTE_ORDER_MARK,
         lexer::{Parser, Res, within},
         token::{Token, token},
     },
@@ -33,6 +34,10 @@ pub fn decode_text<'a>(
 
 impl<'a> Parser<'a> {
     fn message(&mut self) -> Res<Message<'a>> {
+        // It belongs to the file that the message was in.
+        if self.input.starts_with(&BYTE_ORDER_MARK) {
+            self.at = BYTE_ORDER_MARK.len();
+        }
         self.skip();
         let auth_header = self.auth_header()?;
         let (version, mid) = self.header()?;

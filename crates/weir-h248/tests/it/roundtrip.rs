@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use weir_h248::{
     Arena, BinaryOptions, DecodeOptions, EncodeOptions, Encoding, ErlOptions, OwnedMessage,
-    TextStyle, decode_as, encode,
+    TextStyle, decode, decode_as, detect, encode,
 };
 
 use crate::generate::Generator;
@@ -74,6 +74,24 @@ fn comments_around_timers_are_no_part_of_a_digit_map() {
         let commented = text(map);
         let found = decode_as(Encoding::Compact, &commented, &arena, &options);
         assert_eq!(found.as_ref(), Ok(&plain), "{map}");
+    }
+}
+
+/// Text with a byte order mark in front of it, as editors write it, was read as BER or PER.
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_text() {
+    let options = DecodeOptions::default();
+    for text in [
+        "MEGACO/1 [192.0.2.1]\nTransaction=1{Context=-{Notify=a{ObservedEvents=1{al/of}}}}",
+        "!/1 [192.0.2.1]\nT=1{C=-{N=a{OE=1{al/of}}}}",
+        " ; a comment\r\nMEGACO/1 [192.0.2.1]\nPending=1{}",
+    ] {
+        let arena = Arena::new();
+        let plain = decode(text.as_bytes(), &arena, &options).unwrap();
+        let marked = format!("\u{feff}{text}");
+        assert_eq!(detect(marked.as_bytes()), detect(text.as_bytes()), "{text}");
+        let found = decode(marked.as_bytes(), &arena, &options);
+        assert_eq!(found.as_ref(), Ok(&plain), "{text}");
     }
 }
 
