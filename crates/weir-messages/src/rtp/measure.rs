@@ -42,8 +42,8 @@ pub struct Measure {
     highest: i64,
     /// Bit `n` is set when the number `highest - n` came.
     window: [u64; WINDOW_WORDS],
-    gaps: u64,
-    longest_gap: u64,
+    /// The gaps in front of the window. What is missing in it may still come.
+    gaps: Gaps,
     last: Last,
     /// The last packet whose timestamp counts, which no event's does.
     clocked: Option<Last>,
@@ -87,13 +87,35 @@ struct Jump {
     before: Numbers,
 }
 
-/// The first and the highest number, and the gaps between them.
+/// The first and the highest number, and those between them that came.
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
     first: i64,
     highest: i64,
-    gaps: u64,
-    longest_gap: u64,
+    window: [u64; WINDOW_WORDS],
+    gaps: Gaps,
+}
+
+/// Runs of numbers that never came.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gaps {
+    count: u64,
+    longest: u64,
+    /// Numbers of the run that has no end yet.
+    open: u64,
+}
+
+impl Gaps {
+    /// Adds the next number.
+    fn take(&mut self, came: bool) {
+        if !came {
+            self.open = self.open.saturating_add(1);
+            return;
+        }
+        self.count = self.count.saturating_add(u64::from(self.open > 0));
+        self.longest = self.longest.max(self.open);
+        self.open = 0;
+    }
 }
 
 /// The classification of a packet's number.
@@ -499,9 +521,10 @@ impl Measure {
         }
         self.first = jump.before.first;
         self.highest = jump.before.highest;
+        self.window = jump.before.window;
         self.gaps = jump.before.gaps;
-        self.longest_gap = jump.before.longest_gap;
         self.expected_before = self.expected();
+        self.gaps = self.all_gaps();
         self.first = jump.sequence.into();
         self.highest = self.first;
         self.window = [0; WINDOW_WORDS];
@@ -515,8 +538,8 @@ impl Measure {
         let before = Numbers {
             first: self.first,
             highest: self.highest,
+            window: self.window,
             gaps: self.gaps,
-            longest_gap: self.longest_gap,
         };
         let step = i64::from(sequence.wrapping_sub(self.highest as u16) as i16);
         let number = self.highest.saturating_add(step);
@@ -547,13 +570,38 @@ impl Measure {
 
     /// Counts a number that is `step` higher than all before.
     fn count_next(&mut self, number: i64, step: i64) -> Counted {
-        if step > 1 {
-            self.gaps = self.gaps.saturating_add(1);
-            self.longest_gap = self.longest_gap.max(step.unsigned_abs() - 1);
-        }
+        self.leave(step);
         self.shift(step);
         self.highest = number;
         Counted::Next
+    }
+
+    /// Takes out of the window the numbers for which `step` higher ones leave no room.
+    fn leave(&mut self, step: i64) {
+        let oldest = self.highest.saturating_sub(self.first).min(WINDOW - 1);
+        for back in ((WINDOW - step).max(0)..=oldest).rev() {
+            let came = self.has(back);
+            self.gaps.take(came);
+        }
+        let beyond = (step - WINDOW).max(0).unsigned_abs();
+        self.gaps.open = self.gaps.open.saturating_add(beyond);
+    }
+
+    /// Whether the number came that is `back` lower than the highest, which is in the window.
+    fn has(&self, back: i64) -> bool {
+        let word = usize::try_from(back / 64).ok();
+        let word = word.and_then(|at| self.window.get(at));
+        word.is_some_and(|word| *word & (1_u64 << (back % 64)) != 0)
+    }
+
+    /// The gaps so far, with those in the window.
+    fn all_gaps(&self) -> Gaps {
+        let mut gaps = self.gaps;
+        let oldest = self.highest.saturating_sub(self.first).min(WINDOW - 1);
+        for back in (0..=oldest).rev() {
+            gaps.take(self.has(back));
+        }
+        gaps
     }
 
     /// Counts a number that came before.
@@ -641,16 +689,16 @@ impl Measure {
         self.out_of_order
     }
 
-    /// Times that one number or several did not come next, whether they came later or not.
+    /// Runs of one number or several that never came, or came behind the next 1,024.
     #[must_use]
-    pub const fn gaps(&self) -> u64 {
-        self.gaps
+    pub fn gaps(&self) -> u64 {
+        self.all_gaps().count
     }
 
-    /// Most numbers that did not come in a row.
+    /// Most numbers in a row that never came.
     #[must_use]
-    pub const fn longest_gap(&self) -> u64 {
-        self.longest_gap
+    pub fn longest_gap(&self) -> u64 {
+        self.all_gaps().longest
     }
 
     /// Packets that came too late for a buffer of [`Self::BUFFER_MS`]. Pictures that are sent behind others which are shown later
@@ -708,12 +756,12 @@ impl Measure {
     /// Burst ratio (ITU-T G.107, 7.6): the mean length of gaps beside that of the same loss at random; at least 1.
     #[must_use]
     pub fn burst_ratio(&self) -> f64 {
-        let missing = self.missing() as f64;
-        if self.gaps == 0 || missing == 0.0 {
+        let (missing, gaps) = (self.missing() as f64, self.gaps());
+        if gaps == 0 || missing == 0.0 {
             return 1.0;
         }
         let share = missing / self.expected().max(1) as f64;
-        (missing / self.gaps as f64 * (1.0 - share)).max(1.0)
+        (missing / gaps as f64 * (1.0 - share)).max(1.0)
     }
 }
 

@@ -46,6 +46,39 @@ fn lost_overtaken_and_repeated_packets_are_told_apart() {
     assert_eq!((measure.gaps(), measure.longest_gap()), (2, 2));
 }
 
+/// A packet that was overtaken made a gap: lost ones looked as if they had been lost one by one.
+#[test]
+fn gaps_are_of_numbers_that_never_came() {
+    let overtaken = measure(&[(1, 0), (3, 0), (2, 30), (4, 0), (5, 0)]);
+    assert_eq!((overtaken.out_of_order(), overtaken.missing()), (1, 0));
+    assert_eq!((overtaken.gaps(), overtaken.longest_gap()), (0, 0));
+    // 3 and 4 fill their gap, 7 makes two of its own, and 11 to 15 are lost in a row.
+    let several = measure(&[
+        (1, 0),
+        (2, 0),
+        (5, 0),
+        (3, 50),
+        (4, 35),
+        (9, 0),
+        (7, 45),
+        (10, 0),
+        (16, 0),
+    ]);
+    assert_eq!((several.out_of_order(), several.missing()), (3, 7));
+    assert_eq!((several.gaps(), several.longest_gap()), (3, 5));
+    // Gaps that are older than the window stay.
+    let mut numbers: Vec<(u16, i64)> = (0..3_000)
+        .filter(|n| !(100..105).contains(n) && *n != 2_000)
+        .map(|n| (n, 0))
+        .collect();
+    let behind = numbers.iter().position(|(n, _)| *n == 2_011).unwrap();
+    numbers.insert(behind, (2_000, 210));
+    let long = measure(&numbers);
+    assert_eq!((long.out_of_order(), long.missing()), (1, 5));
+    assert_eq!((long.gaps(), long.longest_gap()), (1, 5));
+    assert!((long.burst_ratio() - 5.0 * (1.0 - 5.0 / 3_000.0)).abs() < 1e-9);
+}
+
 #[test]
 fn what_comes_far_behind_is_remembered_as_long_as_the_window() {
     let mut numbers: Vec<(u16, i64)> = (0..2_000)

@@ -70,7 +70,7 @@ pub(super) static FIELDS: &[ItemField<Say<Stream>>] = &[
     ItemField::new("media.duplicates", Kind::U64, Say::Value(|s| number(s.measure.duplicates())),
         "Packets received twice, among the last 1,024 sequence numbers", "weir"),
     ItemField::new("media.gaps", Kind::U64, Say::Value(|s| number(s.measure.gaps())),
-        "Gaps in the sequence, each of one packet or more", "weir"),
+        "Gaps in the sequence, each of one packet or more that was never received, or only behind the next 1,024", "weir"),
     ItemField::new("media.longest_gap", Kind::U64, Say::Value(|s| number(s.measure.longest_gap())),
         "Length of the longest gap in packets", "weir"),
     ItemField::new("media.late", Kind::U64, Say::Value(|s| number(s.measure.late()).filter(|_| s.measure.clock_rate().is_some())),
