@@ -5,7 +5,7 @@ use std::ops::Range;
 use weir_bytes::{u8_at, u16_be_at, u32_be_at, u64_be_at};
 
 use crate::protocol::{
-    Input, Ipv4Header, Ipv6FragmentHeader, Ipv6Header, PROTOCOLS, network_identifier,
+    Header, Input, Ipv4Header, Ipv6FragmentHeader, Ipv6Header, PROTOCOLS, network_identifier,
 };
 use crate::shape::{Extent, Location};
 use crate::stack::{Headers, Span};
@@ -84,6 +84,37 @@ impl<'a> Packet<'a> {
         &self,
         is_wanted: impl Fn(Layer) -> bool,
     ) -> impl Iterator<Item = &'a [u8]> {
+        let headers = self.headers_read_again(is_wanted);
+        headers.map(|(_, bytes, header)| {
+            let len = header.map_or(bytes.len(), |header| header.len as usize);
+            bytes.get(..len).unwrap_or(bytes)
+        })
+    }
+
+    /// The bytes of each header of these layers with its payload, outermost first, up to the end that its own length gives it: without
+    /// the padding of short frames behind IP and ARP.
+    pub fn headers_to_their_end(
+        &self,
+        is_wanted: impl Fn(Layer) -> bool,
+    ) -> impl Iterator<Item = &'a [u8]> {
+        let headers = self.headers_read_again(is_wanted);
+        headers.map(|(layer, bytes, header)| {
+            let end = match header {
+                // The addresses, which have no payload behind them, are a part of the header.
+                Some(header) if layer == Layer::Arp => header.len,
+                Some(header) => header.total,
+                None => return bytes,
+            };
+            bytes.get(..end as usize).unwrap_or(bytes)
+        })
+    }
+
+    /// The headers of these layers with their bytes up to the end of their payload, outermost first, and what is read of them; `None`
+    /// for one that cannot be decoded.
+    fn headers_read_again(
+        &self,
+        is_wanted: impl Fn(Layer) -> bool,
+    ) -> impl Iterator<Item = (Layer, &'a [u8], Option<Header>)> {
         let frame = self.frame;
         let options = Options::default();
         let headers = self.found.found().iter().zip(self.headers());
@@ -98,8 +129,7 @@ impl<'a> Packet<'a> {
                 options: &options,
             };
             let header = (layer.protocol().decode)(&input);
-            let len = header.map_or(bytes.len(), |header| header.len as usize);
-            Some(bytes.get(..len).unwrap_or(bytes))
+            Some((layer, bytes, header.ok()))
         })
     }
 

@@ -307,6 +307,16 @@ impl Test {
 }
 
 impl ValueSource {
+    /// The bytes of which slices are taken where it is a protocol.
+    fn sliced(self) -> Self {
+        match self {
+            Self::Header(layer, numbers) if !is_header_alone(layer) => {
+                Self::FromHeader(layer, numbers)
+            }
+            other => other,
+        }
+    }
+
     /// The bytes that Wireshark searches where it is a protocol.
     fn searched(self) -> Self {
         match self {
@@ -503,6 +513,12 @@ impl ValueSource {
                     .headers_alone(|found| is_called_so(found, *layer));
                 each_numbered(headers, *layer, numbers, f)
             }
+            Self::FromHeader(layer, numbers) if ends_itself(*layer) => {
+                let headers = row
+                    .packet
+                    .headers_to_their_end(|found| is_called_so(found, *layer));
+                each_numbered(headers, *layer, numbers, f)
+            }
             Self::Header(layer, numbers) | Self::FromHeader(layer, numbers) => {
                 let headers = row.packet.headers();
                 let headers = headers.filter(|(found, _)| is_called_so(*found, *layer));
@@ -594,6 +610,12 @@ fn is_header_alone(layer: Layer) -> bool {
     ALONE.contains(&layer.protocol().name)
 }
 
+/// Whether what is searched of a protocol ends where its own length says, in front of the padding of a short frame: so Wireshark has
+/// it for these, and for what they carry.
+const fn ends_itself(layer: Layer) -> bool {
+    matches!(layer, Layer::Arp | Layer::Ipv4 | Layer::Ipv6)
+}
+
 /// The protocols of [`is_header_alone`].
 const ALONE: &[&str] = &[
     "cfp",
@@ -602,6 +624,8 @@ const ALONE: &[&str] = &[
     "fddi",
     "ieee8021ad",
     "ip",
+    "ipnet",
+    "ipoib",
     "ipv6",
     "ipv6.dstopts",
     "ipv6.fraghdr",
@@ -617,9 +641,11 @@ const ALONE: &[&str] = &[
     "wlan",
 ];
 
-/// Whether a header is one of this protocol, in whatever form, by the name of the protocol.
+/// Whether a header is one of this protocol, in whatever form, by the name of the protocol. Wireshark calls GTP' by the name of GTP,
+/// and writes another one in its list of protocols only.
 fn is_called_so(form: Layer, layer: Layer) -> bool {
-    form == layer || form.form_of() == layer && form.protocol().name == layer.protocol().name
+    let has_name = form == Layer::GtpPrime || form.protocol().name == layer.protocol().name;
+    form == layer || form.form_of() == layer && has_name
 }
 
 /// Passes a packet for each of its headers of a protocol, the outermost first: of those in other forms, whose fields are the same,

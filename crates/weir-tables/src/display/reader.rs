@@ -361,7 +361,7 @@ impl<'t> FilterReader<'t> {
                 match kind {
                     // A slice of text is bytes, too: http.request.method[0] == 47.
                     Type::Address | Type::Bytes | Type::Text => (
-                        ValueSource::Slice(Box::new(source), ranges.clone()),
+                        ValueSource::Slice(Box::new(source.sliced()), ranges.clone()),
                         Type::Bytes,
                     ),
                     _ => {

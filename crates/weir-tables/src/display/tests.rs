@@ -208,6 +208,63 @@ fn headers_in_another_form_have_the_fields_of_their_protocol() {
     }
 }
 
+/// What is searched in ARP and IP went on behind them, into the padding of short frames.
+#[test]
+fn padding_is_no_part_of_ip_and_arp() {
+    let mut arp = vec![0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 8, 6];
+    arp.extend([0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 1, 10, 0, 0, 1]);
+    arp.extend([0, 0, 0, 0, 0, 0, 10, 0, 0, 2]);
+    let mut v4 = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+    v4.extend([0x45, 0, 0, 24, 0, 1, 0, 0, 64, 253, 0, 0]);
+    v4.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    v4.extend(b"data");
+    let mut v6 = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x86, 0xdd];
+    v6.extend([0x60, 0, 0, 0, 0, 4, 253, 64]);
+    v6.extend([0x20; 32]);
+    v6.extend(b"data");
+    for frame in [&mut arp, &mut v4, &mut v6] {
+        frame.extend(b"padding of the frame");
+    }
+    for (frame, filter) in [
+        (&arp, "arp[27] == 02 and len(arp) == 48"),
+        (
+            &arp,
+            "arp contains 0a:00:00:02 and eth contains \"padding\"",
+        ),
+        (&v4, "ip contains \"data\" and frame contains \"padding\""),
+        (&v4, "ip matches \"data$\""),
+        (&v6, "ipv6 contains \"data\" and frame contains \"padding\""),
+    ] {
+        assert!(passes_of(frame, filter), "{filter}");
+    }
+    for (frame, filter) in [
+        (&arp, "arp[28:] or arp[28]"),
+        (&arp, "arp contains \"padding\" or arp matches \"pad\""),
+        (&v4, "ip contains \"padding\" or ip matches \"pad\""),
+        (&v6, "ipv6 contains \"padding\""),
+    ] {
+        assert!(!passes_of(frame, filter), "{filter}");
+    }
+}
+
+/// `gtp` selected no packets of GTP', though fields of it did.
+#[test]
+fn gtp_prime_is_gtp() {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+    frame.extend([0x45, 0, 0, 48, 0, 1, 0, 0, 64, 17, 0, 0]);
+    frame.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    frame.extend([0x0d, 0x3a, 0x0d, 0x3a, 0, 28, 0, 0]);
+    frame.extend([0x1e, 1, 0, 0, 0, 7, 0, 0, 0xff, 0xff, 0xff, 0xff]);
+    frame.extend([0; 8]);
+    for filter in [
+        "gtp and gtp.message == 1",
+        "gtp contains ff:ff:ff:ff and gtp[1] == 01 and len(gtp) == 20",
+    ] {
+        assert!(passes_of(&frame, filter), "{filter}");
+    }
+    assert!(!passes_of(&frame, "gtp[20:] or gtp#2"));
+}
+
 /// Each label of a stack was a header with a number of its own; in Wireshark all of them have that of the stack.
 #[test]
 fn labels_of_a_stack_are_one_header() {
