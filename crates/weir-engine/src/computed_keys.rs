@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction};
@@ -234,17 +234,29 @@ fn name(place: usize) -> String {
     format!("__key_{place}")
 }
 
-/// Whether DataFusion can say in what order the values of an expression are, or that they are in none. What has no plan by itself, such as
-/// a query, is left to DataFusion.
+/// Whether DataFusion can say in what order the values of an expression are, or that they are in none. What has no plan by itself is left
+/// to DataFusion, but for the value of a query, which has no order.
 fn has_order(expr: &Expr, schema: &DFSchema) -> bool {
     if let Expr::Column(_) | Expr::Literal(..) = expr {
         return true;
+    }
+    if has_query(expr) {
+        return false;
     }
     let planning = PhysicalPlanningContext::default();
     match create_physical_expr(expr, schema, &ExecutionProps::new(), &planning) {
         Ok(physical) => properties(&physical, schema.as_arrow()).is_ok(),
         Err(_) => true,
     }
+}
+
+/// Whether the value of a query that does not depend on the row is part of an expression.
+fn has_query(expr: &Expr) -> bool {
+    let is_query = |part: &Expr| match part {
+        Expr::ScalarSubquery(query) => query.outer_ref_columns.is_empty(),
+        _ => false,
+    };
+    expr.exists(|part| Ok(is_query(part))).unwrap_or(false)
 }
 
 /// What DataFusion works out of an expression where it compares orders.
