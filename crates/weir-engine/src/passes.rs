@@ -6,7 +6,7 @@ use weir_functions::address::Addresses;
 use weir_functions::bounded::BoundedOperators;
 use weir_functions::clock::Clocks;
 use weir_functions::duration::Durations;
-use weir_functions::lists::Contained;
+use weir_functions::lists::{Contained, RowsInLists};
 use weir_functions::minute::Minutes;
 use weir_functions::nested::NestedOrder;
 use weir_functions::number::Arithmetic;
@@ -24,7 +24,7 @@ pub(crate) fn with_meanings(
     bytes_max: usize,
 ) -> Result<LogicalPlan> {
     let note = |note| scan_report.add_notes(vec![note]);
-    let passes: [&dyn Pass; 11] = [
+    let passes: [&dyn Pass; 12] = [
         &OneRow,
         &Minutes,
         &Addresses,
@@ -33,6 +33,7 @@ pub(crate) fn with_meanings(
         &Durations,
         &Clocks,
         &Contained,
+        &RowsInLists,
         &NestedOrder,
         &BoundedOperators { bytes_max },
         &WindowKeys,

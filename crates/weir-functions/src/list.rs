@@ -395,5 +395,6 @@ const INTERNAL: &[&str] = &[
     number::TRUNC_DIGITS,
     lists::LIST_INTEGER,
     lists::UNKNOWN_IN_LIST,
+    lists::VALUE_OF_ROW,
     replacement::REGEXP_REPLACEMENT,
 ];

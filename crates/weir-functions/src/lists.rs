@@ -1,12 +1,12 @@
 //! Whether a comparison with the elements of a list is unknown: what `x = ANY(list)` is where no element is equal; and whether a list
-//! contains another one, where one of them is NULL. And the type of an integer beside a list.
+//! contains another one, where one of them is NULL. And the type of an integer beside a list, and values of IN that are no constants.
 
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::DataType;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::utils::take_function_args;
 use datafusion::common::{ScalarValue, plan_err};
 use datafusion::error::Result;
@@ -36,6 +36,67 @@ impl Pass for Contained {
         let when = vec![(Box::new(is_unknown), Box::new(unknown))];
         let known = Some(Box::new(expr));
         Ok(Transformed::yes(Expr::Case(Case::new(None, when, known))))
+    }
+}
+
+/// Keeps values of IN that depend on the row from being taken for constants. DataFusion takes for one what has a single value for no rows,
+/// which a CASE with an operand (`a IN (CASE b WHEN 1 THEN c END, 5)`) has.
+pub struct RowsInLists;
+
+impl Pass for RowsInLists {
+    fn expr(&self, expr: Expr, _inputs: &Inputs) -> Result<Transformed<Expr>> {
+        let Expr::InList(mut of) = expr else {
+            return Ok(Transformed::no(expr));
+        };
+        let mut is_changed = false;
+        for value in &mut of.list {
+            if has_case_with_operand(value) {
+                let inner = std::mem::take(value);
+                *value = value_of_row().call(vec![inner]);
+                is_changed = true;
+            }
+        }
+        Ok(Transformed::new_transformed(Expr::InList(of), is_changed))
+    }
+}
+
+fn has_case_with_operand(value: &Expr) -> bool {
+    let is_case = |part: &Expr| matches!(part, Expr::Case(case) if case.expr.is_some());
+    value.exists(|part| Ok(is_case(part))).unwrap_or(false)
+}
+
+/// `value_of_row(x)`: `x`, with a value for each row also where all are one.
+pub(crate) const VALUE_OF_ROW: &str = "value_of_row";
+
+pub(crate) fn value_of_row() -> ScalarUDF {
+    ScalarUDF::from(ValueOfRow {
+        signature: Signature::any(1, Volatility::Immutable),
+    })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ValueOfRow {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for ValueOfRow {
+    fn name(&self) -> &'static str {
+        VALUE_OF_ROW
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        let [kind] = take_function_args(self.name(), types)?;
+        Ok(kind.clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let rows = args.number_rows;
+        let [value] = take_function_args(self.name(), args.args)?;
+        Ok(ColumnarValue::Array(value.into_array(rows)?))
     }
 }
 
