@@ -37,6 +37,7 @@ mod distinct;
 mod engine;
 mod exchange;
 mod file_order;
+mod filters_by_name;
 mod fuse;
 mod hive;
 mod joined;

@@ -13,6 +13,7 @@ use weir_functions::{Error, ErrorKind};
 use crate::computed_keys::ComputeKeys;
 use crate::distinct::DistinctAsKeys;
 use crate::file_order::ReadInFileOrder;
+use crate::filters_by_name::{FiltersByName, PUSHING_RULES};
 use crate::fuse::FuseAggregates;
 use crate::options::Options;
 use crate::over::CountWindowRows;
@@ -57,6 +58,11 @@ pub(crate) fn physical(
     scan_report: &Arc<ScanReport>,
 ) -> Result<PhysicalRules, Error> {
     let mut rules = PhysicalOptimizer::new().rules;
+    for rule in &mut rules {
+        if rule.name().starts_with(PUSHING_RULES) {
+            *rule = Arc::new(FiltersByName(Arc::clone(rule)));
+        }
+    }
     if !options.unfused {
         // `EnsureRequirements` adds partitions and orders, which an aggregate that is fused before it does not need.
         let fuse = FuseAggregates {
@@ -189,6 +195,14 @@ mod tests {
             ..Options::default()
         };
         assert!(!physical_names(&unfused).contains(&"fuse_aggregates".to_owned()));
+    }
+
+    /// Rules of another name would push filters into columns of the same name.
+    #[test]
+    fn filters_are_pushed_down_by_two_rules() {
+        let names = physical_names(&Options::default());
+        let pushing = names.iter().filter(|name| name.starts_with(PUSHING_RULES));
+        assert_eq!(pushing.count(), 2, "{names:?}");
     }
 
     #[test]
