@@ -3,9 +3,9 @@
 //! For a capture, the query's tables of packets get one more column, which holds each record whole, and the query is
 //! reduced to that column: all else that `SELECT *` would decode is not decoded.
 //!
-//! Rows go into one file by the encoder of the program that embeds the engine ([`RowEncoder`]), so that its files are
-//! the same however they are written; DataFusion's own writers write formats without such an encoder, several files,
-//! and files with options of theirs.
+//! Rows go into files by the encoder of the program that embeds the engine ([`RowEncoder`]), so that its files are
+//! the same however they are written; DataFusion's own writers write where there is no such encoder, and files with options
+//! of theirs.
 //!
 //! A file takes its name when it is whole (weir-file).
 
@@ -29,6 +29,7 @@ use weir_sql::Statement;
 use weir_tables::{RECORD_COLUMN, kept_record};
 
 use crate::answer::Answer;
+use crate::folder_writer::{FileForm, FolderWriter};
 use crate::hive;
 use crate::remote::{NewOutput, Remote};
 use crate::root::Root;
@@ -39,6 +40,7 @@ use crate::row_encoder::{EncodeError, RowEncoder, RowFormat};
 pub(crate) enum Copy {
     Capture(Box<CaptureCopy>),
     Rows(RowsCopy),
+    Folder(FolderCopy),
     Staged(StagedCopy),
 }
 
@@ -48,6 +50,7 @@ impl Copy {
         match self {
             Self::Capture(copy) => copy.run(answer).await,
             Self::Rows(copy) => copy.run(answer).await,
+            Self::Folder(copy) => copy.run(answer).await,
             Self::Staged(copy) => copy.run(answer).await,
         }
     }
@@ -114,18 +117,9 @@ pub(crate) fn prepared(
         return Err(error.with_hint("for rows, SELECT anonymize_ip(ip.src, 'secret')"));
     }
     let extension = path.extension().and_then(|extension| extension.to_str());
-    if copy.stored_as.is_none() && extension.is_none() && !is_remote(&copy.target) {
-        return Err(without_format(&copy.target));
-    }
-    if let Some(word) = copy.stored_as.as_deref().or(extension)
-        && RowFormat::of(word).is_none()
-        && !is_remote(&copy.target)
-    {
-        return Err(no_format(word));
-    }
-    name_partitions(copy);
-    if is_explain {
-        return Ok((statement, None));
+    look_at_format(copy, extension)?;
+    for key in &mut copy.partitioned_by {
+        *key = without_quotes(key);
     }
     let format = copy
         .stored_as
@@ -133,18 +127,24 @@ pub(crate) fn prepared(
         .or(extension)
         .and_then(RowFormat::of);
     let is_file = extension.is_some() && !copy.target.ends_with('/') && !path.is_dir();
-    let is_plain = copy.partitioned_by.is_empty() && copy.options.is_empty();
-    if let (Some(encoder), Some(format), true, true) = (options.encoder, format, is_file, is_plain)
+    let is_one = is_file && copy.partitioned_by.is_empty();
+    let is_ours = !is_explain && copy.options.is_empty();
+    if let (Some(encoder), Some(format), true) = (options.encoder, format, is_ours)
+        && (is_one || !is_remote(&copy.target))
         && matches!(copy.source, CopyToSource::Query(_))
     {
-        let file = options.output(&copy.target)?;
-        let copy = RowsCopy {
-            path: redacted(&copy.target).into_owned(),
-            file,
-            format,
-            encoder: Arc::clone(encoder),
+        let copy = match is_one {
+            true => Copy::Rows(RowsCopy::of(copy, format, encoder, options)?),
+            false => Copy::Folder(FolderCopy::of(copy, format, encoder, options)?),
         };
-        return Ok((statement.without_copy(), Some(Copy::Rows(copy))));
+        return Ok((statement.without_copy(), Some(copy)));
+    }
+    name_partitions(copy);
+    if let Some(format) = format {
+        name_format(copy, format, is_explain)?;
+    }
+    if is_explain {
+        return Ok((statement, None));
     }
     if is_remote(&copy.target) {
         return Err(several_into_store(&copy.target));
@@ -154,6 +154,55 @@ pub(crate) fn prepared(
     Ok((statement, Some(Copy::Staged(staged))))
 }
 
+/// Refuses a target without a format, or of one that rows are not written in.
+fn look_at_format(copy: &CopyToStatement, extension: Option<&str>) -> Result<(), Error> {
+    if copy.target.is_empty() {
+        return Err(Error::new(ErrorKind::Plan, "COPY … TO '' names no file")
+            .with_hint("COPY (SELECT …) TO 'x.csv', or TO 'folder/' (FORMAT csv)"));
+    }
+    if is_remote(&copy.target) {
+        return Ok(());
+    }
+    match copy.stored_as.as_deref().or(extension) {
+        None => Err(without_format(&copy.target)),
+        Some(word) if RowFormat::of(word).is_none() => Err(no_format(word)),
+        Some(_) => Ok(()),
+    }
+}
+
+/// A name behind PARTITIONED BY without its quotes, which the parser leaves there.
+fn without_quotes(key: &str) -> String {
+    let inner = key.strip_prefix('"').and_then(|key| key.strip_suffix('"'));
+    inner.map_or_else(|| key.to_owned(), |inner| inner.replace("\"\"", "\""))
+}
+
+/// Names the format for DataFusion, whose JSON has an object a line.
+///
+/// # Errors
+/// When DataFusion has no such format, and the file would be written by it.
+fn name_format(
+    copy: &mut CopyToStatement,
+    format: RowFormat,
+    is_explain: bool,
+) -> Result<(), Error> {
+    let name = match format {
+        RowFormat::NdJson => "JSON",
+        RowFormat::Tsv if is_explain => "CSV",
+        RowFormat::ArrowStream if is_explain => "ARROW",
+        RowFormat::Tsv | RowFormat::ArrowStream => {
+            let message = format!(
+                "files of the format {} are written without OPTIONS",
+                format.extension()
+            );
+            let hint = "csv, json, parquet and arrow have options: (FORMAT csv, DELIMITER ';')";
+            return Err(Error::new(ErrorKind::Plan, message).with_hint(hint));
+        }
+        _ => return Ok(()),
+    };
+    copy.stored_as = Some(name.to_owned());
+    Ok(())
+}
+
 /// Lets DataFusion write into a folder that takes the place of the target: one file with this extension, or a folder of files.
 fn staged(
     copy: &mut CopyToStatement,
@@ -161,6 +210,21 @@ fn staged(
     extension: Option<&str>,
     root: Option<&Root>,
 ) -> Result<StagedCopy, Error> {
+    let folder = new_folder(&copy.target, &path, extension, root)?;
+    copy.target = folder.path().display().to_string();
+    if extension.is_none() {
+        copy.target.push('/');
+    }
+    Ok(StagedCopy { path, folder })
+}
+
+/// A folder that takes the place of the target: one file with this extension, or a folder of files.
+fn new_folder(
+    target: &str,
+    path: &Path,
+    extension: Option<&str>,
+    root: Option<&Root>,
+) -> Result<NewFolder, Error> {
     let name = match extension {
         Some(extension) => format!("out.{extension}"),
         None => "out".to_owned(),
@@ -170,20 +234,15 @@ fn staged(
         && root.is_none()
         && let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty())
     {
-        std::fs::create_dir_all(above).map_err(|error| unmade(&path, &error))?;
+        std::fs::create_dir_all(above).map_err(|error| unmade(path, &error))?;
     }
     let folder = match root {
-        None => NewFolder::create(&path, &name),
+        None => NewFolder::create(path, &name),
         Some(root) => root
-            .open_target(&copy.target)
+            .open_target(target)
             .and_then(|(folder, own)| NewFolder::create_in(folder, &own, &name)),
     };
-    let folder = folder.map_err(|error| unmade(&path, &error))?;
-    copy.target = folder.path().display().to_string();
-    if extension.is_none() {
-        copy.target.push('/');
-    }
-    Ok(StagedCopy { path, folder })
+    folder.map_err(|error| unmade(path, &error))
 }
 
 fn without_format(target: &str) -> Error {
@@ -305,6 +364,20 @@ pub(crate) struct RowsCopy {
 }
 
 impl RowsCopy {
+    fn of(
+        copy: &CopyToStatement,
+        format: RowFormat,
+        encoder: &Arc<dyn RowEncoder>,
+        options: &CopyOptions<'_>,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            path: redacted(&copy.target).into_owned(),
+            file: options.output(&copy.target)?,
+            format,
+            encoder: Arc::clone(encoder),
+        })
+    }
+
     async fn run(self, mut answer: Answer) -> Result<RecordBatch, Error> {
         let Self {
             path,
@@ -328,6 +401,50 @@ impl RowsCopy {
             let file = file.into_inner().map_err(|error| io(error.into_error()))?;
             file.keep().map_err(io)?;
         }
+        counted(rows)
+    }
+}
+
+/// The folder that the rows of a query are written to, in one file or in folders that are named after values.
+#[derive(Debug)]
+pub(crate) struct FolderCopy {
+    form: FileForm,
+    folder: NewFolder,
+    keys: Vec<String>,
+}
+
+impl FolderCopy {
+    fn of(
+        copy: &CopyToStatement,
+        format: RowFormat,
+        encoder: &Arc<dyn RowEncoder>,
+        options: &CopyOptions<'_>,
+    ) -> Result<Self, Error> {
+        let path = Path::new(&copy.target);
+        Ok(Self {
+            form: FileForm {
+                format,
+                encoder: Arc::clone(encoder),
+                shown: copy.target.clone(),
+            },
+            folder: new_folder(&copy.target, path, None, options.root)?,
+            keys: copy.partitioned_by.clone(),
+        })
+    }
+
+    async fn run(self, mut answer: Answer) -> Result<RecordBatch, Error> {
+        let Self { form, folder, keys } = self;
+        let shown = form.shown.clone();
+        let mut writer = FolderWriter::new(form, folder.path(), answer.schema(), &keys)?;
+        let mut rows = 0_u64;
+        while let Some(batch) = answer.next().await? {
+            rows = rows.saturating_add(batch.num_rows() as u64);
+            writer.write(&batch)?;
+        }
+        writer.finish()?;
+        folder
+            .keep()
+            .map_err(|error| Error::new(ErrorKind::Run, format!("{shown}: {error}")))?;
         counted(rows)
     }
 }

@@ -5,6 +5,7 @@
 //! opened, since each value's files are an input of a union, in which the value is a literal.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Schema};
@@ -140,6 +141,25 @@ pub(crate) fn is_value(folder: &str) -> bool {
     value_of(folder).is_some()
 }
 
+/// A value, or the name of a key, as it stands in the name of a folder.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut name = String::with_capacity(text.len());
+    let is_marker = text == NULL;
+    for (at, byte) in text.bytes().enumerate() {
+        let is_plain = byte.is_ascii() && !byte.is_ascii_control() && !ESCAPED.contains(&byte);
+        match is_plain && !(is_marker && at == 0) {
+            true => name.push(char::from(byte)),
+            false => {
+                let _ = write!(name, "%{byte:02X}");
+            }
+        }
+    }
+    name
+}
+
+/// Characters that names of objects in stores do not have, either.
+const ESCAPED: &[u8] = b"/\\{^}%`]\">[~<#|*?";
+
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -227,6 +247,11 @@ mod tests {
         }
         let behind = (String::from("a"), Some(String::from("b=c")));
         assert_eq!(value_of("a=b=c"), Some(behind));
+        for text in ["a/b", "é%41", "", ".", "x=y\n", NULL] {
+            assert_eq!(unescaped(&escaped(text)), text);
+            assert_ne!(escaped(text), NULL);
+        }
+        assert_eq!(escaped("a b/é"), "a b%2F%C3%A9");
         assert_eq!(unescaped("%zz%4"), "%zz%4");
         assert_eq!(unescaped("%ff"), "%ff");
         assert_eq!(unescaped("100%é%41"), "100%éA");

@@ -38,6 +38,7 @@ mod engine;
 mod exchange;
 mod file_order;
 mod filters_by_name;
+mod folder_writer;
 mod fuse;
 mod hive;
 mod joined;

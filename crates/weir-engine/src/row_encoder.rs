@@ -40,6 +40,19 @@ impl RowFormat {
             _ => return None,
         })
     }
+
+    /// The end of the name of a file.
+    pub(crate) const fn extension(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Json => "json",
+            Self::NdJson => "ndjson",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+            Self::ArrowStream => "arrows",
+        }
+    }
 }
 
 /// The error of an encoder.

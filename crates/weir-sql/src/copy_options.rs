@@ -1,7 +1,7 @@
 //! `COPY … TO 'x' (FORMAT parquet, PARTITION_BY (day), HEADER false)`: options as PostgreSQL and DuckDB write them, in the
 //! words of DataFusion's parser: `STORED AS`, `PARTITIONED BY` and `OPTIONS`.
 
-use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan};
+use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
 use weir_functions::{Error, ErrorKind};
 
 /// Writes the options behind the target of each COPY as the parser takes them.
@@ -24,6 +24,51 @@ pub(crate) fn with_copy_options(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenW
     }
     result.extend_from_slice(rest);
     Ok(result)
+}
+
+/// Makes one name of a dotted one in `PARTITIONED BY (ip.src)`, where the parser takes single words.
+pub(crate) fn with_partition_names(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut result: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    // The number of words that the clause begins with, up to here: PARTITIONED, BY, a bracket.
+    let mut begun = 0;
+    for token in tokens {
+        begun = match (&token.token, begun) {
+            (Token::Whitespace(_), so_far) => so_far,
+            (Token::RParen, 3) => 0,
+            (_, 3) => 3,
+            (Token::LParen, 2) => 3,
+            _ if is_word(&token, &["PARTITIONED"]) => 1,
+            (_, 1) if is_word(&token, &["BY"]) => 2,
+            _ => 0,
+        };
+        let name = match (result.as_slice(), &token.token) {
+            ([.., first, dot], Token::Word(last)) if begun == 3 && dot.token == Token::Period => {
+                joined(first, last)
+            }
+            _ => None,
+        };
+        match name {
+            Some(name) => {
+                result.truncate(result.len().saturating_sub(2));
+                result.push(TokenWithSpan::new(name, token.span));
+            }
+            None => result.push(token),
+        }
+    }
+    result
+}
+
+/// One name of two parts.
+fn joined(first: &TokenWithSpan, last: &Word) -> Option<Token> {
+    let Token::Word(first) = &first.token else {
+        return None;
+    };
+    let part = |word: &Word| match word.quote_style {
+        Some(_) => word.value.clone(),
+        None => word.value.to_lowercase(),
+    };
+    let name = format!("{}.{}", part(first), part(last));
+    Some(Token::make_word(&name, Some('"')))
 }
 
 /// The beginning of the options, with WITH or the parenthesis, and their end.
@@ -207,7 +252,7 @@ mod tests {
 
     fn written(sql: &str) -> Result<String, Error> {
         let tokens = Tokenizer::new(&WeirDialect, sql).tokenize_with_location();
-        let tokens = with_copy_options(tokens.unwrap())?.into_iter();
+        let tokens = with_partition_names(with_copy_options(tokens.unwrap())?).into_iter();
         let words = tokens.filter(|token| !matches!(token.token, Token::Whitespace(_)));
         let words: Vec<String> = words.map(|token| token.token.to_string()).collect();
         Ok(words.join(" "))
@@ -223,6 +268,14 @@ mod tests {
             (
                 "explain copy (SELECT 1) to 'x' WITH (PARTITION_BY (a, b), format 'CSV', HEADER false, delim ';')",
                 "explain copy ( SELECT 1 ) to 'x' PARTITIONED BY ( a , b ) STORED AS csv OPTIONS ( 'has_header' false , 'delimiter' ';' )",
+            ),
+            (
+                "COPY t TO 'x' (FORMAT csv, PARTITION_BY (ip.src, \"A\", frame.time))",
+                "COPY t TO 'x' STORED AS csv PARTITIONED BY ( \"ip.src\" , \"A\" , \"frame.time\" )",
+            ),
+            (
+                "COPY (SELECT a.b OVER (PARTITION BY (a.c))) TO 'x' STORED AS csv PARTITIONED BY (a.B.c)",
+                "COPY ( SELECT a . b OVER ( PARTITION BY ( a . c ) ) ) TO 'x' STORED AS csv PARTITIONED BY ( \"a.b.c\" )",
             ),
             (
                 "COPY t TO 'x.pcap' (anonymize 'k', OVERWRITE); COPY t TO 'y' (partition_by a)",

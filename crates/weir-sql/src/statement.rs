@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use weir_functions::number::{DIV, NEGATIVE};
 use weir_functions::{Error, ErrorKind};
 
-use crate::copy_options::with_copy_options;
+use crate::copy_options::{with_copy_options, with_partition_names};
 use crate::correlation;
 use crate::dialect::WeirDialect;
 use crate::embedded::Parameter;
@@ -158,9 +158,8 @@ impl Statement {
             .tokenize_with_location()
             .map_err(|error| explained(sql, Error::new(ErrorKind::Syntax, error.to_string())))?;
         gate::look_at_tokens(&tokens)?;
-        let tokens = with_described(with_null_columns(with_hex_numbers(with_numbers(
-            with_copy_options(with_and(tokens))?,
-        )?)));
+        let tokens = with_partition_names(with_copy_options(with_and(tokens))?);
+        let tokens = with_described(with_null_columns(with_hex_numbers(with_numbers(tokens)?)));
         let mut parser = DFParserBuilder::new(with_lists(with_plain_trim(tokens)))
             .with_dialect(&dialect)
             .with_recursion_limit(gate::BRACKETS_MAX)

@@ -613,6 +613,70 @@ fn null_and_0_and_no_text_are_different_parts() {
     assert_eq!(back, expected);
 }
 
+/// Files of a folder were written otherwise than one file: the empty text was NULL when it was read back, and lists were an error.
+#[test]
+fn files_of_a_folder_are_written_as_one_file_is() {
+    let folder = folder("files_of_a_folder_are_written_as_one_file_is");
+    let query = "SELECT * FROM (VALUES (1, '', [1, 2], INTERVAL '1 day'), (2, NULL, NULL, NULL), (1, 'x', [], NULL)) v(k, t, l, i)";
+    for form in ["csv", "tsv", "json", "ndjson"] {
+        for line in [
+            format!("weir query \"{query}\" -o one.{form}"),
+            format!("weir query \"COPY ({query}) TO '{form}/' (FORMAT {form})\""),
+        ] {
+            let ended = run(&line, &folder);
+            assert_eq!(ended.code, Some(0), "{line}: {}", ended.stderr);
+        }
+        let found = names(&folder.join(form));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(
+            std::fs::read_to_string(folder.join(form).join(&found[0])).unwrap(),
+            std::fs::read_to_string(folder.join(format!("one.{form}"))).unwrap(),
+            "{form}"
+        );
+    }
+    let copy =
+        |query: &str, to: &str| run(&format!("weir query \"COPY ({query}) TO {to}\""), &folder);
+    let ended = copy(query, "'parts/' (FORMAT csv, PARTITION_BY (k))");
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let back = printed("SELECT k, t FROM 'parts/' ORDER BY k, t", &folder);
+    let expected = printed(
+        &format!("SELECT k, t FROM ({query}) ORDER BY k, t"),
+        &folder,
+    );
+    assert_eq!(back, expected);
+    // Names with dots and with quotes, which were errors of the parser and of the planner.
+    let packets =
+        "SELECT ip.src, ip.proto, frame.number FROM 'demo/voip.pcap' WHERE frame.number < 9";
+    let ended = copy(
+        packets,
+        "'hosts/' (FORMAT tsv, PARTITION_BY (ip.src, ip.proto))",
+    );
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let found = names(&folder.join("hosts"));
+    assert!(
+        found.len() > 1 && found.iter().all(|name| name.starts_with("ip.src=")),
+        "{found:?}"
+    );
+    for (to, wanted) in [
+        (
+            "'e/' (FORMAT csv, PARTITION_BY (k, t, l, i))",
+            "names all columns",
+        ),
+        ("'e/' (FORMAT csv, PARTITION_BY (k, k))", "names k twice"),
+        (
+            "'e/' (FORMAT csv, PARTITION_BY (nope))",
+            "no column named nope",
+        ),
+        ("'e.tsv' (HEADER false)", "without OPTIONS"),
+        ("''", "names no file"),
+    ] {
+        let ended = copy(query, to);
+        assert_eq!(ended.code, Some(2), "{to}: {}", ended.stderr);
+        assert!(ended.stderr.contains(wanted), "{to}: {}", ended.stderr);
+        assert!(!folder.join("e").exists() && !folder.join("e.tsv").exists());
+    }
+}
+
 fn listing(folder: &Path) -> Vec<String> {
     let found = run("find . -type f | sort", folder).stdout;
     found.lines().map(ToOwned::to_owned).collect()
