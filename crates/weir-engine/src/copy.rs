@@ -126,7 +126,8 @@ pub(crate) fn prepared(
         .as_deref()
         .or(extension)
         .and_then(RowFormat::of);
-    let is_file = extension.is_some() && !copy.target.ends_with('/') && !path.is_dir();
+    let is_file =
+        is_device(&path) || extension.is_some() && !copy.target.ends_with('/') && !path.is_dir();
     let is_one = is_file && copy.partitioned_by.is_empty();
     let is_ours = !is_explain && copy.options.is_empty();
     if let (Some(encoder), Some(format), true) = (options.encoder, format, is_ours)
@@ -149,9 +150,19 @@ pub(crate) fn prepared(
     if is_remote(&copy.target) {
         return Err(several_into_store(&copy.target));
     }
-    let file_extension = extension.filter(|_| is_file).map(str::to_owned);
+    let own = || format.map(|format| format.extension().to_owned());
+    let file_extension = match is_file {
+        true => extension.map(str::to_owned).or_else(own),
+        false => None,
+    };
     let staged = staged(copy, path, file_extension.as_deref(), options.root)?;
     Ok((statement, Some(Copy::Staged(staged))))
+}
+
+/// Whether something is written to that is neither a file nor a folder: a pipe, a device, the standard output.
+fn is_device(path: &Path) -> bool {
+    let is_other = |kind: std::fs::Metadata| !kind.is_file() && !kind.is_dir();
+    path.starts_with("/dev/") || path.metadata().is_ok_and(is_other)
 }
 
 /// Refuses a target without a format, or of one that rows are not written in.

@@ -1,6 +1,6 @@
 //! Parquet files, Arrow IPC files and Arrow IPC streams.
 
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringBuilder};
@@ -212,7 +212,13 @@ fn fits_parquet(data_type: &DataType) -> bool {
 }
 
 fn parquet_error(error: ParquetError) -> Error {
-    Error::encode(Format::Parquet, error)
+    let ParquetError::External(source) = error else {
+        return Error::encode(Format::Parquet, error);
+    };
+    match source.downcast::<io::Error>() {
+        Ok(source) => Error::Write(*source),
+        Err(source) => Error::encode(Format::Parquet, ParquetError::External(source)),
+    }
 }
 
 fn arrow_error(error: ArrowError) -> Error {

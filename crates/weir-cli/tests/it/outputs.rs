@@ -677,6 +677,34 @@ fn files_of_a_folder_are_written_as_one_file_is() {
     }
 }
 
+/// It was taken for the name of a folder.
+#[cfg(unix)]
+#[test]
+fn copies_go_to_the_standard_output_and_into_pipes() {
+    let folder = folder("copies_go_to_the_standard_output_and_into_pipes");
+    // The count of rows is the answer, which goes to the standard output, too.
+    let copy = "COPY (SELECT 1 AS a) TO '/dev/stdout' (FORMAT csv)";
+    let ended = run(&format!("weir query \"{copy}\" | cat"), &folder);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(ended.stdout, "a\n1\ncount\n1\n");
+    for (to, expected) in [
+        ("(FORMAT csv)", "a\n1\n"),
+        ("(FORMAT csv, HEADER false)", "1\n"),
+    ] {
+        let copy = format!("COPY (SELECT 1 AS a) TO 'pipe' {to}");
+        let line = format!(
+            "mkfifo pipe; cat pipe > got & weir query \"{copy}\" > count; wait; cat got; rm pipe"
+        );
+        let ended = run(&line, &folder);
+        assert_eq!(
+            (ended.code, ended.stdout.as_str()),
+            (Some(0), expected),
+            "{}",
+            ended.stderr
+        );
+    }
+}
+
 fn listing(folder: &Path) -> Vec<String> {
     let found = run("find . -type f | sort", folder).stdout;
     found.lines().map(ToOwned::to_owned).collect()
