@@ -1,5 +1,6 @@
 //! One connection: its requests, and what it keeps between them.
 
+use std::future::ready;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -32,6 +33,7 @@ use prost::Message;
 use tonic::{Request, Response, Status, Streaming};
 use weir_engine::Statement;
 
+use super::bitmaps::Layout;
 use super::flow::{self, FlightStream, Flow};
 use super::lists;
 use super::parameter;
@@ -349,8 +351,9 @@ async fn rows_of(
     retention: &Arc<Retention>,
     metrics: &Metrics,
 ) -> Result<(Vec<Values>, Retained), Status> {
+    let mut layout = Layout::default();
     let messages = stream
-        .and_then(async |data| parameter::checked(data))
+        .and_then(move |data| ready(parameter::checked(&mut layout, data)))
         .map_err(|status| FlightError::Tonic(Box::new(status)));
     let mut batches = FlightRecordBatchStream::new_from_flight_data(messages);
     let mut rows = Vec::new();

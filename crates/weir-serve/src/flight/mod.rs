@@ -7,6 +7,7 @@
 //! and calls have places (`place`).
 
 mod arriving;
+mod bitmaps;
 mod connection;
 mod field_types;
 mod flow;

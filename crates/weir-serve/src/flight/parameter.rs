@@ -12,6 +12,7 @@ use chrono::{DateTime, SecondsFormat};
 use tonic::Status;
 use weir_engine::Parameter;
 
+use super::bitmaps::Layout;
 use super::field_types;
 use super::flow::plain_type;
 use super::prepared::Values;
@@ -30,13 +31,13 @@ pub(super) fn schema(inferred: &[Option<DataType>]) -> Schema {
     Schema::new(fields.collect::<Vec<_>>())
 }
 
-/// Passes on a message whose rows are not compressed, and whose buffers lie within it. Arrow's reader allocates the length that stands
-/// in front of a compressed buffer before it decompresses anything, so that eight octets would end the process; and it panics where
-/// a buffer ends behind the message.
+/// Passes on a message whose rows are not compressed, and whose buffers lie within it; `layout` is that of the last schema. Arrow's
+/// reader allocates the length that stands in front of a compressed buffer before it decompresses anything, so that eight octets would
+/// end the process; and it panics where a buffer ends behind the message, or a bitmap of NULLs before its column.
 ///
 /// # Errors
-/// When the rows are compressed, a buffer is not in the message, or a schema has types that no parameter has.
-pub(super) fn checked(data: FlightData) -> Result<FlightData, Status> {
+/// When the rows are compressed, a buffer is not in the message or too short, or a schema has types that no parameter has.
+pub(super) fn checked(layout: &mut Layout, data: FlightData) -> Result<FlightData, Status> {
     // The reader reports a malformed header.
     let message = root_as_message(&data.data_header).ok();
     let schema = message.and_then(|message| message.header_as_schema());
@@ -44,6 +45,9 @@ pub(super) fn checked(data: FlightData) -> Result<FlightData, Status> {
         return Err(Status::invalid_argument(
             "the schema of the parameters is malformed Arrow data, or has types that no parameter has",
         ));
+    }
+    if let Some(schema) = schema {
+        *layout = Layout::of(schema);
     }
     let Some(batch) = message.and_then(batch_of) else {
         return Ok(data);
@@ -64,10 +68,15 @@ pub(super) fn checked(data: FlightData) -> Result<FlightData, Status> {
         .buffers()
         .into_iter()
         .flat_map(|buffers| buffers.iter());
-    match buffers.all(|buffer| is_within(buffer.offset(), buffer.length())) {
+    if !buffers.all(|buffer| is_within(buffer.offset(), buffer.length())) {
+        return Err(Status::invalid_argument(
+            "the parameter values are malformed Arrow data: a buffer ends behind its message",
+        ));
+    }
+    match message.is_none_or(|message| layout.has_bitmaps(message)) {
         true => Ok(data),
         false => Err(Status::invalid_argument(
-            "the parameter values are malformed Arrow data: a buffer ends behind its message",
+            "the parameter values are malformed Arrow data: a bitmap of NULLs is shorter than its column",
         )),
     }
 }
@@ -419,12 +428,14 @@ mod tests {
         let schema = batch.schema();
         let messages = batches_to_flight_data(&schema, vec![batch]).unwrap();
         assert_eq!(messages.len(), 2);
+        let mut layout = Layout::default();
         for message in messages {
-            assert_eq!(checked(message.clone()).unwrap(), message);
+            assert_eq!(checked(&mut layout, message.clone()).unwrap(), message);
             let mut cut = message;
             if !cut.data_body.is_empty() {
                 cut.data_body.truncate(8);
-                assert_eq!(checked(cut).unwrap_err().code(), Code::InvalidArgument);
+                let refused = checked(&mut layout, cut).unwrap_err();
+                assert_eq!(refused.code(), Code::InvalidArgument);
             }
         }
     }
@@ -436,7 +447,7 @@ mod tests {
         let batch = RecordBatch::try_from_iter([("$1", numbers)]).unwrap();
         let messages = batches_to_flight_data(&batch.schema(), vec![batch]).unwrap();
         let schema = messages.first().unwrap();
-        assert!(checked(schema.clone()).is_ok());
+        assert!(checked(&mut Layout::default(), schema.clone()).is_ok());
         // One of the bytes of 32 is the width.
         let places = (0..schema.data_header.len()).filter(|place| schema.data_header[*place] == 32);
         let refused = places.filter(|place| {
@@ -444,7 +455,8 @@ mod tests {
             header[*place] = 33;
             let mut changed = schema.clone();
             changed.data_header = header.into();
-            checked(changed).is_err_and(|status| status.code() == Code::InvalidArgument)
+            let refused = checked(&mut Layout::default(), changed);
+            refused.is_err_and(|status| status.code() == Code::InvalidArgument)
         });
         assert!(refused.count() > 0);
     }

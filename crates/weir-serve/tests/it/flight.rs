@@ -119,9 +119,9 @@ fn compressed_values_of_parameters_are_refused_before_they_are_read() {
     });
 }
 
-/// Arrow's reader trusts the buffer offsets of a message.
+/// Arrow's reader trusts the lengths in a message: it panicked, which was counted as an error of the program.
 #[test]
-fn values_that_their_reader_panics_at_are_refused_and_counted() {
+fn values_that_their_reader_panics_at_are_refused_before() {
     let served = Served::plain();
     let values = Int64Array::from(vec![Some(1), None]);
     let values = RecordBatch::try_from_iter([("$1", Arc::new(values) as _)]).unwrap();
@@ -141,7 +141,7 @@ fn values_that_their_reader_panics_at_are_refused_and_counted() {
         };
         let descriptor = FlightDescriptor::new_cmd(command.as_any().encode_to_vec());
         messages[0].flight_descriptor = Some(descriptor);
-        for count in 1..3 {
+        for _ in 0..2 {
             let put = client.do_put(futures::stream::iter(messages.clone())).await;
             let put = match put {
                 Ok(mut results) => results.message().await.map_err(FlightError::from).map(drop),
@@ -149,8 +149,11 @@ fn values_that_their_reader_panics_at_are_refused_and_counted() {
             };
             let (code, message) = code(put.unwrap_err());
             assert_eq!(code, Code::InvalidArgument, "{message}");
-            assert!(message.contains("malformed Arrow data"), "{message}");
-            served.wait_for(&format!("weir_panics_total {count}"));
+            assert!(
+                message.contains("a bitmap of NULLs is shorter"),
+                "{message}"
+            );
+            served.wait_for("weir_panics_total 0");
         }
         assert_eq!(cells(&ask(&mut client, "SELECT 1").await.unwrap()), [["1"]]);
     });
