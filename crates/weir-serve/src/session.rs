@@ -229,8 +229,7 @@ impl Session {
         // Semicolons in values and comments do not end statements.
         let ends = sql.bytes().filter(|byte| *byte == b';').count();
         if ends > STATEMENTS_MAX && weir_engine::statements(sql).0.len() > STATEMENTS_MAX {
-            let message = format!("a text has {STATEMENTS_MAX} statements at most");
-            return Err(Failure::new(FailureKind::Limit, message));
+            return Err(too_many_statements());
         }
         match sql.len() {
             // The connections of this thread go on meanwhile.
@@ -647,6 +646,12 @@ pub(crate) fn counted(batch: &RecordBatch) -> u64 {
     counts.map_or(0, |counts| counts.iter().flatten().sum())
 }
 
+/// A text has more than [`STATEMENTS_MAX`] statements.
+pub(crate) fn too_many_statements() -> Failure {
+    let message = format!("a text has {STATEMENTS_MAX} statements at most");
+    Failure::new(FailureKind::Limit, message)
+}
+
 /// Something ended that should not have.
 fn gone() -> Failure {
     Failure::new(FailureKind::Run, "a thread of the query ended unexpectedly")
@@ -857,7 +862,7 @@ impl Drop for Answer {
 }
 
 /// Statements of a text: each takes some kilobytes, however short it is.
-const STATEMENTS_MAX: usize = 1000;
+pub(crate) const STATEMENTS_MAX: usize = 1000;
 /// The length of a text that takes a while to parse.
 const LONG_TEXT_BYTES: usize = 64 << 10;
 /// Batches that wait for their reader.

@@ -302,10 +302,12 @@ const FALSE: &[&str] = &[
     "pg_relation_is_publishable",
     "row_security_active",
 ];
-/// The functions that are NULL for everything: descriptions, and definitions of objects that do not exist.
+/// The functions that are NULL for everything: descriptions, definitions of objects that do not exist, and the end of locks that
+/// there are none of.
 const UNKNOWN: &[&str] = &[
     "col_description",
     "obj_description",
+    "pg_advisory_unlock_all",
     "pg_get_constraintdef",
     "pg_get_expr",
     "pg_get_function_arg_default",

@@ -52,7 +52,7 @@ use super::setting;
 use crate::catalog::TIME_ZONE;
 use crate::error::{Failure, FailureKind};
 use crate::retained::{check_list, of_name, of_values};
-use crate::session::{Answer, Session};
+use crate::session::{Answer, STATEMENTS_MAX, Session, too_many_statements};
 
 /// One connection.
 pub(super) struct PgConnection {
@@ -330,16 +330,21 @@ impl PgConnection {
         let loaded = self.session.load(sql).await;
         let mut load = loaded.map_err(|failure| pg_error(&failure))?;
         if cursor::may_be_of_cursors(sql) {
-            if let Some(parsed) = cursor::parsed(sql) {
+            let (parts, _) = weir_engine::statements(sql);
+            let parts: Vec<&str> = parts.into_iter().filter_map(|part| sql.get(part)).collect();
+            let is_of_cursors = match parts.len() {
+                0 | 1 => false,
+                2..=STATEMENTS_MAX => parts.iter().any(|part| cursor::parsed(part).is_some()),
+                _ => return Err(pg_error(&too_many_statements())),
+            };
+            if !is_of_cursors && let Some(parsed) = cursor::parsed(sql) {
                 may_run(client)?;
                 // The query of a cursor waits for its own.
                 drop(load);
                 let parsed = parsed.map_err(|failure| pg_error(&failure))?;
                 return self.simple_cursor(client, parsed).await;
             }
-            let (parts, _) = weir_engine::statements(sql);
-            let parts: Vec<&str> = parts.into_iter().filter_map(|part| sql.get(part)).collect();
-            if parts.len() > 1 && parts.iter().any(|part| cursor::parsed(part).is_some()) {
+            if is_of_cursors {
                 drop(load);
                 for part in parts {
                     Box::pin(self.simple(client, part)).await?;

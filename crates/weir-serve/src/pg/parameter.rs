@@ -1,7 +1,7 @@
 //! Values of parameters as clients send them.
 
 use arrow::datatypes::DataType;
-use chrono::{DateTime, NaiveDate, SecondsFormat, TimeDelta};
+use chrono::{DateTime, NaiveDate, NaiveTime, SecondsFormat, TimeDelta};
 use pgwire::api::Type;
 use postgres_types::Kind as TypeKind;
 use weir_engine::{Condition, Parameter, bytes_of_text};
@@ -268,6 +268,27 @@ fn of_binary(bytes: &[u8], kind: &Type) -> Option<Parameter> {
             let day = day.checked_add_signed(TimeDelta::try_days(four()?.into())?)?;
             Parameter::Text(day.to_string())
         }
+        Type::TIME => {
+            let micros = u64::try_from(eight()?).ok()?;
+            let seconds = u32::try_from(micros / 1_000_000).ok()?;
+            let nanos = u32::try_from(micros % 1_000_000).ok()? * 1000;
+            let time = NaiveTime::from_num_seconds_from_midnight_opt(seconds, nanos)?;
+            Parameter::Text(time.to_string())
+        }
+        Type::INTERVAL => Parameter::Text(interval(bytes)?),
+        Type::UUID => {
+            let number = u128::from_be_bytes(bytes.try_into().ok()?);
+            let digits = format!("{number:032x}");
+            let parts = [0..8, 8..12, 12..16, 16..20, 20..32];
+            let parts = parts.map(|part| digits.get(part).unwrap_or_default());
+            Parameter::Text(parts.join("-"))
+        }
+        Type::MACADDR => match bytes {
+            [a, b, c, d, e, f] => {
+                Parameter::Text(format!("{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}"))
+            }
+            _ => return None,
+        },
         Type::INET | Type::CIDR => match bytes {
             [2, 32, _, 4, a, b, c, d] => Parameter::Text(format!("{a}.{b}.{c}.{d}")),
             [3, 128, _, 16, rest @ ..] => {
@@ -276,14 +297,39 @@ fn of_binary(bytes: &[u8], kind: &Type) -> Option<Parameter> {
             }
             _ => return None,
         },
-        Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::CHAR | Type::UNKNOWN => {
-            Parameter::Text(std::str::from_utf8(bytes).ok()?.to_owned())
-        }
+        // The number of its version stands in front.
+        Type::JSONB => match bytes {
+            [1, text @ ..] => Parameter::Text(std::str::from_utf8(text).ok()?.to_owned()),
+            _ => return None,
+        },
+        Type::TEXT
+        | Type::VARCHAR
+        | Type::BPCHAR
+        | Type::NAME
+        | Type::CHAR
+        | Type::JSON
+        | Type::XML
+        | Type::UNKNOWN => Parameter::Text(std::str::from_utf8(bytes).ok()?.to_owned()),
         _ => match kind.kind() {
             TypeKind::Array(element) => list(bytes, element)?,
             _ => return None,
         },
     })
+}
+
+/// A binary `interval`, as ISO 8601 has it: microseconds, days and months.
+fn interval(bytes: &[u8]) -> Option<String> {
+    let (micros, rest) = bytes.split_first_chunk::<8>()?;
+    let (days, months) = rest.split_first_chunk::<4>()?;
+    let micros = i64::from_be_bytes(*micros);
+    let days = i32::from_be_bytes(*days);
+    let months = i32::from_be_bytes(months.try_into().ok()?);
+    let sign = if micros < 0 { "-" } else { "" };
+    let (seconds, fraction) = (
+        micros.unsigned_abs() / 1_000_000,
+        micros.unsigned_abs() % 1_000_000,
+    );
+    Some(format!("P{months}M{days}DT{sign}{seconds}.{fraction:06}S"))
 }
 
 /// A binary array of one dimension, or of none.
@@ -392,6 +438,37 @@ mod tests {
         assert_eq!(binary(&Type::TIMESTAMPTZ, &[0x7f; 8]), None);
         let address = binary(&Type::INET, &[2, 32, 0, 4, 10, 0, 0, 1]);
         assert_eq!(address, Some(Parameter::Text("10.0.0.1".to_owned())));
+        let long = [[0; 8], 0x0123_4567_89ab_cdef_u64.to_be_bytes()].concat();
+        for (kind, bytes, expected) in [
+            (Type::TIME, [0; 8].as_slice(), "00:00:00"),
+            (
+                Type::INTERVAL,
+                &[
+                    255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 3, 0, 0, 0, 14,
+                ],
+                "P14M3DT-0.000001S",
+            ),
+            (Type::UUID, &long, "00000000-0000-0000-0123-456789abcdef"),
+            (Type::MACADDR, &[0, 1, 2, 3, 4, 255], "00:01:02:03:04:ff"),
+            (Type::JSONB, b"\x01{}", "{}"),
+            (Type::JSON, b"{}", "{}"),
+        ] {
+            let expected = Parameter::Text(expected.to_owned());
+            assert_eq!(binary(&kind, bytes), Some(expected), "{kind}");
+        }
+        for (kind, bytes) in [
+            (Type::TIME, [0xff; 8].as_slice()),
+            (Type::TIME, &[0x7f; 8]),
+            (Type::INTERVAL, &[0; 15]),
+            (Type::INTERVAL, &[0; 17]),
+            (Type::UUID, &[0; 15]),
+            (Type::MACADDR, &[0; 8]),
+            (Type::JSONB, b"{}"),
+            (Type::JSONB, b""),
+            (Type::XML, &[0xff]),
+        ] {
+            assert_eq!(binary(&kind, bytes), None, "{kind}");
+        }
         assert_eq!(text(&Type::NUMERIC, "12"), Some(Parameter::Integer(12)));
         assert_eq!(
             text(&Type::BYTEA, "\\x00ff"),

@@ -17,8 +17,8 @@ use super::encode;
 use super::error::{error_response, pg_error};
 use super::parameter::{array_of, sample, type_of_parameter};
 use super::route::{
-    CopyOut, RoutedStatement, Setting, cast_parameters, copies_in, copy_out, counted,
-    list_parameters, parts,
+    CopyOut, RoutedStatement, Setting, cast_parameters, copies_in, copy_out, count_parameters,
+    counted, list_parameters, parts,
 };
 use super::setting;
 use crate::error::{Failure, FailureKind};
@@ -355,13 +355,17 @@ fn types_of_parameters(
     inferred: &[Option<DataType>],
 ) -> Vec<Type> {
     let (casts, lists) = (cast_parameters(statement), list_parameters(statement));
+    let counts = count_parameters(statement);
     let types = (0..statement.parameters()).map(|index| {
         let cast = casts.get(&(index + 1)).cloned();
         let declared = declared.get(index).cloned().flatten();
         let declared = declared.filter(|kind| *kind != Type::UNKNOWN);
         let inferred = inferred.get(index).and_then(Option::as_ref);
         declared.or(cast).unwrap_or_else(|| {
-            let kind = type_of_parameter(inferred);
+            let kind = match inferred {
+                None if counts.contains(&(index + 1)) => Type::INT8,
+                inferred => type_of_parameter(inferred),
+            };
             match lists.contains(&(index + 1)) {
                 true => array_of(&kind).unwrap_or(Type::TEXT_ARRAY),
                 false => kind,

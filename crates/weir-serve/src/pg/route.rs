@@ -70,17 +70,38 @@ pub(super) fn parts(session: &Session, sql: &str) -> Result<Vec<RoutedStatement>
                 .filter_map(|place| sql.get(place))
                 .collect();
             if texts.len() < 2 {
-                return Err(failure);
+                return listening(sql).map(|part| vec![part]).ok_or(failure);
             }
             let mut all = Vec::new();
             for text in texts {
                 match session.parse_written(text) {
                     Ok(statements) => all.extend::<Vec<RoutedStatement>>(of_all(statements)),
-                    Err(_) => return Err(failure),
+                    Err(_) => match listening(text) {
+                        Some(part) => all.push(part),
+                        None => return Err(failure),
+                    },
                 }
             }
             Ok(all)
         }
+    }
+}
+
+/// `LISTEN channel`, `UNLISTEN channel` and `UNLISTEN *`, which have no effect: nothing is sent to a channel.
+fn listening(sql: &str) -> Option<RoutedStatement> {
+    let tokens = weir_engine::tokens(sql);
+    let words = tokens
+        .iter()
+        .filter_map(|token| sql.get(token.range.clone()));
+    let words: Vec<&str> = words.filter(|word| *word != ";").collect();
+    match words.as_slice() {
+        [word, _] if word.eq_ignore_ascii_case("listen") => {
+            Some(RoutedStatement::Nothing("LISTEN"))
+        }
+        [word, _] if word.eq_ignore_ascii_case("unlisten") => {
+            Some(RoutedStatement::Nothing("UNLISTEN"))
+        }
+        _ => None,
     }
 }
 
@@ -144,8 +165,6 @@ fn part(session: &Session, statement: Statement) -> RoutedStatement {
             };
             RoutedStatement::Deallocate(statement, name)
         }
-        S::LISTEN { .. } => RoutedStatement::Nothing("LISTEN"),
-        S::UNLISTEN { .. } => RoutedStatement::Nothing("UNLISTEN"),
         _ => of_engine(statement),
     }
 }
@@ -278,6 +297,41 @@ pub(super) fn list_parameters(statement: &Statement) -> HashSet<usize> {
     lists.0
 }
 
+/// The parameters that say how many rows there are, in LIMIT, OFFSET and FETCH.
+pub(super) fn count_parameters(statement: &Statement) -> HashSet<usize> {
+    struct Counts(HashSet<usize>);
+    impl Visitor for Counts {
+        type Break = ();
+        fn pre_visit_query(&mut self, query: &ast::Query) -> ControlFlow<()> {
+            let (limit, offset) = match &query.limit_clause {
+                Some(ast::LimitClause::LimitOffset { limit, offset, .. }) => {
+                    (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
+                }
+                Some(ast::LimitClause::OffsetCommaLimit { offset, limit }) => {
+                    (Some(limit), Some(offset))
+                }
+                None => (None, None),
+            };
+            let fetch = query.fetch.as_ref();
+            let fetch = fetch.and_then(|fetch| fetch.quantity.as_ref());
+            for expr in [limit, offset, fetch].into_iter().flatten() {
+                if let Expr::Value(value) = expr
+                    && let Value::Placeholder(name) = &value.value
+                    && let Some(number) = name.strip_prefix('$').and_then(|name| name.parse().ok())
+                {
+                    self.0.insert(number);
+                }
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut counts = Counts(HashSet::new());
+    if let DfStatement::Statement(statement) = statement.parsed() {
+        let _ = walk(statement, &mut counts);
+    }
+    counts.0
+}
+
 /// A type by its name.
 fn named_type(name: &str) -> Option<Type> {
     let name = name.to_ascii_lowercase();
@@ -297,6 +351,9 @@ fn named_type(name: &str) -> Option<Type> {
         "double" | "double precision" | "float8" | "real" | "float" => Type::FLOAT8,
         "boolean" | "bool" => Type::BOOL,
         "bytea" => Type::BYTEA,
+        "date" => Type::DATE,
+        "time" | "time without time zone" => Type::TIME,
+        "interval" => Type::INTERVAL,
         "timestamp" | "timestamptz" | "timestamp with time zone" => Type::TIMESTAMPTZ,
         name if name.starts_with("numeric") || name.starts_with("decimal") => Type::NUMERIC,
         _ => return None,
@@ -455,7 +512,7 @@ mod tests {
     fn casts_tell_the_types_of_parameters() {
         let engine = weir_engine::Engine::new(&weir_engine::Options::default()).unwrap();
         let statement = engine
-            .parse("SELECT $1::bigint + 1, CAST($2 AS double), $3, $4::float8[], $5::text[], $6::int[][]")
+            .parse("SELECT $1::bigint + 1, CAST($2 AS double), $3, $4::float8[], $5::text[], $6::int[][], $7::interval, CAST($8 AS DATE)")
             .unwrap()
             .remove(0);
         let casts = cast_parameters(&statement);
@@ -467,6 +524,10 @@ mod tests {
             (casts.get(&1), casts.get(&2), casts.get(&3)),
             (Some(&Type::INT8), Some(&Type::FLOAT8), None)
         );
+        assert_eq!(
+            (casts.get(&7), casts.get(&8)),
+            (Some(&Type::INTERVAL), Some(&Type::DATE))
+        );
     }
 
     #[test]
@@ -475,6 +536,34 @@ mod tests {
         let sql = "SELECT 1 = ANY($1), 1 <> ALL($3), 1 IN ($2), 1 = ANY($4::bigint[])";
         let statement = engine.parse(sql).unwrap().remove(0);
         assert_eq!(list_parameters(&statement), HashSet::from([1, 3]));
+    }
+
+    /// They were described as texts, for which asyncpg takes no number.
+    #[test]
+    fn parameters_of_limit_are_numbers() {
+        let engine = weir_engine::Engine::new(&weir_engine::Options::default()).unwrap();
+        let sql = "SELECT $1, a FROM (SELECT 1 AS a LIMIT $2 OFFSET $3) t ORDER BY a LIMIT $4";
+        let statement = engine.parse(sql).unwrap().remove(0);
+        assert_eq!(count_parameters(&statement), HashSet::from([2, 3, 4]));
+    }
+
+    #[test]
+    fn channels_are_listened_to_without_an_effect() {
+        for (sql, tag) in [
+            ("UNLISTEN *", Some("UNLISTEN")),
+            ("unlisten a;", Some("UNLISTEN")),
+            ("LISTEN \"a b\"", Some("LISTEN")),
+            ("NOTIFY a", None),
+            ("LISTEN a b", None),
+            ("", None),
+        ] {
+            let found = listening(sql);
+            let found = found.as_ref().and_then(|part| match part {
+                RoutedStatement::Nothing(tag) => Some(*tag),
+                _ => None,
+            });
+            assert_eq!(found, tag, "{sql}");
+        }
     }
 
     #[test]

@@ -138,7 +138,7 @@ fn asyncpg_gets_the_values() {
         &served,
         "asyncpg",
         r#"
-import os, asyncio, asyncpg, ipaddress
+import os, asyncio, asyncpg, ipaddress, datetime
 async def main():
     c = await asyncpg.connect(host="127.0.0.1", port=int(os.environ["PORT"]), user="me", database="weir")
     row = await c.fetchrow("SELECT arrow_cast(18446744073709551615, 'UInt64'), NULL, 1.5")
@@ -155,6 +155,12 @@ async def main():
         async for row in c.cursor("SELECT frame.number FROM 'office.pcapng'", prefetch=10):
             seen += 1
     assert seen == await c.fetchval("SELECT count(*) FROM 'office.pcapng'"), seen
+    rows = await c.fetch("SELECT frame.number FROM 'office.pcapng' LIMIT $1 OFFSET $2", 2, 1)
+    assert len(rows) == 2, rows
+    long, day = datetime.timedelta(days=1, seconds=2, microseconds=3), datetime.date(2026, 1, 2)
+    row = await c.fetchrow("SELECT $1::interval, $2::date", long, day)
+    assert list(row) == [long, day], row
+    await c.reset()
     await c.close()
 asyncio.run(main())
 "#,

@@ -94,6 +94,24 @@ fn settings_change_answers_or_are_refused() {
     });
 }
 
+/// What asyncpg sends when a connection returns to its pool failed, and so did a text that begins with a statement about cursors.
+#[test]
+fn pools_reset_connections() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        for reset in [
+            "SELECT pg_advisory_unlock_all(); CLOSE ALL; UNLISTEN *; RESET ALL;",
+            "CLOSE ALL; UNLISTEN *; RESET ALL;",
+            "CLOSE ALL;",
+        ] {
+            assert!(simple(&client, reset).await.is_ok(), "{reset}");
+        }
+        let many = simple(&client, &"CLOSE ALL;".repeat(1001)).await;
+        assert_eq!(many.unwrap_err(), "a text has 1000 statements at most");
+    });
+}
+
 /// SET LOCAL was one of the session, or none, and a rollback undid nothing.
 #[test]
 fn settings_of_a_transaction_end_with_it() {
