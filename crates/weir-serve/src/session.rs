@@ -23,7 +23,7 @@ use weir_tables::Totals;
 
 use crate::activity::{ConnectionActivity, RunningStatement};
 use crate::begun::{Begun, begin};
-use crate::catalog::{asks_catalog, is_relation};
+use crate::catalog::{ClientSettings, asks_catalog, is_relation};
 use crate::columns::Describer;
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
@@ -42,6 +42,8 @@ pub(crate) struct Session {
     /// The statements that have changed the session.
     log: Mutex<Log>,
     reports: Arc<StatementReports>,
+    /// The settings of its client.
+    pub(crate) settings: Arc<ClientSettings>,
     /// The connection of its client.
     connection: Option<Arc<ConnectionActivity>>,
 }
@@ -57,10 +59,11 @@ impl Session {
     pub(crate) fn new(shared: &Arc<Shared>) -> Result<Self, Failure> {
         match shared.pool() {
             Some(pool) => Ok(Self::remote(shared, pool, None)),
-            None => Ok(Self::of(
-                shared,
-                Arc::new(Engine::new(&shared.engine_options())?),
-            )),
+            None => {
+                let settings = Arc::default();
+                let engine = Engine::new(&shared.engine_options(&settings))?;
+                Ok(Self::of(shared, Arc::new(engine), settings))
+            }
         }
     }
 
@@ -69,38 +72,52 @@ impl Session {
         if let Some(pool) = shared.pool() {
             return Ok(Self::remote(shared, pool, Some(folder.to_path_buf())));
         }
-        let mut options = shared.engine_options();
+        let settings = Arc::default();
+        let mut options = shared.engine_options(&settings);
         options.root = Some(folder.to_path_buf());
         options.read_only = false;
-        Ok(Self::of(shared, Arc::new(Engine::new(&options)?)))
+        let engine = Arc::new(Engine::new(&options)?);
+        Ok(Self::of(shared, engine, settings))
     }
 
     fn remote(shared: &Arc<Shared>, pool: &Arc<Pool>, writes_below: Option<PathBuf>) -> Self {
         let reports = Arc::<StatementReports>::default();
+        let settings = Arc::<ClientSettings>::default();
         let remote = Remote {
             pool: Arc::clone(pool),
             writes_below,
             reports: Arc::clone(&reports),
+            settings: Arc::clone(&settings),
         };
-        Self::with(shared, Runs::InProcesses(remote), reports)
+        Self::with(shared, Runs::InProcesses(remote), reports, settings)
     }
 
-    /// The session of an engine that was made for it.
-    pub(crate) fn of(shared: &Arc<Shared>, engine: Arc<Engine>) -> Self {
+    /// The session of an engine that was made for it, with these settings.
+    pub(crate) fn of(
+        shared: &Arc<Shared>,
+        engine: Arc<Engine>,
+        settings: Arc<ClientSettings>,
+    ) -> Self {
         let reports = StatementReports {
             report: Arc::clone(engine.scan_report()),
             ..StatementReports::default()
         };
-        Self::with(shared, Runs::Here(engine), Arc::new(reports))
+        Self::with(shared, Runs::Here(engine), Arc::new(reports), settings)
     }
 
-    fn with(shared: &Arc<Shared>, runs: Runs, reports: Arc<StatementReports>) -> Self {
+    fn with(
+        shared: &Arc<Shared>,
+        runs: Runs,
+        reports: Arc<StatementReports>,
+        settings: Arc<ClientSettings>,
+    ) -> Self {
         Self {
             shared: Arc::clone(shared),
             runs,
             retention: Retention::of_one(&shared.retention),
             log: Mutex::default(),
             reports,
+            settings,
             connection: None,
         }
     }

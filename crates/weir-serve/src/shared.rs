@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use weir_engine::{ScanReport, SharedMemory};
 
 use crate::activity::ConnectionActivity;
-use crate::catalog::{FileCatalog, Registered};
+use crate::catalog::{ClientSettings, FileCatalog, Registered};
 use crate::columns::Columns;
 use crate::deadline::Deadline;
 use crate::error::{Error, Failure, FailureKind};
@@ -223,10 +223,13 @@ impl Shared {
     }
 
     /// The options of the engine of a connection.
-    pub(crate) fn engine_options(&self) -> weir_engine::Options {
+    pub(crate) fn engine_options(&self, settings: &Arc<ClientSettings>) -> weir_engine::Options {
         let mut options = engine_options(&self.options, &self.roots);
         options.shared_memory.clone_from(&self.memory);
-        options.catalog = Some(Arc::new(Registered(Arc::clone(&self.catalog))));
+        options.catalog = Some(Arc::new(Registered {
+            files: Arc::clone(&self.catalog),
+            settings: Arc::clone(settings),
+        }));
         options
     }
 

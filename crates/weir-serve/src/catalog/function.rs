@@ -14,7 +14,7 @@ use super::identifier::name_parts;
 use super::json;
 use super::row_function::by_rows;
 use super::rows::{OWNER, SCHEMAS};
-use super::setting::{UTF8, VERSION, current_setting};
+use super::setting::{ClientSettings, UTF8, VERSION, current_setting};
 use super::type_name::{format_type, type_oid};
 use crate::files::{CATALOG, SCHEMA};
 
@@ -33,7 +33,7 @@ fn define(name: &'static str, kind: DataType, body: Body) -> Definition {
 }
 
 /// The functions, by their names, with the types of their values.
-pub(super) fn all(catalog: &Arc<FileCatalog>) -> Vec<ScalarUDF> {
+pub(super) fn all(catalog: &Arc<FileCatalog>, of_client: &Arc<ClientSettings>) -> Vec<ScalarUDF> {
     let groups = [
         session(),
         formatting(),
@@ -46,7 +46,10 @@ pub(super) fn all(catalog: &Arc<FileCatalog>) -> Vec<ScalarUDF> {
     ];
     let functions = groups.into_iter().flatten();
     let functions = functions.map(|one| function(catalog, one.name, one.kind, one.body));
-    let others = [json::build_object(), current_setting(catalog.is_read_only)];
+    let others = [
+        json::build_object(),
+        current_setting(catalog.is_read_only, of_client),
+    ];
     functions.chain(others).collect()
 }
 
@@ -71,7 +74,7 @@ fn session() -> Vec<Definition> {
                 own.into_iter().chain([SCHEMA.to_owned()]).collect(),
             ))
         }),
-        // A setting that a client has asked for may be set again, which has no effect.
+        // What has the effect is the door of PostgreSQL, whose connections have settings.
         define("set_config", DataType::Utf8, |_, arguments| {
             Ok(text(arguments, 1).into())
         }),

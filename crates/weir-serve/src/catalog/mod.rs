@@ -28,16 +28,21 @@ use datafusion::sql::sqlparser::ast::VisitorMut;
 pub(crate) use file_catalog::FileCatalog;
 pub(crate) use relation::named_type;
 pub(crate) use rewrite::{asks_catalog, is_relation};
-pub(crate) use setting::{DATE_STYLE, TIME_ZONE, VERSION, setting, unknown as unknown_setting};
+pub(crate) use setting::{
+    ClientSettings, DATE_STYLE, TIME_ZONE, VERSION, setting, unknown as unknown_setting,
+};
 
 /// A catalog as a session has it.
 #[derive(Debug)]
-pub(crate) struct Registered(pub(crate) Arc<FileCatalog>);
+pub(crate) struct Registered {
+    pub(crate) files: Arc<FileCatalog>,
+    pub(crate) settings: Arc<ClientSettings>,
+}
 
 impl weir_engine::Catalog for Registered {
     fn register(&self, session: &SessionContext) -> Result<()> {
-        table::register(&self.0, session)?;
-        for function in function::all(&self.0) {
+        table::register(&self.files, session)?;
+        for function in function::all(&self.files, &self.settings) {
             session.register_udf(function);
         }
         Ok(())

@@ -1,5 +1,8 @@
 //! Settings: the values that SHOW and `current_setting` give where a client has set no other.
 
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, PoisonError, RwLock};
+
 use arrow::datatypes::DataType;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::{
@@ -29,9 +32,33 @@ pub(crate) fn setting(name: &str, is_read_only: bool) -> Option<&'static str> {
         .map(|(_, value)| value)
 }
 
+/// The settings that the client of a session has set, by their names in lower case.
+#[derive(Debug, Default)]
+pub(crate) struct ClientSettings(RwLock<Vec<(String, String)>>);
+
+impl ClientSettings {
+    /// Puts these in the places of all.
+    pub(crate) fn set(&self, settings: Vec<(String, String)>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = settings;
+    }
+
+    pub(crate) fn all(&self) -> Vec<(String, String)> {
+        let settings = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        settings.clone()
+    }
+
+    fn get(&self, name: &str) -> Option<String> {
+        let settings = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let mut settings = settings.iter();
+        let found = settings.find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.clone())
+    }
+}
+
 /// The function `current_setting(name, missing_ok)`.
-pub(super) fn current_setting(is_read_only: bool) -> ScalarUDF {
+pub(super) fn current_setting(is_read_only: bool, of_client: &Arc<ClientSettings>) -> ScalarUDF {
     ScalarUDF::from(CurrentSetting {
+        of_client: Arc::clone(of_client),
         signature: Signature::one_of(
             vec![TypeSignature::VariadicAny, TypeSignature::Nullary],
             Volatility::Stable,
@@ -41,10 +68,25 @@ pub(super) fn current_setting(is_read_only: bool) -> ScalarUDF {
 }
 
 /// The value of a setting by its name. The time zone is that of the session.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 struct CurrentSetting {
     signature: Signature,
     is_read_only: bool,
+    of_client: Arc<ClientSettings>,
+}
+
+impl PartialEq for CurrentSetting {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.of_client, &other.of_client) && self.is_read_only == other.is_read_only
+    }
+}
+
+impl Eq for CurrentSetting {}
+
+impl Hash for CurrentSetting {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.is_read_only.hash(state);
+    }
 }
 
 impl CurrentSetting {
@@ -53,7 +95,11 @@ impl CurrentSetting {
             return Ok(Cell::Null);
         };
         let own = zone.filter(|_| name.eq_ignore_ascii_case("timezone"));
-        if let Some(value) = own.or_else(|| setting(name, self.is_read_only)) {
+        let own = own.map(str::to_owned).or_else(|| self.of_client.get(name));
+        if let Some(value) = own {
+            return Ok(value.into());
+        }
+        if let Some(value) = setting(name, self.is_read_only) {
             return Ok(value.into());
         }
         if arguments.get(1) == Some(&Some("true")) {
@@ -145,12 +191,16 @@ mod tests {
         let function = CurrentSetting {
             signature: Signature::nullary(Volatility::Stable),
             is_read_only: true,
+            of_client: Arc::default(),
         };
+        let own = ("my.own".to_owned(), "x".to_owned());
+        function.of_client.set(vec![own]);
         let value = |arguments: &[Option<&str>]| function.value(arguments, Some("Europe/Berlin"));
         for (name, expected) in [
             ("TimeZone", "Europe/Berlin"),
             ("DateStyle", DATE_STYLE),
             ("jit", "off"),
+            ("My.Own", "x"),
             ("default_transaction_read_only", "on"),
         ] {
             assert_eq!(

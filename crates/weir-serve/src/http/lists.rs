@@ -109,7 +109,7 @@ fn function_lists(shared: &Shared) -> Result<&FunctionLists, Refusal> {
     if let Some(lists) = shared.function_lists.get() {
         return Ok(lists);
     }
-    let lists = FunctionLists::new(&shared.engine_options())?;
+    let lists = FunctionLists::new(&shared.engine_options(&Arc::default()))?;
     Ok(shared.function_lists.get_or_init(|| lists))
 }
 

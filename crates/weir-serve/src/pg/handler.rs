@@ -42,6 +42,7 @@ use weir_engine::{Condition, Parameter, Statement, quote_literal};
 use self::cursors::ahead;
 use self::names::{Names, check_bind, codes, copy_out};
 use super::client::Client;
+use super::configured::{Configured, configured};
 use super::cursor::{self, Cursors};
 use super::encode::{self, Encoder, Style};
 use super::error::{error_response, may_run, pg_error, refusal};
@@ -305,8 +306,9 @@ impl PgConnection {
         Ok(None)
     }
 
-    /// Brings the session to the time zone that the settings have.
+    /// Brings the session to the settings that the client has set.
     async fn follow_settings<C: ClientInfo>(&self, client: &C) -> PgWireResult<()> {
+        self.session.settings.set(setting::all(client));
         let zone = setting::zone(client);
         if *self.zone.lock().unwrap_or_else(PoisonError::into_inner) == zone {
             return Ok(());
@@ -425,15 +427,37 @@ impl PgConnection {
             let tag = self.count(statement, tag).await?;
             return self.complete(client, tag).await;
         }
+        let configured = checked(client, &statement)?;
         let answer = self
             .session
             .start(statement)
             .await
             .map_err(|failure| pg_error(&failure))?;
         drop(load);
+        self.configure(client, configured).await?;
         let fields = encode::fields(&answer.schema, &answer.origins, &Format::UnifiedText);
         let rows = self.rows(answer, &Arc::new(fields), setting::style(client));
         self.send_rows(client, rows).await
+    }
+
+    /// Sets what a statement has set by `set_config`.
+    async fn configure<C: Client>(
+        &self,
+        client: &mut C,
+        configured: Vec<Configured>,
+    ) -> PgWireResult<()>
+    where
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        for set in configured {
+            // Outside of a transaction it ends with the statement.
+            if !set.is_local || setting::is_in_transaction(client) {
+                setting::set(client, &set.name, set.value.as_deref(), set.is_local).await?;
+                self.follow_settings(client).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Starts a portal: what is to be sent at once is sent, and what has rows waits to be fetched.
@@ -518,8 +542,10 @@ impl PgConnection {
             self.complete(client, tag).await?;
             return Ok(None);
         }
+        let configured = checked(client, &statement)?;
         let answer = self.session.start(statement).await;
         let answer = answer.map_err(|failure| pg_error(&failure))?;
+        self.configure(client, configured).await?;
         let fields = encode::fields(
             &answer.schema,
             &answer.origins,
@@ -581,6 +607,18 @@ impl PgConnection {
             .feed(PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))
             .await?)
     }
+}
+
+/// What a statement sets by `set_config`.
+///
+/// # Errors
+/// When a setting cannot have its value.
+fn checked<C: ClientInfo>(client: &C, statement: &Statement) -> PgWireResult<Vec<Configured>> {
+    let all = configured(statement).map_err(|failure| pg_error(&failure))?;
+    for set in &all {
+        setting::checked(client, &set.name, set.value.as_deref())?;
+    }
+    Ok(all)
 }
 
 /// Sends a row. A long one is sent before the next is requested: until then it is counted.

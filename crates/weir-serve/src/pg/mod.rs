@@ -4,6 +4,7 @@
 //! the engine of the connection (`handler`), whose rows are written by `encode`.
 
 mod client;
+mod configured;
 mod cursor;
 mod encode;
 mod error;

@@ -123,7 +123,7 @@ where
     if READ_ONLY.contains(&name) {
         return Ok(());
     }
-    if is_local && !lock(&settings(client)).is_in_transaction() {
+    if is_local && !is_in_transaction(client) {
         return warn(client, "SET LOCAL can only be used in transaction blocks").await;
     }
     change(client, |settings| {
@@ -284,6 +284,20 @@ pub(super) fn wants_errors_only<C: ClientInfo>(client: &C) -> bool {
     let settings = lock(&settings);
     let level = settings.get("client_min_messages");
     level.is_some_and(|level| level.eq_ignore_ascii_case("error"))
+}
+
+/// The settings that a client has set, with their values.
+pub(super) fn all<C: ClientInfo>(client: &C) -> Vec<(String, String)> {
+    let settings = settings(client);
+    let settings = lock(&settings);
+    let all = settings.all();
+    all.map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+/// Whether a client is in a transaction.
+pub(super) fn is_in_transaction<C: ClientInfo>(client: &C) -> bool {
+    lock(&settings(client)).is_in_transaction()
 }
 
 /// The time zone of a client.

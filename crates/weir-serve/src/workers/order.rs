@@ -16,6 +16,7 @@ use super::link::Priority;
 use super::pool::{BusyProcess, Pool, lock};
 use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
 use crate::begun::Begun;
+use crate::catalog::ClientSettings;
 use crate::constant::is_constant;
 use crate::error::Failure;
 use crate::session_log::Log;
@@ -28,6 +29,8 @@ pub(crate) struct Remote {
     /// The one folder that its statements write into; `None` for what the server allows.
     pub(crate) writes_below: Option<PathBuf>,
     pub(crate) reports: Arc<StatementReports>,
+    /// The settings of its client.
+    pub(crate) settings: Arc<ClientSettings>,
 }
 
 /// The reports of processes about the statements of a session.
@@ -61,6 +64,8 @@ pub(crate) struct Order {
     reports: Arc<StatementReports>,
     session_id: u64,
     next_id: Option<u64>,
+    /// The settings of its client.
+    settings: Vec<(String, String)>,
     /// The statements that bring a session to the state in which the work begins.
     recipes: Vec<Recipe>,
     writes_below: Option<PathBuf>,
@@ -87,6 +92,7 @@ impl Remote {
             reports: Arc::clone(&self.reports),
             session_id: log.id,
             next_id: None,
+            settings: self.settings.all(),
             recipes: log.recipes().cloned().collect(),
             writes_below: self.writes_below.clone(),
             writes: false,
@@ -145,6 +151,7 @@ impl Order {
             session: SessionState {
                 id: self.session_id,
                 next_id: self.next_id,
+                settings: self.settings,
                 statements,
             },
             memory_limit_bytes,

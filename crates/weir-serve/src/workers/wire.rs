@@ -32,6 +32,8 @@ pub(super) struct SessionState {
     pub(super) id: u64,
     /// The state that the work leaves, if it changes the session.
     pub(super) next_id: Option<u64>,
+    /// The settings of its client, by their names.
+    pub(super) settings: Vec<(String, String)>,
     /// The statements that lead to it; `None` for a process that is in that state already.
     pub(super) statements: Option<Vec<Written>>,
 }

@@ -202,6 +202,7 @@ impl Worker {
     /// Does a task, and gives its last message.
     async fn task(&mut self, task: Task) -> Result<(Reply, Vec<u8>), Failure> {
         let session = self.session(&task).await?;
+        session.settings.set(task.session.settings);
         let next_id = task.session.next_id;
         match task.work {
             Work::Describe(written) => {
@@ -232,14 +233,16 @@ impl Worker {
             return Ok(Arc::clone(&current.session));
         }
         self.current = None;
-        let mut options = self.shared.engine_options();
+        let settings = Arc::default();
+        let mut options = self.shared.engine_options(&settings);
         options.memory_limit_bytes = task.memory_limit_bytes;
         options.shared_memory = None;
         if let Some(folder) = &task.writes_below {
             options.root = Some(folder.clone());
             options.read_only = false;
         }
-        let session = Session::of(&self.shared, Arc::new(Engine::new(&options)?));
+        let engine = Arc::new(Engine::new(&options)?);
+        let session = Session::of(&self.shared, engine, settings);
         let Some(statements) = &task.session.statements else {
             return Err(broken("unknown session state"));
         };

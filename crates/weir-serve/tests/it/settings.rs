@@ -94,6 +94,39 @@ fn settings_change_answers_or_are_refused() {
     });
 }
 
+/// `current_setting` gave the values of the server, and `set_config` set nothing.
+#[test]
+fn functions_read_and_write_the_settings_of_the_connection() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        let now = "SELECT current_setting('application_name')";
+        simple(&client, "SET application_name = 'one'").await.unwrap();
+        assert_eq!(one(&client, now).await, "one");
+        assert_eq!(one(&client, "SELECT set_config('application_name', 'two', false)").await, "two");
+        assert_eq!(one(&client, now).await, "two");
+        assert_eq!(one(&client, "SHOW application_name").await, "two");
+        let set = "SELECT pg_catalog.set_config('my.own', $1, $2::boolean)";
+        client.query(set, &[&"x", &false]).await.unwrap();
+        assert_eq!(one(&client, "SELECT current_setting('My.Own')").await, "x");
+        let local = "BEGIN; SELECT set_config('my.own', 'y', true); SELECT current_setting('my.own'); COMMIT; SELECT current_setting('my.own')";
+        assert_eq!(one(&client, local).await, "y\ny\nx");
+        simple(&client, "SELECT set_config('my.own', 'z', true)").await.unwrap();
+        assert_eq!(one(&client, "SHOW my.own").await, "x");
+        let zone = "SELECT set_config('TimeZone', 'Europe/Berlin', false)";
+        simple(&client, zone).await.unwrap();
+        assert_eq!(
+            one(&client, "SELECT TIMESTAMPTZ '2026-07-01 00:00:00Z'").await,
+            "2026-07-01 02:00:00+02"
+        );
+        let refused = one(&client, "SELECT set_config('bytea_output', 'escape', false)").await;
+        assert!(refused.starts_with("invalid value for parameter"), "{refused}");
+        let other = postgres(&served).await;
+        let missing = "SELECT current_setting('my.own', true)";
+        assert_eq!(one(&other, missing).await, "NULL");
+    });
+}
+
 /// What asyncpg sends when a connection returns to its pool failed, and so did a text that begins with a statement about cursors.
 #[test]
 fn pools_reset_connections() {

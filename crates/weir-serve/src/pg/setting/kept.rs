@@ -31,7 +31,7 @@ impl Settings {
     }
 
     /// The values of all that have others than those of the server.
-    fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
         let all = self.values.iter();
         all.map(|(name, value)| (name.as_str(), &**value))
     }
