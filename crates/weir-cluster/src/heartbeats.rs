@@ -1,4 +1,4 @@
-//! The executors of a scheduler, and how long ago each was heard of.
+//! The executors of a scheduler, how long ago each was heard of, and its free places.
 //!
 //! Ballista compares the times of heartbeats by the clock of the system. A clock that was set forward lost all executors at once, and failed
 //! their jobs; after one that was set back, an executor that had ended was waited for. A scheduler that had stood still lost those
@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 
 use ballista_core::JobId;
 use ballista_core::error::Result;
-use ballista_core::serde::protobuf::ExecutorHeartbeat;
+use ballista_core::serde::protobuf::{AvailableVcores, ExecutorHeartbeat};
 use ballista_core::serde::scheduler::{ExecutorData, ExecutorMetadata};
 use ballista_scheduler::cluster::memory::InMemoryClusterState;
 use ballista_scheduler::cluster::{BoundTask, ClusterState, ClusterStateEventStream, ExecutorSlot};
 use ballista_scheduler::config::TaskDistributionPolicy;
 use ballista_scheduler::state::task_manager::JobInfoCache;
 
+use crate::turns::held_by_executors;
 use crate::worker::now_ms;
 
 /// The executors of a scheduler, in memory.
@@ -84,6 +85,28 @@ impl LiveExecutors {
     fn last(&self) -> MutexGuard<'_, LastHeartbeats> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// The places that no task of these jobs holds, of these executors or of all. Ballista counts places when tasks begin and end: those
+    /// of tasks whose stage is run again were never given back, and those of rejected tasks twice.
+    async fn free_places(
+        &self,
+        jobs: &HashMap<JobId, JobInfoCache>,
+        executors: Option<&HashSet<String>>,
+    ) -> Vec<AvailableVcores> {
+        let held = held_by_executors(jobs).await;
+        let known = self.executors.registered_executor_metadata().await;
+        let known = known.into_iter();
+        known
+            .filter(|of| executors.is_none_or(|executors| executors.contains(&of.id)))
+            .map(|of| {
+                let held = held.get(&of.id).copied().unwrap_or_default();
+                AvailableVcores {
+                    vcores: of.specification.vcores.saturating_sub(held),
+                    executor_id: of.id,
+                }
+            })
+            .collect()
+    }
 }
 
 #[tonic::async_trait]
@@ -94,6 +117,11 @@ impl ClusterState for LiveExecutors {
         active_jobs: Arc<HashMap<JobId, JobInfoCache>>,
         executors: Option<HashSet<String>>,
     ) -> Result<Vec<BoundTask>> {
+        if let TaskDistributionPolicy::Custom(policy) = &distribution {
+            let mut free = self.free_places(&active_jobs, executors.as_ref()).await;
+            let bound = policy.bind_tasks(free.iter_mut().collect(), active_jobs);
+            return Ok(bound.await?);
+        }
         self.executors
             .bind_schedulable_tasks(distribution, active_jobs, executors)
             .await

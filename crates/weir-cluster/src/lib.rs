@@ -50,6 +50,7 @@ mod plans;
 mod pool;
 mod proof;
 mod protocol;
+mod repeated;
 mod retry;
 mod rows;
 mod server;

@@ -30,10 +30,11 @@ use ballista_core::serde::protobuf::{
     ExecuteQueryResult, ExecutorRegistration, ExecutorStoppedParams, ExecutorStoppedResult,
     FailedJob, GetJobMetricsParams, GetJobMetricsResult, GetJobStatusParams, GetJobStatusResult,
     HeartBeatParams, HeartBeatResult, JobStatus, LaunchMultiTaskParams, LaunchMultiTaskResult,
-    LaunchTaskParams, LaunchTaskResult, MultiTaskDefinition, PollWorkParams, PollWorkResult,
-    RegisterExecutorParams, RegisterExecutorResult, RemoveJobDataParams, RemoveJobDataResult,
-    RemoveSessionParams, RemoveSessionResult, StopExecutorParams, StopExecutorResult, TaskId,
-    TaskStatus, UpdateTaskStatusParams, UpdateTaskStatusResult, job_status, task_status,
+    LaunchTaskParams, LaunchTaskResult, MultiTaskDefinition, PartitionLocation, PollWorkParams,
+    PollWorkResult, RegisterExecutorParams, RegisterExecutorResult, RemoveJobDataParams,
+    RemoveJobDataResult, RemoveSessionParams, RemoveSessionResult, StopExecutorParams,
+    StopExecutorResult, TaskId, TaskStatus, UpdateTaskStatusParams, UpdateTaskStatusResult,
+    job_status, task_status,
 };
 use ballista_scheduler::cluster::JobState;
 use ballista_scheduler::scheduler_server::SchedulerServer;
@@ -61,6 +62,7 @@ use crate::plans::{ABANDONED_AFTER, Plans};
 use crate::protocol::{
     CLIENT, MESSAGE_BYTES_MAX, PIECES, READERS, READY, RECORDS, REJECTED, RENEW, ROWS, SOURCE_BYTES,
 };
+use crate::repeated::{is_any_twice, rows_from, writers};
 use crate::rows::RowService;
 use crate::trust::{Trust, admitted};
 use crate::turns::Submitter;
@@ -132,7 +134,7 @@ pub(crate) async fn schedule(
                 }
             }),
         );
-    let plans = Arc::new(Plans::new(jobs));
+    let plans = Arc::new(Plans::new(Arc::clone(&jobs)));
     let kept = Arc::<KeptJobs>::default();
     let ended = ended(
         scheduler.clone(),
@@ -142,6 +144,7 @@ pub(crate) async fn schedule(
     );
     let validated = ValidatedScheduler {
         scheduler,
+        state: jobs,
         plans,
         kept,
         rejections,
@@ -213,6 +216,8 @@ async fn ended(
 /// The service of a scheduler: it validates requests, adds the progress of jobs to their status, and sets the port of executors.
 struct ValidatedScheduler {
     scheduler: BallistaScheduler,
+    /// The jobs, and what Ballista keeps of those that have ended.
+    state: Arc<dyn JobState>,
     plans: Arc<Plans>,
     kept: Arc<KeptJobs>,
     rejections: Rejections,
@@ -305,6 +310,26 @@ impl ValidatedScheduler {
             let of_job = read.entry(task.job_id.clone()).or_default();
             of_job.reports.take(&count.name, count.value);
             of_job.executors.insert(executor.to_owned());
+        }
+    }
+
+    /// The rows of a job that has ended. Where those of a partition are in several places, tasks were run again.
+    async fn rows(&self, job: &str, rows: Vec<PartitionLocation>) -> Vec<PartitionLocation> {
+        if !is_any_twice(&rows) {
+            return rows;
+        }
+        let job = JobId::from(job);
+        let running = self.scheduler.state.task_manager.get_running_job_cache();
+        let written = match running.get(&job) {
+            Some(of_job) => Some(writers(of_job.execution_graph.read().await.stages())),
+            None => {
+                let graph = self.state.get_execution_graph(&job).await;
+                graph.ok().flatten().map(|graph| writers(graph.stages()))
+            }
+        };
+        match written {
+            Some(written) => rows_from(rows, &written),
+            None => rows,
         }
     }
 
@@ -554,6 +579,10 @@ impl SchedulerGrpc for ValidatedScheduler {
         if let Some(status) = &mut response.get_mut().status {
             if self.plans.is_late(&job, Instant::now()) {
                 end_lost(status, now_ms());
+            }
+            if let Some(job_status::Status::Successful(done)) = &mut status.status {
+                let rows = std::mem::take(&mut done.partition_location);
+                done.partition_location = self.rows(&job, rows).await;
             }
             if let Some(job_status::Status::Failed(failed)) = &mut status.status {
                 if is_abandoned {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ballista_core::error::BallistaError;
 use ballista_core::serde::scheduler::TaskKey;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 /// The tasks of an executor that have not ended.
 #[derive(Clone, Default)]
@@ -15,10 +15,18 @@ pub(crate) struct Tasks(Arc<Mutex<KnownTasks>>);
 #[derive(Default)]
 struct KnownTasks {
     /// The tasks by the number of their arrival. A stage that is repeated has tasks of the same keys.
-    taken: HashMap<u64, (TaskKey, oneshot::Sender<BallistaError>)>,
+    taken: HashMap<u64, KnownTask>,
     arrivals: u64,
     /// The jobs that have ended lately, the oldest first.
     ended: VecDeque<String>,
+}
+
+struct KnownTask {
+    key: TaskKey,
+    /// Cancels it, once.
+    cancel: Option<oneshot::Sender<BallistaError>>,
+    /// Its sender is dropped when it has ended.
+    ended: watch::Receiver<()>,
 }
 
 /// A task that waits or runs, until this is dropped.
@@ -26,6 +34,9 @@ pub(crate) struct TakenTask {
     tasks: Tasks,
     number: u64,
     cancelled: oneshot::Receiver<BallistaError>,
+    /// The ends of the earlier tasks of the same key, which write the same files.
+    earlier: Vec<watch::Receiver<()>>,
+    _ends: watch::Sender<()>,
 }
 
 impl Tasks {
@@ -33,7 +44,7 @@ impl Tasks {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a task that has arrived.
+    /// Adds a task that has arrived, and cancels those of the same key: their stage is run again.
     ///
     /// # Errors
     /// When its job has ended.
@@ -42,14 +53,27 @@ impl Tasks {
         if known.ended.iter().any(|job| *job == key.job_id.as_str()) {
             return Err(job_has_ended());
         }
+        let mut earlier = Vec::new();
+        for of in known.taken.values_mut().filter(|of| of.key == key) {
+            of.cancel(BallistaError::Cancelled);
+            earlier.push(of.ended.clone());
+        }
         let (cancel, cancelled) = oneshot::channel();
+        let (ends, ended) = watch::channel(());
         let number = known.arrivals;
         known.arrivals += 1;
-        known.taken.insert(number, (key, cancel));
+        let task = KnownTask {
+            key,
+            cancel: Some(cancel),
+            ended,
+        };
+        known.taken.insert(number, task);
         Ok(TakenTask {
             tasks: self.clone(),
             number,
             cancelled,
+            earlier,
+            _ends: ends,
         })
     }
 
@@ -57,7 +81,7 @@ impl Tasks {
     pub(crate) fn jobs(&self) -> BTreeSet<String> {
         let known = self.known();
         let jobs = known.taken.values();
-        jobs.map(|(key, _)| key.job_id.to_string()).collect()
+        jobs.map(|of| of.key.job_id.to_string()).collect()
     }
 
     /// Cancels a task.
@@ -79,22 +103,35 @@ impl Tasks {
     }
 
     fn cancel_each(&self, why: impl Fn(&TaskKey) -> Option<BallistaError>) {
-        let mut known = self.known();
-        let cancelled: Vec<_> = known
-            .taken
-            .iter()
-            .filter_map(|(number, (key, _))| Some((*number, why(key)?)))
-            .collect();
-        for (number, why) in cancelled {
-            if let Some((_, cancel)) = known.taken.remove(&number) {
-                // The receiver is dropped when the task ends meanwhile.
-                let _ = cancel.send(why);
+        for task in self.known().taken.values_mut() {
+            if let Some(why) = why(&task.key) {
+                task.cancel(why);
             }
         }
     }
 }
 
+impl KnownTask {
+    fn cancel(&mut self, why: BallistaError) {
+        if let Some(cancel) = self.cancel.take() {
+            // The receiver is dropped when the task ends meanwhile.
+            let _ = cancel.send(why);
+        }
+    }
+}
+
 impl TakenTask {
+    /// Takes what is ready when the earlier tasks of the same key have ended.
+    pub(crate) fn take_earlier(&mut self) -> impl Future<Output = ()> + use<> {
+        let earlier = std::mem::take(&mut self.earlier);
+        async move {
+            for mut ended in earlier {
+                // An error says that the sender is gone.
+                let _ = ended.changed().await;
+            }
+        }
+    }
+
     /// Waits until the task is cancelled, and returns the reason. Not to be called again after that.
     pub(crate) async fn cancelled(&mut self) -> BallistaError {
         (&mut self.cancelled)
@@ -135,6 +172,29 @@ mod tests {
         cancelled.map(|why| why.to_string())
     }
 
+    /// A stage that was run again has tasks of the same names, which would write to files that the earlier ones still write to.
+    #[test]
+    fn a_task_of_a_stage_that_is_run_again_waits_for_the_earlier_one() {
+        let tasks = Tasks::default();
+        let mut first = tasks.take(key("job", 1)).unwrap();
+        let mut other = tasks.take(key("job", 2)).unwrap();
+        assert!(first.take_earlier().now_or_never().is_some());
+        let mut second = tasks.take(key("job", 1)).unwrap();
+        let mut third = tasks.take(key("job", 1)).unwrap();
+        assert!(reason(&mut first).is_some() && reason(&mut second).is_some());
+        assert!(reason(&mut other).is_none() && reason(&mut third).is_none());
+        let (mut of_second, mut of_third) = (
+            Box::pin(second.take_earlier()),
+            Box::pin(third.take_earlier()),
+        );
+        assert!((&mut of_second).now_or_never().is_none());
+        drop(first);
+        assert!((&mut of_second).now_or_never().is_some());
+        assert!((&mut of_third).now_or_never().is_none());
+        drop(second);
+        assert!((&mut of_third).now_or_never().is_some());
+    }
+
     #[test]
     fn tasks_are_cancelled_one_by_one_or_with_their_job() {
         let tasks = Tasks::default();
@@ -151,7 +211,7 @@ mod tests {
         // The message with a task may arrive behind the one that ends its job.
         assert!(tasks.take(key("job", 3)).is_err());
         assert_eq!(reason(&mut other), None);
-        drop(other);
+        drop((first, again, second, other));
         assert!(tasks.known().taken.is_empty());
         for number in 0..=ENDED_MAX {
             tasks.end_job(&number.to_string());

@@ -25,6 +25,8 @@ use ballista_scheduler::state::task_manager::JobInfoCache;
 use datafusion::error::Result;
 use datafusion::physical_plan::ExecutionPlan;
 
+use crate::repeated;
+
 /// Who has sent a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Submitter {
@@ -119,8 +121,9 @@ impl Turns {
             let Some(of_job) = running.get(&job) else {
                 continue;
             };
-            let places = held_places(&*of_job.execution_graph.read().await);
-            line.hold(&path, places);
+            let graph = of_job.execution_graph.read().await;
+            let places = held_places(&graph).map(|(_, places)| u64::from(places));
+            line.hold(&path, places.sum());
             line.waiting.push((job, path));
         }
         line
@@ -216,8 +219,15 @@ impl Line {
             };
             let mut graph = of_job.execution_graph.write().await;
             let session = graph.session_id().to_owned();
+            let stages = graph.stages();
+            let writers = repeated::is_any_repeated(stages).then(|| repeated::writers(stages));
             let stage = graph.fetch_running_stage(&[]);
-            let task = stage.and_then(|stage| bound_task(stage, &session, &job, free));
+            let task = stage.and_then(|stage| {
+                if let Some(writers) = &writers {
+                    stage.plan = repeated::reading_from(&stage.plan, writers).ok()?;
+                }
+                bound_task(stage, &session, &job, free)
+            });
             if let Some(task) = task {
                 self.hold(&path, 1);
                 self.waiting.push((job, path.clone()));
@@ -258,17 +268,32 @@ impl DistributionPolicy for Turns {
     }
 }
 
-/// The places that the tasks of a job hold.
-fn held_places(graph: &ExecutionGraphBox) -> u64 {
+/// The executors of the running tasks of a job, and the places that each task holds.
+fn held_places(graph: &ExecutionGraphBox) -> impl Iterator<Item = (&str, u32)> {
     let running = graph.stages().values().filter_map(|stage| match stage {
         ExecutionStage::Running(stage) => Some(stage),
         _ => None,
     });
     let tasks = running.flat_map(|stage| &stage.task_infos);
-    tasks
-        .filter(|task| matches!(task.task_status, task_status::Status::Running(_)))
-        .map(|task| u64::from(task.vcores_consumed))
-        .sum()
+    tasks.filter_map(|task| match &task.task_status {
+        task_status::Status::Running(of) => Some((of.executor_id.as_str(), task.vcores_consumed)),
+        _ => None,
+    })
+}
+
+/// The places that the tasks of jobs hold, by executor.
+pub(crate) async fn held_by_executors(
+    running: &HashMap<JobId, JobInfoCache>,
+) -> HashMap<String, u32> {
+    let mut held = HashMap::<String, u32>::new();
+    for of_job in running.values() {
+        let graph = of_job.execution_graph.read().await;
+        for (executor, places) in held_places(&graph) {
+            let of_executor = held.entry(executor.to_owned()).or_default();
+            *of_executor = of_executor.saturating_add(places);
+        }
+    }
+    held
 }
 
 /// The next task of a stage, for a place of an executor: one partition, or all of them where they become one.
@@ -337,11 +362,22 @@ const PLANNED_WITHIN: Duration = Duration::from_secs(120);
 #[cfg(test)]
 mod tests {
     use arrow::datatypes::{DataType, Field, Schema};
+    use ballista_core::execution_plans::compute_global_output_partition_ids;
     use ballista_core::extension::SessionConfigExt as _;
+    use ballista_core::serde::protobuf::{
+        ShuffleWritePartition, SuccessfulTask, TaskStatus, job_status,
+    };
+    use ballista_core::serde::scheduler::{
+        ExecutorMetadata, ExecutorOperatingSystemSpecification, ExecutorSpecification,
+    };
     use ballista_scheduler::planner::DefaultDistributedPlanner;
     use ballista_scheduler::state::execution_graph::StaticExecutionGraph;
+    use datafusion::common::tree_node::{TreeNode as _, TreeNodeRecursion};
+    use datafusion::physical_expr::expressions::Column;
+    use datafusion::physical_plan::Partitioning;
     use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
     use datafusion::physical_plan::empty::EmptyExec;
+    use datafusion::physical_plan::repartition::RepartitionExec;
     use datafusion::prelude::SessionConfig;
 
     use super::*;
@@ -367,13 +403,18 @@ mod tests {
                 session: session.to_owned(),
             };
             submitter.queue(async { self.turns.enter(job) }).await;
+            self.run(job, session, plan(tasks));
+        }
+
+        /// Runs a plan.
+        fn run(&mut self, job: &str, session: &str, plan: Arc<dyn ExecutionPlan>) {
             let id = JobId::from(job);
             let graph = StaticExecutionGraph::new(
                 "scheduler",
                 &id,
                 "",
                 session,
-                plan(tasks),
+                plan,
                 0,
                 Arc::new(SessionConfig::new_with_ballista()),
                 &mut DefaultDistributedPlanner::new(),
@@ -407,6 +448,59 @@ mod tests {
                 (task.key.job_id.to_string(), executor)
             });
             names.collect()
+        }
+
+        /// The next task, for an executor.
+        async fn task(&self, executor: &str) -> TaskDescription {
+            let mut free = AvailableVcores {
+                executor_id: executor.to_owned(),
+                vcores: 1,
+            };
+            let running = Arc::new(self.running.clone());
+            let bound = self.turns.bind_tasks(vec![&mut free], running).await;
+            bound.unwrap().remove(0).1
+        }
+
+        /// Ends a task, which has written its rows.
+        async fn end(&self, executor: &str, task: &TaskDescription) {
+            let inputs = &task.global_input_partition_ids;
+            let partitions = compute_global_output_partition_ids(&task.plan, inputs);
+            let partitions = partitions.into_iter().map(|of| ShuffleWritePartition {
+                partition_id: of as u64,
+                num_rows: 1,
+                ..ShuffleWritePartition::default()
+            });
+            let done = SuccessfulTask {
+                executor_id: executor.to_owned(),
+                partitions: partitions.collect(),
+                ..SuccessfulTask::default()
+            };
+            let status = TaskStatus {
+                task_id: u32::try_from(task.key.task_id).unwrap(),
+                job_id: task.key.job_id.to_string(),
+                stage_id: u32::try_from(task.key.stage_id).unwrap(),
+                stage_attempt_num: u32::try_from(task.stage_attempt_num).unwrap(),
+                status: Some(task_status::Status::Successful(done)),
+                ..TaskStatus::default()
+            };
+            let executor = ExecutorMetadata {
+                id: executor.to_owned(),
+                host: "127.0.0.1".to_owned(),
+                port: 1,
+                grpc_port: 1,
+                specification: ExecutorSpecification::default(),
+                os_info: ExecutorOperatingSystemSpecification::default(),
+            };
+            let job = &self.running[&task.key.job_id];
+            let mut graph = job.execution_graph.write().await;
+            graph
+                .update_task_status(&executor, vec![status], 4, 4)
+                .unwrap();
+        }
+
+        async fn lose(&self, job: &str, executor: &str) {
+            let mut graph = self.running[job].execution_graph.write().await;
+            graph.reset_stages_on_lost_executor(executor).unwrap();
         }
 
         /// The jobs that have the next turns.
@@ -483,6 +577,90 @@ mod tests {
         names.sort_unstable();
         assert_eq!(names, ["queued", "running"]);
         assert_eq!(known.shares.len(), 8);
+    }
+
+    fn hashed(input: Arc<dyn ExecutionPlan>, partitions: usize) -> Arc<dyn ExecutionPlan> {
+        let column = Arc::new(Column::new("n", 0));
+        let partitioning = Partitioning::Hash(vec![column], partitions);
+        Arc::new(RepartitionExec::try_new(input, partitioning).unwrap())
+    }
+
+    /// The executors and tasks whose rows the tasks of a stage read, by partition.
+    fn read_by(plan: &Arc<dyn ExecutionPlan>) -> Vec<Vec<(String, usize)>> {
+        let mut found = Vec::new();
+        plan.apply(|node| {
+            if let Some(reader) = node.downcast_ref::<ShuffleReaderExec>() {
+                found.extend(reader.partition.iter().map(|locations| {
+                    let from = locations.iter();
+                    from.map(|of| (of.executor_meta.id.clone(), of.map_partition_id))
+                        .collect()
+                }));
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })
+        .unwrap();
+        found
+    }
+
+    /// An executor was lost with rows that the second of three stages read. All of its tasks were run again, and the third stage read
+    /// what the first one of them had written twice: a statement had a wrong answer.
+    #[tokio::test]
+    async fn rows_of_a_stage_that_was_run_again_are_read_once() {
+        let mut jobs = Jobs::default();
+        jobs.run("job", "session", hashed(hashed(plan(2), 3), 2));
+        for executor in ["lost", "other"] {
+            let task = jobs.task(executor).await;
+            jobs.end(executor, &task).await;
+        }
+        let ended = jobs.task("other").await;
+        assert_eq!(ended.key.stage_id, 2);
+        jobs.end("other", &ended).await;
+        jobs.task("other").await;
+        jobs.lose("job", "lost").await;
+        // The places of the tasks that are not awaited any more are free.
+        assert!(held_by_executors(&jobs.running).await.is_empty());
+        let again = jobs.task("other").await;
+        assert_eq!((again.key.stage_id, again.stage_attempt_num), (1, 1));
+        jobs.end("other", &again).await;
+        for number in 0..3 {
+            let task = jobs.task("other").await;
+            assert_eq!((task.key.stage_id, task.stage_attempt_num), (2, 1));
+            assert_eq!(read_by(&task.plan)[number].len(), 2);
+            jobs.end("other", &task).await;
+        }
+        let last = jobs.task("other").await;
+        assert_eq!(last.key.stage_id, 3);
+        let mut read = read_by(&last.plan);
+        assert_eq!(read.len(), 2);
+        for of_partition in &mut read {
+            of_partition.sort_unstable();
+            let expected = [0, 1, 2].map(|task| ("other".to_owned(), task));
+            assert_eq!(*of_partition, expected);
+        }
+    }
+
+    /// A task of the last stage was run again while its executor was taken for lost, and its rows were in the answer twice.
+    #[tokio::test]
+    async fn rows_of_an_answer_that_were_written_again_are_read_once() {
+        let mut jobs = Jobs::default();
+        jobs.run("job", "session", plan(2));
+        let task = jobs.task("lost").await;
+        jobs.end("lost", &task).await;
+        jobs.lose("job", "lost").await;
+        for _ in 0..2 {
+            let task = jobs.task("other").await;
+            jobs.end("other", &task).await;
+        }
+        let graph = jobs.running["job"].execution_graph.read().await;
+        let Some(job_status::Status::Successful(done)) = &graph.status().status else {
+            panic!("the job has not ended");
+        };
+        let rows = done.partition_location.clone();
+        assert_eq!(rows.len(), 3);
+        assert!(repeated::is_any_twice(&rows) && !repeated::is_any_twice(&rows[1..]));
+        let rows = repeated::rows_from(rows, &repeated::writers(graph.stages()));
+        let executors = rows.iter().map(|of| &of.executor_meta.as_ref().unwrap().id);
+        assert_eq!(executors.collect::<Vec<_>>(), ["other", "other"]);
     }
 
     /// A task with a part of the partitions that become one would have a part of the rows.

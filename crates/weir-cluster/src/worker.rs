@@ -205,12 +205,15 @@ impl Worker {
 
     /// Waits for a place, and runs a task.
     async fn run(self: &Arc<Self>, task: TaskDefinition, mut taken: TakenTask) -> TaskStatus {
+        let earlier = taken.take_earlier();
+        let place = async {
+            earlier.await;
+            Arc::clone(&self.places).acquire_owned().await
+        };
         let place = tokio::select! {
             biased;
             why = taken.cancelled() => Err(why),
-            place = Arc::clone(&self.places).acquire_owned() => {
-                place.map_err(|_| BallistaError::Cancelled)
-            }
+            place = place => place.map_err(|_| BallistaError::Cancelled),
         };
         let mut status = TaskStatus {
             task_id: u32::try_from(task.task_id).unwrap_or(u32::MAX),
