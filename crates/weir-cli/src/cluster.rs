@@ -10,9 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use tokio::sync::mpsc;
 use weir_cluster::{
-    Client, DEFAULT_PORT, ExecutorOptions, Heartbeats, LocalCluster, Scheduler, SchedulerOptions,
-    TlsFiles, Trust, WorkFolder, create_private_files, host_and_port, run_executor,
+    Client, Contact, DEFAULT_PORT, ExecutorOptions, Heartbeats, LocalCluster, Scheduler,
+    SchedulerOptions, TlsFiles, Trust, WorkFolder, create_private_files, host_and_port,
+    run_executor,
 };
 
 use crate::allocator;
@@ -336,7 +338,31 @@ async fn execute(
         "an executor of {}; Ctrl-C ends it",
         executor.scheduler
     ));
-    run_executor(&options, set(end)).await.map_err(failed)
+    let (changes, contact) = mpsc::unbounded_channel();
+    options.contact = Some(changes);
+    tokio::select! {
+        outcome = run_executor(&options, set(end)) => outcome.map_err(failed),
+        () = show_contact(&executor.scheduler, contact, messages) => Ok(()),
+    }
+}
+
+/// Shows when the scheduler does not answer any more, and when it answers again, without an end.
+async fn show_contact(
+    scheduler: &str,
+    mut contact: mpsc::UnboundedReceiver<Contact>,
+    messages: Messages,
+) {
+    while let Some(change) = contact.recv().await {
+        match change {
+            Contact::Lost(why) => messages.warning(&format!(
+                "the scheduler {scheduler} does not answer, and is waited for: {why}"
+            )),
+            Contact::Regained => {
+                messages.warning(&format!("the scheduler {scheduler} answers again"));
+            }
+        }
+    }
+    std::future::pending::<()>().await;
 }
 
 /// A cluster that statements are sent to.

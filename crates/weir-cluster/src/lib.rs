@@ -31,6 +31,7 @@ mod check;
 mod client;
 mod codec;
 mod connections;
+mod contact;
 mod dial;
 mod encode;
 mod error;
@@ -65,6 +66,7 @@ mod worker;
 
 pub use client::Client;
 pub use codec::{FORMAT, WeirCodec};
+pub use contact::Contact;
 pub use error::Error;
 #[doc(hidden)]
 pub use fuzzed::look_at_message;

@@ -9,7 +9,7 @@ use tonic::Status;
 
 /// Whether a request has no answer because its connection was lost: a status with a source is not from the server, but from the
 /// transport.
-fn is_lost(status: &Status) -> bool {
+pub(crate) fn is_lost(status: &Status) -> bool {
     std::error::Error::source(status).is_some()
 }
 

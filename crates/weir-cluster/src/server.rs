@@ -31,6 +31,7 @@ use tonic::transport::Endpoint;
 use weir_engine::{Engine, PieceSettings};
 
 use crate::codec::WeirCodec;
+use crate::contact::{Contact, LastContact};
 use crate::error::{Error, chain};
 use crate::heartbeats::LiveExecutors;
 use crate::launch::{BoundedLauncher, Rejections};
@@ -117,6 +118,8 @@ pub struct ExecutorOptions {
     pub trusted_network: bool,
     /// The authentication of the scheduler, other executors and clients.
     pub trust: Trust,
+    /// Is sent when the scheduler does not answer any more, and when it answers again.
+    pub contact: Option<mpsc::UnboundedSender<Contact>>,
 }
 
 impl ExecutorOptions {
@@ -136,6 +139,7 @@ impl ExecutorOptions {
             heartbeats: Heartbeats::default(),
             trusted_network: false,
             trust: Trust::default(),
+            contact: None,
         }
     }
 }
@@ -247,7 +251,7 @@ impl Scheduler {
     }
 }
 
-/// Runs tasks until `end`, or until several heartbeats have failed. A graceful shutdown takes no more tasks, deregisters the
+/// Runs tasks until `end`, or until the scheduler has refused several heartbeats; one that does not answer is waited for. A graceful shutdown takes no more tasks, deregisters the
 /// executor, and waits some seconds for running tasks.
 ///
 /// # Errors
@@ -392,7 +396,8 @@ async fn serve_tasks(
     });
     services.spawn(end_unknown(Arc::clone(&worker), reporter.clone()));
     let (living, every) = (reporter.clone(), options.heartbeats.every);
-    services.spawn(async move { Err(living.live(every).await) });
+    let contact = LastContact::new(options.contact.clone());
+    services.spawn(async move { Err(living.live(every, contact).await) });
     tokio::select! {
         Some(over) = services.join_next() => {
             let over = over.map_err(|error| ends(error.to_string()))?;

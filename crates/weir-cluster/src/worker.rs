@@ -41,12 +41,13 @@ use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use futures::FutureExt;
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, mpsc, oneshot};
-use tonic::Code;
 use tonic::transport::Channel;
+use tonic::{Code, Status};
 use weir_engine::ErrorKind;
 
 use crate::check::{ERROR_BYTES_MAX, STATUSES_MAX};
 use crate::codec::WeirCodec;
+use crate::contact::LastContact;
 use crate::error::Error;
 use crate::pool::ConnectionPool;
 use crate::protocol::{MESSAGE_BYTES_MAX, RowsRequest, are_kept, error_text, of_rows};
@@ -483,28 +484,19 @@ impl StatusReporter {
             .map_err(|status| Error::new(status.message()))
     }
 
-    /// Sends heartbeats; returns an error after several failed ones in a row. A scheduler that has removed the executor registers it
-    /// again at a heartbeat.
-    pub(crate) async fn live(self, every: Duration) -> Error {
-        let mut unheard = 0;
+    /// Sends heartbeats; returns an error when the scheduler has refused several in a row. A scheduler that has removed the executor, or
+    /// that was started again, registers it at a heartbeat.
+    pub(crate) async fn live(self, every: Duration, mut contact: LastContact) -> Error {
         loop {
-            match self
-                .beat(executor_status::Status::Active(String::new()))
-                .await
-            {
-                Ok(()) => unheard = 0,
-                Err(message) => {
-                    unheard += 1;
-                    if unheard == UNHEARD_MAX {
-                        return Error::new(format!("{UNHEARD_MAX} heartbeats failed: {message}"));
-                    }
-                }
+            let active = executor_status::Status::Active(String::new());
+            if let Err(error) = contact.record(self.beat(active).await) {
+                return error;
             }
             tokio::time::sleep(every).await;
         }
     }
 
-    async fn beat(&self, status: executor_status::Status) -> Result<(), String> {
+    async fn beat(&self, status: executor_status::Status) -> Result<(), Status> {
         let params = HeartBeatParams {
             executor_id: self.registration.id.clone(),
             metrics: Vec::new(),
@@ -517,10 +509,7 @@ impl StatusReporter {
             let (mut scheduler, params) = (self.scheduler.clone(), params.clone());
             async move { scheduler.heart_beat_from_executor(params).await }
         });
-        received
-            .await
-            .map(|_| ())
-            .map_err(|status| status.message().to_owned())
+        received.await.map(|_| ())
     }
 
     /// Reports the statuses of ended tasks, until the sender is dropped.
@@ -541,18 +530,25 @@ impl StatusReporter {
         }
     }
 
-    /// Reports statuses. True when the scheduler refuses them: each job would wait for its task for ever. A scheduler that has ended
-    /// the job ignores the status, and one that was restarted repeats the tasks.
+    /// Reports statuses, as soon as the scheduler answers: a job would wait for a task whose status is lost. True when the scheduler
+    /// refuses them, for which it would wait as well. A scheduler that has ended the job, or that was restarted, ignores the status.
     async fn is_refused(&self, task_status: Vec<TaskStatus>) -> bool {
         let params = UpdateTaskStatusParams {
             executor_id: self.registration.id.clone(),
             task_status,
         };
-        let answered = retry::request(|| {
-            let (mut scheduler, params) = (self.scheduler.clone(), params.clone());
-            async move { scheduler.update_task_status(params).await }
-        });
-        let code = answered.await.err().map(|status| status.code());
+        let code = loop {
+            let answered = retry::request(|| {
+                let (mut scheduler, params) = (self.scheduler.clone(), params.clone());
+                async move { scheduler.update_task_status(params).await }
+            });
+            match answered.await.err() {
+                Some(status) if retry::is_lost(&status) => {
+                    tokio::time::sleep(REPORT_AGAIN).await;
+                }
+                answered => break answered.map(|status| status.code()),
+            }
+        };
         // The latter two are those of a message that is too large.
         matches!(
             code,
@@ -688,8 +684,8 @@ const GIVEN_UP_AFTER: Duration = Duration::from_secs(2);
 const GIVEN_UP_MAX: usize = 32;
 /// The number of cached sessions.
 const SESSIONS: usize = 16;
-/// The number of failed heartbeats in a row after which the executor ends.
-const UNHEARD_MAX: u32 = 5;
+/// The interval of reporting statuses to a scheduler that does not answer.
+const REPORT_AGAIN: Duration = Duration::from_secs(1);
 const STACK_BYTES: usize = 16 << 20;
 
 #[cfg(test)]
