@@ -46,6 +46,7 @@ mod layout;
 mod local;
 mod losses;
 mod own;
+mod panics;
 mod peer;
 mod plans;
 mod pool;

@@ -6,7 +6,6 @@
 //! An executor has one port, for tasks and rows.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,7 +39,7 @@ use ballista_scheduler::cluster::JobState;
 use ballista_scheduler::scheduler_server::SchedulerServer;
 use ballista_scheduler::state::execution_stage::ExecutionStage;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
-use futures::{FutureExt, Stream};
+use futures::Stream;
 use prost::Message as _;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -57,6 +56,7 @@ use crate::error::{Error, chain};
 use crate::kept::KeptJobs;
 use crate::launch::{Rejections, rejection};
 use crate::losses::{Losses, RunningTask};
+use crate::panics::{self, caught, caught_in};
 use crate::peer::{Connections, Peer};
 use crate::plans::{ABANDONED_AFTER, Plans};
 use crate::protocol::{
@@ -537,9 +537,9 @@ impl SchedulerGrpc for ValidatedScheduler {
         let bytes = requested.encoded_len();
         let plan = self.plans.reserve(bytes, &submitter, Instant::now());
         let plan = plan.await?;
-        let queued = AssertUnwindSafe(SchedulerGrpc::execute_query(&self.scheduler, request));
-        let queued = submitter.queue(queued.catch_unwind()).await;
-        let queued = queued.unwrap_or_else(|_| Err(Refused::malformed(PANICKED).into()))?;
+        let queued = SchedulerGrpc::execute_query(&self.scheduler, request);
+        let queued = submitter.queue(caught_in(queued)).await;
+        let queued = queued.unwrap_or_else(|| Err(Refused::malformed(PANICKED).into()))?;
         if let Some(execute_query_result::Result::Success(of)) = &queued.get_ref().result {
             plan.keep(&of.job_id, Instant::now());
             self.kept.keep(&of.job_id, Instant::now());
@@ -548,7 +548,7 @@ impl SchedulerGrpc for ValidatedScheduler {
     }
 
     /// The status of a job, with its progress; or whether its rows are kept ([`of_rows`](crate::protocol::of_rows)). Without a job ID: whether there is an
-    /// executor, and the number of refused reports of executors.
+    /// executor, the number of refused reports of executors, and that of messages at which a reader panicked.
     async fn get_job_status(
         &self,
         request: Request<GetJobStatusParams>,
@@ -560,6 +560,8 @@ impl SchedulerGrpc for ValidatedScheduler {
             response.metadata_mut().insert(READY, ready);
             let refused = MetadataValue::from(self.refused.load(Ordering::Relaxed));
             response.metadata_mut().insert(REFUSED, refused);
+            let panics = MetadataValue::from(panics::count());
+            response.metadata_mut().insert(PANICS, panics);
             return Ok(response);
         }
         check::job_id(&job)?;
@@ -674,10 +676,9 @@ impl ValidatedExecutor {
         tasks.props = check::allowed_settings(tasks.props)?;
         check::bound_batch_rows(&mut tasks.props, literals);
         // A panic would be an error of the call: the scheduler would send the tasks to the next executor.
-        let taken = catch_unwind(AssertUnwindSafe(|| self.worker.take(tasks)));
-        match taken {
-            Ok(taken) => taken.map_err(|error| Refused::malformed(error.to_string())),
-            Err(_) => Err(Refused::malformed(PANICKED)),
+        match caught(|| self.worker.take(tasks)) {
+            Some(taken) => taken.map_err(|error| Refused::malformed(error.to_string())),
+            None => Err(Refused::malformed(PANICKED)),
         }
     }
 }
@@ -784,6 +785,8 @@ impl ExecutorGrpc for ValidatedExecutor {
 const PANICKED: &str = "the plan cannot be decoded: a reader failed at it";
 /// Metadata of the response without a job ID: the number of statuses, heartbeats and registrations of executors that were refused.
 const REFUSED: &str = "weir-refused";
+/// Metadata of the same response: the number of messages at which a reader panicked.
+const PANICS: &str = "weir-panics";
 /// The maximum number of jobs with progress.
 const JOBS_MAX: usize = 1_000;
 /// The maximum length of the name that a client gives itself.

@@ -61,6 +61,11 @@ pub(super) fn attack(program: &Path, root: &Path, options: &HostileArgs) -> Resu
         let answers = (0..RECOVERY).any(|_| cluster.ask(QUESTION).is_ok());
         cluster.look();
         cluster.report(name);
+        let panics = cluster.panics();
+        println!("{name}: {panics} panics in the logs");
+        if panics > 0 {
+            wrong.push(format!("{name}: {panics} panics in the logs"));
+        }
         if let Some(end) = cluster.ended() {
             wrong.push(format!("{name}: {end}"));
         } else if !answers {
@@ -215,21 +220,34 @@ impl Cluster {
     }
 
     fn spawn(&self, name: &str, words: &[String]) -> Result<Child> {
-        let kind = if self.trust.len() == 1 {
-            "open"
-        } else {
-            "closed"
-        };
-        let log = self.home.join(format!("{kind}-{name}.log"));
         self.command()
             .arg("cluster")
             .args(words)
             .args(["--lost-after", "5s"])
             .args(&self.trust)
             .stdout(Stdio::piped())
-            .stderr(fs::File::create(log)?)
+            .stderr(fs::File::create(self.log(name))?)
             .spawn()
             .with_context(|| format!("cannot start {}", self.program.display()))
+    }
+
+    /// The file of what a process writes to its standard error.
+    fn log(&self, name: &str) -> PathBuf {
+        let kind = if self.trust.len() == 1 {
+            "open"
+        } else {
+            "closed"
+        };
+        self.home.join(format!("{kind}-{name}.log"))
+    }
+
+    /// The number of panics whose texts its processes have written.
+    fn panics(&self) -> usize {
+        let logs = self.processes.iter().map(|process| {
+            let log = fs::read_to_string(self.log(&process.name));
+            log.unwrap_or_default().matches("panicked at").count()
+        });
+        logs.sum()
     }
 
     fn push(&mut self, name: String, child: Child) {

@@ -4,7 +4,6 @@
 //! compressed buffer is allocated before anything is decompressed, so that 8 octets abort the process.
 
 use std::io::Read as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow::array::{Array as _, ArrayRef, AsArray as _};
 use arrow::datatypes::{DataType, Schema};
@@ -15,6 +14,7 @@ use arrow::ipc::{
 
 use super::{Checked, Refused};
 use crate::layout::is_declared;
+use crate::panics;
 
 /// Validates a table in memory in the stream format, whose columns have the types of this schema: DataFusion does not compare them. All
 /// buffers lie within the message, and none is compressed, a dictionary, or has views of more than [`BATCH_BYTES_MAX`]: a few bytes could
@@ -96,9 +96,9 @@ pub(super) fn readable<E>(read: impl FnOnce() -> Result<(), E>) -> Checked {
 
 /// Runs a reader of Arrow, and turns a panic into an error.
 pub(crate) fn caught<T, E>(read: impl FnOnce() -> Result<T, E>) -> Result<T, Option<E>> {
-    match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(read) => read.map_err(Some),
-        Err(_) => Err(None),
+    match panics::caught(read) {
+        Some(read) => read.map_err(Some),
+        None => Err(None),
     }
 }
 
