@@ -33,6 +33,7 @@ mod flight;
 mod folder;
 mod function_lists;
 mod guard;
+mod handshake;
 mod hangup;
 mod http;
 mod known;

@@ -21,6 +21,7 @@ use crate::error::{Error, Failure, FailureKind};
 use crate::files::Files;
 use crate::folder::Folder;
 use crate::function_lists::FunctionLists;
+use crate::handshake::Handshakes;
 use crate::line::Rank;
 use crate::load::Load;
 use crate::options::Options;
@@ -39,6 +40,8 @@ pub(crate) struct Shared {
     catalog: Arc<FileCatalog>,
     /// Turns of statements.
     pub(crate) turns: Arc<Turns>,
+    /// Handshakes of TLS, at every door.
+    pub(crate) handshakes: Handshakes,
     /// The limit of concurrent parsing and planning of large requests.
     pub(crate) load: Load,
     /// The memory that clients hold between their messages.
@@ -177,6 +180,7 @@ impl Shared {
                 options.workers.as_ref().map(|_| WAITING_MAX),
             ),
             files,
+            handshakes: Handshakes::new(),
             load: Load::new(),
             retention: Retention::of_all(),
             views: Arc::new(Semaphore::new(VIEWS_MAX)),

@@ -181,7 +181,8 @@ impl crate::listener::Protocol for FlightProtocol {
             match self.tls.clone() {
                 None => self.converse(socket, pending).await,
                 Some(tls) => {
-                    let accepted = tokio::time::timeout(STARTUP_MAX, tls.accept(socket)).await;
+                    let accepted = self.shared.handshakes.run(tls.accept(socket));
+                    let accepted = tokio::time::timeout(STARTUP_MAX, accepted).await;
                     if let Ok(Ok(socket)) = accepted {
                         self.converse(socket, pending).await;
                     }
@@ -205,7 +206,7 @@ impl crate::listener::Protocol for FlightProtocol {
                 let _ = builder().serve_connection(socket, service).await;
             }
             Some(tls) => {
-                if let Ok(socket) = tls.accept(socket).await {
+                if let Ok(socket) = self.shared.handshakes.run(tls.accept(socket)).await {
                     let socket = TokioIo::new(socket);
                     let _ = builder().serve_connection(socket, service).await;
                 }

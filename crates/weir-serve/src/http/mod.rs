@@ -77,7 +77,8 @@ impl HttpProtocol {
         match &self.tls {
             None => self.converse(socket, router).await,
             Some(tls) => {
-                let accepted = tokio::time::timeout(STARTUP_MAX, tls.accept(socket)).await;
+                let accepted = self.shared.handshakes.run(tls.accept(socket));
+                let accepted = tokio::time::timeout(STARTUP_MAX, accepted).await;
                 if let Ok(Ok(socket)) = accepted {
                     self.converse(socket, router).await;
                 }

@@ -80,6 +80,7 @@ impl PgProtocol {
     /// A connection behind its handshake, and whether what came with that is within the limits.
     async fn opened(&self, socket: TcpStream) -> Option<(Socket, bool)> {
         let negotiated = negotiate_tls::<Prepared>(socket, self.tls.clone());
+        let negotiated = self.shared.handshakes.run(negotiated);
         let negotiated = tokio::time::timeout(STARTUP_MAX, negotiated).await;
         let mut parts = negotiated.ok()?.ok()??.into_parts();
         // Bytes that arrived in clear behind the request for TLS must not be taken as if they had come through it (CVE-2021-23214).

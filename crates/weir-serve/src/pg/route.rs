@@ -192,7 +192,12 @@ fn setting_name(name: &ast::ObjectName) -> String {
 /// The setting that a SET is about, its value, `None` for that with which the connection began, and whether it is that of the
 /// transaction.
 fn assigned(set: &ast::Set) -> Option<(String, Option<String>, bool)> {
-    let is_word = |value: &Expr, word: &str| matches!(value, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case(word));
+    let is_word = |value: &Expr, word: &str| match value {
+        Expr::Identifier(ident) => {
+            ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case(word)
+        }
+        _ => false,
+    };
     match set {
         ast::Set::SingleAssignment {
             scope,
