@@ -88,8 +88,10 @@ pub struct SctpMessages {
     limits: SctpLimits,
     waiting: Dict<StreamKey, Vec<Chunk>>,
     bytes: usize,
-    /// Hashes of the last chunks of each end, to tell repetitions; 0 where there was none.
-    seen: Dict<Origin, [u32; SEEN]>,
+    /// The last chunks of each end, to tell repetitions.
+    seen: Dict<Origin, SeenChunks>,
+    /// Places for the chunks of all ends.
+    places: usize,
     whole: Vec<u8>,
     /// The frames of its chunks, without the last one.
     others: Vec<u64>,
@@ -187,6 +189,7 @@ impl SctpMessages {
             waiting: Dict::new(),
             bytes: 0,
             seen: Dict::new(),
+            places: 0,
             whole: Vec::new(),
             others: Vec::new(),
             counters: SctpCounters::default(),
@@ -284,17 +287,19 @@ impl SctpMessages {
         self.bytes = 0;
     }
 
-    /// True for a chunk that came just before. Its number alone says little: associations begin again, and programs that write
-    /// captures of messages alone give all of them one number.
+    /// True for a chunk that came before, as far as the last chunks of its end are known. Its number alone says little: associations
+    /// begin again, and programs that write captures of messages alone give all of them one number.
     fn is_repeated(&mut self, data: &Data<'_>) -> bool {
         if self.seen.len() >= self.limits.streams_max {
             self.seen.clear();
+            self.places = 0;
         }
-        let seen = self.seen.entry(data.key.origin);
-        let seen = seen.or_insert([0; SEEN]);
-        // A number has one place, so that it is found as long as no later one took it.
-        let place = seen.get_mut(data.tsn as usize % SEEN);
-        place.is_some_and(|place| std::mem::replace(place, data.hash) == data.hash)
+        let seen = self.seen.entry(data.key.origin).or_default();
+        let before = seen.0.len();
+        let is_repeated = seen.note(data.tsn, data.hash, self.places < PLACES_MAX);
+        let added = seen.0.len().saturating_sub(before);
+        self.places = self.places.saturating_add(added);
+        is_repeated
     }
 
     fn keep(&mut self, data: &Data<'_>) {
@@ -375,6 +380,42 @@ impl SctpMessages {
     }
 }
 
+/// The numbers of the last chunks of an end with the hashes of these, each at the place that its number names; 0 of a hash where
+/// there was none.
+#[derive(Debug, Default)]
+struct SeenChunks(Vec<(u32, u32)>);
+
+impl SeenChunks {
+    /// Notes a chunk, and returns whether it was there before. A number has one place, so that it is found as long as no later one
+    /// took it; there are more of them, if there is room, for an end that sends much before it sends a lost chunk again.
+    fn note(&mut self, number: u32, hash: u32, has_room: bool) -> bool {
+        if self.0.is_empty() {
+            self.0.resize(SEEN_MIN, (0, 0));
+        }
+        let place = |seen: &[(u32, u32)]| number as usize % seen.len().max(1);
+        let known = self.0.get(place(&self.0));
+        let is_taken = known.is_some_and(|(other, hash)| *hash != 0 && *other != number);
+        if is_taken && has_room && self.0.len() < SEEN_MAX {
+            self.grow();
+        }
+        let place = place(&self.0);
+        let place = self.0.get_mut(place);
+        place.is_some_and(|place| std::mem::replace(place, (number, hash)) == (number, hash))
+    }
+
+    /// Doubles the places.
+    fn grow(&mut self) {
+        let len = self.0.len();
+        self.0.resize(2 * len, (0, 0));
+        for at in 0..len {
+            let number = self.0.get(at).map_or(0, |(number, _)| *number as usize);
+            if number % (2 * len) != at {
+                self.0.swap(at, at + len);
+            }
+        }
+    }
+}
+
 impl Data<'_> {
     const fn message_of<'a>(
         &'a self,
@@ -448,5 +489,9 @@ const UNORDERED: u8 = 4;
 /// The highest verification tag that does not tell associations apart: programs that write captures of messages alone take a small
 /// number, such as 0 or 1, for all of them.
 const TAG_WRITTEN_MAX: u32 = 0xffff;
-/// Transmission numbers of each end that are remembered.
-const SEEN: usize = 64;
+/// Transmission numbers of each end that are remembered, at least and at most: a lost chunk is sent again after a second or more (RFC
+/// 9260, 6.3.1).
+const SEEN_MIN: usize = 64;
+const SEEN_MAX: usize = 4_096;
+/// Places for the numbers of all ends, beyond which no end gets more.
+const PLACES_MAX: usize = 1 << 21;

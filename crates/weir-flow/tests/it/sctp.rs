@@ -144,6 +144,28 @@ fn chunks_with_one_number_are_repetitions_only_if_they_are_equal() {
     assert_eq!(messages.counters().repeated, 1);
 }
 
+/// What a fast end sent again behind more than 64 chunks was a message of its own.
+#[test]
+fn chunks_are_repetitions_behind_thousands_of_others() {
+    for (between, repeated) in [(60, 5), (1_000, 5), (3_000, 5), (9_000, 0)] {
+        let start = u32::MAX - 40;
+        let number = |at: u32| start.wrapping_add(at);
+        let chunk = |at: u32| packet(&[part(number(at), 0, 3, &at.to_be_bytes())]);
+        let mut packets: Vec<Sent> = (0..between + 5).map(chunk).collect();
+        packets.extend((0..5).map(chunk));
+        let (found, messages) = run(&packets, SctpLimits::default());
+        assert_eq!(messages.counters().repeated, repeated, "{between}");
+        let all = u64::from(between) + 10 - repeated;
+        assert_eq!(found.len() as u64, all, "{between}");
+    }
+    // Equal numbers take one place.
+    let packets: Vec<Sent> = (0..200_u32)
+        .map(|at| packet(&[part(7, 0, 3, &at.to_be_bytes())]))
+        .collect();
+    let (found, _) = run(&packets, SctpLimits::default());
+    assert_eq!(found.len(), 200);
+}
+
 /// What an end with several addresses sent again on another path was a second message, and chunks that came on two paths had no message.
 #[test]
 fn an_association_is_one_on_all_its_paths() {
