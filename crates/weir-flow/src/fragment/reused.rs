@@ -30,7 +30,11 @@ impl Defragmenter {
         let layer = fragment.layer;
         let mut newer = self.remove(&fragment.key)?;
         if !newer.is_contested {
-            return Some(newer.into_packet(layer));
+            let waited_ns = self.clock.now_ns().saturating_sub(newer.since_ns);
+            return match fragment.offset == 0 && waited_ns >= APART_NS {
+                true => self.completed_by_first(fragment, newer),
+                false => Some(newer.into_packet(layer)),
+            };
         }
         let of_older = newer.completes_older();
         let left = newer.left_by_older();
@@ -57,6 +61,26 @@ impl Defragmenter {
         self.counters.invalid += 1;
         self.lose(rest, false);
         self.hand_on(beginning);
+        None
+    }
+
+    /// The packet that its first fragment completed, unless the checksum of the transport shows that the others are of one before, whose
+    /// first fragment did not come: then those of this one may follow.
+    fn completed_by_first(
+        &mut self,
+        fragment: &Fragment<'_>,
+        packet: IncompletePacket,
+    ) -> Option<(Vec<u8>, Vec<u64>)> {
+        let beginning = packet.beginning();
+        let frames = packet.frames.iter();
+        let rest: Vec<u64> = frames.copied().filter(|it| *it != packet.number).collect();
+        let whole = packet.into_packet(fragment.layer);
+        if has_right_checksum(&whole.0, fragment.layer) != Some(false) {
+            return Some(whole);
+        }
+        self.counters.invalid += 1;
+        self.lose(rest, false);
+        self.wait_again(fragment, beginning);
         None
     }
 
@@ -194,6 +218,9 @@ impl IncompletePacket {
         Some(packet)
     }
 }
+
+/// Fragments of a packet that are so far apart may be of two: a sender takes longer for all identifications (RFC 4963, 2).
+const APART_NS: i64 = 10_000_000;
 
 /// Whether the checksum of the transport in a packet that was put together is right, and the length of UDP; `None` without
 /// a checksum.

@@ -135,6 +135,36 @@ fn a_fragmented_datagram_is_one_packet_of_its_flow() {
     );
 }
 
+/// The first fragment of a packet was put together with the others of one before, which had its identification and lacked its own.
+#[test]
+fn the_rest_of_a_packet_is_not_that_of_the_next_one() {
+    let payload = |octet: u8| udp(A.into(), B.into(), 7, 8, &[octet; 3_000]);
+    let header = Ipv4::new(A, B, protocol::UDP).identification(9);
+    let parts = |octet: u8| sent(header.fragments(&payload(octet), 1_500));
+    let apart = |ms: i64| {
+        let mut packets = parts(1);
+        packets.remove(0);
+        packets.extend(parts(2).into_iter().map(|packet| Sent {
+            time_ns: ms * 1_000_000,
+            ..packet
+        }));
+        packets
+    };
+    let whole = header.packet(&payload(2));
+    let mut defragmenter = Defragmenter::new(FragmentLimits::default());
+    let complete = put_together(&mut defragmenter, &apart(600));
+    assert_eq!(complete, [(Layer::Ipv4, whole)]);
+    assert_eq!(defragmenter.counters().invalid, 1);
+    assert_eq!(defragmenter.waiting(), 0);
+    // Some hosts send the first fragment last.
+    let mut reverse = parts(1);
+    reverse.rotate_left(1);
+    reverse[2].time_ns = 600_000_000;
+    let mut defragmenter = Defragmenter::new(FragmentLimits::default());
+    let complete = put_together(&mut defragmenter, &reverse);
+    assert_eq!(complete, [(Layer::Ipv4, header.packet(&payload(1)))]);
+}
+
 /// The copy of a fragment behind the packet that it belongs to was a packet of its own, whose other fragments did not come.
 #[test]
 fn a_copy_of_a_fragment_is_no_packet() {
