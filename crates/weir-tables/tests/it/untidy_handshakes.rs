@@ -230,7 +230,7 @@ fn a_second_hello_alone_is_that_of_its_client() {
     let [client, server] = hellos();
     let changed = b"\x14\x03\x03\0\x01\x01";
     let second = [&changed[..], &client].concat();
-    let packets = segments(&[(true, &second), (false, &server)]);
+    let packets = segments(&[(true, &second[..]), (false, &server[..])]);
     is_read(&packets, "behind a change of cipher spec");
 }
 
