@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::fault::FaultKind;
-use crate::forms::notation::{Notation, in_form, stray_bytes};
+use crate::forms::notation::{Notation, in_form, refuse_utf16, stray_bytes};
 use crate::forms::{Form, Scratch};
 use crate::reader::Damage;
 use crate::search::Found;
@@ -145,6 +145,7 @@ impl Follower {
         let mut begin = Vec::new();
         file.seek(SeekFrom::Start(0))?;
         file.take(PIECE_BYTES as u64).read_to_end(&mut begin)?;
+        refuse_utf16(&begin)?;
         self.form = match Form::of(&begin) {
             None if begin.contains(&b'\n') || begin.len() == PIECE_BYTES => Some(Form::Rfc6873),
             found => found,

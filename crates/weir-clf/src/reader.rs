@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use crate::fault::{Fault, FaultKind};
-use crate::forms::notation::{BYTE_ORDER_MARK, Binary, Notation, stray_bytes};
+use crate::forms::notation::{BYTE_ORDER_MARK, Binary, Notation, refuse_utf16, stray_bytes};
 use crate::forms::{Form, Scratch, binary, json, rfc6873, text};
 use crate::losses::Losses;
 use crate::record::Record;
@@ -134,7 +134,8 @@ impl<R: Read> Reader<R> {
     /// Returns the next record or damage; `None` at the end.
     ///
     /// # Errors
-    /// When the source cannot be read, or begins like no form ([`io::ErrorKind::InvalidData`]).
+    /// When the source cannot be read, begins like no form ([`io::ErrorKind::InvalidData`]), or is text in UTF-16
+    /// ([`io::ErrorKind::Unsupported`]).
     #[allow(
         clippy::should_implement_trait,
         reason = "an item borrows the reader, which no iterator's may"
@@ -162,6 +163,7 @@ impl<R: Read> Reader<R> {
     fn find_form(&mut self) -> io::Result<Option<Form>> {
         while self.end.saturating_sub(self.start) < BUFFER_BYTES / 2 && self.fill()? {}
         let bytes = self.pending();
+        refuse_utf16(bytes)?;
         let text = bytes.get(stray_bytes(bytes)..).unwrap_or_default();
         if text.trim_ascii().is_empty() {
             return Ok(None);

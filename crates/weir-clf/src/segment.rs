@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use weir_bytes::u32_le_at;
 
 use crate::forms::Form;
+use crate::forms::notation::refuse_utf16;
 use crate::index::sidecar::modified_ns;
 
 /// One file of a log. Its length is that at the time of opening; a live log grows.
@@ -99,10 +100,11 @@ impl Segment {
     /// The form of the log, by its beginning; `None` when it has the beginning of no form, or is empty.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When it cannot be read, or is text in UTF-16 ([`io::ErrorKind::Unsupported`]).
     pub fn form(&self) -> io::Result<Option<Form>> {
         let mut begin = Vec::new();
         self.read(0, FORM_BYTES, &mut begin)?;
+        refuse_utf16(&begin)?;
         Ok(Form::of(&begin))
     }
 

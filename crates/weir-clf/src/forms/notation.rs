@@ -1,5 +1,7 @@
 //! The properties of a form that reading a log depends on: the boundaries of records, and their decoding.
 
+use std::io;
+
 use crate::fault::{Fault, FaultKind};
 use crate::forms::form::Form;
 use crate::forms::scratch::Scratch;
@@ -228,6 +230,17 @@ pub(crate) fn stray_bytes(bytes: &[u8]) -> usize {
         rest = next;
     }
     bytes.len().saturating_sub(rest.len())
+}
+
+/// Refuses text in UTF-16, which begins with a byte order mark of two bytes.
+pub(crate) fn refuse_utf16(bytes: &[u8]) -> io::Result<()> {
+    match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "is text in UTF-16, and logs are read in UTF-8",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The line at the beginning, and its length with its end.

@@ -3,7 +3,9 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use weir_clf::{Follower, Form, Query, Segment, index, sidecar_path};
+use weir_clf::{
+    Follower, Form, Query, Reader, SearchOptions, Searcher, Segment, index, sidecar_path,
+};
 
 use crate::common::{Owned, call_id, calls, read, search_all_ways, written};
 
@@ -97,6 +99,33 @@ fn a_byte_order_mark_between_two_records_is_no_damage() {
         answers_are_those_of(&expected, &path);
         let mut follower = Follower::open(&path, true).unwrap();
         assert_eq!(polled(&mut follower), (expected, 0), "{form:?}");
+    }
+}
+
+/// A log in UTF-16, as PowerShell redirects text, was one place that is no record.
+#[test]
+fn a_log_in_utf_16_is_refused_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let text = String::from_utf8(written(&calls(10, 3), Form::Json)).unwrap();
+    for is_big in [false, true] {
+        let marked = format!("{BYTE_ORDER_MARK}{text}");
+        let octets = marked.encode_utf16().flat_map(|unit| match is_big {
+            true => unit.to_be_bytes(),
+            false => unit.to_le_bytes(),
+        });
+        let log: Vec<u8> = octets.collect();
+        std::fs::write(&path, &log).unwrap();
+        let refused = |error: std::io::Error| {
+            assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
+            assert!(error.to_string().contains("UTF-16"), "{error}");
+        };
+        refused(Reader::new(&log[..]).next().unwrap_err());
+        let segment = Segment::open(&path).unwrap();
+        refused(segment.form().unwrap_err());
+        refused(Searcher::open(&[&path], SearchOptions::default()).unwrap_err());
+        refused(Follower::open(&path, false).unwrap_err());
+        refused(index(&segment).unwrap_err());
     }
 }
 
