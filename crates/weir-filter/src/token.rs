@@ -52,9 +52,9 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Error> {
             [b'\'', ..] => {
                 at += 1;
                 match quoted(bytes, &mut at, b'\'', false).as_deref() {
-                    Some([one]) => Some(TokenKind::Character(*one)),
-                    Some(_) => return Err(several_characters(start, at)),
-                    None => None,
+                    Ok([one]) => Ok(TokenKind::Character(*one)),
+                    Ok(_) => return Err(several_characters(start, at)),
+                    Err(fault) => Err(*fault),
                 }
             }
             _ if (is_word(byte) && !rest.starts_with(b".."))
@@ -63,21 +63,18 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Error> {
             {
                 at += word_len(rest);
                 let word = text.get(start..at).unwrap_or_default();
-                Some(TokenKind::Word(word.to_owned()))
+                Ok(TokenKind::Word(word.to_owned()))
             }
             _ => match SIGNS.iter().find(|sign| rest.starts_with(sign.as_bytes())) {
                 Some(sign) => {
                     at += sign.len();
-                    Some(TokenKind::Sign(sign))
+                    Ok(TokenKind::Sign(sign))
                 }
                 None => return Err(no_sign(text, start)),
             },
         };
-        let Some(kind) = kind else {
-            return Err(not_closed(start, text.len()));
-        };
         all.push(Token {
-            kind,
+            kind: kind.map_err(|fault| fault.error(text, start))?,
             start,
             end: at,
         });
@@ -116,9 +113,29 @@ fn no_sign(text: &str, start: usize) -> Error {
     }
 }
 
-fn not_closed(start: usize, end: usize) -> Error {
-    Error::new("the text is not closed", start, end)
-        .with_hint("write text in double quotes; \\\" is a quote within it")
+/// The fault of a text in quotes.
+#[derive(Clone, Copy)]
+enum QuoteFault {
+    /// The closing quote is missing.
+    NotClosed,
+    /// The escape from the first to the second of these places stands for no character.
+    Escape(usize, usize),
+}
+
+impl QuoteFault {
+    /// The error of a text that begins at `start`.
+    fn error(self, text: &str, start: usize) -> Error {
+        let Self::Escape(start, end) = self else {
+            return Error::new("the text is not closed", start, text.len())
+                .with_hint("write text in double quotes; \\\" is a quote within it");
+        };
+        let end = (end..=text.len()).find(|end| text.is_char_boundary(*end));
+        let end = end.unwrap_or(text.len());
+        let escape = text.get(start..end).unwrap_or_default();
+        Error::new(format!("{escape} is not an escape"), start, end).with_hint(
+            "a backslash in double quotes is written twice: frame matches \"\\\\d\", or once in r\"\\d\"",
+        )
+    }
 }
 
 /// Words are names, numbers, addresses and bytes.
@@ -229,33 +246,37 @@ fn hex_around_prefix(rest: &[u8], at: usize) -> bool {
     is_v4 || is_v6
 }
 
-/// The bytes up to the closing quote, which is taken too; `None` when there is none.
-fn quoted(bytes: &[u8], at: &mut usize, quote: u8, raw: bool) -> Option<Vec<u8>> {
+/// The bytes up to the closing quote, which is taken too.
+fn quoted(bytes: &[u8], at: &mut usize, quote: u8, raw: bool) -> Result<Vec<u8>, QuoteFault> {
     let mut inner = Vec::new();
     loop {
-        let byte = *bytes.get(*at)?;
+        let byte = *bytes.get(*at).ok_or(QuoteFault::NotClosed)?;
         *at += 1;
         match byte {
-            _ if byte == quote => return Some(inner),
+            _ if byte == quote => return Ok(inner),
             b'\\' if raw => {
                 inner.push(byte);
-                let next = *bytes.get(*at)?;
+                let next = *bytes.get(*at).ok_or(QuoteFault::NotClosed)?;
                 if next == quote {
                     inner.push(next);
                     *at += 1;
                 }
             }
-            b'\\' => escaped(bytes, at, &mut inner)?,
+            b'\\' if *at == bytes.len() => return Err(QuoteFault::NotClosed),
+            b'\\' => {
+                let start = at.saturating_sub(1);
+                escaped(bytes, at, &mut inner).ok_or(QuoteFault::Escape(start, *at))?;
+            }
             _ => inner.push(byte),
         }
     }
 }
 
-/// The character of an escape.
+/// The character of an escape; `None` for one that stands for none.
 fn escaped(bytes: &[u8], at: &mut usize, inner: &mut Vec<u8>) -> Option<()> {
     let byte = *bytes.get(*at)?;
     *at += 1;
-    let mut digits = |radix: u32, most: usize| {
+    let mut digits = |radix: u32, least: usize, most: usize| {
         let mut value = 0_u32;
         let mut found = 0;
         while found < most
@@ -267,7 +288,7 @@ fn escaped(bytes: &[u8], at: &mut usize, inner: &mut Vec<u8>) -> Option<()> {
             *at += 1;
             found += 1;
         }
-        (found > 0).then_some(value)
+        (found >= least).then_some(value)
     };
     match byte {
         b'a' => inner.push(7),
@@ -277,10 +298,10 @@ fn escaped(bytes: &[u8], at: &mut usize, inner: &mut Vec<u8>) -> Option<()> {
         b'r' => inner.push(b'\r'),
         b't' => inner.push(b'\t'),
         b'v' => inner.push(11),
-        b'x' => inner.push(digits(16, 2)? as u8),
+        b'x' => inner.push(digits(16, 1, 2)? as u8),
         b'u' | b'U' => {
-            let most = if byte == b'u' { 4 } else { 8 };
-            let found = char::from_u32(digits(16, most)?)?;
+            let count = if byte == b'u' { 4 } else { 8 };
+            let found = char::from_u32(digits(16, count, count)?)?;
             inner.extend_from_slice(found.encode_utf8(&mut [0; 4]).as_bytes());
         }
         b'0'..=b'7' => {
@@ -293,9 +314,10 @@ fn escaped(bytes: &[u8], at: &mut usize, inner: &mut Vec<u8>) -> Option<()> {
                 value = value.wrapping_mul(8).wrapping_add(u32::from(digit - b'0'));
                 *at += 1;
             }
-            inner.push(value as u8);
+            inner.push(u8::try_from(value).ok()?);
         }
-        other => inner.push(other),
+        b'"' | b'\'' | b'\\' => inner.push(byte),
+        _ => return None,
     }
     Some(())
 }
