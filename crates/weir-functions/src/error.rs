@@ -596,6 +596,14 @@ fn of_arguments(message: &str) -> Option<Wording> {
 
 /// The types of the arguments of a call, where none of the signatures of its function takes them.
 fn uncoerced(message: &str) -> Option<Wording> {
+    if let Some((function, rest)) = message.split_once("' requires ")
+        && let Some((kind, given)) = rest.split_once(", but received ")
+    {
+        let function = function.trim_start_matches("Function '");
+        let given = given.split(" (DataType").next().unwrap_or(given);
+        let message = format!("{function} takes {kind}, not {given}");
+        return Some((message, Some("CAST(… AS type) converts a value".to_owned())));
+    }
     let call = message.strip_prefix("Failed to coerce arguments to satisfy a call to '")?;
     let (name, rest) = call.split_once("' function")?;
     let (_, types) = rest.split_once("coercion from ")?;

@@ -34,6 +34,11 @@ const TYPES: &[Beginning] = &[
     ("expr type ", " in InSubquery", "IN (SELECT …) has values of another type: ", "both sides have the same number of columns, and CAST(… AS type) converts a value"),
     ("unnest() can only be applied to", "", "unnest takes a list or a struct", "unnest([1, 2])"),
     ("Cannot access field at argument ", "", "only structs and maps have parts with names", "a list has its elements by their numbers: a[1]"),
+    ("Failed to coerce then ", " to common", "the values of CASE have no type in common: ", CAST),
+    ("Failed to coerce case ", " to common", "the values of CASE and WHEN are not compared: ", CAST),
+    ("Argument #1 must be an INTEGER, TIMESTAMP, DATE or NULL, got ", "", "a series goes from number to number or from time to time, and not from the type ", "generate_series(1, 10)"),
+    ("Csv error: Nested type ", " is not", "CSV with OPTIONS has no lists and structs: ", "without OPTIONS it has them as JSON: COPY (SELECT …) TO 'x.csv'"),
+    ("Parquet error: NYI: Attempting to write an Arrow interval", "", "Parquet with OPTIONS has no intervals", "extract(epoch FROM a) makes seconds of one; without OPTIONS it is a text"),
     ("Field ", " not found in struct", "a struct has no part named ", "arrow_typeof(s) has the parts"),
 ];
 
@@ -54,6 +59,13 @@ const VALUES: &[Beginning] = &[
     ("Step cannot be zero", "", "the step of a series must not be 0", "generate_series(1, 10, 2)"),
     ("step can't be 0 for function", "", "the step of a series must not be 0", "generate_series(1, 10, 2)"),
     ("There is no built-in encoding named ", ", currently", "there is no encoding named ", "the encodings are hex, base64 and base64pad"),
+    ("Invalid argument error: Encountered non UTF-8 data", "", "bytes are not a text in UTF-8", "encode(…, 'hex') makes a text of any bytes"),
+    ("Overflow happened on FACTORIAL(", ")", "a factorial does not fit 64 bits: that of ", "factorial(20) is the largest one that does"),
+    ("Signed integer overflow in LCM(", ")", "a least common multiple does not fit 64 bits: that of ", "CAST(… AS DOUBLE) has a larger range"),
+    ("Invalid escape character in LIKE expression", "", "ESCAPE takes one character", "a LIKE '50!%' ESCAPE '!'"),
+    ("overlay start position must be", "", "overlay counts characters from 1 on", "overlay('abc' PLACING 'x' FROM 1)"),
+    ("negative count not allowed: ", "", "substr takes a number of characters from 0 on, not ", "substr('abc', 1, 2)"),
+    ("field position must not be zero", "", "split_part counts parts from 1 on, and from -1 on backwards", "split_part('a,b', ',', 1)"),
     ("Failed to decode value using ", "", "a text was not decoded as ", "hex has two digits for an octet: decode('0aff', 'hex')"),
 ];
 
@@ -68,6 +80,10 @@ const CLAUSES: &[Beginning] = &[
     ("Unsupported Value '", "", "not supported: a literal of this kind", "'…' is a text, X'0a' are bytes, and 5 # 3 calculates with the bits of integers"),
     ("Source table contains ", " columns", "there are as many names in the parentheses behind a table as it has columns: ", "FROM (SELECT 1, 2) AS t(a, b)"),
     ("Inconsistent data length across values list: ", "", "rows of VALUES are equally long: ", "NULL fills a place"),
+    ("Schema error: Schema contains duplicate unqualified field name ", "", "two columns have the name ", "give one of them another name: SELECT x.a, y.a AS b"),
+    ("Correlated scalar subquery in the GROUP BY clause must", "", "not supported: a subquery in GROUP BY that names columns of the outer query", "name it in a query in FROM, and group by that name"),
+    ("Invalid or Unsupported Configuration: ", " compression requires specifying a level", "the level of the compression is missing: ", "OPTIONS (compression 'zstd(3)')"),
+    ("Table '", "' already exists", "there is a table or a view already that is named ", "CREATE OR REPLACE TABLE puts another one in its place, and DROP TABLE removes it"),
     ("Table '", "' doesn't exist", "no table named ", "SHOW TABLES lists the tables"),
     ("View '", "' doesn't exist", "no view named ", "SHOW TABLES lists the views, too"),
     ("Invalid or Unsupported Configuration: could not find config namespace for key ", "", "there is no setting ", "SHOW ALL lists the settings"),
@@ -104,10 +120,11 @@ pub(super) fn of_missing(message: &str) -> Option<(String, &'static str)> {
         ));
     }
     if let Some(types) = message.strip_prefix("Unsupported CAST from ") {
-        return Some((
-            format!("a cast from {types}"),
-            "CAST(… AS VARCHAR) makes a text of any value",
-        ));
+        let hint = match types.split_once(" to Utf8") {
+            Some(_) => "a part of it is a value: s.a, m['key']",
+            None => "CAST(… AS VARCHAR) makes a text of numbers, times and lists",
+        };
+        return Some((format!("a cast from {types}"), hint));
     }
     if message.starts_with("Unsupported Interval Expression with ") {
         return Some((
@@ -156,6 +173,26 @@ mod tests {
                 "Invalid argument error: 12345 is too large to store in a Decimal128 of precision 3. Max is 999",
                 "a number does not fit its type: 12345 is too large",
                 "TRY_CAST",
+            ),
+            (
+                "Table 't' already exists",
+                "there is a table or a view already that is named t",
+                "DROP TABLE",
+            ),
+            (
+                "Schema error: Schema contains duplicate unqualified field name a",
+                "two columns have the name a",
+                "AS b",
+            ),
+            (
+                "Invalid argument error: Encountered non UTF-8 data: invalid utf-8 sequence of 1 bytes from index 0",
+                "bytes are not a text in UTF-8",
+                "'hex'",
+            ),
+            (
+                "Failed to coerce then (Int64) and else (List(Int64)) to common types in CASE WHEN expression",
+                "the values of CASE have no type in common: (Int64) and else (List(Int64))",
+                "CAST",
             ),
             (
                 "Invalid or Unsupported Configuration: Config value \"foo\" not found on CsvOptions",

@@ -84,6 +84,10 @@ pub(super) fn of_missing(message: &str) -> Option<Wording> {
             "not supported: count(DISTINCT …) of several values",
             "count the rows of a query in FROM: SELECT count(*) FROM (SELECT DISTINCT a, b FROM t)",
         ),
+        "Physical plan does not support undecorrelated Subquery" => (
+            "not supported: a subquery behind LATERAL with columns of the outer query and a condition that is never true",
+            "write it as a JOIN",
+        ),
         _ => return None,
     };
     Some((message.to_owned(), Some(hint.to_owned())))
@@ -139,6 +143,13 @@ fn of_clause(message: &str) -> Option<Wording> {
             "a query in FROM has the inner one: SELECT max(n) FROM (SELECT count(*) AS n FROM t GROUP BY a)",
         );
     }
+    if let Some((_, rest)) = message.split_once("Array overflow on abs(") {
+        let number = rest.trim_end_matches(')');
+        return with(
+            &format!("{number} without its sign does not fit its type"),
+            "CAST(… AS DECIMAL(38, 0)) has a larger range",
+        );
+    }
     if message == "invalid digit found in string" {
         return with(
             "a number in ORDER BY is the place of a column, a whole number",
@@ -190,6 +201,11 @@ mod tests {
                 "Cannot create filter with non-boolean predicate 'Int64(1)' returning Int64",
                 "a condition must be true or false, not Int64",
                 "compare",
+            ),
+            (
+                "Int64Array overflow on abs(-9223372036854775808)",
+                "-9223372036854775808 without its sign does not fit its type",
+                "DECIMAL",
             ),
             (
                 "Execution error: Scalar subquery returned more than one row",
