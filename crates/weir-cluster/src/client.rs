@@ -735,7 +735,7 @@ async fn renew(job: &str, channel: &Channel) {
 /// The user, and the session of processes, which those that a shell or a script starts have in common.
 fn processes() -> AsciiMetadataValue {
     let user = rustix::process::getuid().as_raw();
-    let session = rustix::process::getsid(None).map_or(0, |session| session.as_raw_pid());
+    let session = rustix::process::getsid(None).map_or(0, rustix::process::Pid::as_raw_pid);
     let name = AsciiMetadataValue::try_from(format!("{user}-{session}"));
     // Digits are ASCII.
     name.unwrap_or_else(|_| AsciiMetadataValue::from_static(""))
