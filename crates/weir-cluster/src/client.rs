@@ -732,12 +732,16 @@ async fn renew(job: &str, channel: &Channel) {
     }
 }
 
-/// The user, and the session of processes, which those that a shell or a script starts have in common.
+/// The user, the session of processes, which those that a shell or a script starts have in common, and the machine: several may have
+/// one address.
 fn processes() -> AsciiMetadataValue {
     let user = rustix::process::getuid().as_raw();
     let session = rustix::process::getsid(None).map_or(0, rustix::process::Pid::as_raw_pid);
-    let name = AsciiMetadataValue::try_from(format!("{user}-{session}"));
-    // Digits are ASCII.
+    let machine = sysinfo::System::host_name().unwrap_or_default();
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "-.".contains(*letter);
+    let machine: String = machine.chars().filter(is_plain).take(MACHINE_MAX).collect();
+    let name = AsciiMetadataValue::try_from(format!("{user}-{session}-{machine}"));
+    // All of it is ASCII.
     name.unwrap_or_else(|_| AsciiMetadataValue::from_static(""))
 }
 
@@ -866,6 +870,8 @@ const FULL: [&str; 4] = [
     "There is not enough space on the disk",
 ];
 
+/// The letters of the name of a machine that are sent.
+const MACHINE_MAX: usize = 40;
 /// The first and the largest interval of polling the status of a job.
 const ASK_FIRST: Duration = Duration::from_millis(4);
 const ASK_AGAIN: Duration = Duration::from_millis(64);
@@ -883,6 +889,17 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 mod tests {
     use super::*;
     use crate::protocol::error_text;
+
+    #[test]
+    fn a_client_has_a_name_of_limited_length() {
+        let name = processes();
+        let name = name.to_str().unwrap();
+        let user = rustix::process::getuid().as_raw();
+        assert!(name.starts_with(&format!("{user}-")), "{name}");
+        // A scheduler takes 64 octets.
+        assert!(name.len() <= 2 * 10 + 2 + MACHINE_MAX, "{name}");
+        assert_eq!(processes(), name);
+    }
 
     #[test]
     fn a_full_work_directory_is_reported_in_plain_words() {

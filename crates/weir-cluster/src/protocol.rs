@@ -50,7 +50,7 @@ pub(crate) const UNANSWERED_MAX: u32 = 3;
 /// The error text of Ballista for tasks that an executor does not take.
 pub(crate) const REJECTED: &str = "was rejected by executor";
 
-/// Metadata of a statement: the user and the processes that its client belongs to. Their statements share turns and limits.
+/// Metadata of a statement: the user, the processes and the machine that its client belongs to. Their statements share turns and limits.
 pub(crate) const CLIENT: &str = "weir-client";
 /// Metadata of responses with the progress of a job.
 pub(crate) const PIECES: &str = "weir-pieces";
