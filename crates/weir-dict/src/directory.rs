@@ -145,7 +145,7 @@ impl<T> Directory<T> {
     }
 
     /// The number of the lowest bits that a hash shares with the others of its segment.
-    pub(crate) const fn depth(&self, hash: u64) -> u32 {
+    pub(crate) fn depth(&self, hash: u64) -> u32 {
         self.slab.depth(self.slab.number(hash))
     }
 

@@ -9,7 +9,8 @@
 //! 1. The places `0..len` of the chunks hold segments; `len` is not 0.
 //! 2. The first chunk is an allocation of `first` places, the others of [`CHUNK`], and there are no more
 //!    of them than `len` and one segment more need.
-//! 3. `mask` is one less than the smallest power of two above `len`.
+//! 3. `mask` is one less than the smallest power of two above `len`, and `half` is half of it.
+//! 4. `head` is the first of the chunks.
 
 use alloc::alloc::{alloc, dealloc, realloc};
 use alloc::vec::Vec;
@@ -29,9 +30,13 @@ const RESERVE: usize = 8;
 
 /// Segments by number.
 pub(crate) struct Slab<T> {
+    /// The first of `chunks`, so that a search in a table with only one does not read the list of them.
+    head: NonNull<Segment<T>>,
     chunks: Vec<NonNull<Segment<T>>>,
     len: usize,
     mask: usize,
+    /// `mask` without its highest bit.
+    half: usize,
     /// Places of the first chunk.
     first: usize,
 }
@@ -40,9 +45,11 @@ impl<T> Slab<T> {
     /// One segment, with the number 0.
     pub(crate) fn new(segment: Segment<T>) -> Result<Self, AllocError> {
         let mut slab = Self {
+            head: NonNull::dangling(),
             chunks: Vec::new(),
             len: 0,
             mask: 1,
+            half: 0,
             first: 0,
         };
         slab.reserve()?;
@@ -64,13 +71,10 @@ impl<T> Slab<T> {
     /// The number of the segment in which a hash belongs: its lowest bits, one bit less where the
     /// segment has not split yet.
     #[inline(always)]
-    pub(crate) const fn number(&self, hash: u64) -> usize {
+    pub(crate) fn number(&self, hash: u64) -> usize {
         let number = hash as usize & self.mask;
-        if number < self.len {
-            number
-        } else {
-            number & (self.mask >> 1)
-        }
+        // Which of them it is cannot be foreseen.
+        number & core::hint::select_unpredictable(number < self.len, usize::MAX, self.half)
     }
 
     /// The number of the lowest bits that the hashes of segment `number` share.
@@ -92,8 +96,8 @@ impl<T> Slab<T> {
         debug_assert!(number < self.len);
         // One chunk's address does not follow from the number, so that a search need not wait for it.
         if self.len <= CHUNK {
-            // SAFETY: invariants 1 and 2: there is a first chunk, and the number is that of a segment in it.
-            return unsafe { self.chunks.get_unchecked(0).add(number) };
+            // SAFETY: invariants 1, 2 and 4: the number is that of a segment in the first chunk.
+            return unsafe { self.head.add(number) };
         }
         // SAFETY: invariants 1 and 2: the number is that of a segment, so there is a chunk for it.
         unsafe {
@@ -181,13 +185,15 @@ impl<T> Slab<T> {
             // SAFETY: invariant 2; segments can be moved, and nothing points to them.
             let moved = unsafe { realloc(chunk.as_ptr().cast(), old, new.size()) };
             *chunk = NonNull::new(moved.cast()).ok_or(failed)?;
+            self.head = *chunk;
         } else {
             self.chunks
                 .try_reserve_exact(1)
                 .map_err(|_| AllocError::array::<NonNull<Segment<T>>>(1))?;
             // SAFETY: the layout has a size.
             let chunk = unsafe { alloc(new) };
-            self.chunks.push(NonNull::new(chunk.cast()).ok_or(failed)?);
+            self.head = NonNull::new(chunk.cast()).ok_or(failed)?;
+            self.chunks.push(self.head);
         }
         self.first = places;
         Ok(())
@@ -208,7 +214,13 @@ impl<T> Slab<T> {
             chunk.add(number % CHUNK).write(segment);
         }
         self.len += 1;
+        self.set_masks();
+    }
+
+    /// Updates the masks to the number of segments.
+    const fn set_masks(&mut self) {
         self.mask = usize::MAX >> self.len.leading_zeros();
+        self.half = self.mask >> 1;
     }
 
     /// Removes the segment with the highest number. `None` when it is the only one.
@@ -219,7 +231,7 @@ impl<T> Slab<T> {
         }
         let last = self.place(self.len - 1);
         self.len -= 1;
-        self.mask = usize::MAX >> self.len.leading_zeros();
+        self.set_masks();
         // SAFETY: invariant 1; the place is beyond `len` now.
         let segment = unsafe { last.read() };
         self.trim();

@@ -123,6 +123,13 @@ impl<T> Table<T> {
         self.word.map_addr(|address| address & !TAG_MASK)
     }
 
+    /// The pointer of a word with this tag: its offsets become those of the word, without a mask.
+    #[inline(always)]
+    fn tagged<U>(&self, tag: usize) -> *mut U {
+        debug_assert_eq!(self.tag(), tag);
+        self.word.wrapping_byte_sub(tag).cast()
+    }
+
     #[inline(always)]
     fn set(&mut self, pointer: *mut u8, tag: usize) {
         debug_assert_eq!(pointer.addr() & TAG_MASK, 0);
@@ -132,13 +139,12 @@ impl<T> Table<T> {
     #[inline(always)]
     #[allow(unsafe_code)]
     pub(crate) fn view(&self) -> View<'_, T> {
-        let pointer = self.pointer();
         match self.tag() {
             0 => View::Small(&[]),
             // SAFETY: with these tags the word came from a box of this type, which it owns.
-            SINGLE => View::Single(unsafe { &*pointer.cast::<Segment<T>>() }),
+            SINGLE => View::Single(unsafe { &*self.tagged(SINGLE) }),
             // SAFETY: as above.
-            LARGE => View::Large(unsafe { &*pointer.cast::<Large<T>>() }),
+            LARGE => View::Large(unsafe { &*self.tagged(LARGE) }),
             // SAFETY: with the other tags it points to a block of so many entries, which it owns.
             kind => View::Small(unsafe {
                 core::slice::from_raw_parts(self.start().cast_const(), word::len(kind))
@@ -149,13 +155,12 @@ impl<T> Table<T> {
     #[inline(always)]
     #[allow(unsafe_code)]
     pub(crate) fn view_mut(&mut self) -> ViewMut<'_, T> {
-        let pointer = self.pointer();
         match self.tag() {
             0 => ViewMut::Small(&mut []),
             // SAFETY: with these tags the word came from a box of this type, which it owns.
-            SINGLE => ViewMut::Single(unsafe { &mut *pointer.cast::<Segment<T>>() }),
+            SINGLE => ViewMut::Single(unsafe { &mut *self.tagged(SINGLE) }),
             // SAFETY: as above.
-            LARGE => ViewMut::Large(unsafe { &mut *pointer.cast::<Large<T>>() }),
+            LARGE => ViewMut::Large(unsafe { &mut *self.tagged(LARGE) }),
             // SAFETY: with the other tags it points to a block of so many entries, which it owns.
             kind => ViewMut::Small(unsafe {
                 core::slice::from_raw_parts_mut(self.start(), word::len(kind))
@@ -208,13 +213,26 @@ impl<T> Table<T> {
         }
     }
 
+    /// The table of several segments, for which searches look first.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    fn large(&self) -> Option<&Large<T>> {
+        if self.tag() != LARGE {
+            return None;
+        }
+        // SAFETY: with this tag the word came from a box of this type, which it owns.
+        Some(unsafe { &*self.tagged(LARGE) })
+    }
+
     /// The segment in which a hash belongs; `None` where entries lie in a block.
     #[inline(always)]
     fn segment(&self, hash: u64) -> Option<&Segment<T>> {
+        if let Some(large) = self.large() {
+            return Some(large.main.segment(hash));
+        }
         match self.view() {
-            View::Large(large) => Some(large.main.segment(hash)),
             View::Single(single) => Some(single),
-            View::Small(_) => None,
+            _ => None,
         }
     }
 
@@ -237,13 +255,18 @@ impl<T> Table<T> {
             return self.only().filter(|entry| query.is(entry));
         }
         let hash = query.first();
-        if let View::Small(entries) = self.view() {
-            return entries.get(self.find_tagged(hash, entries, query)?);
-        }
-        match self
-            .segment(hash)?
-            .get(tag_of(hash), |entry| query.is(entry))
-        {
+        let segment = if let Some(large) = self.large() {
+            large.main.segment(hash)
+        } else {
+            match self.view() {
+                View::Single(single) => single,
+                View::Small(entries) => {
+                    return entries.get(self.find_tagged(hash, entries, query)?);
+                }
+                View::Large(_) => return None,
+            }
+        };
+        match segment.get(tag_of(hash), |entry| query.is(entry)) {
             Ok(entry) => Some(entry),
             Err(false) => None,
             Err(true) => self.get_deep(query),
