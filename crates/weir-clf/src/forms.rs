@@ -111,7 +111,8 @@ impl Encoder {
     }
 
     /// Returns the records as a buffer and continues in another one, whose content is discarded.
-    pub(crate) fn swap(&mut self, mut other: Vec<u8>) -> Vec<u8> {
+    #[must_use]
+    pub fn swap(&mut self, mut other: Vec<u8>) -> Vec<u8> {
         if self.form == Form::Rfc6873 {
             return self.rfc6873.swap(other);
         }

@@ -25,10 +25,12 @@
 //! - [`Follower`]: reads a log while it is written; [`Anonymizer`]: makes one that can be given away.
 //!
 //! - [`Recorder`]: makes records out of SIP messages.
+//! - [`WriteBehind`]: writes what was made in another thread.
 //!
 //! This crate deliberately has no code for captures, Arrow, SQL or the command line.
 
 mod anonymize;
+mod behind;
 mod fault;
 mod follow;
 mod forms;
@@ -49,6 +51,7 @@ mod value;
 mod walk;
 
 pub use anonymize::Anonymizer;
+pub use behind::WriteBehind;
 pub use fault::{Fault, FaultKind};
 pub use follow::Follower;
 pub use forms::rfc6873;

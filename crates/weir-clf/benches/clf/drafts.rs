@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use weir_clf::{
-    Encoder, Flags, Form, Item, Reader, Record, SearchOptions, Searcher, Writer, WriterOptions,
-    sidecar_path,
+    Encoder, Flags, Form, Item, Reader, Record, SearchOptions, Searcher, WriteBehind, Writer,
+    WriterOptions, sidecar_path,
 };
 
 use crate::{Calls, alternate, call_of, query_of, report, text_line, time};
@@ -271,8 +271,9 @@ pub(crate) fn careful(from: &Path, to: &Path) -> usize {
 /// Converts a file as `weir clf convert` does.
 pub(crate) fn convert_file(from: &Path, to: Form, out: &Path) -> usize {
     let mut reader = Reader::new(File::open(from).unwrap());
-    let mut out = File::create(out).unwrap();
+    let mut out = WriteBehind::new(File::create(out).unwrap());
     let mut encoder = Encoder::new(to);
+    let mut spare = Vec::new();
     let mut count = 0;
     while let Some(item) = reader.next().unwrap() {
         if let Item::Record { record, .. } = item {
@@ -280,11 +281,11 @@ pub(crate) fn convert_file(from: &Path, to: Form, out: &Path) -> usize {
             count += 1;
         }
         if encoder.bytes().len() > 256 << 10 {
-            out.write_all(encoder.bytes()).unwrap();
-            encoder.clear();
+            let piece = encoder.swap(std::mem::take(&mut spare));
+            spare = out.pass(piece).unwrap();
         }
     }
-    out.write_all(encoder.bytes()).unwrap();
+    out.finish(encoder.bytes()).unwrap();
     count
 }
 

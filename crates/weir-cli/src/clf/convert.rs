@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use weir_clf::{Anonymizer, Encoder, Form, Item, Losses, Record};
+use weir_clf::{Anonymizer, Encoder, Form, Item, Losses, Record, WriteBehind};
 
 use super::args::{Anonymize, Convert};
 use super::log::{Damages, reader, report_losses, unreadable, wrote};
@@ -70,11 +70,13 @@ fn through(
     let mut reader = reader(input, &passing)?;
     let output = output.filter(|output| output.as_os_str() != "-");
     let target = Target::optional(output, global)?;
-    let mut out: Box<dyn Write> = match &target {
+    let out: Box<dyn Write + Send> = match &target {
         Some(target) => Box::new(target.clone()),
-        None if stdout_is_file() => Box::new(io::stdout().lock()),
-        None => Box::new(progress.before(io::stdout().lock())),
+        None if stdout_is_file() => Box::new(io::stdout()),
+        None => Box::new(progress.before(io::stdout())),
     };
+    let mut out = WriteBehind::new(out);
+    let mut spare = Vec::new();
     let mut encoder = Encoder::new(form);
     let mut damages = Damages::default();
     let mut records = 0_u64;
@@ -88,13 +90,13 @@ fn through(
             Item::Damage(damage) => damages.report(input, &damage, messages),
         }
         if encoder.bytes().len() >= PIECE_BYTES {
-            if !wrote(out.write_all(encoder.bytes()))? {
+            let piece = encoder.swap(std::mem::take(&mut spare));
+            if !wrote(out.pass(piece).map(|buffer| spare = buffer))? {
                 return Ok(ExitCode::SUCCESS);
             }
-            encoder.clear();
         }
     }
-    wrote(out.write_all(encoder.bytes()).and_then(|()| out.flush()))?;
+    wrote(out.finish(encoder.bytes()).map(drop))?;
     if let Some(target) = target {
         target.keep()?;
     }
