@@ -1,6 +1,8 @@
 //! Heads of messages: the first line and the fields (RFC 9112, 3 to 5).
 
-use httparse::{EMPTY_HEADER, ParserConfig, Status};
+use std::mem::MaybeUninit;
+
+use httparse::{ParserConfig, Status};
 
 /// The first line of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -367,7 +369,8 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
 }
 
 fn parse_line(bytes: &[u8]) -> Parsed {
-    let mut headers = [EMPTY_HEADER; FIELDS_MAX];
+    // Room for so many fields takes longer to fill than most heads take to be read.
+    let mut headers = [const { MaybeUninit::uninit() }; FIELDS_MAX];
     let mut config = ParserConfig::default();
     config
         .allow_spaces_after_header_name_in_responses(true)
@@ -375,8 +378,9 @@ fn parse_line(bytes: &[u8]) -> Parsed {
         .allow_multiple_spaces_in_request_line_delimiters(true)
         .allow_multiple_spaces_in_response_status_delimiters(true);
     if bytes.starts_with(b"HTTP/") || b"HTTP/".starts_with(bytes) {
-        let mut response = httparse::Response::new(&mut headers);
-        return match config.parse_response(&mut response, bytes) {
+        let mut response = httparse::Response::new(&mut []);
+        let parsed = config.parse_response_with_uninit_headers(&mut response, bytes, &mut headers);
+        return match parsed {
             Ok(Status::Complete(length)) => Parsed::Response(
                 length,
                 Head {
@@ -394,8 +398,8 @@ fn parse_line(bytes: &[u8]) -> Parsed {
             Err(_) => lenient(bytes, HeadEnd::ToCome),
         };
     }
-    let mut request = httparse::Request::new(&mut headers);
-    match config.parse_request(&mut request, bytes) {
+    let mut request = httparse::Request::new(&mut []);
+    match config.parse_request_with_uninit_headers(&mut request, bytes, &mut headers) {
         Ok(Status::Complete(length)) => Parsed::Request(
             length,
             Head {
