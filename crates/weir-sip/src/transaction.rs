@@ -95,7 +95,13 @@ pub struct Transactions {
     now: u64,
     messages_max: usize,
     not_followed: u64,
+    /// Messages since the last look for entries that are too old.
+    since_look: usize,
 }
+
+/// One message of so many looks for entries that are too old, at some 160: one for each message would look at each entry
+/// a hundred times before it is, and costs more than the rest of a search.
+const LOOK_MESSAGES: usize = 8;
 
 impl Transactions {
     /// The time of 64 times T1, after which nothing is sent again (RFC 3261 §17.1.1.2).
@@ -110,6 +116,7 @@ impl Transactions {
             now: 0,
             messages_max,
             not_followed: 0,
+            since_look: 0,
         }
     }
 
@@ -131,7 +138,12 @@ impl Transactions {
         );
         let hash = |salt: u8| ProcessKey.hash_one(Salted(salt, &what));
         let print = (hash(0), hash(1));
-        self.seen.expire(self.now, 1, |_, ()| {});
+        self.since_look += 1;
+        // Where there is no room, every message looks for some.
+        if self.since_look >= LOOK_MESSAGES || self.seen.len() >= self.messages_max {
+            self.since_look = 0;
+            self.seen.expire(self.now, 1, |_, ()| {});
+        }
         if self.seen.get(&print, self.now).is_some() {
             return true;
         }
