@@ -97,6 +97,14 @@ impl<'a> Column<'a> {
         )
     }
 
+    /// The text of a column of texts, in a row that is not NULL.
+    pub(super) fn text(&self, row: usize) -> Option<&'a str> {
+        match &self.values {
+            ColumnValues::Text(value) => Some(value(row)),
+            _ => None,
+        }
+    }
+
     /// Appends the exact value; nothing for NULL.
     pub(super) fn push_text(&self, row: usize, out: &mut String) {
         if self.is_null(row) {

@@ -88,6 +88,8 @@ impl RowFormat for Separated {
                 }
             } else if column.is_plain() {
                 column.push_text(row, out);
+            } else if let Some(text) = column.text(row) {
+                self.push_field(text, out);
             } else {
                 scratch.clear();
                 column.push_text(row, &mut scratch);
@@ -105,12 +107,11 @@ impl RowFormat for Separated {
 
 /// Appends a CSV field, in quotes where RFC 4180 section 2 asks for them.
 fn push_quoted(text: &str, out: &mut String) {
-    let quote = text.is_empty()
-        || text
-            .bytes()
-            .any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'))
-        || text.starts_with(' ')
-        || text.ends_with(' ');
+    // All octets are looked at, so that the compiler takes several at a time: most fields need no quotes.
+    let is_special = text.bytes().fold(false, |special, byte| {
+        special | matches!(byte, b',' | b'"' | b'\n' | b'\r')
+    });
+    let quote = is_special || text.is_empty() || text.starts_with(' ') || text.ends_with(' ');
     if !quote {
         out.push_str(text);
         return;

@@ -69,6 +69,15 @@ pub fn fitted(text: &str, cells: usize) -> Cow<'_, str> {
 /// [`is_control`] is escaped, so that the same exact value is harmless on a terminal.
 pub fn push_json_string(out: &mut String, text: &str) {
     out.push('"');
+    // Most texts are printable ASCII. All octets are looked at, so that the compiler takes several at a time.
+    let is_plain = text.bytes().fold(true, |plain, byte| {
+        plain & (matches!(byte, b' '..=b'~') & (byte != b'"') & (byte != b'\\'))
+    });
+    if is_plain {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     // Copies the runs between characters that need care.
     let mut rest = text;
     while let Some(at) = rest.find(|c: char| c == '"' || c == '\\' || is_control(c)) {
