@@ -188,7 +188,7 @@ fn given(program: &Program) -> Result<Facts, Fault> {
         return Err(Fault::Bounds);
     }
     for (number, carried) in program.carried.iter().enumerate() {
-        let twice = |other: &crate::program::Carried| {
+        let twice = |other: &Carried| {
             other.register == carried.register || other.word == carried.word
         };
         if u64::from(carried.word) >= words_min
