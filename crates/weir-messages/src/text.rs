@@ -4,6 +4,15 @@ use std::fmt::Write as _;
 
 /// Appends bytes that are to be a text, as Wireshark writes them: what is not to be printed as `\\` and three octal digits.
 pub(crate) fn write(bytes: &[u8], out: &mut String) {
+    // Most texts are printable ASCII, and are copied as a whole. The loop looks at all octets, so that the compiler
+    // takes several at a time.
+    let is_plain = bytes
+        .iter()
+        .fold(true, |plain, octet| plain & matches!(octet, b' '..=b'~'));
+    if is_plain && let Ok(text) = std::str::from_utf8(bytes) {
+        out.push_str(text);
+        return;
+    }
     for chunk in bytes.utf8_chunks() {
         for letter in chunk.valid().chars() {
             match letter {

@@ -1,12 +1,14 @@
 //! Pairs questions and answers: the response on the same flow with the same identifier. Of several questions with one identifier it
 //! answers the one that it repeats.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hasher};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::copies::{RecentAnswers, Sight};
+use super::name::NAME_OCTETS_MAX;
 use super::{Data, Dialect, DnsFault, DnsMessage, Question, Record, Section, type_word};
 
 /// The flow, the side and the time of a message.
@@ -62,8 +64,8 @@ pub struct Ask {
 /// five seconds is the same.
 #[derive(Debug, Default)]
 pub struct Questions {
-    /// The questions of a flow and number, which differ.
-    asked: HashMap<(u64, u16), Vec<Query>>,
+    /// The questions of a flow and number.
+    asked: HashMap<(u64, u16), SameNumber>,
     /// The keys in the order of arrival, to forget the oldest.
     order: VecDeque<(u64, u16)>,
     forgotten: u64,
@@ -91,7 +93,7 @@ impl Questions {
         let content = content_of(message);
         if message.is_response() {
             let known = self.asked.get_mut(&key);
-            let known = known.and_then(|all| answered(all, content));
+            let known = known.map(|all| all.answered(content));
             let question = known.as_deref().copied();
             let is_repeat =
                 question.is_some_and(|question| question.is_answered && !question.is_of_zone);
@@ -121,19 +123,19 @@ impl Questions {
 
     /// Adds a question; true where it repeats one.
     fn ask(&mut self, key: (u64, u16), asked: Query) -> bool {
-        let Some(all) = self.asked.get_mut(&key) else {
-            self.asked.insert(key, vec![asked]);
-            self.order.push_back(key);
-            if self.order.len() > QUESTIONS_MAX
-                && let Some(oldest) = self.order.pop_front()
-            {
-                let old = self.asked.remove(&oldest).unwrap_or_default();
-                let lost = old.iter().filter(|old| !old.is_answered).count();
-                self.forgotten = self.forgotten.saturating_add(lost as u64);
+        let all = match self.asked.entry(key) {
+            Entry::Occupied(all) => all.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(SameNumber {
+                    first: asked,
+                    later: Vec::new(),
+                });
+                self.order.push_back(key);
+                self.forget();
+                return false;
             }
-            return false;
         };
-        if let Some(known) = all.iter_mut().find(|it| it.content == asked.content) {
+        if let Some(known) = all.find(asked.content) {
             let waited_ns = asked.passed_ns.saturating_sub(known.passed_ns);
             let is_repeat = !known.is_answered && waited_ns < REPEAT_NS;
             if !is_repeat {
@@ -141,22 +143,58 @@ impl Questions {
             }
             return is_repeat;
         }
-        if all.len() >= SAME_NUMBER_MAX {
-            let oldest = all.remove(0);
-            let is_lost = !oldest.is_answered;
-            self.forgotten = self.forgotten.saturating_add(is_lost.into());
+        if let Some(oldest) = all.push(asked) {
+            self.forgotten = self.forgotten.saturating_add((!oldest.is_answered).into());
         }
-        all.push(asked);
         false
+    }
+
+    /// Forgets the oldest questions where there are too many.
+    fn forget(&mut self) {
+        if self.order.len() > QUESTIONS_MAX
+            && let Some(oldest) = self.order.pop_front()
+            && let Some(mut old) = self.asked.remove(&oldest)
+        {
+            let lost = old.all().filter(|old| !old.is_answered).count();
+            self.forgotten = self.forgotten.saturating_add(lost as u64);
+        }
     }
 }
 
-/// The question that a response with this content answers, of those with its number: the last one where none has its content.
-fn answered(all: &mut [Query], content: u64) -> Option<&mut Query> {
-    let at = all.iter().position(|it| it.content == content);
-    match at {
-        Some(at) => all.get_mut(at),
-        None => all.last_mut(),
+/// The questions of a flow with one number, which differ, the oldest first. Nearly always there is only one, which
+/// takes no allocation of its own.
+#[derive(Debug)]
+struct SameNumber {
+    first: Query,
+    later: Vec<Query>,
+}
+
+impl SameNumber {
+    fn all(&mut self) -> impl Iterator<Item = &mut Query> {
+        std::iter::once(&mut self.first).chain(&mut self.later)
+    }
+
+    /// The question with this content.
+    fn find(&mut self, content: u64) -> Option<&mut Query> {
+        self.all().find(|it| it.content == content)
+    }
+
+    /// The question that a response with this content answers: the last one where none has its content.
+    fn answered(&mut self, content: u64) -> &mut Query {
+        let later = self.later.iter().position(|it| it.content == content);
+        let is_first = self.first.content == content;
+        let last = self.later.len().checked_sub(1).filter(|_| !is_first);
+        match later.or(last).and_then(|at| self.later.get_mut(at)) {
+            Some(known) => known,
+            None => &mut self.first,
+        }
+    }
+
+    /// Adds a question; returns the oldest one where there are too many.
+    fn push(&mut self, asked: Query) -> Option<Query> {
+        let is_full = self.later.len() + 1 >= SAME_NUMBER_MAX;
+        self.later.push(asked);
+        is_full.then(|| std::mem::replace(&mut self.first, self.later.remove(0)))
     }
 }
 
@@ -167,15 +205,27 @@ fn content_of(message: &DnsMessage<'_>) -> u64 {
     let Some(question) = message.questions().next().filter(|_| is_unicast) else {
         return 0;
     };
-    let mut hasher = DefaultHasher::new();
+    // The labels are put together first: the hasher takes longer for each write than for each octet.
+    let mut octets = [0; NAME_OCTETS_MAX + 4];
+    let mut used = 0;
     let whole = question.name.each_label(|label| {
-        hasher.write_usize(label.len());
-        for octet in label {
-            hasher.write_u8(octet.to_ascii_lowercase());
+        // A name is shorter than the buffer: its labels were counted with their lengths.
+        let place = octets.get_mut(used..=used + label.len());
+        if let Some((length, place)) = place.and_then(<[u8]>::split_first_mut) {
+            *length = label.len() as u8;
+            place.copy_from_slice(label);
+            place.make_ascii_lowercase();
+            used += 1 + label.len();
         }
     });
-    hasher.write_u16(question.kind);
-    hasher.write_u16(question.class);
+    let [a, b] = question.kind.to_be_bytes();
+    let [c, d] = question.class.to_be_bytes();
+    if let Some(place) = octets.get_mut(used..used + 4) {
+        place.copy_from_slice(&[a, b, c, d]);
+        used += 4;
+    }
+    let mut hasher = DefaultHasher::new();
+    hasher.write(octets.get(..used).unwrap_or_default());
     whole.map_or(0, |()| hasher.finish().max(1))
 }
 

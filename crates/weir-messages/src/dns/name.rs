@@ -139,6 +139,14 @@ impl<'m> Name<'m> {
         ends.is_ok() && is_text
     }
 
+    /// The text that [`Self::write`] appends.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text);
+        text
+    }
+
     /// Appends it as Wireshark writes it: labels with dots between, and what is not to be printed
     /// as `\` and three octal digits; the root is `<Root>`.
     pub fn write(&self, out: &mut String) {
@@ -181,8 +189,6 @@ pub(super) const ROOT: &str = "<Root>";
 
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = String::new();
-        self.write(&mut text);
-        f.write_str(&text)
+        f.write_str(&self.text())
     }
 }

@@ -1,13 +1,13 @@
 //! `dns` and `lookups`: one row a DNS message, and one row a question with its answer.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 use weir_messages::dns::{
     Ask, BEGINNING_OCTETS, Data, Dialect, DnsFault, DnsMessage, LINK_LOCAL_PORT, MULTICAST_PORT,
     PORT, Question, Questions, Record, Section, find_in_stream, is_understood, looks_like_dns,
     may_look_like_dns, opcode_word, rcode_word, type_word,
 };
-use weir_packet::{Kind, Needs, Value};
+use weir_packet::{Address, Kind, Needs, Value};
 
 use super::extraction::{Extraction, ItemField, columns};
 use super::list::List;
@@ -28,6 +28,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 #[derive(Default)]
 struct Dns {
     questions: Questions,
+    lists: Lists,
 }
 
 /// The port of the NetBIOS name service (RFC 1002).
@@ -204,6 +205,7 @@ impl DnsTable for Dns {
         let Some((message, seen)) = read(bytes, way) else {
             return Some(false);
         };
+        self.lists.clear();
         let item = DnsItem {
             message,
             ask: self.questions.take(&message, seen),
@@ -211,7 +213,7 @@ impl DnsTable for Dns {
             is_cut: way.missing > 0,
             question: OnceCell::new(),
             name: OnceCell::new(),
-            lists: [const { OnceCell::new() }; LISTS_MAX],
+            lists: &self.lists,
         };
         push(way, &item);
         Some(true)
@@ -234,8 +236,37 @@ struct DnsItem<'m> {
     is_cut: bool,
     question: OnceCell<Option<Question<'m>>>,
     name: OnceCell<String>,
-    /// The values of [`LISTS`], which are computed when a column needs them.
-    lists: [OnceCell<List>; LISTS_MAX],
+    lists: &'m Lists,
+}
+
+/// The values of [`LISTS`] of a message, which are computed when a column needs them. The cells are kept from message to message:
+/// to make and drop so many takes longer than to read a message.
+struct Lists {
+    cells: [OnceCell<List>; LISTS_MAX],
+    /// One bit for each cell that has a value.
+    used: Cell<u64>,
+}
+
+impl Default for Lists {
+    fn default() -> Self {
+        Self {
+            cells: [const { OnceCell::new() }; LISTS_MAX],
+            used: Cell::new(0),
+        }
+    }
+}
+
+impl Lists {
+    /// Forgets the values of a message.
+    fn clear(&mut self) {
+        let mut used = self.used.take();
+        while used != 0 {
+            if let Some(cell) = self.cells.get_mut(used.trailing_zeros() as usize) {
+                *cell = OnceCell::new();
+            }
+            used &= used - 1;
+        }
+    }
 }
 
 /// The number of columns of lists, at most.
@@ -259,7 +290,9 @@ impl<'m> DnsItem<'m> {
     /// A list; NULL when nothing is in it.
     fn list(&self, index: usize) -> Option<Value<'_>> {
         let field = LISTS.get(index)?;
-        let list = self.lists.get(index)?.get_or_init(|| {
+        let lists = self.lists;
+        let list = lists.cells.get(index)?.get_or_init(|| {
+            lists.used.set(lists.used.get() | 1_u64 << index);
             let mut list = List::of(field.kind);
             match field.get {
                 Collect::Questions(collect) => {
@@ -380,12 +413,12 @@ static FIELDS: &[ItemField<DnsGetter>] = &[
         "Records of the additional section, as the header says", "RFC 1035, 4.1.1"),
     ItemField::new("dns.qry.name", Kind::Text, |d| {
             let question = d.question()?;
-            Some(Value::Text(d.name.get_or_init(|| question.name.to_string())))
+            Some(Value::Text(d.name.get_or_init(|| question.name.text())))
         }, "Name of the first question", "RFC 1035, 4.1.2"),
     ItemField::new("dns.qry.name.len", Kind::U16, |d| {
             let name = d.question()?.name;
             number(match name.text_octets() {
-                0 => d.name.get_or_init(|| name.to_string()).len(),
+                0 => d.name.get_or_init(|| name.text()).len(),
                 octets => octets,
             } as u64)
         }, "Length of that name in octets, with a dot between labels; 6 for `<Root>`", "RFC 1035, 4.1.2"),
@@ -473,7 +506,7 @@ macro_rules! opt {
 /// The length of the name of a question, as it is shown.
 fn text_octets(question: &Question<'_>) -> u32 {
     let octets = match question.name.text_octets() {
-        0 => question.name.to_string().len(),
+        0 => question.name.text().len(),
         octets => octets,
     };
     u32::try_from(octets).unwrap_or(u32::MAX)
@@ -503,7 +536,7 @@ static LISTS: &[ItemField<Collect>] = &[
         "Times to live of the records in seconds, without OPT", "RFC 1035, 4.1.3"),
     ItemField::new("dns.resp.len", Kind::Numbers, Collect::Records(|record, list| list.number(record.data_octets)),
         "Lengths of the data of the records", "RFC 1035, 4.1.3"),
-    ItemField::new("dns.a", Kind::Texts, of_data!(Data::A(octets), list, list.text(std::net::Ipv4Addr::from(octets))),
+    ItemField::new("dns.a", Kind::Texts, of_data!(Data::A(octets), list, list.text(Address::from(std::net::Ipv4Addr::from(octets)))),
         "IPv4 addresses of A records", "RFC 1035, 3.4.1"),
     ItemField::new("dns.aaaa", Kind::Texts, of_data!(Data::Aaaa(octets), list, list.text(std::net::Ipv6Addr::from(octets))),
         "IPv6 addresses of AAAA records", "RFC 3596, 2.1"),

@@ -74,14 +74,30 @@ enum Made {
     List(List),
 }
 
-/// The values that were computed for the columns of a row, by the numbers of the columns.
+/// The values that were computed for the columns of a row, by the numbers of the columns. There is no room for them before the
+/// first is needed: most rows need none.
 #[derive(Debug)]
-pub(super) struct Cache(Box<[OnceCell<Made>]>);
+pub(super) struct Cache {
+    columns: usize,
+    made: OnceCell<Box<[OnceCell<Made>]>>,
+}
 
 impl Cache {
     /// Creates a cache for a row of `columns` columns.
-    pub(super) fn new(columns: usize) -> Self {
-        Self((0..columns).map(|_| OnceCell::new()).collect())
+    pub(super) const fn new(columns: usize) -> Self {
+        Self {
+            columns,
+            made: OnceCell::new(),
+        }
+    }
+
+    /// The place of the value of a column.
+    fn place(&self, index: usize) -> Option<&OnceCell<Made>> {
+        let columns = 0..self.columns;
+        let made = self
+            .made
+            .get_or_init(|| columns.map(|_| OnceCell::new()).collect());
+        made.get(index)
     }
 
     /// The value of a column.
@@ -94,8 +110,8 @@ impl Cache {
         let field = fields.get(index)?;
         let made = match &field.get {
             Say::Value(get) => return get(of),
-            Say::Text(make) => self.0.get(index)?.get_or_init(|| Made::Text(make(of))),
-            Say::List(fill) => self.0.get(index)?.get_or_init(|| {
+            Say::Text(make) => self.place(index)?.get_or_init(|| Made::Text(make(of))),
+            Say::List(fill) => self.place(index)?.get_or_init(|| {
                 let mut list = List::of(field.kind);
                 fill(of, &mut list);
                 Made::List(list)
