@@ -424,9 +424,11 @@ impl Payloads {
                     is_late: origin.is_late,
                     scope: sighting.key.scope(),
                 };
-                return self.streams.packet_in(packet, of, |chunk| {
-                    each(&of_chunk(chunk, passed_ns, gathered))
-                });
+                return self
+                    .streams
+                    .packet_in(packet, Some(&sighting), of, |chunk| {
+                        each(&of_chunk(chunk, passed_ns, gathered))
+                    });
             }
             Some(Layer::Sctp) => {
                 let mut all = Vec::new();

@@ -63,6 +63,8 @@ struct StreamTable {
     details: Details,
     /// Keys in the order in which they are looked at, with those that are gone.
     order: VecDeque<(FlowKey, u64)>,
+    /// No connection is looked at before this time: the first of `order` was not silent for long enough, and none was removed since.
+    looks_from_ns: i64,
     /// The numbers of segments without data of unknown connections, by direction: a connection that began before the capture begins
     /// with its first data.
     noted: Dict<FlowKey, [NotedNumbers; 2]>,
@@ -123,6 +125,7 @@ impl Streams {
                 limits,
                 connections: Dict::new(),
                 order: VecDeque::new(),
+                looks_from_ns: i64::MIN,
                 noted: Dict::new(),
                 closed: VecDeque::new(),
                 held: 0,
@@ -176,23 +179,24 @@ impl Streams {
             flow,
             ..PacketOf::default()
         };
-        self.packet_in(packet, of, each);
+        self.packet_in(packet, None, of, each);
     }
 
-    /// Reads a packet like [`Self::packet_of`].
+    /// Reads a packet like [`Self::packet_of`], with the facts about it where they are known.
     pub(crate) fn packet_in(
         &mut self,
         packet: &Packet<'_>,
+        sighting: Option<&Sighting>,
         of: PacketOf,
         each: impl FnMut(&Chunk<'_>) -> Interest,
     ) {
         match self.defragmenter.packet(packet) {
-            Fragmented::Whole | Fragmented::Cut => self.table.packet(packet, of, each),
+            Fragmented::Whole | Fragmented::Cut => self.table.packet(packet, sighting, of, each),
             Fragmented::Waits => {}
             Fragmented::Complete { bytes, layer, .. } => {
                 let frame = frame_of(packet, bytes);
                 let packet = self.decoder.decode_as(frame, layer);
-                self.table.packet(&packet, of, each);
+                self.table.packet(&packet, None, of, each);
             }
         }
     }
@@ -204,21 +208,28 @@ impl Streams {
 }
 
 impl StreamTable {
+    /// The facts about a packet, in the scope of its key.
+    fn sighting(&self, packet: &Packet<'_>, scope: u32) -> Option<Sighting> {
+        let mut sighting = Sighting::of_packet(packet, self.limits.scope)?;
+        if scope != 0 {
+            sighting.key = sighting.key.with_scope(scope);
+        }
+        Some(sighting)
+    }
+
     fn packet(
         &mut self,
         packet: &Packet<'_>,
+        known: Option<&Sighting>,
         of: PacketOf,
         mut each: impl FnMut(&Chunk<'_>) -> Interest,
     ) {
         if packet.transport() != Some(Layer::Tcp) {
             return;
         }
-        let Some(mut sighting) = Sighting::of_packet(packet, self.limits.scope) else {
+        let Some(sighting) = known.copied().or_else(|| self.sighting(packet, of.scope)) else {
             return;
         };
-        if of.scope != 0 {
-            sighting.key = sighting.key.with_scope(of.scope);
-        }
         let Some(segment) = sighting.segment else {
             return;
         };
@@ -396,7 +407,7 @@ impl StreamTable {
                         self.forget(key, StreamEnd::Forgotten, origin, each);
                         return SegmentOwner::Beside(older);
                     }
-                    let known = self.connections.remove(key);
+                    let known = self.remove(key);
                     return known.map_or(SegmentOwner::None, SegmentOwner::Beside);
                 }
                 Turn::Proves => {
@@ -489,6 +500,9 @@ impl StreamTable {
     /// Forgets connections that were silent for too long. Looks at a few.
     fn expire(&mut self, origin: ChunkOrigin, each: &mut impl FnMut(&Chunk<'_>) -> Interest) {
         while self.forget_closed(self.now_ns.saturating_sub(CLOSED_NS)) {}
+        if self.now_ns < self.looks_from_ns {
+            return;
+        }
         let idle_ns = i64::try_from(self.limits.idle_ns).unwrap_or(i64::MAX);
         for _ in 0..LOOKS {
             let Some((key, number)) = self.order.front().copied() else {
@@ -496,7 +510,10 @@ impl StreamTable {
             };
             let connection = self.connections.get_mut(&key);
             match connection.filter(|one| one.number == number) {
-                Some(one) if one.queued_ns.saturating_add(idle_ns) > self.now_ns => return,
+                Some(one) if one.queued_ns.saturating_add(idle_ns) > self.now_ns => {
+                    self.looks_from_ns = one.queued_ns.saturating_add(idle_ns);
+                    return;
+                }
                 Some(one) if one.last_ns.saturating_add(idle_ns) > self.now_ns => {
                     // Not before its last packet, so that the queue stays in order.
                     one.queued_ns = self.now_ns;
@@ -521,12 +538,18 @@ impl StreamTable {
             .connections
             .get(&key)
             .is_some_and(|one| one.number == number)
-            && let Some(connection) = self.connections.remove(&key)
+            && let Some(connection) = self.remove(&key)
         {
             self.held = self.held.saturating_sub(connection.held_by_both());
             self.details.remove(connection.track.detail);
         }
         true
+    }
+
+    /// Removes a connection, which may be the first of those that are looked at.
+    fn remove(&mut self, key: &FlowKey) -> Option<Box<FollowedConnection>> {
+        self.looks_from_ns = i64::MIN;
+        self.connections.remove(key)
     }
 
     /// Reports the waiting data of a connection, and its end.
@@ -537,7 +560,7 @@ impl StreamTable {
         origin: ChunkOrigin,
         each: &mut impl FnMut(&Chunk<'_>) -> Interest,
     ) {
-        if let Some(connection) = self.connections.remove(key) {
+        if let Some(connection) = self.remove(key) {
             self.end_connection(key, connection, end, origin, each);
         }
     }
