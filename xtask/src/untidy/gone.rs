@@ -59,28 +59,33 @@ fn fragmented(header: &IpHeaders, bytes: &[u8]) -> Option<(IpAddr, IpAddr, Vec<u
         .then_some((header.src.0, header.dst.0, identification))
 }
 
-/// Those of the lost frames whose octets of TCP are behind all that the other frames of their connection have or acknowledge:
-/// nothing shows that they were sent.
+/// Those of the lost frames that nothing shows: their octets of TCP are behind all that the other frames of their connection have or
+/// acknowledge, or they come before all these.
 pub(super) fn unseen(tidy: &Capture, lost: &BTreeSet<u64>) -> BTreeSet<u64> {
     let connections = tidy.connections();
     let mut there: BTreeMap<Ends, Vec<IpHeaders>> = BTreeMap::new();
     let mut gone = Vec::new();
+    let mut before = BTreeSet::new();
     for frame in &tidy.frames {
         let (Some(origin), Some(header)) = (frame.origin, tidy.header(frame)) else {
             continue;
         };
         let ends = connections.ends(&header);
         let number = origin as u64 + 1;
-        match lost.contains(&number) {
-            true => gone.push((number, ends, header)),
-            false => there.entry(ends).or_default().push(header),
+        if !lost.contains(&number) {
+            there.entry(ends).or_default().push(header);
+        } else if there.contains_key(&ends) {
+            gone.push((number, ends, header));
+        } else {
+            before.insert(number);
         }
     }
     gone.retain(|(_, ends, header)| {
         let others = there.get(ends).map_or(&[][..], Vec::as_slice);
         header.tcp.is_some() && !others.iter().any(|other| shows(other, header))
     });
-    gone.into_iter().map(|(number, ..)| number).collect()
+    before.extend(gone.into_iter().map(|(number, ..)| number));
+    before
 }
 
 /// Whether a segment shows that another one of its connection was sent: it stands behind that, or acknowledges it.
@@ -138,6 +143,9 @@ mod tests {
         // Later segments acknowledge the first data.
         let lost = BTreeSet::from([numbers[data]]);
         assert!(unseen(&capture, &lost).is_empty());
+        // The capture of the connection begins behind them.
+        let lost: BTreeSet<u64> = numbers[..=data].iter().copied().collect();
+        assert_eq!(unseen(&capture, &lost), lost);
         // Without these nothing shows them.
         let lost: BTreeSet<u64> = numbers[data..].iter().copied().collect();
         assert!(unseen(&capture, &lost).contains(&numbers[data]));
