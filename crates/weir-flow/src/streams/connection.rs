@@ -60,6 +60,8 @@ pub(super) struct NotedNumbers {
     pub(super) acknowledged: Option<u32>,
     /// The number of a segment without data, of which a keep-alive may have one less.
     pub(super) sent: Option<u32>,
+    /// The receiver acknowledged before it had sent anything, and its SYN was seen: no data were sent before the capture.
+    pub(super) is_of_handshake: bool,
 }
 
 impl NotedNumbers {
@@ -336,11 +338,8 @@ impl FollowedConnection {
         }
         let has_data = segment.len > 0 && !is_keep_alive;
         let has_number = has_data || segment.flags & FIN != 0;
-        if has_number
-            && !is_reset
-            && let Some(start) = std::mem::take(&mut direction.noted).start(first)
-        {
-            direction.stream.begin_behind(start, first);
+        if has_number && !is_reset && !direction.stream.began() {
+            direction.begin_with(first);
         }
         if segment.span() == 0 && !is_reset && !direction.stream.began() {
             direction.noted.sent = Some(earlier(direction.noted.sent, first));
@@ -399,13 +398,16 @@ impl FollowedConnection {
         now_ns: i64,
         out: &mut ChunkSink<'_, F>,
     ) -> Option<u64> {
-        let sender = other(sender);
-        let direction = self.direction_mut(sender);
-        if !direction.stream.began() {
-            let known = direction.noted.acknowledged;
-            direction.noted.acknowledged = Some(earlier(known, ack));
+        let (receiver, sender) = (sender, other(sender));
+        if !self.direction_mut(sender).stream.began() {
+            let own = &self.direction_mut(receiver).stream;
+            let is_first = out.saw_start && own.began() && own.offset() == 0;
+            let noted = &mut self.direction_mut(sender).noted;
+            noted.acknowledged = Some(earlier(noted.acknowledged, ack));
+            noted.is_of_handshake |= is_first;
             return None;
         }
+        let direction = self.direction_mut(sender);
         if let Some(end) = direction.far_end
             && ack == end.wrapping_add(1)
         {
@@ -579,6 +581,19 @@ impl Direction {
     fn held(&self) -> usize {
         let outlier = self.outlier.as_ref().map_or(0, |outlier| outlier.held());
         self.stream.held().saturating_add(outlier)
+    }
+
+    /// Begins the stream in front of its first data, or its FIN, as what was noted says: what is between them may come yet. What does not
+    /// come was sent before the capture, if the connection was.
+    fn begin_with(&mut self, first: u32) {
+        let noted = std::mem::take(&mut self.noted);
+        match noted.start(first) {
+            Some(start) if !noted.is_of_handshake => self.stream.begin_behind(start, first),
+            Some(start) if (1..=LATE_MAX).contains(&beyond(first, start)) => {
+                self.stream.begin(start);
+            }
+            _ => {}
+        }
     }
 
     /// Notes the end that a FIN says. Where its data may be padding, the receiver's acknowledgment decides, unless padding is known of

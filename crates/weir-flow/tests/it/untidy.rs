@@ -480,6 +480,23 @@ fn data_behind_a_segment_without_any_are_not_before_the_stream() {
     );
 }
 
+/// Where the answer to a SYN was not captured, the stream of its sender began with the first data that were captured, and nothing said
+/// that those in front of them are missing.
+#[test]
+fn data_behind_a_handshake_whose_answer_was_not_captured_are_missing() {
+    let lost = "0 > S 0 0\n 1 > A 1 1\n 2 > A 1 1 GET\n 3 < A 5 4 ok\n 4 > A 4 7";
+    let of = |lines: &str| streams(&segments(lines)).remove(&1).unwrap();
+    assert_eq!(of(lost), ["GET", "[4]ok"]);
+    // They come at last, or were never sent.
+    let late = "0 > S 0 0\n 1 > A 1 1 GET\n 2 < A 5 4 ok\n 3 < A 1 4 late\n 4 > A 4 7";
+    assert_eq!(of(late), ["GET", "lateok"]);
+    let all = "0 > S 0 0\n 1 > A 1 1 GET\n 2 < A 1 4 ok\n 3 > A 4 3";
+    assert_eq!(of(all), ["GET", "ok"]);
+    // They were acknowledged before any others were captured.
+    let begun = "0 > S 0 0\n 1 > A 1 1 GET\n 2 > A 4 6 GET\n 3 < A 6 7 ok\n 4 > A 7 8";
+    assert_eq!(of(begun), ["GETGET", "[5]ok"]);
+}
+
 /// RFC 2675, 4: the header of UDP has no room for the length of a jumbogram.
 #[test]
 fn a_jumbogram_carries_what_its_packet_holds() {
