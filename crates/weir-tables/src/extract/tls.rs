@@ -2,6 +2,7 @@
 
 mod columns;
 mod datagrams;
+mod eap;
 mod openvpn;
 mod tds;
 
@@ -16,6 +17,7 @@ use weir_packet::{Needs, Value};
 
 use self::columns::{FIELDS, has_times_outside};
 use self::datagrams::Datagrams;
+use self::eap::EapTalks;
 use self::openvpn::{OpenVpnChannels, OpenVpnStream};
 use self::tds::{TdsPackets, begins_with_packed_hello, may_begin_with_packed_hello};
 use super::extraction::{Extract, Extraction, columns, push_item};
@@ -170,6 +172,7 @@ struct Sessions {
     streams: Followed<TlsStream>,
     datagrams: Datagrams,
     openvpn: OpenVpnChannels,
+    eap: EapTalks,
     too_long: u64,
     certificates_dropped: u64,
     without_hello: u64,
@@ -182,6 +185,7 @@ impl Default for Sessions {
             streams: Followed::new(HELD_BYTES_MAX),
             datagrams: Datagrams::default(),
             openvpn: OpenVpnChannels::default(),
+            eap: EapTalks::default(),
             too_long: 0,
             certificates_dropped: 0,
             without_hello: 0,
@@ -208,6 +212,7 @@ impl Sessions {
             streams,
             datagrams,
             openvpn,
+            eap,
             too_long,
             certificates_dropped,
             without_hello,
@@ -235,11 +240,13 @@ impl Sessions {
                 interest
             }
             Carried::Datagram(bytes) => {
-                let mut of_openvpn = |session: Box<Session>, way: Way, side: usize| {
+                let mut with_side = |session: Box<Session>, way: Way, side: usize| {
                     let way = directed(&session, way, side);
                     counted(session, way);
                 };
-                if !openvpn.take(payload.key, bytes, &way, side, &mut of_openvpn) {
+                let is_read = openvpn.take(payload.key, bytes, &way, side, &mut with_side)
+                    || eap.take(payload.key, bytes, &way, side, &mut with_side);
+                if !is_read {
                     datagrams.take(payload.key, bytes, &way, side, &mut counted);
                 }
                 Interest::Follow
@@ -260,6 +267,7 @@ impl Sessions {
         let Self {
             datagrams,
             openvpn,
+            eap,
             without_hello,
             times_outside,
             ..
@@ -273,10 +281,12 @@ impl Sessions {
             }
         };
         datagrams.finish(&mut counted);
-        openvpn.finish(&mut |session, way, side| {
+        let mut with_side = |session: Box<Session>, way: Way, side: usize| {
             let way = directed(&session, way, side);
             counted(session, way);
-        });
+        };
+        openvpn.finish(&mut with_side);
+        eap.finish(&mut with_side);
     }
 }
 
@@ -572,7 +582,8 @@ impl Extract for Tls {
                 found
                     .datagrams
                     .given_up()
-                    .saturating_add(found.openvpn.given_up()),
+                    .saturating_add(found.openvpn.given_up())
+                    .saturating_add(found.eap.given_up()),
                 "handshakes over UDP were written early because more than 16,384 were open, or 16 between the same ports",
             ),
             (

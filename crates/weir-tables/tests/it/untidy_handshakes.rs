@@ -275,3 +275,71 @@ fn handshakes_over_sctp_have_their_rows() {
     assert_eq!(found, [["dtls", "49199", "sctp", "5868"]]);
     assert_eq!(notes, Vec::<String>::new());
 }
+
+/// An attribute of RADIUS.
+fn attribute(kind: u8, value: &[u8]) -> Vec<u8> {
+    [&[kind, 2 + value.len() as u8][..], value].concat()
+}
+
+/// A packet of RADIUS with this code and number, and a packet of EAP with TLS that has these flags and octets.
+fn eap(code: u8, number: u8, state: Option<&[u8]>, (flags, octets): (u8, &[u8])) -> Vec<u8> {
+    let direction = if code == 1 { 2 } else { 1 };
+    let [high, low] = (6 + octets.len() as u16).to_be_bytes();
+    let message = [&[direction, number, high, low, 13, flags][..], octets].concat();
+    let mut attributes = attribute(1, b"bob");
+    for part in message.chunks(253) {
+        attributes.extend(attribute(79, part));
+    }
+    attributes.extend(state.map(|state| attribute(24, state)).unwrap_or_default());
+    let length = (20 + attributes.len() as u16).to_be_bytes();
+    let header = [&[code, number][..], &length, &[7; 16]].concat();
+    [header, attributes].concat()
+}
+
+/// TLS in EAP, which RADIUS carries, was left out. Two clients are authenticated at one time.
+#[test]
+fn handshakes_in_eap_have_their_rows() {
+    let [client, server] = hellos();
+    let total =
+        |octets: &[u8], part: &[u8]| [&(octets.len() as u32).to_be_bytes()[..], part].concat();
+    let (begun, rest) = client.split_at(50);
+    let (begun, answer) = (total(&client, begun), total(&server, &server));
+    // The numbers of the packets, and the states, of one of the clients.
+    let talk = |at: u8| {
+        let states = [[at, 1], [at, 2], [at, 3]];
+        let [first, second, third] = states.each_ref().map(|state| Some(&state[..]));
+        [
+            (true, eap(1, at, None, (0, b""))),
+            (false, eap(11, at, first, (0x20, b""))),
+            (true, eap(1, at + 1, first, (0xc0, &begun))),
+            (true, eap(1, at + 1, first, (0xc0, &begun))),
+            (false, eap(11, at + 1, second, (0, b""))),
+            (true, eap(1, at + 2, second, (0, rest))),
+            (false, eap(11, at + 2, third, (0x80, &answer))),
+        ]
+    };
+    let both = talk(10).into_iter().zip(talk(20));
+    let sent: Vec<(bool, Vec<u8>)> = both.flat_map(|(one, other)| [one, other]).collect();
+    let ends = [1, 2].map(|last| Ipv4Addr::new(10, 0, 0, last));
+    let packets: Vec<Vec<u8>> = sent
+        .iter()
+        .map(|(from_client, bytes)| {
+            let (from, to, ports) = match from_client {
+                true => (ends[0], ends[1], (40_000, 1_812)),
+                false => (ends[1], ends[0], (1_812, 40_000)),
+            };
+            let segment = udp(from.into(), to.into(), ports.0, ports.1, bytes);
+            Ipv4::new(from, to, protocol::UDP).packet(&segment)
+        })
+        .collect();
+    let columns = [
+        "tls.handshake.extensions_server_name",
+        "tls.cipher_number",
+        "port.dst",
+        "tls.fault",
+    ];
+    let (found, notes) = rows("tls", &packets, &columns);
+    let expected = ["weir.test", "49199", "1812", ""];
+    assert_eq!(found, [expected, expected]);
+    assert_eq!(notes, Vec::<String>::new());
+}
