@@ -307,15 +307,19 @@ impl<S: Sink> Reading<S> {
             .collect()
     }
 
-    /// Reads a growing source once more whose writer began anew.
+    /// Reads growing sources once more whose writers began anew.
     fn read_anew(&mut self) {
-        if let Some(Input::Capture(source, ..)) = &self.ended
-            && source.was_renewed()
-        {
-            let left = std::mem::take(&mut self.sources);
-            let sources: Vec<Source> = std::iter::once(source.clone()).chain(left).collect();
+        let read = match &self.ended {
+            Some(Input::Capture(source, ..)) => std::slice::from_ref(source),
+            Some(Input::Merge(sources, ..)) => sources.as_slice(),
+            Some(Input::Records(..)) | None => &[],
+        };
+        let renewed = read.iter().filter(|source| source.was_renewed());
+        let mut sources: Vec<Source> = renewed.cloned().collect();
+        self.renewed += sources.len();
+        if !sources.is_empty() {
+            sources.extend(std::mem::take(&mut self.sources));
             self.sources = sources.into_iter();
-            self.renewed += 1;
         }
     }
 

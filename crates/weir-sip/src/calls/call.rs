@@ -133,7 +133,7 @@ words! {
         Cancelled "cancelled",
         /// 486 or 600.
         Busy "busy",
-        /// The call failed by another response of 400 to 699, or by one that was not captured and that its ACK shows.
+        /// The call failed by another response of 400 to 999, or by one that was not captured and that its ACK shows.
         Rejected "rejected",
         /// 300 to 399.
         Redirected "redirected",
