@@ -7,8 +7,11 @@ import io
 import ipaddress
 import logging
 import pickle
+from decimal import Decimal
 from pathlib import Path
 
+import numpy
+import pandas
 import polars
 import pyarrow as pa
 import pytest
@@ -75,6 +78,17 @@ def test_parameters() -> None:
     assert weir.sql(count + "frame.time > $at", at=at).fetchall() == [(0,)]
     zoned = at.astimezone(dt.timezone(dt.timedelta(hours=5)))
     assert weir.sql(count + "frame.time >= $at", at=zoned).fetchall() == last
+    # Instants of numpy were numbers.
+    exact = numpy.datetime64(at.ns, "ns")
+    assert weir.sql(count + "frame.time = $at", at=exact).fetchall() == last
+    assert weir.sql("SELECT $at AS at", at=exact).fetchall() == [(weir.Timestamp.from_ns(at.ns, None),)]
+    day = weir.sql("SELECT $at AS at", at=numpy.datetime64("2026-01-31")).fetchall()[0][0]
+    assert (day.year, day.month, day.day) == (2026, 1, 31)
+    assert weir.sql(count + "frame.time >= $day", day=at.date()).fetchall()[0][0] >= 1
+    price = weir.sql("SELECT $d AS d", d=Decimal("-12.50")).fetchall()
+    assert price == [(Decimal("-12.50"),)] and str(price[0][0]) == "-12.50"
+    for missing in (None, pandas.NaT, pandas.NA, numpy.datetime64("NaT")):
+        assert weir.sql("SELECT $n IS NULL AS n", n=missing).fetchall() == [(True,)]
     files = weir.sql("SELECT count(*) FROM packets($files)", files=[VOIP, VOIP]).fetchall()
     assert files[0][0] == 2 * every[0][0]
     with pytest.raises(weir.PlanError, match="no parameter"):
@@ -238,6 +252,8 @@ def test_relations(home: Path) -> None:
         f"SELECT ip.src, count(*) AS n FROM '{VOIP}' WHERE udp.dstport = 5060 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1"
     )
     assert by.fetchall() == plain.fetchall()
+    # The order of the packets is none of their groups.
+    assert sip.order_by("frame.len").agg("count(*)").fetchall() == sip.agg("count(*)").fetchall()
     assert by.filter("n < 0").fetchall() == []
     assert packets.select("frame.number").limit(3).filter("frame.number > 2").fetchall() == [(3,)]
     assert polars.DataFrame(capture.calls().select("call.state")).height > 0

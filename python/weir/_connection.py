@@ -47,7 +47,7 @@ class Connection:
         """Plans a text of statements, and gives the answer to the last.
 
         ``$name`` in the text stands for the value of the parameter of that name: a number, text, an
-        address, an instant, bytes, or a list of them in ``IN ($names)``. A parameter that is a table
+        address, a date, an instant, bytes, or a list of them in ``IN ($names)``. A parameter that is a table
         (anything with ``__arrow_c_stream__``) or a relation of :func:`weir.open` is named in FROM.
 
         Values are those of the last statement of the text. What is no query, such as ``COPY … TO``, runs at once.

@@ -204,7 +204,8 @@ class Relation:
     def group_by(self, *keys: str) -> Grouped:
         """Groups of rows with the same keys, for :meth:`Grouped.agg`."""
         at = self._nested() if self._columns or self._limit is not None else self
-        return Grouped(at, keys)
+        # Groups have no order of their rows.
+        return Grouped(replace(at, _order=()), keys)
 
     def agg(self, *expressions: str) -> Relation:
         """Aggregates over all rows: ``.agg("count(*)", "sum(ip.len) AS bytes")``."""

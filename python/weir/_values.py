@@ -320,8 +320,27 @@ def decimal(digits: int, scale: int) -> Decimal:
     return Decimal((sign, tuple(int(digit) for digit in str(magnitude)), -scale))
 
 
+def _is_missing(value: object) -> bool:
+    """NaT and NA of pandas, and NaT of numpy, which are NULL."""
+    return type(value).__name__ in ("NaTType", "NAType") or (
+        type(value).__name__ == "datetime64" and str(value) == "NaT"
+    )
+
+
+def _of_numpy(value: Any) -> str:
+    """An instant of numpy as text, with nine digits of the second where it has them."""
+    unit = "us" if value.dtype.name in _COARSE else "ns"
+    return str(value.astype(f"datetime64[{unit}]"))
+
+
+# Instants of numpy whose years may be beyond those that nanoseconds have.
+_COARSE = frozenset(f"datetime64[{unit}]" for unit in ("Y", "M", "W", "D", "h", "m", "s", "ms", "us"))
+
+
 def of_parameter(value: object) -> tuple[str, object]:
-    """What a value is in SQL: a time, a list, or something plain."""
+    """What a value is in SQL: a time, a decimal, a list, or something plain."""
+    if _is_missing(value):
+        return "plain", None
     if isinstance(value, Timestamp):
         exact = value if value.tzinfo is None else Timestamp.from_ns(value.ns)
         return "time", exact.isoformat()
@@ -334,6 +353,10 @@ def of_parameter(value: object) -> tuple[str, object]:
             digits = dt.datetime.isoformat(plain, "T", "microseconds")[:26] + f"{nanos:03}"
             return "time", digits + ("" if value.tzinfo is None else "+00:00")
         return "time", dt.datetime.isoformat(at)
+    if isinstance(value, dt.date):
+        return "time", value.isoformat()
+    if isinstance(value, Decimal):
+        return ("decimal", format(value, "f")) if value.is_finite() else ("plain", float(value))
     if isinstance(
         value,
         (
@@ -350,8 +373,11 @@ def of_parameter(value: object) -> tuple[str, object]:
         return "plain", bytes(value)
     item = getattr(value, "item", None)
     if callable(item) and getattr(value, "shape", None) == ():
-        # One of numpy's numbers.
-        return "plain", item()
+        # One of numpy's: its instants are numbers where Python's have no room for their digits.
+        kind = getattr(getattr(value, "dtype", None), "kind", "")
+        if kind == "M":
+            return "time", _of_numpy(value)
+        return ("none", None) if kind == "m" else ("plain", item())
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes, dict)):
         return "list", list(value)
     return "none", None

@@ -40,12 +40,13 @@ fn parameter(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Parameter> {
     if let Ok(bytes) = value.cast::<PyByteArray>() {
         return Ok(Parameter::Bytes(bytes.to_vec()));
     }
-    // Instants, addresses, paths and numpy's values: Python says what they are in SQL.
+    // Instants, decimals, addresses, paths and numpy's values: Python says what they are in SQL.
     let py = value.py();
     let said = py.import("weir._values")?.getattr("of_parameter")?;
     let (form, plain): (String, Bound<'_, PyAny>) = said.call1((value,))?.extract()?;
     match form.as_str() {
         "time" => Ok(Parameter::Time(plain.extract()?)),
+        "decimal" => Ok(Parameter::Decimal(plain.extract()?)),
         "list" if depth < DEPTH_MAX => {
             let mut items = Vec::new();
             for item in plain.try_iter()? {
