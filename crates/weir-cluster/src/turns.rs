@@ -245,6 +245,9 @@ impl DistributionPolicy for Turns {
         mut budgets: Vec<&mut AvailableVcores>,
         running_jobs: Arc<HashMap<JobId, JobInfoCache>>,
     ) -> Result<Vec<BoundTask>> {
+        if budgets.iter().all(|of| of.vcores == 0) {
+            return Ok(Vec::new());
+        }
         let mut line = self.line(&running_jobs).await;
         let mut bound = Vec::new();
         loop {
