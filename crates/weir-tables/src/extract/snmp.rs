@@ -4,7 +4,7 @@ use weir_messages::snmp::{PORTS, Pdu, Security, SnmpMessage, Trap, kind_word};
 use weir_packet::{Kind, Needs, Value};
 
 use super::extraction::{Extraction, ItemField, columns};
-use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
+use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
 use super::requests::{OpenRequest, Requests};
 use super::value::{address, frame, number, seconds};
 use crate::row::Item;
@@ -27,6 +27,35 @@ const RESPONSE: u8 = 2;
 /// A report, which answers a request that could not be read.
 const REPORT: u8 = 8;
 
+/// The tag of a message.
+const SEQUENCE: u8 = 0x30;
+/// The tags of what stands behind its version: a community, or the header of version 3.
+const OCTETS: u8 = 0x04;
+
+/// The octets of the tag and the length with which a message begins, and the length; `None` where more octets are needed.
+fn header(bytes: &[u8]) -> Option<(usize, usize)> {
+    let octets_of_length = match bytes.get(1)? {
+        length @ 0..=0x7f => return Some((2, usize::from(*length))),
+        length => usize::from(length & 0x7f),
+    };
+    let octets = bytes.get(2..2 + octets_of_length)?;
+    let length = octets.iter().fold(0_usize, |sum, octet| {
+        sum.saturating_mul(256).saturating_add((*octet).into())
+    });
+    Some((2 + octets_of_length, length))
+}
+
+/// Whether octets are the first ones of a message, as far as they came: its version, and the tag behind it.
+fn may_be_message(bytes: &[u8]) -> bool {
+    let behind = header(bytes).and_then(|(octets, _)| bytes.get(octets..));
+    let [kind, length, version, next] =
+        [0_usize, 1, 2, 3].map(|at| behind.and_then(|behind| behind.get(at)));
+    kind.is_none_or(|kind| *kind == 2)
+        && length.is_none_or(|length| *length == 1)
+        && version.is_none_or(|version| matches!(version, 0 | 1 | 3))
+        && next.is_none_or(|next| matches!(*next, OCTETS | SEQUENCE))
+}
+
 impl Protocol for Snmp {
     const NAME: &'static str = "snmp";
 
@@ -35,6 +64,49 @@ impl Protocol for Snmp {
     }
 
     fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
+        ports.iter().any(|port| PORTS.contains(port))
+    }
+
+    /// Over TCP messages follow one another (RFC 3430, 2.1).
+    fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
+        match Self::length(bytes) {
+            Length::Message { total, .. } => bytes
+                .get(..total)
+                .is_some_and(|message| Self::is_datagram(message, ports)),
+            _ => false,
+        }
+    }
+
+    fn may_begin(bytes: &[u8]) -> bool {
+        match Self::length(bytes) {
+            Length::Wait => !bytes.is_empty(),
+            Length::Message { total, .. } => bytes.len() < total && may_be_message(bytes),
+            Length::Broken => false,
+        }
+    }
+
+    fn length(bytes: &[u8]) -> Length {
+        match bytes {
+            [] | [SEQUENCE] => return Length::Wait,
+            // The other forms of a length are none of SNMP (RFC 3417, 8).
+            [SEQUENCE, 0..=0x7f | 0x81..=0x84, ..] => {}
+            _ => return Length::Broken,
+        }
+        match header(bytes) {
+            Some((octets, length)) if length <= Self::MESSAGE_BYTES_MAX => Length::Message {
+                skip: 0,
+                total: octets + length,
+            },
+            Some(_) => Length::Broken,
+            None => Length::Wait,
+        }
+    }
+
+    fn is_likely(bytes: &[u8]) -> bool {
+        Self::is_datagram(bytes, [0; 2])
+    }
+
+    fn is_expected(ports: [u16; 2]) -> bool {
         ports.iter().any(|port| PORTS.contains(port))
     }
 

@@ -158,6 +158,22 @@ fn requests_of_http_have_their_responses() {
     is_the_same("http", &simple, 1);
 }
 
+/// SNMP over TCP (RFC 3430) was left out without a word.
+#[test]
+fn messages_of_snmp_have_their_requests() {
+    let request = b"\x30\x26\x02\x01\x01\x04\x06public\xa0\x19\x02\x01\x07\x02\x01\0\x02\x01\0\
+        \x30\x0e\x30\x0c\x06\x08\x2b\x06\x01\x02\x01\x01\x01\0\x05\0";
+    // A length may have more octets than it needs.
+    let response =
+        b"\x30\x82\0\x2a\x02\x01\x01\x04\x06public\xa2\x1d\x02\x01\x07\x02\x01\0\x02\x01\0\
+        \x30\x12\x30\x10\x06\x08\x2b\x06\x01\x02\x01\x01\x01\0\x04\x04desc";
+    let sent: [Sent<'_>; 3] = [(true, request), (false, response), (true, request)];
+    is_the_same("snmp", &sent, 3);
+    // A message of LDAP begins alike.
+    let bind = b"\x30\x0c\x02\x01\x01\x60\x07\x02\x01\x03\x04\0\x80\0";
+    is_the_same("snmp", &[(true, &bind[..])], 0);
+}
+
 /// The response to a request that was not captured is taken for that of the next one, which says that it may be another's.
 #[test]
 fn a_first_request_that_is_lost_is_known_to_be() {
