@@ -41,6 +41,8 @@ pub struct Merge<R: Read> {
     /// Files not looked at yet.
     unread: usize,
     window: Option<Box<Window>>,
+    /// The pause of a file, which is given when no record waits in the window any more.
+    pause: Option<FileError>,
 }
 
 struct MergeSource<R: Read> {
@@ -95,6 +97,7 @@ impl<R: Read> Merge<R> {
             advance: None,
             sources,
             window: None,
+            pause: None,
         }
     }
 
@@ -118,7 +121,8 @@ impl<R: Read> Merge<R> {
     /// The next record and the number of its file, or `None` when all files are at their end.
     ///
     /// # Errors
-    /// Once a file, when it is damaged; the other files go on with the next call.
+    /// Once a file, when it is damaged; the other files go on with the next call. When a file pauses ([`Error::is_pause`]), which
+    /// goes on with the next call, too: what waits in a window comes before the pause.
     #[expect(
         clippy::should_implement_trait,
         reason = "a record borrows from a reader, which Iterator cannot express"
@@ -128,9 +132,20 @@ impl<R: Read> Merge<R> {
             let next = self.next_of_files()?;
             return Ok(next.map(|(_, file, record)| (file, record)));
         };
-        let filled = self.fill(&mut window);
+        let filled = match self.pause {
+            None => self.fill(&mut window),
+            Some(_) => Ok(()),
+        };
         let window = self.window.insert(window);
-        filled?;
+        match filled {
+            Err(error) if error.error.is_pause() => self.pause = Some(error),
+            filled => filled?,
+        }
+        if window.is_empty()
+            && let Some(pause) = self.pause.take()
+        {
+            return Err(pause);
+        }
         Ok(window.pop())
     }
 
@@ -149,11 +164,18 @@ impl<R: Read> Merge<R> {
     fn next_of_files(&mut self) -> Result<Option<(i64, usize, Record<'_>)>, FileError> {
         while self.unread > 0 {
             let file = self.sources.len() - self.unread;
-            self.unread -= 1;
-            self.find(file)?;
+            let found = self.find(file);
+            if !is_pause(&found) {
+                self.unread -= 1;
+            }
+            found?;
         }
-        if let Some(file) = self.advance.take() {
-            self.find(file)?;
+        if let Some(file) = self.advance {
+            let found = self.find(file);
+            if !is_pause(&found) {
+                self.advance = None;
+            }
+            found?;
         }
         let Some(Reverse((time_ns, file))) = self.heap.pop() else {
             return Ok(None);
@@ -186,6 +208,12 @@ impl<R: Read> Merge<R> {
         }
         Ok(())
     }
+}
+
+/// Whether a file has no data for now.
+fn is_pause(found: &Result<(), FileError>) -> bool {
+    let error = found.as_ref().err();
+    error.is_some_and(|error| error.error.is_pause())
 }
 
 impl<R: Read> fmt::Debug for Merge<R> {

@@ -327,7 +327,8 @@ impl<S: Sink> Reading<S> {
     fn is_stopped_growing(&self, error: &SourceError) -> bool {
         let growing = match &self.input {
             Some(Input::Capture(source, ..)) => source.is_growing(),
-            _ => false,
+            Some(Input::Merge(sources, ..)) => sources.iter().any(Source::is_growing),
+            Some(Input::Records(..)) | None => false,
         };
         growing && error.is_cut()
     }

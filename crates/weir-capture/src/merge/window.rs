@@ -98,6 +98,11 @@ impl Window {
         self.bytes >= self.bytes_max
     }
 
+    /// Whether no record is held.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// The earliest record and its file.
     pub(super) fn pop(&mut self) -> Option<(usize, Record<'_>)> {
         let Reverse(place) = self.waiting.pop()?;

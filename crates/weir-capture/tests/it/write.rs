@@ -146,6 +146,57 @@ impl std::io::Read for Halting<'_> {
     }
 }
 
+/// A file that paused was given up.
+#[test]
+fn a_merge_goes_on_after_a_pause() {
+    let file = |first: i64| {
+        let mut writer = Writer::pcap(Vec::new());
+        for time_ns in (first..60).step_by(2) {
+            let record = WriteRecord::new(1, time_ns, &[0; 20]);
+            writer.write(&record).unwrap();
+        }
+        writer.finish().unwrap()
+    };
+    let files = [file(0), file(1)];
+    let mut options = weir_capture::Options::default();
+    options.buffer_bytes = 4096;
+    for window_bytes in [None, Some(1 << 20)] {
+        for step in [1, 7, 64, 5000] {
+            let readers = files.iter().map(|file| {
+                let (head, rest) = file.split_at(100);
+                let halting = Halting {
+                    bytes: rest,
+                    step,
+                    halts: false,
+                };
+                let source = std::io::Read::chain(head, halting);
+                Reader::with_options(source, &options).unwrap()
+            });
+            let mut merge = weir_capture::Merge::new(readers.collect());
+            if let Some(bytes) = window_bytes {
+                merge = merge.with_window(bytes);
+            }
+            let (mut times, mut pauses) = (Vec::new(), 0);
+            loop {
+                match merge.next() {
+                    Ok(Some((_, record))) => times.push(record.time_ns.unwrap()),
+                    Ok(None) => break,
+                    Err(error) => {
+                        assert!(error.error.is_pause(), "{error}");
+                        pauses += 1;
+                    }
+                }
+            }
+            assert!(pauses > 0);
+            // A window gives what it has before a pause.
+            if window_bytes.is_some() {
+                times.sort_unstable();
+            }
+            assert!(times.iter().copied().eq(0..60), "{times:?} by {step}");
+        }
+    }
+}
+
 #[test]
 fn a_reader_goes_on_after_a_pause() {
     let data: Vec<Vec<u8>> = (0..60_usize).map(|len| vec![len as u8; len]).collect();
