@@ -123,11 +123,10 @@ impl Reference {
             )
             .with_hint("use UNION ALL to add rows of captures"));
         }
+        if let Some(error) = reads.refused(name) {
+            return Err(error);
+        }
         match name {
-            "records" | "clf" if reads.dedup => Err(Error::new(
-                ErrorKind::Plan,
-                format!("{name} has no argument dedup: only packets are compared"),
-            )),
             "packets" if is_live || !texts.is_empty() => Ok(Some(Self::Packets(texts, reads))),
             "clf" if !texts.is_empty() => Ok(Some(Self::Clf(texts))),
             "clf" => Err(Error::new(
@@ -175,6 +174,43 @@ fn unknown_function(name: &str) -> Error {
 }
 
 impl Reads {
+    /// The error of an argument that files of another kind than captures do not have.
+    fn refused(&self, function: &str) -> Option<Error> {
+        let is_log = match function {
+            "records" => false,
+            "clf" => true,
+            _ => return None,
+        };
+        let refuse = |message: String| Some(Error::new(ErrorKind::Plan, message));
+        if self.dedup {
+            return refuse(format!(
+                "{function} has no argument dedup: only packets are compared"
+            ));
+        }
+        if self.follow {
+            let error = refuse(format!(
+                "{function} has no argument follow: only captures are followed"
+            ))?;
+            return Some(match is_log {
+                true => {
+                    error.with_hint("weir clf tail --follow prints records as they are written")
+                }
+                false => error,
+            });
+        }
+        let of_captures = [
+            ("merge", self.merge),
+            ("sorted", self.sorted),
+            ("lateness", self.lateness.is_some()),
+        ];
+        let (argument, _) = of_captures
+            .into_iter()
+            .find(|(_, is_set)| *is_set && is_log)?;
+        refuse(format!(
+            "clf has no argument {argument}: a log has the order in which it was written"
+        ))
+    }
+
     fn set(
         &mut self,
         function: &str,
