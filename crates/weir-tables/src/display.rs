@@ -205,15 +205,39 @@ impl Test {
 
     /// Whether it needs all values of a frame at once.
     fn takes_all_values(&self) -> bool {
+        self.has_source(|source| matches!(source, ValueSource::Count(_) | ValueSource::Extreme(..)))
+    }
+
+    /// Whether it reads values of the packet, and not of its messages alone.
+    fn reads_packet(&self) -> bool {
+        self.has_source(|source| {
+            matches!(
+                source,
+                ValueSource::Fields(..)
+                    | ValueSource::Header(..)
+                    | ValueSource::FromHeader(..)
+                    | ValueSource::Frame
+                    | ValueSource::File
+                    | ValueSource::Since(_)
+            )
+        })
+    }
+
+    /// Whether one of its sources of values, or a part of one, is wanted.
+    fn has_source(&self, is_wanted: fn(&ValueSource) -> bool) -> bool {
         match self {
-            Self::All(parts) | Self::One(parts) => parts.iter().any(Self::takes_all_values),
-            Self::Not(inner) => inner.takes_all_values(),
+            Self::All(parts) | Self::One(parts) => {
+                parts.iter().any(|part| part.has_source(is_wanted))
+            }
+            Self::Not(inner) => inner.has_source(is_wanted),
             Self::Always | Self::Layer(_) | Self::Message(..) => false,
             Self::Exists(source, _)
             | Self::Contains(_, source, _)
             | Self::Matches(_, source, _)
-            | Self::In(_, source, ..) => source.takes_all_values(),
-            Self::Compare(_, left, _, right) => left.takes_all_values() || right.takes_all_values(),
+            | Self::In(_, source, ..) => source.has_part(is_wanted),
+            Self::Compare(_, left, _, right) => {
+                left.has_part(is_wanted) || right.has_part(is_wanted)
+            }
         }
     }
 
@@ -249,7 +273,7 @@ impl Test {
             Self::Contains(quantifier, source, finder) => holds(*quantifier, |decide| {
                 source.each(at, &mut |value| {
                     decide(match &value {
-                        FieldValue::Bytes(bytes) => finder.find(bytes).is_some(),
+                        FieldValue::Bytes(bytes) => found(finder, bytes),
                         FieldValue::Number(_) => false,
                     })
                 })
@@ -325,19 +349,26 @@ impl ValueSource {
         }
     }
 
-    /// Whether it is of all values of a frame at once.
-    fn takes_all_values(&self) -> bool {
+    /// Whether it, or a source within it, is wanted.
+    fn has_part(&self, is_wanted: fn(&Self) -> bool) -> bool {
+        if is_wanted(self) {
+            return true;
+        }
         match self {
-            Self::Count(_) | Self::Extreme(..) => true,
             Self::Slice(inner, _)
             | Self::Lower(inner)
             | Self::Upper(inner)
             | Self::Length(inner)
+            | Self::Count(inner)
             | Self::Absolute(inner)
             | Self::Last(inner)
-            | Self::Written(inner) => inner.takes_all_values(),
-            Self::Joined(of) => of.iter().any(Self::takes_all_values),
-            Self::Calculated(_, left, right) => left.takes_all_values() || right.takes_all_values(),
+            | Self::Written(inner) => inner.has_part(is_wanted),
+            Self::Joined(of) | Self::Extreme(_, _, of) => {
+                of.iter().any(|part| part.has_part(is_wanted))
+            }
+            Self::Calculated(_, left, right) => {
+                left.has_part(is_wanted) || right.has_part(is_wanted)
+            }
             Self::Frame
             | Self::File
             | Self::Since(_)
@@ -401,7 +432,12 @@ fn compare(left: &FieldValue<'_>, relation: Relation, right: &FieldValue<'_>) ->
 }
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {
-    memchr::memmem::find(bytes, part).is_some()
+    found(&Finder::new(part), bytes)
+}
+
+/// Whether what is searched is in these bytes; an empty text is in none, as in Wireshark.
+fn found(finder: &Finder<'_>, bytes: &[u8]) -> bool {
+    !finder.needle().is_empty() && finder.find(bytes).is_some()
 }
 
 impl Literal {

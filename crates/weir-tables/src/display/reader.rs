@@ -1,5 +1,6 @@
 //! Resolves the fields, protocols and values of a filter.
 
+mod fitting;
 mod octets;
 
 use std::cmp::Ordering;
@@ -63,10 +64,9 @@ impl<'t> FilterReader<'t> {
             Filter::Or(parts) => Test::One(all(self, parts)?),
             Filter::Not(inner) => Test::Not(Box::new(self.test(inner)?)),
             Filter::Exists(operand) => {
-                let columns = self.columns.len();
                 self.takes_octets = true;
                 let test = self.exists(operand)?;
-                let test = self.of_messages(test, columns, operand, operand)?;
+                let test = self.of_messages(test, operand, operand)?;
                 self.of_protocol(test)
             }
             Filter::Compare {
@@ -75,10 +75,9 @@ impl<'t> FilterReader<'t> {
                 relation,
                 right,
             } => {
-                let columns = self.columns.len();
                 self.takes_octets = true;
                 let test = self.compare(*quantifier, left, *relation, right)?;
-                let test = self.of_messages(test, columns, left, right)?;
+                let test = self.of_messages(test, left, right)?;
                 let test = self.of_protocol(test);
                 match octets::is_word(left, "sip") && *quantifier == Quantifier::Any {
                     true => self.or_parts_of_sip(test, left, *relation, right)?,
@@ -90,37 +89,29 @@ impl<'t> FilterReader<'t> {
                 operand,
                 set,
             } => {
-                let columns = self.columns.len();
                 self.takes_octets = true;
                 let (source, kind) = self.source(operand)?;
                 let mut literals = Vec::with_capacity(set.len());
                 for (first, last) in set {
                     let last = match last {
-                        Some(last) => Some(literal_of(last, operand, kind)?),
+                        Some(last) => Some(self.fitting(last, operand, kind)?),
                         None => None,
                     };
-                    literals.push((literal_of(first, operand, kind)?, last));
+                    literals.push((self.fitting(first, operand, kind)?, last));
                 }
                 let test = Test::In(*quantifier, source, kind, literals);
-                let test = self.of_messages(test, columns, operand, operand)?;
+                let test = self.of_messages(test, operand, operand)?;
                 self.of_protocol(test)
             }
         })
     }
 
-    /// Turns a relation into a test of messages, when it has a field of messages; `columns` is the number of packet
-    /// columns that were read before it.
-    fn of_messages(
-        &mut self,
-        test: Test,
-        columns: usize,
-        left: &Operand,
-        right: &Operand,
-    ) -> Result<Test, Error> {
+    /// Turns a relation into a test of messages, when it has a field of messages.
+    fn of_messages(&mut self, test: Test, left: &Operand, right: &Operand) -> Result<Test, Error> {
         let Some(field) = self.field.take() else {
             return Ok(test);
         };
-        if self.columns.len() > columns {
+        if test.reads_packet() {
             return Err(Error::new(
                 "a message field is compared with a written value, not with a packet field",
                 left.start,
@@ -214,10 +205,8 @@ impl<'t> FilterReader<'t> {
             return Err(Error::new("a pattern must be text", right.start, right.end)
                 .with_hint("frame matches \"GET /[a-z]+\""));
         };
-        if matches!(
-            kind,
-            Type::Number | Type::Flag | Type::Address | Type::Time | Type::Seconds
-        ) {
+        let is_number = matches!(kind, Type::Number | Type::Flag | Type::Time | Type::Seconds);
+        if is_number || kind == Type::Address && !self.has_mac_addresses(left) {
             return Err(Error::new(
                 "a pattern matches text or bytes",
                 left.start,
@@ -267,11 +256,14 @@ impl<'t> FilterReader<'t> {
                     }
                     _ => error,
                 })?;
+                if !is_search {
+                    self.fits(&literal, right, left)?;
+                }
                 (source, ValueSource::Literal(literal), kind)
             }
             (true, false) => {
                 let (source, kind) = self.source(right)?;
-                let left = ValueSource::Literal(literal_of(left, right, kind)?);
+                let left = ValueSource::Literal(self.fitting(left, right, kind)?);
                 (left, source, kind)
             }
             (true, true) => {
@@ -284,15 +276,7 @@ impl<'t> FilterReader<'t> {
             (false, false) => {
                 let (left_source, left_kind) = self.source(left)?;
                 let (right_source, right_kind) = self.source(right)?;
-                let is_number =
-                    |kind| matches!(kind, Type::Number | Type::Flag | Type::Time | Type::Seconds);
-                if is_number(left_kind) != is_number(right_kind) {
-                    return Err(Error::new(
-                        "a number is compared with bytes or text",
-                        left.start,
-                        right.end,
-                    ));
-                }
+                self.can_be_compared((left, left_kind), (right, right_kind))?;
                 (left_source, right_source, left_kind)
             }
         })

@@ -165,6 +165,7 @@ fn filters_ask_all_headers_of_a_packet() {
         "eth.src[0:2] < ff",
         "frame[0:2] in {00 .. ff}",
         "ip.src_host > \"a\"",
+        "frame contains \"\" or ip.src_host contains \"\"",
     ] {
         assert!(!passes(filter), "{filter}");
     }
@@ -579,6 +580,94 @@ fn fields_that_packets_do_not_have_are_refused_with_their_place() {
         let found = error.hint.unwrap_or_default();
         assert!(found.contains(hint), "{filter}: {found}");
     }
+}
+
+/// They selected nothing, or all packets, without a word.
+#[test]
+fn comparisons_with_what_a_field_never_has_are_refused() {
+    let of_packet = "a message field is compared with a written value, not with a packet field";
+    for (filter, message, start, hint) in [
+        (
+            "ip.addr == 2001:db8::1",
+            "ip.addr is an IPv4 address",
+            11,
+            "of IPv6 addresses write ipv6.addr",
+        ),
+        (
+            "ipv6.dst in {::1, 10.0.0.0/8}",
+            "ipv6.dst is an IPv6 address",
+            18,
+            "of IPv4 addresses write ip.addr",
+        ),
+        (
+            "10.0.0.1 != eth.src#1",
+            "eth.src is a MAC address",
+            0,
+            "ip.addr",
+        ),
+        (
+            "arp.src.proto_ipv4 == 02:00:00:00:00:01",
+            "arp.src.proto_ipv4 is an IPv4 address",
+            22,
+            "of MAC addresses write eth.addr",
+        ),
+        ("tcp.port == 65536", "tcp.port is never 65536", 12, "65535"),
+        ("ip.ttl in {1..300}", "ip.ttl is never 300", 14, "255"),
+        (
+            "ip.src == eth.src",
+            "addresses of different kinds are never equal",
+            0,
+            "",
+        ),
+        (
+            "ipv6.addr != ip.addr",
+            "addresses of different kinds are never equal",
+            0,
+            "",
+        ),
+        (
+            "frame.time_delta < tcp.port",
+            "a number is compared with a time",
+            0,
+            "",
+        ),
+        ("dns.qry.name == frame", of_packet, 0, "FROM dns"),
+        ("tcp contains dns.qry.name", of_packet, 0, "FROM dns"),
+        (
+            "ip.src matches \"1\"",
+            "a pattern matches text or bytes",
+            0,
+            "",
+        ),
+    ] {
+        let error = DisplayFilter::new(filter).unwrap_err();
+        assert_eq!(
+            (error.message.as_str(), error.start),
+            (message, start),
+            "{filter}"
+        );
+        let found = error.hint.unwrap_or_default();
+        assert!(found.contains(hint), "{filter}: {found}");
+    }
+    for filter in [
+        "ip.addr == 10.0.0.1 or ip.addr == 10.0.0.0/8",
+        "addr.src == 2001:db8::1 or addr.src == 10.0.0.1",
+        "ip.src == arp.src.proto_ipv4 and eth.src == wlan.sa",
+        "ip.src == frame[26:4]",
+        "tcp.port <= 65535 and frame.len < 4294967295",
+        "tcp.port + 65536 > 70000",
+        "frame.time_delta < frame.time_relative",
+        "max(dns.id, 5) == 5 and dns contains \"a\"",
+    ] {
+        assert!(DisplayFilter::new(filter).is_ok(), "{filter}");
+    }
+}
+
+/// Patterns over MAC addresses were refused.
+#[test]
+fn patterns_match_mac_addresses() {
+    assert!(passes("eth.src matches r\"\x00\x01$\""));
+    assert!(!passes("eth.src matches r\"\x00\x02$\""));
 }
 
 /// Every packet was decoded to its last header to search its bytes for a text.
