@@ -201,7 +201,8 @@ impl Parser {
             false => None,
         };
         let left = self.operand()?;
-        let is_not_in = self.is_word("not")
+        let is_not = self.is_word("not") || self.peek().kind == TokenKind::Sign("!");
+        let is_not_in = is_not
             && matches!(
                 self.tokens.get(self.at + 1).map(|token| &token.kind),
                 Some(TokenKind::Word(word)) if word.eq_ignore_ascii_case("in")
@@ -786,6 +787,7 @@ mod tests {
                 "(Any.Less[1 frame.len] & Any.Less[frame.len 9])",
             ),
             ("TCP AND UDP", "(TCP & UDP)"),
+            ("a ! in {1} or !a", "(!Any.In[a {1}] | !a)"),
             ("sip.Call-ID == \"x\"", "Any.Equal[sip.Call-ID \"x\"]"),
             ("udp[8] == 'A'", "Any.Equal[udp[8:1] 'A']"),
         ] {

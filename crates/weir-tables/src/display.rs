@@ -261,7 +261,8 @@ impl Test {
             Self::Always => true,
             Self::Exists(source, not_zero) => source.any(at, &mut |value| match value {
                 FieldValue::Number(number) => !not_zero || number != 0,
-                FieldValue::Bytes(bytes) => !not_zero || bytes.iter().any(|byte| *byte != 0),
+                FieldValue::Bytes(bytes) if *not_zero => bytes.iter().any(|byte| *byte != 0),
+                FieldValue::Bytes(bytes) => !bytes.is_empty() || !source.is_slice(),
             }),
             Self::Compare(quantifier, left, relation, right) => {
                 holds(*quantifier, |decide| {
@@ -281,6 +282,7 @@ impl Test {
             Self::Matches(quantifier, source, pattern) => holds(*quantifier, |decide| {
                 source.each(at, &mut |value| {
                     decide(match &value {
+                        FieldValue::Bytes(bytes) if bytes.is_empty() && source.is_slice() => false,
                         FieldValue::Bytes(bytes) => pattern.is_match(bytes),
                         FieldValue::Number(number) => {
                             pattern.is_match(number.to_string().as_bytes())
@@ -331,6 +333,11 @@ impl Test {
 }
 
 impl ValueSource {
+    /// Whether it is a part of bytes, which is empty where it is not there.
+    const fn is_slice(&self) -> bool {
+        matches!(self, Self::Slice(..))
+    }
+
     /// The bytes of which slices are taken where it is a protocol.
     fn sliced(self) -> Self {
         match self {
@@ -468,12 +475,12 @@ impl ValueSource {
                 let FieldValue::Bytes(bytes) = value else {
                     return true;
                 };
-                let parts: Option<Vec<&[u8]>> =
-                    ranges.iter().map(|range| range.of(&bytes)).collect();
-                match parts.as_deref() {
-                    Some([part]) => f(FieldValue::Bytes((*part).into())),
-                    Some(parts) => f(FieldValue::Bytes(parts.concat().into())),
-                    None => true,
+                // A part that is not all there is empty, as in Wireshark: udp[9] != 00 is true of a header.
+                let parts: Vec<&[u8]> =
+                    ranges.iter().filter_map(|range| range.of(&bytes)).collect();
+                match parts.as_slice() {
+                    [part] => f(FieldValue::Bytes((*part).into())),
+                    parts => f(FieldValue::Bytes(parts.concat().into())),
                 }
             }),
             (Self::Lower(of), _) => of.each(at, &mut |value| {

@@ -582,6 +582,29 @@ fn fields_that_packets_do_not_have_are_refused_with_their_place() {
     }
 }
 
+/// A part behind the end had no value, so that no comparison was true of it; in Wireshark it is empty.
+#[test]
+fn slices_behind_the_end_are_empty() {
+    for filter in [
+        "frame[500] != 00 and frame[500:2] ~= 00:00",
+        "eth.src[7:] < 00 and eth.src[4:9] <= 00",
+        "eth.src[5,9] == 01 and eth.src[5,9]",
+        "eth.src[7:] == eth.dst[8:]",
+        "eth.src[7:] == \"\" and eth.src[7:][0] != 00",
+        "ip.src_host[100] != 00",
+    ] {
+        assert!(passes(filter), "{filter}");
+    }
+    for filter in [
+        "frame[500] or frame[500] == 00 or frame[500] > 00",
+        "eth.src[7:] === 00 or eth.src[7:] & 01",
+        "eth.src[7:] contains \"\" or eth.src[7:] matches \"^$\"",
+        "tcp[0] != 00",
+    ] {
+        assert!(!passes(filter), "{filter}");
+    }
+}
+
 /// They selected nothing, or all packets, without a word.
 #[test]
 fn comparisons_with_what_a_field_never_has_are_refused() {
