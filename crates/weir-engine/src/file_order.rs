@@ -1,4 +1,4 @@
-//! Window functions whose values depend on the order of rows, and have no ORDER BY: `row_number() OVER ()`, `lag(x) OVER ()`.
+//! Functions whose values depend on the order of rows, and have no ORDER BY: `row_number() OVER ()`, `lag(x) OVER ()`, `array_agg(x)`.
 //!
 //! The order is that of the files, and within them that of the records. Files that are read side by side come in another one each time, so
 //! that those below such a function are read one after the other.
@@ -13,14 +13,18 @@ use datafusion::error::Result;
 use datafusion::physical_expr::window::PlainAggregateWindowExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 
 use crate::plan_node::named_rule;
 use crate::scan::CaptureScan;
 
-/// Reads captures one after the other below window functions that depend on the order of rows.
+/// Reads captures one after the other below functions that depend on the order of rows.
 #[derive(Debug)]
-pub(crate) struct ReadInFileOrder;
+pub(crate) struct ReadInFileOrder {
+    /// Also below aggregates: not where sources have no end, behind which there would be no others.
+    pub(crate) aggregates: bool,
+}
 
 impl PhysicalOptimizerRule for ReadInFileOrder {
     fn optimize(
@@ -29,7 +33,9 @@ impl PhysicalOptimizerRule for ReadInFileOrder {
         _config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_down(|node| {
-            if !windows_hang_on_order(&node) {
+            let aggregate = node.downcast_ref::<AggregateExec>();
+            let is_aggregate = self.aggregates && aggregate.is_some_and(aggregate_hangs_on_order);
+            if !is_aggregate && !windows_hang_on_order(&node) {
                 return Ok(Transformed::no(node));
             }
             let node = in_sequence(node)?;
@@ -68,6 +74,14 @@ pub(crate) fn windows_hang_on_order(node: &Arc<dyn ExecutionPlan>) -> bool {
         let is_aggregate =
             aggregate.is_some_and(|of| !BY_ORDER.contains(&of.get_aggregate_expr().fun().name()));
         function.order_by().is_empty() && !(is_of_all && is_aggregate)
+    })
+}
+
+/// Whether a value of an aggregate depends on the order of rows. That of distinct values has none.
+fn aggregate_hangs_on_order(aggregate: &AggregateExec) -> bool {
+    aggregate.aggr_expr().iter().any(|function| {
+        let is_ordered = function.is_distinct() || !function.order_bys().is_empty();
+        !is_ordered && BY_ORDER.contains(&function.fun().name())
     })
 }
 

@@ -81,7 +81,10 @@ pub(crate) fn physical(
     put_before(&mut rules, &["join_selection"], Arc::new(PlanWindows))?;
     // A cluster reads such statements in one piece.
     if options.cluster.is_none() {
-        put_before(&mut rules, &["plan_windows"], Arc::new(ReadInFileOrder))?;
+        let in_order = ReadInFileOrder {
+            aggregates: options.feed.is_none() && !options.follow,
+        };
+        put_before(&mut rules, &["plan_windows"], Arc::new(in_order))?;
     }
     // The rule follows those that change scans.
     rules.push(Arc::new(ShareReadings));
