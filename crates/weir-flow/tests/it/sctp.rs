@@ -166,6 +166,25 @@ fn chunks_are_repetitions_behind_thousands_of_others() {
     assert_eq!(found.len(), 200);
 }
 
+/// A chunk that came again behind thousands of others stood between those of its message, which was none then.
+#[test]
+fn a_chunk_that_comes_late_again_leaves_its_message_whole() {
+    let others = (0..5_000_u32).map(|at| packet(&[part(100 + at, 1, 3, &at.to_be_bytes())]));
+    let mut packets = vec![
+        packet(&[part(7, 0, 2, b"be")]),
+        packet(&[part(8, 0, 0, b"gi")]),
+    ];
+    packets.extend(others);
+    packets.push(packet(&[part(8, 0, 0, b"gi")]));
+    packets.push(packet(&[part(9, 0, 1, b"n")]));
+    let (found, mut messages) = run(&packets, SctpLimits::default());
+    assert_eq!(found.last(), Some(&(0, b"begin".to_vec())));
+    messages.finish();
+    let counters = messages.counters();
+    assert_eq!((counters.repeated, counters.unfinished), (1, 0));
+    assert_eq!(messages.held(), 0);
+}
+
 /// What an end with several addresses sent again on another path was a second message, and chunks that came on two paths had no message.
 #[test]
 fn an_association_is_one_on_all_its_paths() {
