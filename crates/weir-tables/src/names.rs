@@ -638,6 +638,15 @@ const PREFIXES: &[(&str, &str)] = &[
         "ipv6.geoip",
         "write geoip_country(ipv6.src), geoip_city(ipv6.src) or asn(ipv6.src), which read the databases of --geoip",
     ),
+    ("ip.fragment", OF_FRAGMENTS),
+    ("ip.fragments", OF_FRAGMENTS),
+    ("ip.reassembled", OF_FRAGMENTS),
+    ("ipv6.fragment", OF_FRAGMENTS),
+    ("ipv6.fragments", OF_FRAGMENTS),
+    ("ipv6.reassembled", OF_FRAGMENTS),
+    ("tcp.segment", OF_SEGMENTS),
+    ("tcp.segments", OF_SEGMENTS),
+    ("tcp.reassembled", OF_SEGMENTS),
     (
         "_ws.expert",
         "frame.stopped says what is wrong with a packet; flows('trace.pcap') counts retransmissions",
@@ -647,6 +656,9 @@ const PREFIXES: &[(&str, &str)] = &[
         "it is display text of Wireshark; weir fields lists the columns",
     ),
 ];
+
+const OF_FRAGMENTS: &str = "the tables of messages put fragments together; flow_fragments('trace.pcap') has a row for each, and ip.flags.mf and ip.frag_offset say which packets are fragments";
+const OF_SEGMENTS: &str = "http('trace.pcap') and the other tables of messages put segments together: a frame has the fields of the messages that it completes";
 
 /// The prefixes of names that headers of packets have, in all tables.
 const PACKET_PREFIXES: &[&str] = &[

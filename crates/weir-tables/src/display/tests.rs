@@ -473,6 +473,18 @@ fn fields_that_packets_do_not_have_are_refused_with_their_place() {
         ),
         ("dns.a == 300.0.0.1", "expected an address", 9, "10.0.0.1"),
         ("tcp.port == http", "packets have no field http", 12, ""),
+        (
+            "tcp.segments",
+            "packets have no field tcp.segments",
+            0,
+            "put segments together",
+        ),
+        (
+            "ip.fragment.count > 1",
+            "packets have no field ip.fragment.count",
+            0,
+            "flow_fragments('trace.pcap')",
+        ),
         ("tcp.port == x", "expected a number", 12, "443"),
         ("ip.ttl == ip.x", "packets have no field ip.x", 10, ""),
         (
