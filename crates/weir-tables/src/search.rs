@@ -192,6 +192,8 @@ impl Search {
     pub fn pattern_hint(reason: &str) -> &'static str {
         if reason.contains("look-around") || reason.contains("backreference") {
             "patterns have neither look-around nor backreferences: several conditions are joined with AND and NOT"
+        } else if reason.contains("atomic") || reason.contains("possessive") {
+            "write a+ for a++ and (?:a) for (?>a): they find the same where what follows does not begin alike"
         } else if reason.contains("size limit") {
             "repeat less: \\w{1000} stands for a thousand sets of letters"
         } else if reason.contains("unrecognized flag") {

@@ -13,25 +13,30 @@ use regex::bytes::{Regex, RegexBuilder};
 /// # Errors
 /// When the text is not a pattern, or needs too much room.
 pub(super) fn built(pattern: &[u8]) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(&rewritten(pattern))
+    RegexBuilder::new(&rewritten(pattern)?)
         .case_insensitive(true)
         .unicode(false)
         .size_limit(PATTERN_BYTES_MAX)
         .build()
 }
 
-/// The pattern in the syntax of `regex`; bytes that are no ASCII are escaped, because patterns match bytes.
-fn rewritten(pattern: &[u8]) -> String {
+/// The pattern in the syntax of `regex`; bytes that are no ASCII are escaped, because patterns match bytes. What `regex` would take in
+/// another meaning is refused.
+fn rewritten(pattern: &[u8]) -> Result<String, regex::Error> {
     let mut rewriter = Rewriter {
         rest: pattern,
         groups: pattern.iter().filter(|byte| **byte == b'(').count(),
         is_of_lines: has_lines(pattern),
+        refused: None,
         out: String::with_capacity(pattern.len()),
     };
     while let Some(byte) = rewriter.next() {
         rewriter.outside(byte);
     }
-    rewriter.out
+    match rewriter.refused {
+        Some(reason) => Err(regex::Error::Syntax(reason.to_owned())),
+        None => Ok(rewriter.out),
+    }
 }
 
 struct Rewriter<'p> {
@@ -41,6 +46,8 @@ struct Rewriter<'p> {
     groups: usize,
     /// `$` is the end of each line.
     is_of_lines: bool,
+    /// The reason for which the pattern is refused.
+    refused: Option<&'static str>,
     out: String,
 }
 
@@ -87,11 +94,46 @@ impl Rewriter<'_> {
             b'[' => self.set(),
             b'$' if !self.is_of_lines => self.out.push_str(END),
             b'{' if !is_repetition(self.rest) => self.literal(byte),
+            b'{' => {
+                let inner = self.until(b"}");
+                self.out.push('{');
+                self.out.push_str(&String::from_utf8_lossy(&inner));
+                self.out.push('}');
+                self.behind_repetition();
+            }
+            b'*' | b'+' | b'?' if !self.out.ends_with('(') => {
+                self.out.push(char::from(byte));
+                self.behind_repetition();
+            }
             b'(' if self.take(b"?#") => drop(self.until(b")")),
+            b'(' if self.take(b"?>") => self.refused = Some(ATOMIC),
+            b'(' if self.take(b"?'") => {
+                let name = self.until(b"'");
+                self.out.push_str("(?<");
+                self.out.push_str(&String::from_utf8_lossy(&name));
+                self.out.push('>');
+            }
             // Only the numbers of groups in branches are others.
             b'(' if self.take(b"?|") => self.out.push_str("(?:"),
             _ if byte.is_ascii() => self.out.push(char::from(byte)),
             _ => self.literal(byte),
+        }
+    }
+
+    /// Takes the sign of a lazy repetition. A possessive one never gives back what it took, and two signs are none.
+    fn behind_repetition(&mut self) {
+        if self.take(b"?") {
+            self.out.push('?');
+        } else if self.take(b"+") {
+            self.refused = Some(POSSESSIVE);
+        }
+        let is_repeated = match self.rest {
+            [b'*' | b'+' | b'?', ..] => true,
+            [b'{', rest @ ..] => is_repetition(rest),
+            _ => false,
+        };
+        if is_repeated {
+            self.refused = Some(REPEATED);
         }
     }
 
@@ -283,6 +325,9 @@ fn has_lines(pattern: &[u8]) -> bool {
 
 /// The end of what is searched, and in front of a line feed that is its last byte.
 const END: &str = r"(?:\n?\z)";
+const ATOMIC: &str = "atomic groups are not supported";
+const POSSESSIVE: &str = "possessive repetitions are not supported";
+const REPEATED: &str = "a repetition of a repetition";
 /// The bytes of `\h`.
 const BLANKS: &str = r"\t\x20\xa0";
 /// The bytes of `\v`.
@@ -334,6 +379,9 @@ mod tests {
         (r"^\_\/\-\@\#$", &["_/-@#"], &["x"]),
         (r"^[ #]\ (?x) a b$", &["  ab", "# AB"], &["a b"]),
         (r"^\N\V$", &["ab"], &["a\n"]),
+        ("^(?'word'a+?)b{1,2}?$", &["aab", "abb"], &["b"]),
+        ("^(?i)a*(?:b)?c+$", &["aabc", "C"], &["ab"]),
+        (r"^a\+\++[+*]*$", &["a++*", "a+++"], &["aa"]),
     ];
 
     #[test]
@@ -354,7 +402,8 @@ mod tests {
     #[test]
     fn what_needs_a_search_that_goes_back_is_refused() {
         for pattern in [
-            "a(?=b)", "(?<!a)b", r"(a)\1", "(?>a)b", r"\Ka", "(", "[a", r"\o{777}", r"a\",
+            "a(?=b)", "(?<!a)b", r"(a)\1", "(?>a)b", r"\Ka", "(", "[a", r"\o{777}", r"a\", "a++b",
+            "a*+", "a?+", "a{2}+", "a**", "a+*", "a{2}{3}", "a+?+", "(?>",
         ] {
             assert!(built(pattern.as_bytes()).is_err(), "{pattern}");
         }
