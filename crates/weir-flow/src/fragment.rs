@@ -409,7 +409,12 @@ impl Defragmenter {
             _ => self.limits.overlap_v6,
         };
         let known = self.waiting.get(&fragment.key);
-        match known.map(|waiting| waiting.is_contradicted_by(fragment, overlap)) {
+        let is_of_other = |waiting: &IncompletePacket| {
+            waiting.is_contradicted_by(fragment, overlap)
+                || self.is_apart(waiting)
+                    && waiting.is_spoilt_by(fragment, overlap, self.limits.fragments_max)
+        };
+        match known.map(is_of_other) {
             Some(true) => self.begin_anew(fragment),
             Some(false) => {}
             None => self.begin(fragment),

@@ -30,8 +30,7 @@ impl Defragmenter {
         let layer = fragment.layer;
         let mut newer = self.remove(&fragment.key)?;
         if !newer.is_contested {
-            let waited_ns = self.clock.now_ns().saturating_sub(newer.since_ns);
-            return match fragment.offset == 0 && waited_ns >= APART_NS {
+            return match fragment.offset == 0 && self.is_apart(&newer) {
                 true => self.completed_by_first(fragment, newer),
                 false => Some(newer.into_packet(layer)),
             };
@@ -62,6 +61,11 @@ impl Defragmenter {
         self.lose(rest, false);
         self.hand_on(beginning);
         None
+    }
+
+    /// Whether a packet has waited for so long that a fragment may be of another one.
+    pub(super) fn is_apart(&self, packet: &IncompletePacket) -> bool {
+        self.clock.now_ns().saturating_sub(packet.since_ns) >= APART_NS
     }
 
     /// The packet that its first fragment completed, unless the checksum of the transport shows that the others are of one before, whose
@@ -123,6 +127,29 @@ impl IncompletePacket {
         };
         let common = known.len().min(fragment.payload.len());
         known.get(..common) != fragment.payload.get(..common)
+    }
+
+    /// Whether a fragment is not the first one and completes a packet whose checksum is wrong with it: it is of another packet then, whose
+    /// other fragments come behind it.
+    pub(super) fn is_spoilt_by(
+        &self,
+        fragment: &Fragment<'_>,
+        overlap: Overlap,
+        fragments_max: u16,
+    ) -> bool {
+        if self.is_contested || self.header.is_empty() || fragment.offset == 0 {
+            return false;
+        }
+        let mut packet = Self {
+            payload: self.payload.clone(),
+            ranges: self.ranges.clone(),
+            total: self.total,
+            ..self.beginning()
+        };
+        let is_complete = packet.add(fragment, overlap, fragments_max);
+        matches!(is_complete, Ok(true))
+            && has_right_checksum(&packet.into_packet(fragment.layer).0, fragment.layer)
+                == Some(false)
     }
 
     /// Only the first fragment, while the others may be of another packet.

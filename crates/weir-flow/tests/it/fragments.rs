@@ -156,6 +156,19 @@ fn the_rest_of_a_packet_is_not_that_of_the_next_one() {
     assert_eq!(complete, [(Layer::Ipv4, whole)]);
     assert_eq!(defragmenter.counters().invalid, 1);
     assert_eq!(defragmenter.waiting(), 0);
+    // The one before lacks another fragment, which is the first one of this packet that was captured.
+    let mut packets = parts(1);
+    packets.remove(2);
+    let mut others = parts(2);
+    others.rotate_right(1);
+    packets.extend(others.into_iter().map(|packet| Sent {
+        time_ns: 600_000_000,
+        ..packet
+    }));
+    let mut defragmenter = Defragmenter::new(FragmentLimits::default());
+    let complete = put_together(&mut defragmenter, &packets);
+    assert_eq!(complete, [(Layer::Ipv4, header.packet(&payload(2)))]);
+    assert_eq!(defragmenter.waiting(), 0);
     // Some hosts send the first fragment last.
     let mut reverse = parts(1);
     reverse.rotate_left(1);
