@@ -140,6 +140,13 @@ impl IncompletePacket {
         if self.is_contested || self.header.is_empty() || fragment.offset == 0 {
             return false;
         }
+        let len = u32::try_from(fragment.payload.len()).unwrap_or(u32::MAX);
+        let known: u32 = self.ranges.iter().map(|(from, to)| to - from).sum();
+        let end = (!fragment.more).then(|| fragment.offset.saturating_add(len));
+        let total = self.total.or(end);
+        if total.is_none_or(|total| known.saturating_add(len) < total) {
+            return false;
+        }
         let mut packet = Self {
             payload: self.payload.clone(),
             ranges: self.ranges.clone(),
