@@ -466,6 +466,8 @@ impl StreamTable {
             true => None,
             false => self.noted.remove(&key),
         };
+        // Those before a SYN are of another connection.
+        let noted = noted.filter(|_| segment.flags & SYN == 0);
         let [of_low, of_high] = noted.unwrap_or_default();
         let direction = |noted| Direction {
             stream: Reassembler::new(self.limits.overlap),
