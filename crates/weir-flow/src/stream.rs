@@ -312,6 +312,12 @@ impl Reassembler {
             return false;
         };
         self.end = Some(end);
+        // Octets of which some are behind the end are padding.
+        let is_padding = |piece: &BufferedPiece| piece.is_doubtful() && piece.end() > end;
+        if self.pieces.iter().any(is_padding) {
+            self.pieces.retain(|piece| !is_padding(piece));
+            self.held = self.pieces.iter().map(BufferedPiece::held).sum();
+        }
         self.remove(end, u64::MAX);
         self.confirm_before(end);
         true

@@ -178,6 +178,18 @@ fn padding_before_a_loss_is_part_of_the_gap() {
 }
 
 #[test]
+fn the_padding_of_a_keep_alive_behind_a_loss_is_no_data() {
+    let mut lines = EXCHANGE.to_vec();
+    // Octets up to 127 are lost, the last of which has the number of the keep-alive.
+    lines.push((true, ACK, 127, 218, TWO));
+    lines.push((false, ACK, 218, 128, b""));
+    lines.push((true, FIN, 128, 218, TWO));
+    lines.push((false, ACK, 218, 129, b""));
+    let [request, _] = streams(&lines);
+    assert_eq!(request, "GET / HTTP/1.1\r\n\r\n[10]<FIN>");
+}
+
+#[test]
 fn a_flood_of_short_zeros_is_bounded() {
     let mut streams = Streams::new(StreamLimits::default());
     let mut lines = EXCHANGE.to_vec();
