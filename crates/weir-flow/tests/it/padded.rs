@@ -186,7 +186,7 @@ fn the_padding_of_a_keep_alive_behind_a_loss_is_no_data() {
     lines.push((true, FIN, 128, 218, TWO));
     lines.push((false, ACK, 218, 129, b""));
     let [request, _] = streams(&lines);
-    assert_eq!(request, "GET / HTTP/1.1\r\n\r\n[10]<FIN>");
+    assert_eq!(request, "GET / HTTP/1.1\r\n\r\n[10]<end>");
 }
 
 #[test]
