@@ -22,10 +22,8 @@ mod writer;
 
 pub use decode::decode_text;
 pub use encode::{encode_compact, encode_pretty};
+pub(crate) use lexer::BYTE_ORDER_MARK;
 pub(crate) use mini::decode_mini;
-
-/// The mark by which editors begin a file of text in UTF-8 (U+FEFF).
-pub(crate) const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// The options of reading text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

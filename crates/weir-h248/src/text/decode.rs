@@ -9,8 +9,7 @@ use crate::{
         TransactionResult,
     },
     text::{
-        BYTE_ORDER_MARK,
-        lexer::{Parser, Res, within},
+        lexer::{BYTE_ORDER_MARK, Parser, Res, within},
         token::{Token, token},
     },
 };

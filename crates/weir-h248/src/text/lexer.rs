@@ -7,6 +7,9 @@ use crate::{
     text::token::{Token, token},
 };
 
+/// The mark by which editors begin a file of text in UTF-8 (U+FEFF).
+pub(crate) const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
 /// The classes of a character.
 const SAFE: u8 = 1;
 const BLANK: u8 = 2;
