@@ -86,7 +86,7 @@ impl<'a> Digest<'a> {
 /// Recognises messages that repeat one of their transaction: retransmissions over UDP, and packets that
 /// a capture has twice.
 ///
-/// A message repeats another when transaction, method, status, To tag, RSeq and both sockets are
+/// A message repeats another when transaction, method, number of CSeq, status, To tag, RSeq and both sockets are
 /// the same, and not more than [`Transactions::LIFETIME_NS`] have passed since the first of them.
 #[derive(Clone, Debug)]
 pub struct Transactions {
@@ -134,6 +134,8 @@ impl Transactions {
             digest.status,
             digest.to_tag(),
             digest.rseq,
+            // Some clients use a branch for other requests again.
+            digest.cseq.map(|cseq| cseq.number),
             flow.map(|flow| (flow.src, flow.dst)),
         );
         let hash = |salt: u8| ProcessKey.hash_one(Salted(salt, &what));

@@ -467,6 +467,32 @@ fn a_call_id_that_comes_again_is_another_call() {
     );
 }
 
+/// The INVITE of the second call was a copy of that of the first, whose branch it has.
+#[test]
+fn a_call_id_that_comes_again_with_the_same_branch_is_another_call() {
+    let calls = calls(&[
+        "0 INVITE sip:bob@b SIP/2.0",
+        "1 SIP/2.0 200 OK | T: b",
+        "1.1 ACK sip:bob@b SIP/2.0 | T: b",
+        "6 BYE sip:bob@b SIP/2.0 | T: b | CSeq: 2 BYE",
+        "6.1 SIP/2.0 200 OK | T: b | CSeq: 2 BYE",
+        "7 INVITE sip:bob@b SIP/2.0 | CSeq: 9 INVITE",
+        "8 SIP/2.0 200 OK | T: c | CSeq: 9 INVITE",
+        "8.1 ACK sip:bob@b SIP/2.0 | T: c | CSeq: 9 ACK",
+    ]);
+    let told: Vec<_> = calls
+        .iter()
+        .map(|call| (call.number, call.state, call.status, call.retransmissions))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (1, CallState::Completed, Some(200), 0),
+            (2, CallState::InCall, Some(200), 0),
+        ]
+    );
+}
+
 /// RFC 3261 §12.2.1.1: requests within a dialog have both tags.
 #[test]
 fn calls_that_were_under_way_have_no_start() {

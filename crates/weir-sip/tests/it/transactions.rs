@@ -176,6 +176,22 @@ fn section_16_6_what_a_proxy_hands_on_is_no_copy() {
     assert_eq!(found, [false, false, false]);
 }
 
+/// RFC 3261 §8.1.1.7: a branch is unique, but some clients have one for all requests, whose CSeq goes on (§12.2.1.1).
+#[test]
+fn section_8_1_1_7_another_request_with_the_same_branch_was_a_copy() {
+    let via = "h;branch=z9hG4bK-1";
+    let options = |cseq: &str| message("OPTIONS sip:bob@b SIP/2.0", via, cseq, "");
+    let ok = |cseq: &str| message(OK, via, cseq, "b");
+    let found = repeats(&[
+        (0.0, &options("1 OPTIONS"), [1, 2]),
+        (0.1, &ok("1 OPTIONS"), [2, 1]),
+        (10.0, &options("2 OPTIONS"), [1, 2]),
+        (10.1, &ok("2 OPTIONS"), [2, 1]),
+        (10.5, &options("2 OPTIONS"), [1, 2]),
+    ]);
+    assert_eq!(found, [false, false, false, false, true]);
+}
+
 /// The number of stored transactions is limited, and messages beyond it are counted.
 #[test]
 fn what_is_remembered_is_bounded_and_expires() {
