@@ -653,6 +653,8 @@ impl Session {
             .forks
             .iter()
             .position(|fork| fork.tag == tag || fork.tag.is_empty());
+        // A message that lacks the tag, as before RFC 3261 (§12.2.2), is of the only dialog.
+        let found = found.or((tag.is_empty() && self.forks.len() == 1).then_some(0));
         let index = match found {
             Some(index) => index,
             None if self.forks.len() < copier.limits.dialogs_max => {

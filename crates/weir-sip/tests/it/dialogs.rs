@@ -407,6 +407,37 @@ fn a_provisional_response_without_a_tag_makes_no_dialog() {
     assert_eq!(call.request_delay_ns, Some(SECOND_NS));
 }
 
+/// RFC 3261 §12.2.2: what was written by RFC 2543 lacks tags. A message without the callee's tag made a dialog beside the one
+/// that it was of, which then had no end.
+#[test]
+fn a_message_without_a_tag_is_of_the_only_dialog() {
+    let answered = call(&[
+        "0 INVITE sip:bob@b SIP/2.0",
+        "1 SIP/2.0 180 Ringing | T: b",
+        "2 SIP/2.0 183 Session Progress",
+        "3 SIP/2.0 200 OK",
+        "4 BYE sip:bob@b SIP/2.0 | CSeq: 2 BYE | B: z9hG4bK-2",
+        "5 SIP/2.0 200 OK | CSeq: 2 BYE | B: z9hG4bK-2",
+    ]);
+    assert_eq!(
+        (answered.dialogs, answered.state),
+        (1, CallState::Completed)
+    );
+    assert_eq!(answered.ended_by, Some(Side::Caller));
+    assert_eq!(answered.duration_ns, Some(SECOND_NS));
+    assert_eq!(answered.disconnect_delay_ns, Some(SECOND_NS));
+    assert_eq!(answered.callee.tag.as_deref(), Some(&b"b"[..]));
+    // Of several dialogs it says for none that it is the one.
+    let forked = calls(&[
+        "0 INVITE sip:bob@b SIP/2.0",
+        "1 SIP/2.0 200 OK | T: b",
+        "2 SIP/2.0 200 OK | T: c",
+        "4 BYE sip:bob@b SIP/2.0 | CSeq: 2 BYE | B: z9hG4bK-2",
+    ]);
+    let states: Vec<_> = forked.iter().map(|call| call.state).collect();
+    assert_eq!(states[..2], [CallState::InCall, CallState::InCall]);
+}
+
 /// RFC 3261 §15: the caller may end an early dialog by a BYE too.
 #[test]
 fn a_bye_ends_an_early_dialog() {
