@@ -97,6 +97,7 @@ pub fn register(
     session.register_udf(number::to_digits(number::TRUNC_DIGITS));
     session.register_udf(lists::unknown_in_list());
     session.register_udf(lists::list_integer());
+    session.register_udf(lists::signed_list());
     session.register_udf(lists::value_of_row());
     session.register_udf(replacement::regexp_replacement());
     session.register_udaf(number::sum());

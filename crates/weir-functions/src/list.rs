@@ -394,6 +394,7 @@ const INTERNAL: &[&str] = &[
     number::ROUND_DIGITS,
     number::TRUNC_DIGITS,
     lists::LIST_INTEGER,
+    lists::SIGNED_LIST,
     lists::UNKNOWN_IN_LIST,
     lists::VALUE_OF_ROW,
     replacement::REGEXP_REPLACEMENT,

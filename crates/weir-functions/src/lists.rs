@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::NullBuffer;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::utils::take_function_args;
 use datafusion::common::{ScalarValue, plan_err};
@@ -158,8 +158,8 @@ impl ScalarUDFImpl for UnknownInList {
     }
 }
 
-/// `list_integer(list, x)`: an integer literal, which is not negative, with the type of the elements of a list where these are unsigned and
-/// as wide. DataFusion has no type in common for both.
+/// `list_integer(list, x)`: an integer literal with the type of the elements of a list where these are unsigned and as wide, or decimals of
+/// such. DataFusion has no type in common for both.
 pub const LIST_INTEGER: &str = "list_integer";
 
 pub(crate) fn list_integer() -> ScalarUDF {
@@ -192,6 +192,7 @@ impl ScalarUDFImpl for ListInteger {
         };
         Ok(match (elements, integer) {
             (DataType::UInt64, DataType::Int64) => DataType::UInt64,
+            (elements, DataType::Int64) if *elements == SIGNED => SIGNED,
             _ => integer.clone(),
         })
     }
@@ -200,6 +201,55 @@ impl ScalarUDFImpl for ListInteger {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [_, integer] = take_function_args(self.name(), args.args)?;
         integer.cast_to(args.return_field.data_type(), None)
+    }
+}
+
+/// `signed_list(list)`: a list of unsigned 64-bit integers as one of decimals, which have room for integers of both signs.
+pub const SIGNED_LIST: &str = "signed_list";
+
+/// The type of such elements.
+const SIGNED: DataType = DataType::Decimal128(20, 0);
+
+pub(crate) fn signed_list() -> ScalarUDF {
+    ScalarUDF::from(SignedList {
+        signature: Signature::any(1, Volatility::Immutable),
+    })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct SignedList {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for SignedList {
+    fn name(&self) -> &'static str {
+        SIGNED_LIST
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        let [list] = take_function_args(self.name(), types)?;
+        let signed = |item: &FieldRef| {
+            let item = item.as_ref().clone();
+            Arc::new(item.with_data_type(SIGNED))
+        };
+        Ok(match list {
+            DataType::List(item) if *item.data_type() == DataType::UInt64 => {
+                DataType::List(signed(item))
+            }
+            DataType::LargeList(item) if *item.data_type() == DataType::UInt64 => {
+                DataType::LargeList(signed(item))
+            }
+            list => list.clone(),
+        })
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [list] = take_function_args(self.name(), args.args)?;
+        list.cast_to(args.return_field.data_type(), None)
     }
 }
 

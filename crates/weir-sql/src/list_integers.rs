@@ -1,12 +1,13 @@
 //! Integers beside lists: `array_has(array_agg(frame.number), 5)`.
 //!
 //! DataFusion has no common type for a list of unsigned 64-bit integers and the signed one that an integer literal is. The type of the list is
-//! known where it is planned only, so that the function `list_integer` gives the literal the type of the elements there.
+//! known where it is planned only, so that the function `list_integer` gives the literal the type of the elements there. Beside a literal
+//! with a sign, `signed_list` makes decimals of such elements, which have room for both.
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value,
 };
-use weir_functions::lists::LIST_INTEGER;
+use weir_functions::lists::{LIST_INTEGER, SIGNED_LIST};
 
 use crate::names::call;
 
@@ -26,27 +27,64 @@ pub(crate) fn typed(function: &mut Function) {
     else {
         return;
     };
+    let integers = values.iter().take(*count).filter_map(|value| match value {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => sign(value),
+        _ => None,
+    });
+    let integers: Vec<Sign> = integers.collect();
+    if integers.is_empty() || !is_plain(list) {
+        return;
+    }
+    if integers.contains(&Sign::Negative) {
+        *list = call(SIGNED_LIST, vec![list.clone()]);
+    }
     for value in values.iter_mut().take(*count) {
         if let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = value
-            && let Some(typed) = beside(list, value)
+            && sign(value).is_some()
         {
-            *value = typed;
+            *value = call(LIST_INTEGER, vec![list.clone(), value.clone()]);
         }
     }
 }
 
-/// An integer literal with the type of the elements of a list; `None` where that is not needed, or the list is not plain: it is
+/// A list and an integer literal with the type of its elements; `None` where that is not needed, or the list is not plain: it is
 /// written twice then, and lists within each other would multiply.
-pub(crate) fn beside(list: &Expr, value: &Expr) -> Option<Expr> {
-    (is_integer(value) && is_plain(list))
-        .then(|| call(LIST_INTEGER, vec![list.clone(), value.clone()]))
+pub(crate) fn beside(list: &Expr, value: &Expr) -> Option<(Expr, Expr)> {
+    let sign = sign(value).filter(|_| is_plain(list))?;
+    let list = match sign {
+        Sign::Negative => call(SIGNED_LIST, vec![list.clone()]),
+        Sign::None => list.clone(),
+    };
+    let value = call(LIST_INTEGER, vec![list.clone(), value.clone()]);
+    Some((list, value))
 }
 
-fn is_integer(value: &Expr) -> bool {
-    let Expr::Value(value) = value else {
-        return false;
-    };
-    matches!(&value.value, Value::Number(digits, _) if digits.bytes().all(|digit| digit.is_ascii_digit()))
+/// The sign in front of an integer literal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    None,
+    Negative,
+}
+
+/// The sign of an integer literal; `None` of all else.
+fn sign(value: &Expr) -> Option<Sign> {
+    match value {
+        Expr::Nested(value) => sign(value),
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => match sign(expr)? {
+            Sign::None => Some(Sign::Negative),
+            Sign::Negative => None,
+        },
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
+                Some(Sign::None)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Whether a list is a column, or a function of columns such as `array_agg(frame.number)`.

@@ -87,11 +87,12 @@ fn any(value: &Expr, operator: &BinaryOperator, list: &Expr) -> Option<Expr> {
             negated: false,
         });
     }
-    let element = list_integers::beside(list, value);
+    let beside = list_integers::beside(list, value);
+    let (elements, element) = beside.unwrap_or_else(|| (list.clone(), value.clone()));
     let any = Expr::AnyOp {
-        left: Box::new(element.unwrap_or_else(|| value.clone())),
+        left: Box::new(element),
         compare_op: operator.clone(),
-        right: Box::new(list.clone()),
+        right: Box::new(elements),
         is_some: false,
     };
     let is_true = call("coalesce", vec![any, literal(Value::Boolean(false))]);
@@ -200,6 +201,14 @@ mod tests {
             (
                 "5 = ANY(b)",
                 "(coalesce(list_integer(b, 5) = ANY(b), false) OR unknown_in_list(b, 5))",
+            ),
+            (
+                "-5 < ANY(b)",
+                "(coalesce(list_integer(signed_list(b), -5) < ANY(signed_list(b)), false) OR unknown_in_list(b, -5))",
+            ),
+            (
+                "array_replace(b, 5, -5)",
+                "array_replace_all(signed_list(b), list_integer(signed_list(b), 5), list_integer(signed_list(b), -5))",
             ),
             (
                 "array_has(array_agg(b), 5)",
