@@ -42,6 +42,7 @@ mod listener;
 mod load;
 mod options;
 mod pg;
+mod piecewise;
 mod retained;
 mod secret;
 mod server;

@@ -45,6 +45,7 @@ use crate::columns::Columns;
 use crate::error::Failure;
 use crate::hangup::{closed_by_client, duplicated};
 use crate::listener::{Pending, STARTUP_MAX};
+use crate::piecewise::Piecewise;
 use crate::retained::Retention;
 use crate::secret;
 use crate::shared::Shared;
@@ -115,7 +116,8 @@ impl FlightProtocol {
                 Ok(response.map(|body| Body::new(Placed::new(body, place, counted))))
             }
         });
-        let served = builder().serve_connection(TokioIo::new(socket), service);
+        let socket = TokioIo::new(Piecewise::new(socket));
+        let served = builder().serve_connection(socket, service);
         tokio::pin!(served);
         tokio::select! {
             _ = served.as_mut() => return,
@@ -202,12 +204,12 @@ impl crate::listener::Protocol for FlightProtocol {
         });
         match &self.tls {
             None => {
-                let socket = TokioIo::new(socket);
+                let socket = TokioIo::new(Piecewise::new(socket));
                 let _ = builder().serve_connection(socket, service).await;
             }
             Some(tls) => {
                 if let Ok(socket) = self.shared.handshakes.run(tls.accept(socket)).await {
-                    let socket = TokioIo::new(socket);
+                    let socket = TokioIo::new(Piecewise::new(socket));
                     let _ = builder().serve_connection(socket, service).await;
                 }
             }

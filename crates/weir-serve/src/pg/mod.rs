@@ -30,6 +30,7 @@ use pgwire::tokio::server::{
     MaybeTls, PgWireMessageServerCodec, negotiate_tls, process_error, process_message,
 };
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::codec::{Framed, FramedParts};
 
@@ -121,9 +122,15 @@ impl PgProtocol {
             startup: Arc::new(Startup::new(&self.welcome)),
             cancel: Arc::new(self.cancels()),
         };
-        let deadline = tokio::time::Instant::now() + STARTUP_MAX;
+        let deadline = Instant::now() + STARTUP_MAX;
         let mut is_begun = false;
+        let mut turn = Instant::now();
         loop {
+            // A client may send messages without end, each of which is processed at once.
+            if turn.elapsed() >= TURN {
+                tokio::task::yield_now().await;
+                turn = Instant::now();
+            }
             let deadline = (!is_begun).then_some(deadline);
             let message = match self.next_message(socket, pending, deadline).await {
                 Ok(Some(PgWireFrontendMessage::Terminate(_)) | None) => return Ok(()),
@@ -206,7 +213,7 @@ impl PgProtocol {
         &self,
         socket: &mut Socket,
         pending: &Pending,
-        startup_deadline: Option<tokio::time::Instant>,
+        startup_deadline: Option<Instant>,
     ) -> Result<Option<PgWireFrontendMessage>, (&'static str, Cow<'static, str>)> {
         let mut ending = self.shared.ending.clone();
         let startup_is_over = async {
@@ -408,6 +415,8 @@ async fn refuse(socket: &mut Socket, code: &str, message: &str) -> std::io::Resu
 const IDLE: &str =
     "terminating connection: too many connections, and this one has been idle longest";
 const ROWS_WAIT: &str = "terminating connection: too many rows wait for their clients, and those of a cursor of this one have waited longest";
+/// The time for which a connection processes messages before others have a turn.
+const TURN: Duration = Duration::from_millis(5);
 /// Bytes of a buffer that a connection keeps while it is idle.
 const BUFFER_BYTES: usize = 64 << 10;
 /// Messages have more in them than text: names and values of parameters.
