@@ -16,7 +16,7 @@ use self::connection::{Direction, FollowedConnection, NotedNumbers, earlier, oth
 pub use self::counters::StreamCounters;
 pub use self::limits::StreamLimits;
 use crate::clock::Clock;
-use crate::course::{self, Turn};
+use crate::course::Turn;
 use crate::flow::{Details, Flow};
 use crate::fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented, frame_of};
 use crate::key::{FlowKey, Sender};
@@ -258,28 +258,28 @@ impl StreamTable {
         origin: ChunkOrigin,
         each: &mut impl FnMut(&Chunk<'_>) -> Interest,
     ) {
-        if !self.has_connection(sighting, segment, origin, each) {
-            return self.note_numbers(sighting, segment);
-        }
         let key = sighting.key;
-        let Self {
-            connections,
-            details,
-            counters,
-            held,
-            limits,
-            now_ns,
-            ..
-        } = self;
-        let Some(connection) = connections.get_mut(&key) else {
-            return;
+        let connection = match self.connections.get_mut(&key) {
+            // Nearly every segment, which is looked up once.
+            Some(known) if known.goes_on(sighting, segment, origin) => known,
+            _ => {
+                if !self.has_connection(sighting, segment, origin, each) {
+                    return self.note_numbers(sighting, segment);
+                }
+                let Some(known) = self.connections.get_mut(&key) else {
+                    return;
+                };
+                known
+            }
         };
+        let (details, counters) = (&mut self.details, &mut self.counters);
+        let (held, limits, now_ns) = (&mut self.held, &self.limits, self.now_ns);
         connection.silence_ns = now_ns.saturating_sub(connection.last_ns);
-        connection.last_ns = *now_ns;
+        connection.last_ns = now_ns;
         connection.note_originator(sighting.sender, &origin);
         let behind_reset = connection.behind_reset(sighting.sender, segment);
         counters.behind_reset_bytes = counters.behind_reset_bytes.saturating_add(behind_reset);
-        let is_reset = connection.follow(sighting, segment, details, *now_ns);
+        let is_reset = connection.follow(sighting, segment, details, now_ns);
         if connection.ignored {
             return;
         }
@@ -307,8 +307,8 @@ impl StreamTable {
             let room = room.min(limits.direction_bytes_max);
             connection.keep_outlier(sighting.sender, segment, bytes, room, &mut out);
         } else {
-            connection.place_outliers(details, limits, *now_ns, &mut out);
-            connection.deliver(sighting.sender, segment, bytes, limits, *now_ns, &mut out);
+            connection.place_outliers(details, limits, now_ns, &mut out);
+            connection.deliver(sighting.sender, segment, bytes, limits, now_ns, &mut out);
         }
         connection.keep_to_limits(sighting.sender, limits, others, &mut out);
         connection.end_directions(is_reset, &mut out);
@@ -323,7 +323,7 @@ impl StreamTable {
         if connection.is_over() && !connection.is_queued_as_closed {
             connection.is_queued_as_closed = true;
             let number = connection.number;
-            self.closed.push_back((key, number, self.now_ns));
+            self.closed.push_back((key, number, now_ns));
         }
     }
 
@@ -391,8 +391,7 @@ impl StreamTable {
             let Some(known) = self.connections.get_mut(key) else {
                 return SegmentOwner::None;
             };
-            let older = known.older.as_deref().map(|older| &older.track);
-            match course::turn(&known.track, older, sighting.sender, segment) {
+            match known.turn(sighting.sender, segment) {
                 Turn::GoesOn if known.is_of_another_flow(sighting, segment, origin) => {
                     self.forget(key, StreamEnd::Forgotten, origin, each);
                     return SegmentOwner::None;

@@ -3,6 +3,7 @@
 use super::chunk::{Chunk, ChunkOrigin, ChunkSink, Content, Interest, StreamEnd};
 use super::counters::StreamCounters;
 use super::limits::StreamLimits;
+use crate::course::{self, Turn};
 use crate::flow::{Details, Flow, Side};
 use crate::fragment::Overlap;
 use crate::key::Sender;
@@ -155,6 +156,23 @@ impl FollowedConnection {
     pub(super) fn held_by_both(&self) -> usize {
         let older = self.older.as_deref();
         self.held().saturating_add(older.map_or(0, Self::held))
+    }
+
+    /// The relation of a segment to the connection, and to an older one.
+    pub(super) fn turn(&self, sender: Sender, segment: &Segment) -> Turn {
+        let older = self.older.as_deref().map(|older| &older.track);
+        course::turn(&self.track, older, sender, segment)
+    }
+
+    /// Whether a segment belongs to the connection, and ends nothing.
+    pub(super) fn goes_on(
+        &self,
+        sighting: &Sighting,
+        segment: &Segment,
+        origin: ChunkOrigin,
+    ) -> bool {
+        self.turn(sighting.sender, segment) == Turn::GoesOn
+            && !self.is_of_another_flow(sighting, segment, origin)
     }
 
     /// Whether the flow table has begun another flow with a segment, after a silence or an attempt that was not answered in time.
