@@ -127,13 +127,25 @@ impl FolderWriter {
     ///
     /// # Errors
     /// As [`Self::write`].
-    pub(crate) fn finish(self) -> Result<(), Error> {
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
+        if self.files.is_empty() {
+            self.write_nothing()?;
+        }
         let form = self.form;
         for OpenFile { writer, bytes } in self.files.into_values() {
             writer.finish().map_err(|error| form.failed(&error))?;
             bytes.write_out().map_err(|error| form.failed(&error))?;
         }
         Ok(())
+    }
+
+    /// Leaves a file without rows, as one file would be, or an empty folder where there are no values to name others after.
+    fn write_nothing(&mut self) -> Result<(), Error> {
+        if self.keys.is_empty() {
+            let nothing = RecordBatch::new_empty(Arc::clone(&self.schema));
+            return self.write_part("", &nothing);
+        }
+        fs::create_dir_all(&self.folder).map_err(|error| self.form.failed(&error))
     }
 
     /// The rows of a batch by the folders that they belong into, in the order of their first rows.
@@ -407,6 +419,21 @@ mod tests {
             let path = root.path().join(folder).join(&file);
             assert_eq!(fs::read_to_string(path).unwrap(), expected, "{folder}");
         }
+    }
+
+    #[test]
+    fn no_rows_leave_a_file_without_rows_or_an_empty_folder() {
+        let root = Scratch::of("nothing");
+        let schema = batch().schema();
+        let writer = FolderWriter::new(form(), root.path(), &schema, &[]).unwrap();
+        let path = root.path().join(&writer.file_name);
+        writer.finish().unwrap();
+        assert_eq!(fs::read_to_string(path).unwrap(), "k,Day,v 0\n");
+        let root = Scratch::of("no-values");
+        let keys = ["k".to_owned()];
+        let writer = FolderWriter::new(form(), root.path(), &schema, &keys).unwrap();
+        writer.finish().unwrap();
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
     }
 
     #[test]
