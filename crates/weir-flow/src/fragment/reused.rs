@@ -137,7 +137,8 @@ impl IncompletePacket {
         overlap: Overlap,
         fragments_max: u16,
     ) -> bool {
-        if self.is_contested || self.header.is_empty() || fragment.offset == 0 {
+        let is_certain = self.is_contested || self.header.is_empty() || fragment.offset == 0;
+        if is_certain || overlap != Overlap::First {
             return false;
         }
         let len = u32::try_from(fragment.payload.len()).unwrap_or(u32::MAX);
