@@ -286,6 +286,35 @@ fn reports_are_of_the_stream_next_to_whose_sockets_they_are_sent() {
     assert_eq!(found, expected);
 }
 
+/// Packets of a key that were overtaken by those of the next one: the keys were in the order of arrival.
+#[test]
+fn keys_are_in_the_order_in_which_they_were_pressed() {
+    let described = "m=audio 5000 RTP/AVP 0 101\r\na=rtpmap:101 telephone-event/8000\r\n";
+    let description = text_of_description(described);
+    let mut packets = vec![datagram(
+        (TO.0, 5_060),
+        (FROM.0, 5_060),
+        description.as_bytes(),
+    )];
+    // Number, timestamp, key and end.
+    for (number, timestamp, key, is_end) in [
+        (1, 1_000_u32, 1, true),
+        (5, 9_000, 4, true),
+        (6, 9_000, 4, true),
+        (3, 5_000, 7, false),
+        (4, 5_000, 7, true),
+        (2, 3_000, 8, true),
+        (7, 13_000, 0, true),
+    ] {
+        let mut bytes = vec![0x80, 101, 0, number];
+        bytes.extend(timestamp.to_be_bytes());
+        bytes.extend([0, 0, 0, 7, key, u8::from(is_end) << 7 | 10, 3, 0x20]);
+        packets.push(datagram(FROM, TO, &bytes));
+    }
+    let (found, _) = rows("media", &packets, &["media.dtmf", "media.events"]);
+    assert_eq!(found, [["18740", "5"]]);
+}
+
 /// A server that keeps the Call-ID in front of it and behind it has two calls. Each had the losses of both.
 #[test]
 fn legs_with_one_call_id_have_each_their_own_media() {

@@ -19,6 +19,8 @@ struct Press {
     event: u8,
     duration: u16,
     has_ended: bool,
+    /// The place of its key among those of the stream, if it has one.
+    key_at: Option<usize>,
 }
 
 /// The number of events that are remembered. Three copies of an end come within 100 ms, in which no one presses so many
@@ -46,10 +48,36 @@ impl Pressed {
                 event: event.event,
                 duration: event.duration,
                 has_ended: event.is_end,
+                key_at: None,
             });
         }
         self.at = (self.at + 1) % RECENT_MAX;
         !goes_on
+    }
+
+    /// The place of the key of the event that began last, whose packet has this number and this timestamp, among `count` keys: in front
+    /// of those that were pressed later, though the network delivered them first.
+    pub(super) fn place_key(&mut self, (sequence, timestamp): (u16, u32), count: usize) -> usize {
+        let is_later = |press: &&Press| {
+            press.sequence.wrapping_sub(sequence) as i16 > 0
+                && press.timestamp.wrapping_sub(timestamp) as i32 > 0
+        };
+        let known = self.recent.iter().flatten();
+        let later = known.filter(is_later).filter_map(|press| press.key_at);
+        let place = later.min().unwrap_or(count);
+        for key_at in self
+            .recent
+            .iter_mut()
+            .flatten()
+            .flat_map(|press| &mut press.key_at)
+        {
+            *key_at += usize::from(*key_at >= place);
+        }
+        let last = (self.at + RECENT_MAX - 1) % RECENT_MAX;
+        if let Some(press) = self.recent.get_mut(last).and_then(Option::as_mut) {
+            press.key_at = Some(place);
+        }
+        place
     }
 }
 

@@ -431,8 +431,11 @@ impl Stream {
             let at = (sequence, timestamp.wrapping_add(since));
             if self.pressed.begins(at, marker, event) {
                 self.events = self.events.saturating_add(1);
-                if self.keys.len() < KEYS_MAX {
-                    self.keys.extend(event.key());
+                if self.keys.len() < KEYS_MAX
+                    && let Some(key) = event.key()
+                {
+                    let place = self.pressed.place_key(at, self.keys.len());
+                    self.keys.insert(place, key);
                 }
             }
         }
