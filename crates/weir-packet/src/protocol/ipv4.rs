@@ -458,6 +458,7 @@ const KNOWN_OPTIONS: &[u8] = &[
     136, // stream identifier
     STRICT_ROUTE,
     ROUTER_ALERT,
+    149, // selective directed broadcast, RFC 6814
 ];
 const END_OF_OPTIONS: u8 = 0;
 const NO_OPERATION: u8 = 1;

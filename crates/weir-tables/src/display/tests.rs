@@ -326,6 +326,21 @@ fn each_option_of_ipv6_has_an_action() {
     }
 }
 
+/// An option of IPv4 for selective directed broadcasts was none.
+#[test]
+fn selective_directed_broadcast_is_an_option() {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+    frame.extend([0x47, 0, 0, 28, 0, 1, 0, 0, 64, 253, 0, 0]);
+    frame.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    frame.extend([149, 4, 1, 2, 148, 4, 0, 0]);
+    for filter in [
+        "ip.opt.type == 149 and ip.opt.type == 148",
+        "ip.opt.type.number == 21 and count(ip.opt.len) == 2",
+    ] {
+        assert!(passes_of(&frame, filter), "{filter}");
+    }
+}
+
 /// The bit of the first octet of an address of frame relay, and the subtype of the first multipath option, alone were fields.
 #[test]
 fn each_octet_of_an_address_and_each_multipath_option_has_its_field() {
