@@ -209,15 +209,15 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u8(
             "icmpv6.opt.prefix.length",
-            |p| u8_at(option(p, |kind| kind == PREFIX)?, 2),
-            "Length of the first prefix in bits",
-            "RFC 4861, 4.6.2",
+            |p| u8_at(option(p, |kind| matches!(kind, PREFIX | ROUTE))?, 2),
+            "Length of the first prefix in bits, of the link or of a route",
+            "RFC 4861, 4.6.2; RFC 4191, 2.3",
         ),
         Field::address(
             "icmpv6.opt.prefix",
-            |p| Address::from_bytes(option(p, |kind| kind == PREFIX)?.get(16..32)?),
-            "First prefix of the link",
-            "RFC 4861, 4.6.2",
+            |p| prefix(find(p, |option| prefix(option).is_some())?),
+            "First prefix of the link or of a route",
+            "RFC 4861, 4.6.2; RFC 4191, 2.3",
         ),
     ],
 };
@@ -297,6 +297,22 @@ fn find<'a>(packet: &Packet<'a>, mut wanted: impl FnMut(&[u8]) -> bool) -> Optio
     }
 }
 
+/// The prefix that an option has: all of it, or of a route as much as its length needs.
+fn prefix(option: &[u8]) -> Option<Address> {
+    match *option.first()? {
+        PREFIX => Address::from_bytes(option.get(16..32)?),
+        ROUTE => {
+            let written = option.get(8..).filter(|written| !written.is_empty())?;
+            let mut prefix = [0; 16];
+            for (byte, written) in prefix.iter_mut().zip(written) {
+                *byte = *written;
+            }
+            Address::from_bytes(&prefix)
+        }
+        _ => None,
+    }
+}
+
 /// Calls `each` with the byte at `at` of every option until that gives false; gives false when it was stopped.
 pub(super) fn each_option(
     packet: &Packet<'_>,
@@ -318,6 +334,8 @@ const NEIGHBOR_SOLICITATION: u8 = 135;
 const NEIGHBOR_ADVERTISEMENT: u8 = 136;
 const NEIGHBOR_REDIRECT: u8 = 137;
 const PREFIX: u8 = 3;
+/// Route information (RFC 4191, 2.3).
+const ROUTE: u8 = 24;
 const REDIRECTED: u8 = 4;
 /// Bytes of that option in front of the packet.
 const REDIRECTED_LEN: usize = 8;

@@ -326,6 +326,23 @@ fn each_option_of_ipv6_has_an_action() {
     }
 }
 
+/// The prefix of a route was no field, though Wireshark has it as that of a link.
+#[test]
+fn routes_have_a_prefix() {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x86, 0xdd];
+    frame.extend([0x60, 0, 0, 0, 0, 40, 58, 255]);
+    frame.extend([0x20; 32]);
+    frame.extend([134, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    frame.extend([24, 1, 0, 0, 0, 0, 0, 60]);
+    frame.extend([24, 2, 48, 0, 0, 0, 0, 60, 0x20, 1, 0xd, 0xb8, 0, 9, 0, 0]);
+    for filter in [
+        "icmpv6.opt.prefix == 2001:db8:9::",
+        "icmpv6.opt.prefix.length == 0 and icmpv6.opt.type == 24",
+    ] {
+        assert!(passes_of(&frame, filter), "{filter}");
+    }
+}
+
 /// An option of IPv4 for selective directed broadcasts was none.
 #[test]
 fn selective_directed_broadcast_is_an_option() {
