@@ -9,6 +9,7 @@ use weir_functions::duration::Durations;
 use weir_functions::lists::{Contained, RowsInLists};
 use weir_functions::minute::Minutes;
 use weir_functions::nested::NestedOrder;
+use weir_functions::no_row::NoRow;
 use weir_functions::number::Arithmetic;
 use weir_functions::pass::{Pass, walked};
 use weir_functions::vocabulary::Words;
@@ -24,7 +25,7 @@ pub(crate) fn with_meanings(
     bytes_max: usize,
 ) -> Result<LogicalPlan> {
     let note = |note| scan_report.add_notes(vec![note]);
-    let passes: [&dyn Pass; 12] = [
+    let passes: [&dyn Pass; 13] = [
         &OneRow,
         &Minutes,
         &Addresses,
@@ -36,6 +37,7 @@ pub(crate) fn with_meanings(
         &RowsInLists,
         &NestedOrder,
         &BoundedOperators { bytes_max },
+        &NoRow,
         &WindowKeys,
     ];
     walked(plan, &passes)

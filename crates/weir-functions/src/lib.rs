@@ -34,6 +34,7 @@ pub mod lists;
 pub mod minute;
 pub mod nested;
 mod networks;
+pub mod no_row;
 pub mod number;
 pub mod pass;
 mod pattern_size;
@@ -99,6 +100,7 @@ pub fn register(
     session.register_udf(lists::list_integer());
     session.register_udf(lists::signed_list());
     session.register_udf(lists::value_of_row());
+    session.register_udf(no_row::value_or_null());
     session.register_udf(replacement::regexp_replacement());
     session.register_udaf(number::sum());
     session.register_udaf(number::percentile_cont());

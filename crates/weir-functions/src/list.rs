@@ -11,6 +11,7 @@ use crate::duration;
 use crate::error::{Condition, Error, ErrorKind};
 use crate::lists;
 use crate::nested;
+use crate::no_row;
 use crate::number;
 use crate::payload;
 use crate::replacement;
@@ -397,5 +398,6 @@ const INTERNAL: &[&str] = &[
     lists::SIGNED_LIST,
     lists::UNKNOWN_IN_LIST,
     lists::VALUE_OF_ROW,
+    no_row::VALUE_OR_NULL,
     replacement::REGEXP_REPLACEMENT,
 ];
