@@ -32,12 +32,10 @@ impl Pass for NoRow {
     }
 }
 
-/// Whether a query may have no row, and says of its column that it is never NULL. One over columns of the outer query becomes a join.
+/// Whether a query may have no row, and says of its column that it is never NULL.
 fn may_have_none(query: &Subquery) -> bool {
     let mut fields = query.subquery.schema().fields().iter();
-    query.outer_ref_columns.is_empty()
-        && fields.any(|field| !field.is_nullable())
-        && !has_one_row(&query.subquery)
+    fields.any(|field| !field.is_nullable()) && !has_one_row(&query.subquery)
 }
 
 fn has_one_row(query: &LogicalPlan) -> bool {
