@@ -60,6 +60,7 @@ const VALUES: &[Beginning] = &[
     ("step can't be 0 for function", "", "the step of a series must not be 0", "generate_series(1, 10, 2)"),
     ("There is no built-in encoding named ", ", currently", "there is no encoding named ", "the encodings are hex, base64 and base64pad"),
     ("Invalid argument error: Encountered non UTF-8 data", "", "bytes are not a text in UTF-8", "encode(…, 'hex') makes a text of any bytes"),
+    ("Overflow converting ", " to Nanosecond", "a time has no room in 64 bits of nanoseconds: ", "these are from 1677 to 2262; DATE '3000-01-01' is any day"),
     ("Overflow happened on FACTORIAL(", ")", "a factorial does not fit 64 bits: that of ", "factorial(20) is the largest one that does"),
     ("Signed integer overflow in LCM(", ")", "a least common multiple does not fit 64 bits: that of ", "CAST(… AS DOUBLE) has a larger range"),
     ("Invalid escape character in LIKE expression", "", "ESCAPE takes one character", "a LIKE '50!%' ESCAPE '!'"),
@@ -83,6 +84,8 @@ const CLAUSES: &[Beginning] = &[
     ("Schema error: Schema contains duplicate unqualified field name ", "", "two columns have the name ", "give one of them another name: SELECT x.a, y.a AS b"),
     ("Correlated scalar subquery in the GROUP BY clause must", "", "not supported: a subquery in GROUP BY that names columns of the outer query", "name it in a query in FROM, and group by that name"),
     ("Invalid or Unsupported Configuration: ", " compression requires specifying a level", "the level of the compression is missing: ", "OPTIONS (compression 'zstd(3)')"),
+    ("For SELECT DISTINCT, ORDER BY expressions ", " must appear in select list", "rows of DISTINCT have no order by what they do not have: ", "GROUP BY a ORDER BY min(b) has a row for each a"),
+    ("A GROUP BY clause in a scalar correlated subquery cannot", "", "not supported: GROUP BY in a subquery that names columns of the outer query", "write it as a JOIN"),
     ("Table '", "' already exists", "there is a table or a view already that is named ", "CREATE OR REPLACE TABLE puts another one in its place, and DROP TABLE removes it"),
     ("Table '", "' doesn't exist", "no table named ", "SHOW TABLES lists the tables"),
     ("View '", "' doesn't exist", "no view named ", "SHOW TABLES lists the views, too"),
@@ -173,6 +176,11 @@ mod tests {
                 "Invalid argument error: 12345 is too large to store in a Decimal128 of precision 3. Max is 999",
                 "a number does not fit its type: 12345 is too large",
                 "TRY_CAST",
+            ),
+            (
+                "For SELECT DISTINCT, ORDER BY expressions t.b must appear in select list",
+                "rows of DISTINCT have no order by what they do not have: t.b",
+                "GROUP BY",
             ),
             (
                 "Table 't' already exists",
