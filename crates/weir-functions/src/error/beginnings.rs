@@ -33,7 +33,7 @@ const TYPES: &[Beginning] = &[
     ("Join condition must be boolean type, but got ", "", "a condition must be true or false, not ", "compare the value: ON a.x = b.x"),
     ("expr type ", " in InSubquery", "IN (SELECT …) has values of another type: ", "both sides have the same number of columns, and CAST(… AS type) converts a value"),
     ("unnest() can only be applied to", "", "unnest takes a list or a struct", "unnest([1, 2])"),
-    ("Cannot access field at argument ", "", "only structs and maps have parts with names", "a list has its elements by their numbers: a[1]"),
+    ("Cannot access field at argument ", "", "only structs and maps have parts with names", "a list has its elements by their numbers: a[1]; a table that is called as a column is needs another alias"),
     ("Failed to coerce then ", " to common", "the values of CASE have no type in common: ", CAST),
     ("Failed to coerce case ", " to common", "the values of CASE and WHEN are not compared: ", CAST),
     ("Argument #1 must be an INTEGER, TIMESTAMP, DATE or NULL, got ", "", "a series goes from number to number or from time to time, and not from the type ", "generate_series(1, 10)"),
