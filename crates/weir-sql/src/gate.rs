@@ -222,11 +222,27 @@ pub(crate) fn too_deep(error: &DataFusionError) -> Option<Error> {
 /// When it is deeper than trees may be.
 pub(crate) fn look_at(statement: &DfStatement) -> Result<(), Error> {
     match innermost(statement) {
-        DfStatement::Statement(statement) => look_at_tree(statement.as_ref()),
+        DfStatement::Statement(statement) => {
+            look_at_prepared(statement.as_ref())?;
+            look_at_tree(statement.as_ref())
+        }
         DfStatement::CopyTo(copy) => match &copy.source {
             CopyToSource::Query(query) => look_at_tree(query.as_ref()),
             CopyToSource::Relation(_) => Ok(()),
         },
+        _ => Ok(()),
+    }
+}
+
+/// Checks that what is prepared is no PREPARE: what runs statements goes into each other with them.
+fn look_at_prepared(statement: &ast::Statement) -> Result<(), Error> {
+    match statement {
+        ast::Statement::Prepare { statement, .. }
+            if matches!(statement.as_ref(), ast::Statement::Prepare { .. }) =>
+        {
+            let error = Error::new(ErrorKind::Syntax, "PREPARE takes a query, and no PREPARE");
+            Err(error.with_hint("PREPARE name AS SELECT …"))
+        }
         _ => Ok(()),
     }
 }
@@ -240,6 +256,14 @@ fn look_at_tree(tree: &impl Visit) -> Result<(), Error> {
             depth.most
         ))
         .with_hint("use IN (…) for many values, or join a file of values"));
+    }
+    let mut doubled = Doubled::default();
+    let _ = walk(tree, &mut doubled);
+    if doubled.most > DOUBLED_MAX {
+        return Err(limit(format!(
+            "the statement has subqueries, rows and queries of WITH more than {DOUBLED_MAX} levels deep in each other"
+        ))
+        .with_hint("each level is planned twice as often as the one around it: JOIN has the rows of a subquery beside others"));
     }
     let mut expansion = Expansion::default();
     let _ = walk(tree, &mut expansion);
@@ -312,6 +336,65 @@ impl Visitor for Expansion {
             None => self.add(1, 0),
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// The levels of what is planned twice, or more often, together with all that lies within it: with each level the time of planning doubles.
+#[derive(Default)]
+struct Doubled {
+    now: usize,
+    most: usize,
+}
+
+impl Doubled {
+    fn enter(&mut self, is_doubled: bool) -> ControlFlow<()> {
+        self.now = self.now.saturating_add(usize::from(is_doubled));
+        self.most = self.most.max(self.now);
+        ControlFlow::Continue(())
+    }
+
+    fn leave(&mut self, is_doubled: bool) -> ControlFlow<()> {
+        self.now = self.now.saturating_sub(usize::from(is_doubled));
+        ControlFlow::Continue(())
+    }
+}
+
+impl Visitor for Doubled {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        self.enter(query.with.is_some())
+    }
+
+    fn post_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        self.leave(query.with.is_some())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        self.enter(is_doubled(expr))
+    }
+
+    fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        self.leave(is_doubled(expr))
+    }
+}
+
+/// Whether what lies within an expression is planned twice, as measured. A comparison with ANY or ALL of the rows of a subquery is two
+/// levels with it.
+fn is_doubled(expr: &Expr) -> bool {
+    match expr {
+        Expr::Subquery(_)
+        | Expr::Exists { .. }
+        | Expr::InSubquery { .. }
+        | Expr::AnyOp { .. }
+        | Expr::AllOp { .. } => true,
+        Expr::Function(function) => match function.name.0.as_slice() {
+            [part] => part
+                .as_ident()
+                .is_some_and(|name| name.value.eq_ignore_ascii_case("row")),
+            _ => false,
+        },
+        _ => false,
     }
 }
 
@@ -433,6 +516,8 @@ const DEPTH_MAX: usize = 500;
 const NAMED_LEVELS: usize = 3;
 /// The weight of a joined table: planning takes more than the square of their number, and some 120 a second.
 const JOINED_LEVELS: usize = 4;
+/// Levels of what is planned twice: ten are planned a thousand times, for a tenth of a second.
+const DOUBLED_MAX: usize = 10;
 /// Tables that queries of WITH stand for, in all places that name them.
 const EXPANDED_MAX: usize = 1024;
 /// The protocols count parameters in 16 bits.
@@ -459,6 +544,8 @@ mod tests {
             format!("SELECT * FROM {}SELECT 1{}", "(".repeat(20), ")".repeat(20)),
             format!("SELECT * FROM {}'x.pcap'{}", "(".repeat(20), ")".repeat(20)),
             "SELECT a[1][2], $65535, CAST(b AS ARRAY<INT>)".to_owned(),
+            format!("SELECT {}1{}", "EXISTS (SELECT ".repeat(8), ")".repeat(8)),
+            format!("SELECT {}", vec!["ROW(1, (SELECT 2))"; 50].join(", ")),
             format!(
                 "WITH c AS (SELECT * FROM 'x.pcap') {}",
                 ["SELECT * FROM c"; 400].join(" UNION ALL ")
@@ -466,6 +553,20 @@ mod tests {
         ] {
             let parsed = Statement::parse(&sql);
             assert!(parsed.is_ok(), "{:?}", parsed.map(drop));
+        }
+    }
+
+    /// Forty of them in each other overflowed the stack of the command line.
+    #[test]
+    fn what_is_prepared_is_no_prepare() {
+        for (sql, is_taken) in [
+            ("PREPARE p AS SELECT 1", true),
+            ("PREPARE p AS PREPARE q AS SELECT 1", false),
+            ("EXPLAIN PREPARE p AS PREPARE q AS SELECT 1", false),
+        ] {
+            let refusal = Statement::parse(sql).map(drop).err();
+            let kind = refusal.as_ref().map(weir_functions::Error::kind);
+            assert_eq!(kind, (!is_taken).then_some(ErrorKind::Syntax), "{sql}");
         }
     }
 
@@ -565,6 +666,42 @@ mod tests {
                         "{sql}, c{n} AS (WITH d{n} AS (SELECT * FROM c{last}) SELECT 1 FROM d{n} AS a, d{n} AS b)"
                     )
                 }) + " SELECT * FROM c11",
+            ),
+            (
+                "exists",
+                format!("SELECT {}1{}", "EXISTS (SELECT ".repeat(11), ")".repeat(11)),
+            ),
+            (
+                "scalar",
+                format!("SELECT {}1{}", "(SELECT ".repeat(11), ")".repeat(11)),
+            ),
+            (
+                "any",
+                format!(
+                    "SELECT 1 WHERE {}true{}",
+                    "1 = ANY (SELECT 1 WHERE ".repeat(6),
+                    ")".repeat(6)
+                ),
+            ),
+            (
+                "in",
+                format!(
+                    "SELECT 1 WHERE {}true{}",
+                    "1 IN (SELECT 1 WHERE ".repeat(11),
+                    ")".repeat(11)
+                ),
+            ),
+            (
+                "rows",
+                format!("SELECT {}1{}", "ROW(".repeat(11), ")".repeat(11)),
+            ),
+            (
+                "with in with",
+                format!(
+                    "{}SELECT 1{}",
+                    "WITH a AS (".repeat(11),
+                    ") SELECT * FROM a".repeat(11)
+                ),
             ),
             ("is null", format!("SELECT a{}", " IS NULL".repeat(many))),
             ("collate", format!("SELECT a{}", " COLLATE x".repeat(many))),
