@@ -156,12 +156,29 @@ fn float_digits(value: &str) -> Result<String, InvalidValue> {
 
 /// A time zone as its database names it; a whole number is one of hours.
 fn zone(value: &str) -> Option<String> {
-    known_time_zone(value).ok().or_else(|| {
-        let hours: i8 = value.trim().parse().ok()?;
+    let value = value.trim();
+    let of_hours = || {
+        let hours: i8 = value.parse().ok()?;
         let sign = if hours < 0 { '-' } else { '+' };
         let size = hours.unsigned_abs();
         (size < 24).then(|| format!("{sign}{size:02}:00"))
-    })
+    };
+    let known = known_time_zone(value).ok();
+    known.or_else(of_hours).or_else(|| posix_zone(value))
+}
+
+/// `GMT-02:00`, as POSIX has it and pgjdbc sends it: two hours east of Greenwich.
+fn posix_zone(value: &str) -> Option<String> {
+    let (letters, offset) = value.split_at_checked(value.find(['+', '-'])?)?;
+    let is_name = letters.len() >= 3 && letters.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let (sign, size) = match offset.strip_prefix('+') {
+        Some(size) => ('-', size),
+        None => ('+', offset.strip_prefix('-')?),
+    };
+    let (hours, minutes) = size.split_once(':').unwrap_or((size, "0"));
+    let (hours, minutes): (u8, u8) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let is_offset = is_name && hours < 24 && minutes < 60;
+    is_offset.then(|| format!("{sign}{hours:02}:{minutes:02}"))
 }
 
 /// A time as PostgreSQL writes it: milliseconds unless it has a unit; 0 is no limit.
@@ -272,6 +289,8 @@ mod tests {
             ("timezone", "europe/berlin", "Europe/Berlin"),
             ("timezone", "2", "+02:00"),
             ("timezone", "-7", "-07:00"),
+            ("timezone", "GMT-02:30", "+02:30"),
+            ("timezone", "UTC+3", "-03:00"),
             ("extra_float_digits", " 3", "3"),
             ("standard_conforming_strings", "TRUE", "on"),
             ("my.own", "x", "x"),
@@ -294,6 +313,8 @@ mod tests {
             ("extra_float_digits", "4", "22023"),
             ("extra_float_digits", "many", "22023"),
             ("timezone", "nowhere", "22023"),
+            ("timezone", "GMT+24", "22023"),
+            ("timezone", "GMT+é", "22023"),
             ("server_version", "17", "55P02"),
         ] {
             let refused = canonical(name, value, "ISO, MDY").unwrap_err();
