@@ -74,7 +74,7 @@ fn session() -> Vec<Definition> {
                 own.into_iter().chain([SCHEMA.to_owned()]).collect(),
             ))
         }),
-        // What has the effect is the door of PostgreSQL, whose connections have settings.
+        // The PostgreSQL protocol sets the setting: its connections have some, and other sessions have none.
         define("set_config", DataType::Utf8, |_, arguments| {
             Ok(text(arguments, 1).into())
         }),

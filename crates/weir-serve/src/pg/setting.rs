@@ -199,7 +199,7 @@ pub(super) fn take_startup<C: ClientInfo>(
     let of_options = options_of(options.map_or("", String::as_str));
     for (name, value) in of_options.chain(named) {
         let is_own = OF_STARTUP.contains(&name.as_str()) || name.starts_with("_pq_.");
-        // The encoding that a client names is that of its terminal: UTF-8 is what it is told then, and what it gets.
+        // The encoding that a client names is that of its terminal. The server answers with the one that it has.
         if is_own || READ_ONLY.contains(&name.as_str()) {
             continue;
         }

@@ -22,7 +22,7 @@ fn settings_change_answers_or_are_refused() {
         let interval = "SELECT INTERVAL '-1 day 2 hours'";
         let number = "SELECT 2.0::double / 3";
         let instant = "SELECT TIMESTAMPTZ '2026-07-01 00:00:00Z'";
-        for (set, asked, expected) in [
+        for (set, query, expected) in [
             ("SET a.b = 1", interval, "-1 days +02:00:00"),
             ("SET IntervalStyle = iso_8601", interval, "P-1DT2H"),
             (
@@ -56,7 +56,7 @@ fn settings_change_answers_or_are_refused() {
             ("RESET ALL", "SHOW datestyle", "ISO, MDY"),
         ] {
             simple(&client, set).await.unwrap();
-            assert_eq!(one(&client, asked).await, expected, "{set}: {asked}");
+            assert_eq!(one(&client, query).await, expected, "{set}: {query}");
         }
         for (set, message) in [
             (
