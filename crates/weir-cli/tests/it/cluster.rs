@@ -107,11 +107,15 @@ impl Processes {
 
     /// Starts a statement that takes some seconds, once both executors have started: that is work as well.
     fn ask_long(&self, times: usize) -> Child {
-        self.ask_both("weir query --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"");
         let files = vec!["'long/*.pcap'"; times].join(", ");
-        let sql = LONG.replace("'long/*.pcap'", &format!("[{files}]"));
+        self.begin(&LONG.replace("'long/*.pcap'", &format!("[{files}]")))
+    }
+
+    /// Starts a statement, once both executors have started.
+    fn begin(&self, sql: &str) -> Child {
+        self.ask_both("weir query --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"");
         quiet(heeding(env!("CARGO_BIN_EXE_weir")), &self.folder)
-            .args(["query", "--cluster", &self.address, "--format", "csv", &sql])
+            .args(["query", "--cluster", &self.address, "--format", "csv", sql])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn_limited()
@@ -343,6 +347,41 @@ fn a_lost_executor_is_done_without() {
     cluster.executor(2);
     let again = cluster.ask("weir query --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"");
     assert_eq!(again.code, Some(0), "{}", again.stderr);
+}
+
+/// Whether an executor has written rows of a stage of a job.
+fn has_written(folder: &Path, number: usize, stage: &str) -> bool {
+    let folders = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten();
+        entries.flatten().map(|entry| entry.path()).collect()
+    };
+    let works = folders(&folder.join(format!("work-{number}")));
+    let mut jobs = works.iter().flat_map(|work| folders(work));
+    jobs.any(|job| job.join(stage).exists())
+}
+
+/// An executor was lost in the second of three stages, all of whose tasks were run again, and what those of the other executor had
+/// written before was counted twice.
+#[test]
+fn an_executor_that_is_lost_in_a_later_stage_is_done_without() {
+    let folder = captures("an_executor_that_is_lost_in_a_later_stage_is_done_without");
+    let mut cluster = Processes::start(&folder, 2);
+    let sql = "SELECT count(*), sum(n), sum(length(regexp_replace(repeat(CAST(k AS text), 200), '[0-9]+', 'x', 'g'))) \
+               FROM (SELECT frame.number AS k, count(*) AS n FROM 'long/*.pcap' GROUP BY 1)";
+    let here = run(&format!("weir query --format csv \"{sql}\""), &folder);
+    let mut asked = cluster.begin(sql);
+    let until = Instant::now() + Duration::from_secs(60);
+    // It may also have ended.
+    while !has_written(&folder, 1, "2") && asked.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < until, "executors do nothing");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    cluster.executors[0].kill().unwrap();
+    let ended = asked.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    let rows = String::from_utf8_lossy(&ended.stdout);
+    assert_eq!(rows, here.stdout, "{errors}");
+    assert_eq!(ended.status.code(), Some(0), "{errors}");
 }
 
 /// A statement that ends its executors, by their memory for instance, would end all of them, one after the other.
