@@ -200,9 +200,11 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
     where
         K: Borrow<Q>,
     {
-        let query = self.query(key);
-        let spot = self.table.find(self.table.hash(&query), &query)?;
-        self.table.at_mut(spot).map(|entry| &mut entry.1)
+        let query = MapQuery {
+            key,
+            state: &self.state,
+        };
+        self.table.get_mut(&query).map(|entry| &mut entry.1)
     }
 
     /// Whether the key is there.

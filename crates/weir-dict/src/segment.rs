@@ -197,6 +197,15 @@ impl<T> Segment<T> {
         Ok(unsafe { self.entries.add(at).as_ref() })
     }
 
+    /// The entry of [`Self::find`], mutable.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(crate) fn get_mut(&mut self, tag: u8, is: impl FnMut(&T) -> bool) -> Result<&mut T, bool> {
+        let at = self.find(tag, is)?;
+        // SAFETY: `find` has just looked at this entry, and the borrow of `self` is unique.
+        Ok(unsafe { self.entries.add(at).as_mut() })
+    }
+
     /// The first half of [`Self::find`]: the lanes of the entries with `tag`, one bit each.
     #[inline(always)]
     pub(crate) fn lanes(&self, tag: u8) -> Lanes {

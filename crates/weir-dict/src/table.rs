@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::marker::PhantomData;
-use core::ptr;
+use core::ptr::{self, NonNull};
 
 use crate::directory::{Directory, bytes_of};
 use crate::error::AllocError;
@@ -270,6 +270,31 @@ impl<T> Table<T> {
             Ok(entry) => Some(entry),
             Err(false) => None,
             Err(true) => self.get_deep(query),
+        }
+    }
+
+    /// The entry of [`Self::get`], mutable: with one look for its segment.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(crate) fn get_mut(&mut self, query: &impl Query<T>) -> Option<&mut T> {
+        if !word::is_hashed(self.tag()) {
+            return self.only_mut().filter(|entry| query.is(entry));
+        }
+        let hash = query.first();
+        let Some(segment) = self.segment_mut(hash) else {
+            return self.find_in_block(hash, query);
+        };
+        let mut segment = NonNull::from(segment);
+        // SAFETY: the segment belongs to the table, whose borrow is unique. Where its entry is returned, the table is not
+        // used before that borrow ends; where it has none, the segment is not used any more.
+        let found = unsafe { segment.as_mut() };
+        match found.get_mut(tag_of(hash), |entry| query.is(entry)) {
+            Ok(entry) => Some(entry),
+            Err(false) => None,
+            Err(true) => {
+                let spot = self.find_deep(query)?;
+                self.at_mut(spot)
+            }
         }
     }
 

@@ -5,6 +5,27 @@ use std::hash::{BuildHasher, Hash};
 
 use weir_dict::{Dict, FoldState};
 
+use crate::hashers::{QUALITIES, State};
+
+/// An entry is found in a block, a single segment, one of many, and where the first hashes of too many collide.
+#[test]
+fn values_of_tables_of_every_form_are_changed_in_their_place() {
+    for quality in QUALITIES {
+        for size in [0, 1, 2, 3, 8, 9, 53, 54, 400] {
+            let mut dict = Dict::with_hasher(State(quality));
+            dict.extend((0..size).map(|key| (key, key)));
+            for key in 0..size {
+                let value: &mut u64 = dict.get_mut(&key).expect("the key is there");
+                assert_eq!(*value, key);
+                *value += 1_000;
+            }
+            assert_eq!(dict.get_mut(&size), None);
+            assert!(dict.iter().all(|(key, value)| *value == key + 1_000));
+            dict.check();
+        }
+    }
+}
+
 /// Makes the same few thousand insertions and removals for any type of entry.
 fn check<K: Hash + Eq + Clone + std::fmt::Debug, V: Clone + PartialEq + std::fmt::Debug>(
     key: impl Fn(u64) -> K,
