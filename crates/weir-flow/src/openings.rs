@@ -84,6 +84,7 @@ impl OpeningSide {
             found,
             is_decided,
         } = self;
+        let is_new = is_turn;
         let mut is_turn = is_turn;
         let mut all = None;
         let mut part = |_, part: Part<'_>, _| {
@@ -116,6 +117,12 @@ impl OpeningSide {
             false => stream.data(seq, payload, segment.len, Carrier::default(), &mut part),
         }
         while stream.held() > WAITING_OCTETS_MAX && stream.skip_hole(&mut part) {}
+        if segment.may_be_padding && all.is_none() && stream.next_number() == Some(seq) {
+            // Octets that may be padding count if the application is known by them.
+            let before = if is_new { &[] } else { run.as_slice() };
+            let found = detect(&[before, payload].concat(), context);
+            return (found != Application::Unknown).then_some(found);
+        }
         all
     }
 }
