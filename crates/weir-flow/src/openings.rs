@@ -119,7 +119,7 @@ impl OpeningSide {
         while stream.held() > WAITING_OCTETS_MAX && stream.skip_hole(&mut part) {}
         if segment.may_be_padding && all.is_none() && stream.next_number() == Some(seq) {
             // Octets that may be padding count if the application is known by them.
-            let before = if is_new { &[] } else { run.as_slice() };
+            let before: &[u8] = if is_new { &[] } else { run.as_slice() };
             let found = detect(&[before, payload].concat(), context);
             return (found != Application::Unknown).then_some(found);
         }
