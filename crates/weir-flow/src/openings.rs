@@ -84,7 +84,6 @@ impl OpeningSide {
             found,
             is_decided,
         } = self;
-        let is_new = is_turn;
         let mut is_turn = is_turn;
         let mut all = None;
         let mut part = |_, part: Part<'_>, _| {
@@ -117,11 +116,14 @@ impl OpeningSide {
             false => stream.data(seq, payload, segment.len, Carrier::default(), &mut part),
         }
         while stream.held() > WAITING_OCTETS_MAX && stream.skip_hole(&mut part) {}
-        if segment.may_be_padding && all.is_none() && stream.next_number() == Some(seq) {
+        let is_held = segment.may_be_padding && stream.next_number() == Some(seq);
+        if is_held && all.unwrap_or_default() == Application::Unknown {
             // Octets that may be padding count if the application is known by them.
-            let before: &[u8] = if is_new { &[] } else { run.as_slice() };
+            let before: &[u8] = if is_turn { &[] } else { run.as_slice() };
             let found = detect(&[before, payload].concat(), context);
-            return (found != Application::Unknown).then_some(found);
+            if found != Application::Unknown {
+                return Some(found);
+            }
         }
         all
     }
