@@ -13,7 +13,7 @@ use weir_messages::http::{
 use weir_messages::rtp::quality::{Impairment, Inputs, opinion, rating};
 use weir_messages::rtp::{Arrival, Measure, Packet as RtpPacket, rtcp};
 use weir_messages::tls::{
-    Carrier, Certificate, Decryptor, HANDSHAKE_OCTETS_MAX, KeyLog, Opened, Session, Stamp,
+    Carrier, Certificate, Decryptor, HANDSHAKE_OCTETS_MAX, KeyLog, OpenVpn, Opened, Session, Stamp,
     begins_with_hello, is_quic_initial, is_quic_of_unknown_version, ja3, ja3s, ja4,
 };
 use weir_messages::{diameter, hep, m3ua, mgcp, mqtt, radius, sccp, sdp, snmp, stun, tcap};
@@ -121,6 +121,16 @@ pub fn tls(bytes: &[u8]) {
         assert_eq!(ja3s(hello).len(), 32);
     }
     black_box(Certificate::parse(bits.0));
+    let mut channel = OpenVpn::default();
+    for (at, part) in bits.0.chunks(piece).enumerate() {
+        let side = at & usize::from(flags >> 2 & 1);
+        match flags & 1 {
+            0 => channel.take(side, part, &mut |_, _| {}),
+            _ => channel.take_stream(side, part, &mut |_, _| {}),
+        }
+        assert!(channel.held() <= 1 << 18);
+    }
+    channel.finish(&mut |_, _| {});
 }
 
 /// Both sides of a connection: the same in pieces of any size, as far as what is kept of it.

@@ -14,7 +14,7 @@ const HEADER_OCTETS: usize = 9;
 const SESSION_OCTETS: usize = 8;
 /// Octets of a packet without acknowledgments, at least.
 const PACKET_OCTETS_MIN: usize = HEADER_OCTETS + 1 + 4;
-/// Octets of a packet over TCP, at most.
+/// Octets of a packet, at most: longer ones are none of the control channel.
 const PACKET_OCTETS_MAX: usize = 1 << 12;
 /// Acknowledgments of a packet, at most.
 const ACKS_MAX: usize = 8;
@@ -31,8 +31,8 @@ const RESET_OF_CLIENT_3: u8 = 10;
 /// the number of the packet and a time.
 const PREFIXES: [usize; 7] = [0, 28, 40, 24, 72, 56, 36];
 
-/// Packets of a direction that wait for one before them, at most.
-const WAITING_MAX: usize = 64;
+/// Packets of a direction that wait for one before them, at most: a sender has fewer that are not acknowledged.
+const WAITING_MAX: usize = 16;
 /// Packets that wait for the one that shows the prefix, at most.
 const EARLY_MAX: usize = 8;
 
@@ -44,7 +44,8 @@ pub fn openvpn_key(packet: &[u8]) -> Option<u8> {
         operation,
         SOFT_RESET | CONTROL | ACK | RESET_OF_CLIENT | RESET_OF_SERVER | RESET_OF_CLIENT_3
     );
-    (is_control && packet.len() >= PACKET_OCTETS_MIN).then_some(packet.first()? & 7)
+    let is_length = (PACKET_OCTETS_MIN..=PACKET_OCTETS_MAX).contains(&packet.len());
+    (is_control && is_length).then_some(packet.first()? & 7)
 }
 
 /// Whether a stream begins with the length of the packet with which a client begins, and with that.
@@ -151,8 +152,11 @@ impl OpenVpn {
         is_other || is_soft && has_more
     }
 
-    /// Reads a packet of a side.
+    /// Reads a packet of a side, which has a [key](openvpn_key).
     pub fn take(&mut self, side: usize, packet: &[u8], each: &mut OnPiece<'_>) {
+        if openvpn_key(packet).is_none() {
+            return;
+        }
         let operation = packet.first().map_or(0, |first| first >> 3);
         if let Some(this) = self.sides.get_mut(side)
             && this.session.is_none()
@@ -185,9 +189,7 @@ impl OpenVpn {
         begun.extend_from_slice(bytes);
         let mut rest = begun.as_slice();
         while let Some((packet, behind)) = framed(rest) {
-            if openvpn_key(packet).is_some() {
-                self.take(side, packet, each);
-            }
+            self.take(side, packet, each);
             rest = behind;
         }
         let is_lost = rest.len() > PACKET_OCTETS_MAX + 2;

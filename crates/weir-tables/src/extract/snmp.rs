@@ -34,8 +34,8 @@ const OCTETS: u8 = 0x04;
 
 /// The octets of the tag and the length with which a message begins, and the length; `None` where more octets are needed.
 fn header(bytes: &[u8]) -> Option<(usize, usize)> {
-    let octets_of_length = match bytes.get(1)? {
-        length @ 0..=0x7f => return Some((2, usize::from(*length))),
+    let octets_of_length = match *bytes.get(1)? {
+        length @ 0..=0x7f => return Some((2, usize::from(length))),
         length => usize::from(length & 0x7f),
     };
     let octets = bytes.get(2..2 + octets_of_length)?;

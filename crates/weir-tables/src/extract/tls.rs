@@ -579,12 +579,15 @@ impl Extract for Tls {
                 "TCP connections were dropped because incomplete messages took more than 256 MiB",
             ),
             (
-                found
-                    .datagrams
-                    .given_up()
-                    .saturating_add(found.openvpn.given_up())
-                    .saturating_add(found.eap.given_up()),
+                found.datagrams.given_up(),
                 "handshakes over UDP were written early because more than 16,384 were open, or 16 between the same ports",
+            ),
+            (
+                found
+                    .openvpn
+                    .given_up()
+                    .saturating_add(found.eap.given_up()),
+                "handshakes in OpenVPN or EAP were written early because more than 4,096 were open",
             ),
             (
                 found.datagrams.unopened(),

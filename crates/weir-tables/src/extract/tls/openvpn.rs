@@ -25,7 +25,7 @@ pub(super) struct OpenVpnChannels {
 }
 
 /// The number of channels at one time, at most.
-const CHANNELS_MAX: usize = 1 << 14;
+const CHANNELS_MAX: usize = 1 << 12;
 
 /// A channel over UDP.
 struct ControlChannel {
