@@ -27,9 +27,9 @@ const RESPONSE: u8 = 2;
 /// A report, which answers a request that could not be read.
 const REPORT: u8 = 8;
 
-/// The tag of a message.
+/// The tag of a message, and of the header behind the version of version 3.
 const SEQUENCE: u8 = 0x30;
-/// The tags of what stands behind its version: a community, or the header of version 3.
+/// The tag of the community that stands there in older versions.
 const OCTETS: u8 = 0x04;
 
 /// The octets of the tag and the length with which a message begins, and the length; `None` where more octets are needed.
