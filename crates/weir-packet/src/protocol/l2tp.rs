@@ -43,9 +43,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u16(
             "l2tp.length",
-            |p| p.u16_be(L2TP, parts(p)?.length?),
+            |p| match is_control_of_version_3(p) {
+                true => p.u16_be(L2TP, LENGTH_OF_VERSION_3),
+                false => p.u16_be(L2TP, parts(p)?.length?),
+            },
             "Length of the message in bytes",
-            "RFC 2661, 3.1",
+            "RFC 2661, 3.1; RFC 3931, 3.2.1",
         ),
         Field::u16(
             "l2tp.tunnel",
@@ -61,9 +64,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u16(
             "l2tp.ns",
-            |p| p.u16_be(L2TP, parts(p)?.sequence?),
+            |p| match is_control_of_version_3(p) {
+                true => p.u16_be(L2TP, SEQUENCE_OF_VERSION_3),
+                false => p.u16_be(L2TP, parts(p)?.sequence?),
+            },
             "Sequence number",
-            "RFC 2661, 3.1",
+            "RFC 2661, 3.1; RFC 3931, 3.2.1",
         ),
     ],
 };
@@ -104,6 +110,12 @@ fn parts(packet: &Packet<'_>) -> Option<L2tpOffsets> {
     (flags & VERSION_MASK == 2).then(|| L2tpOffsets::new(flags))
 }
 
+/// Whether it is a control message of version 3, whose header has a length and sequence numbers (RFC 3931, 3.2.1).
+fn is_control_of_version_3(packet: &Packet<'_>) -> bool {
+    let flags = packet.u16_be(L2TP, 0);
+    flags.is_some_and(|flags| flags & CONTROL_OF_VERSION_3_MASK == CONTROL_OF_VERSION_3)
+}
+
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let flags = input.u16_be(0)?;
     if flags & VERSION_MASK != 2 {
@@ -132,3 +144,8 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
 
 const L2TP: Layer = Layer::L2tp;
 const VERSION_MASK: u16 = 15;
+/// The bits for the type, the length and sequence numbers, and the version, as a control message has them.
+const CONTROL_OF_VERSION_3: u16 = 0xc803;
+const CONTROL_OF_VERSION_3_MASK: u16 = 0xc80f;
+const LENGTH_OF_VERSION_3: usize = 2;
+const SEQUENCE_OF_VERSION_3: usize = 8;

@@ -343,6 +343,21 @@ fn routes_have_a_prefix() {
     }
 }
 
+/// Control messages of version 3 had no length and no sequence number.
+#[test]
+fn control_messages_of_l2tp_version_3_have_a_length() {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+    frame.extend([0x45, 0, 0, 40, 0, 1, 0, 0, 64, 17, 0, 0]);
+    frame.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    frame.extend([6, 0xa5, 6, 0xa5, 0, 20, 0, 0]);
+    frame.extend([0xc8, 3, 0, 12, 0x36, 0x9a, 0xbd, 8, 0, 5, 0, 0]);
+    assert!(passes_of(&frame, "l2tp.version == 3 and l2tp.length == 12"));
+    assert!(passes_of(&frame, "l2tp.ns == 5 and !l2tp.tunnel"));
+    // A data message has none.
+    frame[42] = 0x48;
+    assert!(!passes_of(&frame, "l2tp.length or l2tp.ns"));
+}
+
 /// An option of IPv4 for selective directed broadcasts was none.
 #[test]
 fn selective_directed_broadcast_is_an_option() {
