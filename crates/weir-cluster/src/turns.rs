@@ -376,18 +376,20 @@ mod tests {
     use ballista_scheduler::planner::DefaultDistributedPlanner;
     use ballista_scheduler::state::execution_graph::StaticExecutionGraph;
     use datafusion::common::tree_node::{TreeNode as _, TreeNodeRecursion};
+    use datafusion::datasource::memory::MemorySourceConfig;
     use datafusion::physical_expr::expressions::Column;
     use datafusion::physical_plan::Partitioning;
     use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
-    use datafusion::physical_plan::empty::EmptyExec;
     use datafusion::physical_plan::repartition::RepartitionExec;
     use datafusion::prelude::SessionConfig;
 
     use super::*;
 
+    /// A table in memory. Ballista gives an `EmptyExec` one partition.
     fn plan(partitions: usize) -> Arc<dyn ExecutionPlan> {
         let schema = Schema::new(vec![Field::new("n", DataType::Int64, true)]);
-        Arc::new(EmptyExec::new(Arc::new(schema)).with_partitions(partitions))
+        let rows = vec![Vec::new(); partitions];
+        MemorySourceConfig::try_new_exec(&rows, Arc::new(schema), None).unwrap()
     }
 
     /// Jobs that run, of one stage each.
