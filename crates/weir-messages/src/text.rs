@@ -33,6 +33,15 @@ pub(crate) fn write(bytes: &[u8], out: &mut String) {
     }
 }
 
+/// Bytes as text, where what is no UTF-8 becomes U+FFFD. Nearly all is UTF-8, which is found several octets at a time: the
+/// other way looks at each by itself.
+pub(crate) fn lossy(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
 fn push_octal(byte: u8, out: &mut String) {
     out.push('\\');
     for shift in [6, 3, 0] {
@@ -46,7 +55,7 @@ pub(crate) fn octets(octets: &[u8]) -> String {
         .iter()
         .all(|octet| octet.is_ascii_graphic() || octet.is_ascii_whitespace());
     if is_text {
-        return String::from_utf8_lossy(octets).into_owned();
+        return lossy(octets);
     }
     digits(octets)
 }

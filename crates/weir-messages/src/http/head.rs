@@ -4,6 +4,8 @@ use std::mem::MaybeUninit;
 
 use httparse::{ParserConfig, Status};
 
+use crate::text::lossy;
+
 /// The first line of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -296,7 +298,7 @@ fn version(word: &[u8]) -> (u8, Option<String>) {
     match word {
         b"HTTP/1.1" => (1, None),
         b"HTTP/1.0" => (0, None),
-        other => (u8::from(other != b"HTTP/0.9"), Some(text(other))),
+        other => (u8::from(other != b"HTTP/0.9"), Some(lossy(other))),
     }
 }
 
@@ -332,10 +334,6 @@ const METHODS: &[&[u8]] = &[
     b"M-SEARCH",
 ];
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 fn fields(headers: &[httparse::Header<'_>]) -> Vec<(String, String)> {
     headers
         .iter()
@@ -346,10 +344,10 @@ fn fields(headers: &[httparse::Header<'_>]) -> Vec<(String, String)> {
 /// A value whose lines are one (RFC 9112, 5.2).
 fn unfolded(value: &[u8]) -> String {
     if !value.contains(&b'\n') {
-        return text(value);
+        return lossy(value);
     }
     let lines = value.split(|byte| *byte == b'\n');
-    let lines: Vec<String> = lines.map(|line| text(line.trim_ascii())).collect();
+    let lines: Vec<String> = lines.map(|line| lossy(line.trim_ascii())).collect();
     lines.join(" ")
 }
 
@@ -555,7 +553,7 @@ fn lenient(bytes: &[u8], end: HeadEnd) -> Parsed {
             && let Some((_, value)) = fields.last_mut()
         {
             value.push(' ');
-            value.push_str(&text(field.trim_ascii()));
+            value.push_str(&lossy(field.trim_ascii()));
             continue;
         }
         // A line that is not a field is skipped.
@@ -564,7 +562,7 @@ fn lenient(bytes: &[u8], end: HeadEnd) -> Parsed {
         {
             let (name, value) = field.split_at(colon);
             let value = value.get(1..).unwrap_or_default();
-            fields.push((text(name.trim_ascii()), text(value.trim_ascii())));
+            fields.push((lossy(name.trim_ascii()), lossy(value.trim_ascii())));
         }
     }
     let is_malformed = true;
@@ -604,8 +602,8 @@ fn begun_request(bytes: &[u8]) -> Parsed {
     }
     let target = target.filter(|_| words.next().is_some());
     let line = RequestLine {
-        method: text(method),
-        target: text(target.unwrap_or_default()),
+        method: lossy(method),
+        target: lossy(target.unwrap_or_default()),
         minor: 1,
         version: Some(String::new()),
     };
@@ -632,7 +630,7 @@ fn status_line(line: &[u8]) -> StatusLine {
         code: number
             .and_then(|code| code.parse().ok())
             .unwrap_or_default(),
-        phrase: text(phrase.trim_ascii()),
+        phrase: lossy(phrase.trim_ascii()),
         minor,
         version,
     }
@@ -644,7 +642,7 @@ fn simple(line: &[u8]) -> Head<RequestLine> {
     Head {
         line: RequestLine {
             method: "GET".to_owned(),
-            target: text(target),
+            target: lossy(target),
             minor: 0,
             version: Some(SIMPLE_VERSION.to_owned()),
         },
@@ -689,8 +687,8 @@ fn request_line(line: &[u8]) -> Option<RequestLine> {
     let end = line.len() - of_version.map_or(0, |word| word.len() + 1);
     let (minor, version) = version(of_version.unwrap_or_default());
     Some(RequestLine {
-        method: text(method),
-        target: text(trimmed(line.get(method.len() + 1..end)?)),
+        method: lossy(method),
+        target: lossy(trimmed(line.get(method.len() + 1..end)?)),
         minor,
         version,
     })
