@@ -805,7 +805,7 @@ mod tests {
             ("sni", "tls.handshake.extensions_server_name"),
             ("dns.rrname", "dns.qry.name"),
             ("http.hostname", "http.host"),
-            ("tls.issuerdn", "x509.issuer[1]"),
+            ("tls.issuerdn", "write x509.issuer, a column of tls"),
             ("tls.server.not_after", "x509.not_valid_after"),
             ("x509af.notAfter", "x509.not_valid_after"),
             ("app_proto", "flow.service"),
