@@ -321,17 +321,15 @@ fn handshakes_in_eap_have_their_rows() {
     let both = talk(10).into_iter().zip(talk(20));
     let sent: Vec<(bool, Vec<u8>)> = both.flat_map(|(one, other)| [one, other]).collect();
     let ends = [1, 2].map(|last| Ipv4Addr::new(10, 0, 0, last));
-    let packets: Vec<Vec<u8>> = sent
-        .iter()
-        .map(|(from_client, bytes)| {
-            let (from, to, ports) = match from_client {
-                true => (ends[0], ends[1], (40_000, 1_812)),
-                false => (ends[1], ends[0], (1_812, 40_000)),
-            };
-            let segment = udp(from.into(), to.into(), ports.0, ports.1, bytes);
-            Ipv4::new(from, to, protocol::UDP).packet(&segment)
-        })
-        .collect();
+    let datagram = |(from_client, bytes): &(bool, Vec<u8>)| {
+        let (from, to, ports) = match from_client {
+            true => (ends[0], ends[1], (40_000, 1_812)),
+            false => (ends[1], ends[0], (1_812, 40_000)),
+        };
+        let segment = udp(from.into(), to.into(), ports.0, ports.1, bytes);
+        Ipv4::new(from, to, protocol::UDP).packet(&segment)
+    };
+    let packets: Vec<Vec<u8>> = sent.iter().map(datagram).collect();
     let columns = [
         "tls.handshake.extensions_server_name",
         "tls.cipher_number",
@@ -342,4 +340,14 @@ fn handshakes_in_eap_have_their_rows() {
     let expected = ["weir.test", "49199", "1812", ""];
     assert_eq!(found, [expected, expected]);
     assert_eq!(notes, Vec::<String>::new());
+    // The server's hello is there, and the rest of its message did not come.
+    let cut = total(&[0; 1_000], &server);
+    let sent = [
+        (true, eap(1, 1, None, (0x80, &total(&client, &client)))),
+        (false, eap(11, 1, Some(&b"s"[..]), (0xc0, &cut))),
+    ];
+    let packets: Vec<Vec<u8>> = sent.iter().map(datagram).collect();
+    let (found, _) = rows("tls", &packets, &columns);
+    let missing = "bytes were not captured";
+    assert_eq!(found, [["weir.test", "49199", "1812", missing]]);
 }

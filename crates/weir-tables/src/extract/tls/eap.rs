@@ -42,6 +42,8 @@ struct EapDirection {
     last: Option<u8>,
     /// The number of octets of the message under way that did not come yet.
     left: usize,
+    /// The side that sends it.
+    side: usize,
 }
 
 /// A packet of EAP with TLS.
@@ -236,12 +238,14 @@ impl EapTalks {
                 self.by_state.remove(state);
             }
         }
-        let open = talk.session.filter(|session| session.is_seen());
-        let is_open = open.is_some();
-        if let Some(session) = open {
-            each(session, talk.way, talk.side);
+        let Some(mut session) = talk.session.filter(|session| session.is_seen()) else {
+            return false;
+        };
+        for direction in talk.directions.iter().filter(|it| it.left > 0) {
+            session.gap(direction.side);
         }
-        is_open
+        each(session, talk.way, talk.side);
+        true
     }
 
     /// Reports the handshakes that are open when the capture ends.
@@ -267,6 +271,7 @@ impl EapTalk {
         let Some(lacks) = direction.note(packet) else {
             return;
         };
+        direction.side = side;
         if lacks || way.missing > 0 {
             session.gap(side);
         }
