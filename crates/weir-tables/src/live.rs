@@ -56,6 +56,8 @@ pub(crate) struct Follow {
     path: PathBuf,
     /// The number of bytes that were read.
     read_bytes: u64,
+    /// The file had fewer bytes than were read: those at the position are of another capture now.
+    was_shorter: bool,
     stop: Stop,
     /// Is set when the writer began anew.
     renewed: Arc<AtomicBool>,
@@ -70,6 +72,7 @@ impl Follow {
             file: weir_capture::open_local(path)?,
             path: path.to_owned(),
             read_bytes: 0,
+            was_shorter: false,
             stop,
             renewed,
             may_pause: Arc::default(),
@@ -82,12 +85,13 @@ impl Follow {
     }
 
     /// Whether the writer began anew. A file without any bytes is waited for, and so is one that was moved away.
-    fn is_renewed(&self) -> bool {
+    fn is_renewed(&mut self) -> bool {
         let (Ok(found), Ok(ours)) = (std::fs::metadata(&self.path), self.file.metadata()) else {
             return false;
         };
+        self.was_shorter |= ours.is_file() && ours.len() < self.read_bytes;
         let is_other = (found.dev(), found.ino()) != (ours.dev(), ours.ino());
-        found.len() > 0 && (is_other || found.len() < self.read_bytes)
+        found.len() > 0 && (is_other || self.was_shorter)
     }
 }
 
@@ -100,7 +104,10 @@ impl Read for Follow {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
             let is_renewed = self.is_renewed();
-            let read = self.file.read(out)?;
+            let read = match self.was_shorter {
+                true => 0,
+                false => self.file.read(out)?,
+            };
             self.read_bytes = self.read_bytes.saturating_add(read as u64);
             if read > 0 || out.is_empty() || self.stop.is_requested() {
                 return Ok(read);
@@ -213,3 +220,25 @@ impl fmt::Debug for CaptureTee {
 const PAUSE_EVERY: Duration = Duration::from_millis(100);
 /// The interval in which a growing file is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that was cut short, and had as many bytes as before when it was looked at next, was waited for.
+    #[test]
+    fn a_file_that_was_cut_short_begins_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("grows");
+        std::fs::write(&path, b"first").unwrap();
+        let renewed = Arc::new(AtomicBool::new(false));
+        let mut follow = Follow::open(&path, Stop::default(), Arc::clone(&renewed)).unwrap();
+        let mut out = [0; 16];
+        assert_eq!(follow.read(&mut out).unwrap(), 5);
+        std::fs::write(&path, b"").unwrap();
+        assert!(!follow.is_renewed());
+        std::fs::write(&path, b"other, and longer").unwrap();
+        assert_eq!(follow.read(&mut out).unwrap(), 0);
+        assert!(renewed.load(Ordering::Relaxed));
+    }
+}
