@@ -317,19 +317,14 @@ fn of_binary(bytes: &[u8], kind: &Type) -> Option<Parameter> {
     })
 }
 
-/// A binary `interval`, as ISO 8601 has it: microseconds, days and months.
+/// A binary `interval` in the units that a cast of a text reads: microseconds, days and months.
 fn interval(bytes: &[u8]) -> Option<String> {
     let (micros, rest) = bytes.split_first_chunk::<8>()?;
     let (days, months) = rest.split_first_chunk::<4>()?;
     let micros = i64::from_be_bytes(*micros);
     let days = i32::from_be_bytes(*days);
     let months = i32::from_be_bytes(months.try_into().ok()?);
-    let sign = if micros < 0 { "-" } else { "" };
-    let (seconds, fraction) = (
-        micros.unsigned_abs() / 1_000_000,
-        micros.unsigned_abs() % 1_000_000,
-    );
-    Some(format!("P{months}M{days}DT{sign}{seconds}.{fraction:06}S"))
+    Some(format!("{months} months {days} days {micros} microseconds"))
 }
 
 /// A binary array of one dimension, or of none.
@@ -446,7 +441,7 @@ mod tests {
                 &[
                     255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 3, 0, 0, 0, 14,
                 ],
-                "P14M3DT-0.000001S",
+                "14 months 3 days -1 microseconds",
             ),
             (Type::UUID, &long, "00000000-0000-0000-0123-456789abcdef"),
             (Type::MACADDR, &[0, 1, 2, 3, 4, 255], "00:01:02:03:04:ff"),
