@@ -47,6 +47,10 @@ const PAUSES_MIN: u8 = 3;
 /// So many times as long may a pause on the only clock be as the one on the other clock that a time could be of.
 const PAUSE_RATIO_MAX: u64 = 10;
 
+/// The most that one pause adds to the elapsed time, which is more than any timeout: captures of many years, in no order, would take the
+/// elapsed time to the end of its numbers.
+const PASSED_NS_MAX: i64 = 30 * 86_400_000_000_000;
+
 /// The maximum number of clocks. Beyond it the last one is replaced.
 const CLOCKS_MAX: usize = 256;
 
@@ -122,12 +126,17 @@ impl Clock {
         } else {
             self.has_returned = true;
         }
+        let has_begun = self.now_ns > i64::MIN;
         // A clock that is further behind than before was taken for another one: its offset is set anew.
         let behind_ns = self.now_ns.saturating_sub(time_ns);
         if let Some(found) = self.clocks.get_mut(index)
             && found.behind_ns < behind_ns.saturating_sub(CLOCK_STEP_NS)
         {
             found.behind_ns = behind_ns;
+        }
+        let behind_ns_max = behind_ns.saturating_add(PASSED_NS_MAX);
+        if let Some(found) = self.clocks.get_mut(index).filter(|_| has_begun) {
+            found.behind_ns = found.behind_ns.min(behind_ns_max);
         }
         self.current = u8::try_from(index).unwrap_or(u8::MAX);
         self.last_ns = time_ns;
@@ -216,6 +225,25 @@ mod tests {
             clock.now_ns() / SECOND
         };
         times.iter().map(&mut see).collect()
+    }
+
+    /// Captures of different years in no order took the elapsed time to the end of its numbers, so that every packet began a flow.
+    #[test]
+    fn pauses_of_years_leave_room_for_seconds() {
+        const YEAR: i64 = 365 * 86_400 * SECOND;
+        let mut clock = Clock::new();
+        for capture in 0..100 {
+            let start_ns = if capture % 2 == 0 {
+                capture * SECOND
+            } else {
+                (50 + capture) * YEAR
+            };
+            clock.see(start_ns);
+            let before_ns = clock.now_ns();
+            clock.see(start_ns + 2 * SECOND);
+            assert_eq!(clock.now_ns() - before_ns, 2 * SECOND, "capture {capture}");
+            assert_eq!(clock.current_ns(), start_ns + 2 * SECOND);
+        }
     }
 
     #[test]
