@@ -684,11 +684,9 @@ const ALONE: &[&str] = &[
     "wlan",
 ];
 
-/// Whether a header is one of this protocol, in whatever form, by the name of the protocol. Wireshark calls GTP' by the name of GTP,
-/// and writes another one in its list of protocols only.
+/// Whether a header is one of this protocol, in whatever form, by the name of the protocol.
 fn is_called_so(form: Layer, layer: Layer) -> bool {
-    let has_name = form == Layer::GtpPrime || form.protocol().name == layer.protocol().name;
-    form == layer || form.form_of() == layer && has_name
+    form == layer || form.form_of() == layer && form.protocol().name == layer.protocol().name
 }
 
 /// Passes a packet for each of its headers of a protocol, the outermost first: of those in other forms, whose fields are the same,

@@ -248,24 +248,6 @@ fn padding_is_no_part_of_ip_and_arp() {
     }
 }
 
-/// `gtp` selected no packets of GTP', though fields of it did.
-#[test]
-fn gtp_prime_is_gtp() {
-    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
-    frame.extend([0x45, 0, 0, 48, 0, 1, 0, 0, 64, 17, 0, 0]);
-    frame.extend([10, 0, 0, 1, 10, 0, 0, 2]);
-    frame.extend([0x0d, 0x3a, 0x0d, 0x3a, 0, 28, 0, 0]);
-    frame.extend([0x1e, 1, 0, 0, 0, 7, 0, 0, 0xff, 0xff, 0xff, 0xff]);
-    frame.extend([0; 8]);
-    for filter in [
-        "gtp and gtp.message == 1",
-        "gtp contains ff:ff:ff:ff and gtp[1] == 01 and len(gtp) == 20",
-    ] {
-        assert!(passes_of(&frame, filter), "{filter}");
-    }
-    assert!(!passes_of(&frame, "gtp[20:] or gtp#2"));
-}
-
 /// Each label of a stack was a header with a number of its own; in Wireshark all of them have that of the stack.
 #[test]
 fn labels_of_a_stack_are_one_header() {
