@@ -188,9 +188,8 @@ fn given(program: &Program) -> Result<Facts, Fault> {
         return Err(Fault::Bounds);
     }
     for (number, carried) in program.carried.iter().enumerate() {
-        let twice = |other: &Carried| {
-            other.register == carried.register || other.word == carried.word
-        };
+        let twice =
+            |other: &Carried| other.register == carried.register || other.word == carried.word;
         if u64::from(carried.word) >= words_min
             || u64::from(carried.word) < STATE_WORDS
             || program.carried.iter().skip(number + 1).any(twice)

@@ -95,7 +95,11 @@ const BEHIND: &str =
 const CLIENT_DIFFERENCES: &[(&str, &str, &str)] = &[
     (PADDED, "tls.handshake.ciphersuite", PADDING),
     (PADDED, "tls.handshake.extension.type", PADDING),
-    (PADDED, "tls.handshake.extensions.supported_version", PADDING),
+    (
+        PADDED,
+        "tls.handshake.extensions.supported_version",
+        PADDING,
+    ),
     (PADDED, "tls.handshake.extensions_alpn_str", PADDING),
     (PADDED, "tls.handshake.extensions_server_name", PADDING),
     (PADDED, "tls.handshake.extensions_supported_group", PADDING),
