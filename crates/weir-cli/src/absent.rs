@@ -4,8 +4,8 @@ use std::ffi::OsString;
 
 use clap::Args;
 
+use crate::failure::Failure;
 use crate::refusal::Refusal;
-use crate::session::Failure;
 
 /// The arguments of a command that this build does not have.
 #[derive(Args, Debug)]

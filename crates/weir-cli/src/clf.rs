@@ -15,8 +15,8 @@ pub(crate) use args::Clf;
 use args::ClfCommand;
 
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
-use crate::session::Failure;
 
 /// Runs one of the commands.
 pub(crate) fn run(clf: &Clf, global: Global, messages: Messages) -> Result<ExitCode, Failure> {

@@ -19,11 +19,11 @@ use weir_cluster::{
 
 use crate::allocator;
 use crate::args::Databases;
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::quantity::{parse_duration, parse_size};
 use crate::refusal::Refusal;
 use crate::secret::{look_at_mode, secret};
-use crate::session::Failure;
 use crate::signals;
 
 /// `weir cluster`.

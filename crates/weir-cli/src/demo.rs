@@ -8,8 +8,9 @@ use clap::Args;
 use weir_samples::demo::{DemoFile, demo_files};
 
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
-use crate::session::{Failure, Reader, Session};
+use crate::session::{Reader, Session};
 use crate::sip;
 use crate::target::{guard, put_one_of_many};
 use crate::watch::Refresh;

@@ -11,9 +11,9 @@ use weir_tables::names::{Meaning, Name, advice};
 use weir_tables::{Column, EXTRACTIONS, Origin, Table};
 
 use crate::args::{Global, OutputArgs};
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::refusal::Refusal;
-use crate::session::Failure;
 use crate::target::Target;
 use weir_output::{Options, Writer};
 

@@ -11,9 +11,10 @@ use weir_engine::quote_literal;
 
 use crate::args::{Global, OutputArgs};
 use crate::encoder::FileEncoder;
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::refusal::Refusal;
-use crate::session::{Failure, Session};
+use crate::session::Session;
 use crate::target::Target;
 use crate::watch::Refresh;
 

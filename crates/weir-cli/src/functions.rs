@@ -8,10 +8,10 @@ use clap::Args;
 use weir_engine::{Engine, FunctionEntry, Options};
 
 use crate::args::{Global, OutputArgs};
+use crate::failure::Failure;
 use crate::fields::listed;
 use crate::message::Messages;
 use crate::refusal::Refusal;
-use crate::session::Failure;
 
 /// `weir functions` and `weir tables`.
 #[derive(Args, Debug)]

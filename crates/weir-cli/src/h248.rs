@@ -19,8 +19,8 @@ use clap::{Args, Subcommand};
 use context::Context;
 
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
-use crate::session::Failure;
 
 /// `weir h248`.
 #[derive(Args, Debug)]

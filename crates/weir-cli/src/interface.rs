@@ -12,9 +12,9 @@ use weir_live::{Collector, Counts, Instruction, Interface};
 use weir_packet::LinkType;
 use weir_tables::{Predicate, Stop, bpf};
 
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::quantity::{parse_period, parse_size};
-use crate::session::Failure;
 use weir_output::grouped;
 
 /// The options of capturing.

@@ -13,11 +13,12 @@ use weir_tables::{CaptureTee, Feed, Predicate, Stop};
 
 use crate::args::{Global, Live};
 use crate::encoder::FileEncoder;
+use crate::failure::Failure;
 use crate::interface::{LiveCounts, Source};
 use crate::message::Messages;
 use crate::refusal::Refusal;
 use crate::ring::Ring;
-use crate::session::{Failure, Reader, Session};
+use crate::session::{Reader, Session};
 use crate::target::{Target, guard};
 use crate::watch::Refresh;
 use weir_output::{Format, grouped};

@@ -15,6 +15,7 @@ mod cluster;
 mod command_line;
 mod demo;
 mod encoder;
+mod failure;
 mod fields;
 mod filter;
 mod functions;
@@ -45,8 +46,8 @@ use std::io;
 use std::process::ExitCode;
 
 use command_line::{Cli, Command};
+use failure::{Failure, printed};
 use message::{ColorChoice, Messages};
-use session::{Failure, printed};
 
 fn main() -> ExitCode {
     let line: Vec<_> = std::env::args_os().collect();

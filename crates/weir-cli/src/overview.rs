@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::report::{Document, DocumentArgs, Heading};
-use crate::session::{Failure, Session};
+use crate::session::Session;
 
 /// `weir summary`.
 #[derive(Args, Debug)]

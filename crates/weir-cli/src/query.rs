@@ -15,9 +15,10 @@ use crate::args::{Global, Hdlc, Query};
 #[cfg(feature = "cluster")]
 use crate::cluster::ClusterHandle;
 use crate::encoder::FileEncoder;
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::refusal::Refusal;
-use crate::session::{Apart, Failure, Heed, Reader, Session};
+use crate::session::{Apart, Heed, Reader, Session};
 use crate::signals::Interrupts;
 use crate::target::Target;
 use crate::watch::Refresh;

@@ -3,8 +3,8 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use crate::failure::{Failure, printed};
 use crate::message::Messages;
-use crate::session::printed;
 
 /// The reason why no command runs.
 #[derive(Debug)]
@@ -47,6 +47,21 @@ impl Refusal {
                     messages.hint(hint);
                 }
                 ExitCode::from(2)
+            }
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Shown(error) => Self::environment(error.to_string()),
+            Refusal::Usage { message, hints } => {
+                let failure = Self::environment(message);
+                match hints.into_iter().next() {
+                    Some(hint) => failure.with_hint(hint),
+                    None => failure,
+                }
             }
         }
     }

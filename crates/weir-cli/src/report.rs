@@ -11,9 +11,10 @@ use clap::{Args, ValueEnum};
 use weir_engine::{Parameter, tokens};
 
 use crate::args::{Global, Zone};
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::refusal::Refusal;
-use crate::session::{Failure, Session};
+use crate::session::Session;
 use crate::shell::pieces;
 
 pub(crate) use document::Document;

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use weir_capture::read_small;
 
+use crate::failure::Failure;
 use crate::message::Messages;
-use crate::session::Failure;
 
 /// A secret out of a file, or out of the environment.
 pub(crate) fn secret(

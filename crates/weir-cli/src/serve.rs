@@ -18,11 +18,11 @@ use weir_tables::{Feed, Predicate};
 use crate::allocator;
 use crate::args::Global;
 use crate::encoder::FileEncoder;
+use crate::failure::Failure;
 use crate::interface;
 use crate::message::Messages;
 use crate::quantity::{parse_duration, parse_size};
 use crate::secret::{look_at_mode, secret};
-use crate::session::Failure;
 use crate::signals;
 
 /// `weir serve`.

@@ -26,8 +26,9 @@ use clap::Args;
 
 use crate::args::{Global, Resources, RowLimit, Zone, parse_rows};
 use crate::encoder::FileEncoder;
+use crate::failure::Failure;
 use crate::message::Messages;
-use crate::session::{Failure, Session};
+use crate::session::Session;
 use weir_output::Format;
 
 use config::Config;

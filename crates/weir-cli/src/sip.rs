@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
-use crate::session::Failure;
 
 pub(crate) use ladder::{drawn, show as show_ladder};
 

@@ -12,8 +12,8 @@ use weir_engine::NewOutput;
 use weir_file::{GrowingFile, NewFile, folder_hint};
 
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
-use crate::session::Failure;
 
 /// A file that a command writes. A clone writes to the same file; one of them says at the end that it is whole.
 #[derive(Clone)]

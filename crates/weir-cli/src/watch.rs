@@ -9,7 +9,7 @@ use arrow::array::RecordBatch;
 use tokio::sync::mpsc::{Receiver, channel};
 use weir_engine::Answer;
 
-use crate::session::Failure;
+use crate::failure::Failure;
 use weir_output::{self as output, Format, OutputState, Summary, Writer};
 
 /// The interval at which groups are shown before the end; `None` shows only the final answer.

@@ -18,8 +18,8 @@ pub(crate) use args::Ws;
 use args::WsCommand;
 
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
-use crate::session::Failure;
 
 /// Runs one of the commands.
 pub(crate) fn run(ws: &Ws, global: Global, messages: Messages) -> Result<ExitCode, Failure> {

@@ -11,10 +11,10 @@ use weir_clf::{
 use super::args::{Check, Logs};
 use super::log::{Damages, reader, unreadable};
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::progress::{Done, Passing, Progress};
 use crate::refusal::Refusal;
-use crate::session::Failure;
 
 pub(super) fn check(
     check: &Check,

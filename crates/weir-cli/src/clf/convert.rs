@@ -9,9 +9,9 @@ use weir_clf::{Anonymizer, Encoder, Form, Item, Losses, Record, WriteBehind};
 use super::args::{Anonymize, Convert};
 use super::log::{Damages, reader, report_losses, unreadable, wrote};
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::progress::{Progress, stdout_is_file};
-use crate::session::Failure;
 use crate::target::Target;
 
 /// Bytes that are written at a time.

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use weir_clf::{Losses, Reader, ReaderOptions, Segment};
 
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::progress::Passing;
 use crate::refusal::Refusal;
-use crate::session::Failure;
 
 /// Reads a log of any form, plain or compressed, counting what passes; `-` is standard input.
 pub(super) fn reader(path: &Path, passing: &Passing) -> Result<Reader<Box<dyn io::Read>>, Failure> {

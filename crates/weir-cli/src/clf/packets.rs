@@ -11,8 +11,8 @@ use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
 use weir_tables::{Constant, Note, Predicate, SipMessage, SipMessages, SipTransport, Table};
 
 use super::write::Job;
+use crate::failure::Failure;
 use crate::interface::Source;
-use crate::session::Failure;
 
 /// Logs the messages of a capture; `-` is standard input.
 pub(super) fn capture(input: &Path, job: &mut Job<'_>) -> Result<(), Failure> {

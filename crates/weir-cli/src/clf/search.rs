@@ -13,9 +13,9 @@ use weir_clf::{
 use super::args::SearchArgs;
 use super::log::wrote;
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::progress::{Done, Progress, stdout_is_file};
-use crate::session::Failure;
 
 /// Dialogs whose records are kept in memory to be sorted.
 const DIALOG_RECORDS_MAX: u64 = 1_000_000;

@@ -11,9 +11,9 @@ use weir_clf::{Follower, Form, Found, Scratch, SearchOptions, Searched, Searcher
 use super::args::Tail;
 use super::log::Damages;
 use super::search::{Output, close};
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::progress::Progress;
-use crate::session::Failure;
 
 /// The interval between checks of a log that did not grow.
 const PATIENCE: Duration = Duration::from_millis(100);

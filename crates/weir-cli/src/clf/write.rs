@@ -15,9 +15,9 @@ use super::args::Write;
 use super::log::{report_losses, unreadable};
 use super::packets;
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::progress::{Passing, Progress};
-use crate::session::Failure;
 use crate::{signals, target};
 
 /// The mark by which editors begin a file of text in UTF-8 (U+FEFF).

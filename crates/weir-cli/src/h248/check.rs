@@ -8,8 +8,8 @@ use weir_h248::{BinaryOptions, Finding, PackageSet, Severity, check_with};
 use super::args::{InputArgs, packages_of};
 use super::context::{Context, exit, print};
 use super::input::{self, Found, Next};
+use crate::failure::Failure;
 use crate::message::counted;
-use crate::session::Failure;
 
 #[derive(Args, Debug)]
 #[command(

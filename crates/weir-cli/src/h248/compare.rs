@@ -12,8 +12,8 @@ use super::args::InputArgs;
 use super::context::{Context, exit, print};
 use super::decode::report;
 use super::input::{self, Found, Next};
+use crate::failure::Failure;
 use crate::quantity::parse_period;
-use crate::session::Failure;
 use crate::target::Target;
 
 #[derive(Args, Debug)]

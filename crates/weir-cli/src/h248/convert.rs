@@ -15,8 +15,8 @@ use super::context::{Context, exit, print};
 use super::decode::report;
 use super::input::{self, Found, Next, Summary};
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::refusal::Refusal;
-use crate::session::Failure;
 use crate::target::{self, put_one_of_many};
 
 #[derive(Args, Debug)]

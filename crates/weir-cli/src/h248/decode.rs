@@ -10,7 +10,7 @@ use weir_h248::{
 use super::args::{InputArgs, ReadArgs};
 use super::context::{Context, exit, print};
 use super::input::{self, Found, Next};
-use crate::session::Failure;
+use crate::failure::Failure;
 
 #[derive(Args, Debug)]
 #[command(

@@ -12,8 +12,8 @@ use weir_tables::h248::{FoundMessage, MessageFinder};
 
 use super::args::InputArgs;
 use super::context::Context;
+use crate::failure::Failure;
 use crate::progress::{Done, Progress};
-use crate::session::Failure;
 
 /// A message, and where it was found.
 pub(super) struct Found {

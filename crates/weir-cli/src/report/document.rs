@@ -12,7 +12,8 @@ use weir_page::{Bar, Bars, Page};
 
 use super::{DocumentFormat, Heading};
 use crate::args::Global;
-use crate::session::{Failure, Heed, Session, printed};
+use crate::failure::{Failure, printed};
+use crate::session::{Heed, Session};
 use crate::target::Target;
 use crate::watch::Refresh;
 use weir_output::{self as output, Format, Options, Writer, grouped, text};

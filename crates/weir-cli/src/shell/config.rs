@@ -8,8 +8,8 @@ use clap::ValueEnum;
 use serde::{Deserialize, Deserializer, de};
 
 use crate::args::{RowLimit, parse_rows};
+use crate::failure::Failure;
 use crate::quantity::parse_size;
-use crate::session::Failure;
 use weir_output::Format;
 
 /// The settings.

@@ -6,7 +6,7 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use weir_engine::Engine;
 
-use crate::session::Failure;
+use crate::failure::Failure;
 use weir_output::unique_names;
 
 /// Rows as they come.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use weir_file::NewFile;
 
 use super::input::{InputPiece, PendingLines};
-use crate::session::Failure;
+use crate::failure::Failure;
 
 /// The views of a shell, each with the statement that makes it.
 #[derive(Debug, Default)]

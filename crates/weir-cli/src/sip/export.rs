@@ -17,9 +17,10 @@ use weir_messages::rtp::audio::{Law, SAMPLE_RATE, Track};
 use self::sides::{Directions, Endpoint, Ends, Sides};
 use super::ladder::{at, merged, no_call, paths};
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::refusal::Refusal;
-use crate::session::{Failure, Session};
+use crate::session::Session;
 use crate::target::Target;
 
 /// `weir sip export`.

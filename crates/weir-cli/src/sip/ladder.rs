@@ -10,9 +10,10 @@ use weir_engine::{CallLadder, quote_literal, texts};
 use weir_sip::Ladder;
 
 use crate::args::Global;
+use crate::failure::{Failure, printed};
 use crate::message::Messages;
 use crate::refusal::Refusal;
-use crate::session::{Failure, Session, printed};
+use crate::session::Session;
 use crate::target::Target;
 use weir_output::picture;
 

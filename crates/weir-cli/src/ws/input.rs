@@ -16,10 +16,10 @@ use super::args::{InputArgs, InputFormat};
 use super::capture;
 use super::live::{self, Capture};
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::progress::{Done, Progress};
 use crate::refusal::Refusal;
-use crate::session::Failure;
 
 /// The counts over all inputs.
 #[derive(Debug, Default)]

@@ -7,10 +7,10 @@ use weir_live::{Counts, Packets};
 use weir_tables::Stop;
 
 use super::args::parse_count;
+use crate::failure::Failure;
 use crate::interface::{self, InterfaceArgs};
 use crate::message::Messages;
 use crate::refusal::Refusal;
-use crate::session::Failure;
 use crate::signals;
 
 /// The options of capturing.

@@ -6,7 +6,7 @@ use weir_page::Page;
 
 use super::args::{ReportArgs, ReportFormat};
 use crate::args::Global;
-use crate::session::{Failure, printed};
+use crate::failure::{Failure, printed};
 use crate::target::Target;
 use weir_output::text::{escaped, width};
 

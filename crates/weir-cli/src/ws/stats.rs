@@ -17,9 +17,9 @@ use super::args::{ReportArgs, ReportFormat, Stats};
 use super::print::{Sections, TextTable};
 use super::{capture, input, live};
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::progress::{Done, Progress};
-use crate::session::Failure;
 use weir_output::grouped;
 use weir_output::text::push_json_string;
 

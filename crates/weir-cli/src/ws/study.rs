@@ -13,9 +13,9 @@ use super::input::{self, MessageSample};
 use super::print::{Sections, TextTable};
 use super::{codecs, cpu, extra};
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::message::Messages;
 use crate::refusal::Refusal;
-use crate::session::Failure;
 use weir_output::grouped;
 
 /// Reads, studies, reports.

@@ -15,8 +15,9 @@ use weir_tables::Stop;
 
 use super::book::Book;
 use super::spool::Spool;
+use crate::failure::Failure;
 use crate::interface::Source;
-use crate::session::{Failure, Session};
+use crate::session::Session;
 
 /// The book, shared by the reading thread and the drawing thread.
 #[derive(Clone, Debug)]
