@@ -62,8 +62,8 @@ fn is_scheme(word: &str) -> bool {
         .any(|scheme| scheme.eq_ignore_ascii_case(word))
 }
 
-/// A text with what addresses in it keep secret taken out: user names with passwords, and queries, which hold the
-/// signatures of signed addresses.
+/// A text with what addresses in it keep secret taken out, of schemes that are read and of others: user names with passwords, and
+/// queries, which hold the signatures of signed addresses.
 ///
 /// ```
 /// use weir_capture::redacted;
@@ -86,7 +86,7 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
         clean.push_str(before);
         clean.push_str("://");
         rest = after.get(3..).unwrap_or_default();
-        if is_scheme(scheme) {
+        if !scheme.is_empty() {
             let end = rest.find(|c: char| c.is_whitespace() || ENDS.contains(&c));
             let (address, behind) = rest.split_at(end.unwrap_or(rest.len()));
             redact(scheme, address, &mut clean);
@@ -164,7 +164,8 @@ mod tests {
             ("s3://b/k?X-Amz-Signature=SECRET", "s3://b/k?…"),
             ("s3://b/day/a?.pcap", "s3://b/day/a?.pcap"),
             ("http://[::1]:80/a", "http://[::1]:80/a"),
-            ("x://u:p@h and ://", "x://u:p@h and ://"),
+            ("x://u:p@h and ://", "x://…@h and ://"),
+            ("ftp://u:SECRET@h/a.csv", "ftp://…@h/a.csv"),
             ("(see https://h/a?SECRET).", "(see https://h/a?…)."),
         ] {
             assert_eq!(redacted(text), expected, "{text}");
