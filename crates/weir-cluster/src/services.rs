@@ -395,7 +395,7 @@ pub(crate) fn beaten(reported: &mut HeartBeatParams) -> Checked {
     }
 }
 
-/// Who sends a statement.
+/// The submitter of a statement.
 fn submitter(request: &Request<ExecuteQueryParams>) -> Submitter {
     let client = request.metadata().get(CLIENT);
     let client = client.and_then(|client| client.to_str().ok());

@@ -27,7 +27,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use crate::repeated;
 
-/// Who has sent a job.
+/// The sender of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Submitter {
     /// The address of the peer.
@@ -38,7 +38,7 @@ pub(crate) struct Submitter {
 }
 
 tokio::task_local! {
-    /// Who has sent the job that is queued now. Ballista makes its name, and has no place for its submitter.
+    /// The submitter of the job that is queued now. Ballista makes its name, and has no place for its submitter.
     static SUBMITTER: Submitter;
 }
 

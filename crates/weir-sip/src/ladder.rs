@@ -406,8 +406,8 @@ mod tests {
         caption.status = Some((100, b""));
         caption.has_sdp = false;
         assert_eq!(caption.label(), "100 1 INVITE");
-        caption.status = Some((0, b"Who knows"));
-        assert_eq!(caption.label(), "? Who knows 1 INVITE");
+        caption.status = Some((0, b"Something"));
+        assert_eq!(caption.label(), "? Something 1 INVITE");
         caption.status = Some((99, b""));
         assert_eq!(caption.label(), "099 1 INVITE");
         caption.status = None;

@@ -115,7 +115,7 @@ fn chunks_behind_what_was_captured_are_counted() {
     let mut cut = packet(&[Chunk::Other(3, 0, vec![0; 12]), part(7, 0, 3, b"four")]);
     cut.bytes.truncate(first + 8);
     assert_eq!(run(&[cut], SctpLimits::default()).1.counters().cut, 1);
-    // Octets that fill the last chunk up are none.
+    // Octets that fill up the last chunk are no part of it.
     let mut cut = packet(&[part(7, 0, 3, b"three")]);
     cut.bytes.truncate(first + 16 + 5);
     let (found, messages) = run(&[cut], SctpLimits::default());
@@ -166,7 +166,7 @@ fn chunks_are_repetitions_behind_thousands_of_others() {
     assert_eq!(found.len(), 200);
 }
 
-/// A chunk that came again behind thousands of others stood between those of its message, which was none then.
+/// A chunk that came again behind thousands of others stood between those of its message, which was lost.
 #[test]
 fn a_chunk_that_comes_late_again_leaves_its_message_whole() {
     let others = (0..5_000_u32).map(|at| packet(&[part(100 + at, 1, 3, &at.to_be_bytes())]));

@@ -120,7 +120,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Takes the sign of a lazy repetition. A possessive one never gives back what it took, and two signs are none.
+    /// Takes the sign of a lazy repetition. A possessive one never gives back what it took, and two signs have no meaning.
     fn behind_repetition(&mut self) {
         if self.take(b"?") {
             self.out.push('?');

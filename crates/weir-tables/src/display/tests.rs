@@ -340,7 +340,7 @@ fn control_messages_of_l2tp_version_3_have_a_length() {
     assert!(!passes_of(&frame, "l2tp.length or l2tp.ns"));
 }
 
-/// An option of IPv4 for selective directed broadcasts was none.
+/// An option of IPv4 for selective directed broadcasts was passed over.
 #[test]
 fn selective_directed_broadcast_is_an_option() {
     let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
