@@ -47,8 +47,8 @@ impl ConnectionFate {
     pub(super) fn judges(&self, table: &str) -> bool {
         let is_tunnelled = self.has(|how| matches!(how, How::Tunnelled(_)));
         match [FLOWS, FLOW_PACKETS].contains(&table) {
-            true => !is_tunnelled && !(table == FLOWS && self.is_undecided),
-            false => !self.has_other_octets && !(is_tunnelled && self.lacks()),
+            true => !(is_tunnelled || table == FLOWS && self.is_undecided),
+            false => !(self.has_other_octets || is_tunnelled && self.lacks()),
         }
     }
 

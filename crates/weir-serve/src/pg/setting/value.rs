@@ -213,7 +213,7 @@ fn shown_timeout(limit: Option<Duration>) -> String {
     ];
     let unit = units
         .into_iter()
-        .find(|(scale, _)| ms > 0 && ms % scale == 0);
+        .find(|(scale, _)| ms > 0 && ms.is_multiple_of(*scale));
     unit.map_or("0".to_owned(), |(scale, unit)| {
         format!("{}{unit}", ms / scale)
     })
