@@ -246,6 +246,13 @@ const CLIENT_DIFFERENCES: &[(&str, &str, &str)] = &[
 ];
 
 const SERVER_DIFFERENCES: &[(&str, &str, &str)] = &[
+    (PADDED, "tls.server.version", PADDING),
+    (PADDED, "tls.cipher_number", PADDING),
+    (PADDED, "tls.server.extension.type", PADDING),
+    (PADDED, "tls.server.session_id", PADDING),
+    (PADDED, "tls.next_protocol", PADDING),
+    (PADDED, "tls.handshake.ja3s", PADDING),
+    (PADDED, "tls.handshake.ja3s_full", PADDING),
     (OPENVPN, "tls.server.version", BEHIND),
     (OPENVPN, "tls.cipher_number", BEHIND),
     (OPENVPN, "tls.server.extension.type", BEHIND),

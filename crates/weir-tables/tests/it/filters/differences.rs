@@ -114,12 +114,6 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         reason: "Each field whose bytes are there has its value; tshark stops at a header that is cut.",
     },
     Difference {
-        capture: "zeek/testing__btest__Traces__tunnels__mpls-6in6-6in6-4in6-invalid-version-4.pcap",
-        filters: &["ip[8] < 10"],
-        right: Right::Unsettled,
-        reason: "What says that it is IP of another version is no header of IP here.",
-    },
-    Difference {
         capture: "tcpdump/tests__scps_invalid.pcap",
         filters: &["frame[-1] == 00", "frame[-4:] == 00:00:00:00"],
         right: Right::Weir,
