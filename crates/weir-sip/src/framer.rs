@@ -7,25 +7,28 @@ use memchr::memchr;
 use crate::header::HeaderName;
 use crate::limits::Limits;
 use crate::method::Method;
-use crate::scan::{decimal, trim, trim_end};
+use crate::scan::{decimal, is_token, split_once, trim, trim_end};
 use crate::start::Start;
 
 /// An item of a [`Framer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FramerEvent<'a> {
-    /// One whole message.
+    /// One message: a whole one, or the head of one whose body is longer than the limits or ends with the stream, with as
+    /// much of the body as belongs to it.
     Message {
         /// Offset of its first byte in the stream.
         offset: u64,
-        /// The bytes, to the end of the body.
+        /// The bytes, to the end of the body. [`Message`](crate::Message) says that a body is not whole
+        /// ([`FaultKind::BodyShort`](crate::FaultKind::BodyShort)).
         bytes: &'a [u8],
     },
     /// A double line end: a client keeps the connection alive.
     Ping,
     /// A single line end: the answer to it.
     Pong,
-    /// Bytes that are not a message, or are one that is longer than the limits or was cut.
+    /// Bytes that are not a message: also a head that is longer than the limits or was cut, and the body that is longer than
+    /// the limits.
     Lost {
         /// Offset of the first of them in the stream.
         offset: u64,
@@ -38,7 +41,8 @@ pub enum FramerEvent<'a> {
 ///
 /// The found messages do not depend on the pieces in which the stream comes. A message that lies in one piece is lent
 /// out of it; only what lacks its end is copied. After bytes that are no message the framer looks for the next line
-/// that begins one.
+/// that begins one. It does the same within a body that is longer than the limits, and within one that is longer than the
+/// rest of the stream.
 ///
 /// ```
 /// use weir_sip::{Framer, FramerEvent};
@@ -218,11 +222,7 @@ impl Framer {
 
     fn step(&self, bytes: &[u8], is_end: bool) -> FramerStep {
         if self.until > 0 {
-            return if bytes.len() < self.until {
-                FramerStep::Until(self.until)
-            } else {
-                FramerStep::Message(self.until)
-            };
+            return of_length(bytes, self.until, is_end);
         }
         if self.lost == 0
             && let Some(step) = keep_alive(bytes, is_end)
@@ -263,16 +263,50 @@ impl Framer {
             };
         };
         let body_len = content_length(head.get(..head_len).unwrap_or_default());
+        // The headers are understood without the body, in which other messages may stand.
         if body_len > self.limits.body_bytes_max as u64 {
-            return FramerStep::Skip(head_len);
+            return FramerStep::Message(head_len);
         }
         let len = usize::try_from(body_len)
             .map_or(usize::MAX, |body_len| head_len.saturating_add(body_len));
-        if bytes.len() < len {
-            return FramerStep::Until(len);
-        }
-        FramerStep::Message(len)
+        of_length(bytes, len, is_end)
     }
+}
+
+/// The step at a message of this length. At the stream's end it is as long as it can be.
+fn of_length(bytes: &[u8], len: usize, is_end: bool) -> FramerStep {
+    if bytes.len() >= len {
+        FramerStep::Message(len)
+    } else if is_end {
+        FramerStep::Message(cut_len(bytes))
+    } else {
+        FramerStep::Until(len)
+    }
+}
+
+/// The length of a message whose body is longer than the rest of the stream: to the next message, which then begins in what
+/// would be the body, or to the end.
+fn cut_len(bytes: &[u8]) -> usize {
+    let mut at = head_len(bytes, 0).unwrap_or(bytes.len());
+    while let Some(rest) = bytes.get(at..)
+        && let Some(end) = memchr(b'\n', rest)
+    {
+        let (line, behind) = rest
+            .split_at_checked(end.saturating_add(1))
+            .unwrap_or((rest, &[]));
+        if Start::parse(trim_end(line)).is_some() && begins_with_header(behind) {
+            return at;
+        }
+        at = at.saturating_add(line.len());
+    }
+    bytes.len()
+}
+
+/// Whether the first line is a header, which the text of a body seldom has behind a start line.
+fn begins_with_header(bytes: &[u8]) -> bool {
+    let line = bytes.split(|byte| *byte == b'\n').next();
+    line.and_then(|line| split_once(line, b':'))
+        .is_some_and(|(name, _)| is_token(trim_end(name)))
 }
 
 /// The number of octets before the start line at the end of a line: those of a keep-alive without a line end of its own, such as
@@ -340,7 +374,7 @@ fn content_length(head: &[u8]) -> u64 {
         while let Some(more) = lines.next_if(|line| matches!(line.first(), Some(b' ' | b'\t'))) {
             field.to_mut().extend_from_slice(more);
         }
-        let Some((name, value)) = crate::scan::split_once(&field, b':') else {
+        let Some((name, value)) = split_once(&field, b':') else {
             continue;
         };
         if HeaderName::of(trim(name)) == HeaderName::ContentLength {
@@ -471,10 +505,51 @@ mod tests {
             ..Limits::default()
         };
         let stream = [BYE, b"\r\nBYE sip:h SIP/2.0\r\n\r\n"].concat();
-        assert_eq!(frame(&stream, limits), ["lost 0+31", "message 31+21"]);
+        assert_eq!(
+            frame(&stream, limits),
+            ["message 0+27", "lost 27+4", "message 31+21"]
+        );
         limits.body_bytes_max = 2;
         limits.head_bytes_max = 24;
         assert_eq!(frame(&stream, limits), ["lost 0+31", "message 31+21"]);
+    }
+
+    /// A Content-Length that is larger than the rest of the stream took the message and all behind it.
+    #[test]
+    fn a_body_that_ends_with_the_stream_ends_at_the_next_message() {
+        let head = "INVITE sip:h SIP/2.0\r\nl: 99999\r\n\r\n";
+        let at = head.len();
+        for (behind, expected) in [
+            ("", vec![format!("message 0+{at}")]),
+            ("v=0\r\n", vec![format!("message 0+{}", at + 5)]),
+            (
+                "v=0\r\nACK sip:h SIP/2.0\r\nl: 0\r\n\r\nBYE sip:h SIP/2.0\r\nl: 2\r\n\r\nhi",
+                vec![
+                    format!("message 0+{}", at + 5),
+                    format!("message {}+27", at + 5),
+                    format!("message {}+29", at + 32),
+                ],
+            ),
+            // The first octet of the body begins the next message, which is cut, too.
+            (
+                "BYE sip:h SIP/2.0\r\nl: 9\r\n\r\nhi",
+                vec![format!("message 0+{at}"), format!("message {at}+29")],
+            ),
+            // The next message is cut within its head.
+            (
+                "BYE sip:h SIP/2.0\r\nl: 9\r\n",
+                vec![format!("message 0+{at}"), format!("lost {at}+25")],
+            ),
+            // A start line without a header, and one within a line, begin no message.
+            (
+                "SIP/2.0 200 OK\r\n\r\na BYE sip:h SIP/2.0 b\r\nl: 9\r\n",
+                vec![format!("message 0+{}", at + 47)],
+            ),
+        ] {
+            let stream = format!("{head}{behind}");
+            let found = frame(stream.as_bytes(), Limits::default());
+            assert_eq!(found, expected, "{behind:?}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `sip`: one row a SIP message.
 
+mod arrivals;
 mod messages;
 mod segments;
 

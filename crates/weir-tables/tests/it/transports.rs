@@ -6,7 +6,9 @@ use std::path::Path;
 use arrow::array::RecordBatch;
 use weir_packet::{Decoder, Frame, Layer, LinkType};
 use weir_testkit::Rng;
-use weir_testkit::packet::{Chunk, Gre, Ipv4, Ipv6, ethernet, gtp_u, protocol, sctp, udp, vxlan};
+use weir_testkit::packet::{
+    Chunk, Gre, Ipv4, Ipv6, ethernet, gtp_u, protocol, sctp, tcp_flags, udp, vxlan,
+};
 
 use crate::captures::Capture;
 use crate::sip::{column, read, read_with_notes, shared};
@@ -310,6 +312,50 @@ fn a_message_with_a_missing_segment_is_lost_and_the_next_one_is_found() {
     // A message that is reported at the end of the capture has the number of the record that carried it.
     let frames = column(&batch, "frame.number");
     assert!(frames.iter().all(|frame| !frame.is_empty()), "{frames:?}");
+}
+
+/// A Content-Length that is larger than all that follows took the messages behind it, too: there was only a note.
+#[test]
+fn messages_are_found_within_a_body_that_ends_with_its_connection() {
+    let request = |method: &str, length: u64| {
+        format!(
+            "{method} sip:b@x SIP/2.0\r\nVia: SIP/2.0/TCP x;branch=z9hG4bK{length}\r\nMax-Forwards: 70\r\n\
+             From: <sip:a@x>;tag=a\r\nTo: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 {method}\r\n\
+             Content-Length: {length}\r\n\r\n"
+        )
+    };
+    // The default limit of a body is 1 MiB.
+    for (length, body) in [(99_999, "v=0\r\n"), (2_000_000, "")] {
+        let invite = format!("{}{body}", request("INVITE", length));
+        let (ack, bye) = (request("ACK", 0), request("BYE", 0));
+        let mut packets = Vec::new();
+        let mut connection = Connection::open((CLIENT, 40_000), (SERVER, 5060), &mut packets);
+        let pieces = [
+            &invite[..40],
+            &invite[40..],
+            &ack[..],
+            &bye[..90],
+            &bye[90..],
+        ];
+        for piece in pieces {
+            connection.send_one(true, piece.as_bytes(), &mut packets);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let open = capture(&folder, "open.pcap", &packets);
+        connection.close(true, tcp_flags::FIN, &mut packets);
+        let closed = capture(&folder, "closed.pcap", &packets);
+        for path in [open, closed] {
+            let (batch, notes) = read_with_notes("sip", &[&path], 100);
+            assert_eq!(notes, Vec::<String>::new(), "{length}");
+            assert_eq!(column(&batch, "sip.method"), ["INVITE", "ACK", "BYE"]);
+            assert_eq!(column(&batch, "frame.number"), ["5", "6", "8"]);
+            assert_eq!(column(&batch, "sip.msg_body"), [body, "", ""]);
+            let faults = column(&batch, "sip.faults");
+            let is_short = faults[0].contains("the body is shorter than Content-Length says");
+            assert!(is_short, "{faults:?}");
+            assert_eq!(faults[1..], ["", ""]);
+        }
+    }
 }
 
 #[test]

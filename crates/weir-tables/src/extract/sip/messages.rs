@@ -7,8 +7,8 @@ use weir_packet::Packet;
 use weir_sip::{Digest, Flow, Framer, FramerEvent, Limits, Message, looks_like_sip};
 use weir_ws::{ConnectionEvent, Direction, Event, Opcode};
 
+use super::arrivals::Arrivals;
 use super::segments::CutMessages;
-use crate::extract::came_in::CameIn;
 use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::{Begin, Followed, Looks};
 use crate::extract::note::Note;
@@ -57,7 +57,7 @@ pub struct SipWay {
     pub flow: Flow,
     /// The transport.
     pub transport: SipTransport,
-    /// The time of the packet that completed it, in nanoseconds since 1970.
+    /// The time of the packet that completed it, or of the last one of what there is of it, in nanoseconds since 1970.
     pub time_ns: Option<i64>,
     /// The time that had passed in the capture by then, which deadlines use.
     pub passed_ns: i64,
@@ -121,7 +121,7 @@ impl Default for SipFinder {
 /// The contents of a connection.
 #[derive(Debug)]
 enum SipCarrier {
-    Sip(Box<Conversation<Framer>>, [CameIn; 2]),
+    Sip(Box<Conversation<Framer>>, [Arrivals; 2]),
     WebSocket,
 }
 
@@ -300,12 +300,17 @@ impl SipFinder {
                 SipCarrier::begins(bytes, place, is_known)
             },
             |stream, payload, chunk| match stream {
-                SipCarrier::Sip(conversation, came_in) => {
-                    let frames = came_in_of(came_in, chunk.sender);
+                SipCarrier::Sip(conversation, arrivals) => {
+                    let packets = arrivals_of(arrivals, chunk.sender);
                     let way = way(payload, SipTransport::Tcp);
-                    let before = frames.before(payload.others);
+                    let before = packets.before(payload.others);
                     let mut others = &*before;
+                    let mut waiting = Waiting::before(chunk, conversation);
                     let held = conversation.chunk(chunk, lost_bytes, &mut |bytes, _| {
+                        if let Some(waiting) = &mut waiting {
+                            waiting.report(bytes, packets, way, each);
+                            return true;
+                        }
                         each(&SipMessage { bytes, way, others });
                         // The octets that follow began in this piece.
                         others = payload.others;
@@ -313,9 +318,9 @@ impl SipFinder {
                     });
                     is_sip = conversation.is_sure();
                     let held = held?;
-                    frames.take(payload, chunk.content, conversation.held_of(chunk.sender));
-                    let frames = came_in.iter().map(CameIn::held_bytes);
-                    Some(held.saturating_add(frames.sum()))
+                    packets.take(payload, chunk.content, conversation.held_of(chunk.sender));
+                    let packets = arrivals.iter().map(Arrivals::held_bytes);
+                    Some(held.saturating_add(packets.sum()))
                 }
                 SipCarrier::WebSocket => {
                     let interest = web_sockets.chunk(payload, chunk, &mut |sight| {
@@ -353,10 +358,55 @@ fn is_keep_alive(bytes: &[u8]) -> bool {
     bytes.len() <= KEEP_ALIVE_OCTETS || is_stun || bytes.iter().all(is_blank)
 }
 
-const fn came_in_of([low, high]: &mut [CameIn; 2], sender: Sender) -> &mut CameIn {
+const fn arrivals_of([low, high]: &mut [Arrivals; 2], sender: Sender) -> &mut Arrivals {
     match sender {
         Sender::Low => low,
         Sender::High => high,
+    }
+}
+
+/// The octets of a direction that wait at its end: a message whose body is longer than them, and those that stand in what
+/// would be its body.
+struct Waiting {
+    octets: usize,
+    /// The address of the first octet, which begins the first message.
+    start: Option<usize>,
+}
+
+impl Waiting {
+    /// `None` before a chunk that is no end.
+    fn before(chunk: &Chunk<'_>, conversation: &Conversation<Framer>) -> Option<Self> {
+        let octets = conversation.held_of(chunk.sender);
+        let start = None;
+        matches!(chunk.content, Content::End(_)).then_some(Self { octets, start })
+    }
+
+    /// Reports a message at the packet with its last octet.
+    fn report(
+        &mut self,
+        bytes: &[u8],
+        packets: &Arrivals,
+        way: SipWay,
+        each: &mut dyn FnMut(&SipMessage<'_>),
+    ) {
+        let address = bytes.as_ptr().addr();
+        let start = *self.start.get_or_insert(address);
+        let end = address.saturating_sub(start).saturating_add(bytes.len());
+        let behind = self.octets.saturating_sub(end);
+        let arrived = packets.of_message(bytes.len(), behind);
+        let (way, others) = match &arrived {
+            Some(arrived) => {
+                let (time_ns, frame) = (arrived.time_ns, arrived.frame);
+                let way = SipWay {
+                    time_ns,
+                    frame,
+                    ..way
+                };
+                (way, arrived.others.as_slice())
+            }
+            None => (way, &[][..]),
+        };
+        each(&SipMessage { bytes, way, others });
     }
 }
 
