@@ -3,7 +3,7 @@
 use crate::fault::{Fault, FaultKind};
 use crate::method::Method;
 use crate::params::Params;
-use crate::scan::{decimal, is_white, offset_in, split_once, trim};
+use crate::scan::{decimal, is_white, offset_in, split_once, trim, trim_end};
 use crate::uri::host_port_of;
 
 /// One element of a Via (RFC 3261 §20.42).
@@ -30,9 +30,10 @@ impl<'a> Via<'a> {
     /// Parses one element. Never fails: its fault is in [`Via::fault`].
     #[must_use]
     pub fn parse(text: &'a [u8]) -> Self {
-        let (head, params, has_params) = match split_once(text, b';') {
+        let (rest, comment) = split_comment(text);
+        let (head, params, has_params) = match split_once(rest, b';') {
             Some((head, params)) => (head, params, true),
-            None => (text, &[][..], false),
+            None => (rest, &[][..], false),
         };
         let mut via = Self {
             text,
@@ -69,6 +70,12 @@ impl<'a> Via<'a> {
         }
         if has_params && let Some(part) = via.params.flaw(false) {
             via.flaw(FaultKind::Parameter, part);
+        }
+        // RFC 3261 has no comments in a Via.
+        match comment {
+            Some(comment) if has_params => via.flaw(FaultKind::Parameter, comment),
+            Some(comment) => via.flaw(FaultKind::Via, comment),
+            None => {}
         }
         via
     }
@@ -117,6 +124,30 @@ impl<'a> Via<'a> {
     fn flaw(&mut self, kind: FaultKind, part: &[u8]) {
         let offset = offset_in(self.text, part);
         self.fault.get_or_insert_with(|| Fault::at(kind, offset));
+    }
+}
+
+/// An element without the comment that it may end with (RFC 2543 §6.40), and the comment.
+fn split_comment(text: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let ended = trim_end(text);
+    if ended.last() != Some(&b')') {
+        return (text, None);
+    }
+    let mut depth = 0_usize;
+    let start = ended.iter().rposition(|byte| {
+        match byte {
+            b')' => depth = depth.saturating_add(1),
+            b'(' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    });
+    match start.and_then(|start| ended.split_at_checked(start)) {
+        // A parenthesis within a value begins no comment.
+        Some((before, comment)) if before.last().is_some_and(|byte| is_white(*byte)) => {
+            (before, Some(comment))
+        }
+        _ => (text, None),
     }
 }
 
@@ -186,6 +217,39 @@ mod tests {
         assert_eq!((via.host, via.port), (&b"[2001:db8::9]"[..], Some(5061)));
         assert!(!via.has_cookie());
         assert_eq!(via.params.value(b"rport"), Some(&b""[..]));
+    }
+
+    /// The comment was a part of the branch, or of the host.
+    #[test]
+    fn a_comment_at_the_end_belongs_to_no_parameter() {
+        for (text, branch, kind) in [
+            (
+                &b"SIP/2.0/UDP h:5062;branch=z9hG4bK6 (comment)"[..],
+                "z9hG4bK6",
+                FaultKind::Parameter,
+            ),
+            (
+                b"SIP/2.0/UDP h:5062;branch=z9hG4bK6\r\n (a;b=c (nested) d) ",
+                "z9hG4bK6",
+                FaultKind::Parameter,
+            ),
+            (b"SIP/2.0/UDP h:5062 (comment)", "", FaultKind::Via),
+        ] {
+            let via = Via::parse(text);
+            assert_eq!((via.host, via.port), (&b"h"[..], Some(5062)), "{text:?}");
+            assert_eq!(via.branch().unwrap_or_default(), branch.as_bytes());
+            let fault = via.fault.unwrap();
+            assert_eq!((fault.kind, text[fault.offset as usize]), (kind, b'('));
+            assert_eq!(via.text, text);
+        }
+        for text in [
+            "SIP/2.0/UDP h;branch=z9hG4bK6(c)",
+            "SIP/2.0/UDP h;branch=z9hG4bK6()",
+        ] {
+            let via = Via::parse(text.as_bytes());
+            let (_, branch) = text.split_once('=').unwrap();
+            assert_eq!((via.branch(), via.fault), (Some(branch.as_bytes()), None));
+        }
     }
 
     #[test]
