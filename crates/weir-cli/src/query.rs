@@ -18,7 +18,7 @@ use crate::encoder::FileEncoder;
 use crate::failure::Failure;
 use crate::message::Messages;
 use crate::refusal::Refusal;
-use crate::session::{Apart, Heed, Reader, Session};
+use crate::session::{Answered, Apart, Heed, Reader, Session};
 use crate::signals::Interrupts;
 use crate::target::Target;
 use crate::watch::Refresh;
@@ -80,7 +80,7 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
                     interrupts: interrupts.clone(),
                 };
                 let answered = session.answer_heeding(next, &output, out, refresh, heed);
-                answered.map(|answered| answered.reader)
+                answered.map(|answered| reader_of(answered, query, messages))
             }
             None => Ok(Reader::Listens),
         });
@@ -98,6 +98,16 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
     }
     places.keep()?;
     Ok(session.close(query.stats))
+}
+
+/// Whether more answers are wanted. A note says where --follow followed nothing.
+fn reader_of(answered: Answered, query: &Query, messages: Messages) -> Reader {
+    if query.follow && !answered.is_growing {
+        messages.note(
+            "--follow is for captures in files that grow; this statement reads none, and its answer is complete",
+        );
+    }
+    answered.reader
 }
 
 /// The statements of the file, or those of the command line.

@@ -54,6 +54,8 @@ pub(crate) struct Answered {
     pub(crate) reader: Reader,
     /// The rows that it gave.
     pub(crate) rows: u64,
+    /// Whether it came from a source that still grew.
+    pub(crate) is_growing: bool,
 }
 
 /// Whether the user wants more statements answered.
@@ -160,10 +162,12 @@ impl Session {
             false => Box::new(progress.before(out)),
         };
         let Heed { each, interrupts } = heed;
+        let mut is_growing = false;
         let work = async {
             let mut answer = self.engine.start(planned)?;
             self.name_debug_build();
-            if answer.is_growing() {
+            is_growing = answer.is_growing();
+            if is_growing {
                 progress.finish();
                 self.end_on_interrupt();
                 let when = match (answer.streams(), answer.snapshot().is_some()) {
@@ -202,6 +206,7 @@ impl Session {
                 false => Reader::Listens,
             },
             rows: summary.rows,
+            is_growing,
         })
     }
 

@@ -479,6 +479,7 @@ fn a_capture_that_grows_is_followed() {
         errors.contains("ended in the middle of a record"),
         "{errors}"
     );
+    assert!(!errors.contains("--follow is for"), "{errors}");
 }
 
 /// A capture that another one replaced, or that was cut short and written anew, was waited for without an end.

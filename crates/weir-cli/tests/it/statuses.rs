@@ -4,7 +4,7 @@
 use crate::shell::{folder, run};
 
 /// Commands by causes: exit status, and a part of what they write to standard error.
-const STATUSES: [(u8, &str, &str); 84] = [
+const STATUSES: [(u8, &str, &str); 85] = [
     // Done.
     (0, "weir query 'SELECT 1'", ""),
     (0, "weir query \"SELECT count(*) FROM 'call.pcap'\"", ""),
@@ -55,6 +55,11 @@ const STATUSES: [(u8, &str, &str); 84] = [
     (0, "weir clf index calls.clf", ""),
     (0, "weir clf check calls.clf", ""),
     (0, "weir clf tail calls.clf", ""),
+    (
+        0,
+        "weir query --follow \"SELECT count(*) FROM clf('calls.clf')\"",
+        "--follow is for captures in files that grow",
+    ),
     (0, "weir h248 decode message.txt", ""),
     (0, "weir h248 encode --to ber --to-hex message.txt", ""),
     (0, "weir h248 convert message.txt --to ber -o m.ber", ""),
