@@ -12,7 +12,7 @@ use super::args::{Check, Logs};
 use super::log::{Damages, reader, unreadable};
 use crate::args::Global;
 use crate::failure::Failure;
-use crate::message::Messages;
+use crate::message::{Messages, counted};
 use crate::progress::{Done, Passing, Progress};
 use crate::refusal::Refusal;
 
@@ -57,7 +57,8 @@ pub(super) fn check(
                 Err(fault) => damages.report(path, &Damage { offset, len, fault }, messages),
             }
         }
-        messages.note(&format!("{}: {records} records", path.display()));
+        let count = counted(records, "record");
+        messages.note(&format!("{}: {count}", path.display()));
         if let Some(segment) = &segment {
             sidecar(path, segment, records, messages, &mut damages)?;
         }
@@ -123,9 +124,9 @@ pub(super) fn index(logs: &Logs, global: Global, messages: Messages) -> Result<E
         let made = index_passing(&segment, &passed).map_err(|error| refused(path, &error))?;
         damaged = damaged.saturating_add(made.damaged);
         messages.note(&format!(
-            "{}: {} records, {} bytes of index for {} of log",
+            "{}: {}, {} bytes of index for {} of log",
             path.display(),
-            made.records,
+            counted(made.records, "record"),
             made.sidecar_bytes,
             made.log_bytes
         ));

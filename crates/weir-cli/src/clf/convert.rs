@@ -10,7 +10,7 @@ use super::args::{Anonymize, Convert};
 use super::log::{Damages, reader, report_losses, unreadable, wrote};
 use crate::args::Global;
 use crate::failure::Failure;
-use crate::message::Messages;
+use crate::message::{Messages, counted};
 use crate::progress::{Progress, stdout_is_file};
 use crate::target::Target;
 
@@ -104,7 +104,7 @@ fn through(
     let mut losses = Losses::default();
     losses.add(&encoder.losses());
     losses.add(reader.losses());
-    messages.note(&format!("{records} records"));
+    messages.note(&counted(records, "record"));
     report_losses(&losses, messages);
     Ok(damages.close(messages))
 }

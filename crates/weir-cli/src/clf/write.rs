@@ -16,7 +16,7 @@ use super::log::{report_losses, unreadable};
 use super::packets;
 use crate::args::Global;
 use crate::failure::Failure;
-use crate::message::Messages;
+use crate::message::{Messages, counted};
 use crate::progress::{Passing, Progress};
 use crate::{signals, target};
 
@@ -90,12 +90,15 @@ pub(super) fn run(write: &Write, global: Global, messages: Messages) -> Result<E
     progress.finish();
     let Job { log, tally, .. } = job;
     let losses = close(log, messages)?;
-    messages.note(&format!("{} records", tally.records));
-    if tally.faulty > 0 {
-        messages.note(&format!(
-            "{} messages have errors; those that could not be parsed were not logged",
-            tally.faulty
-        ));
+    messages.note(&counted(tally.records, "record"));
+    match tally.faulty {
+        0 => {}
+        1 => {
+            messages.note("1 message has errors; it was not logged if it could not be parsed");
+        }
+        faulty => messages.note(&format!(
+            "{faulty} messages have errors; those that could not be parsed were not logged"
+        )),
     }
     report_losses(&losses, messages);
     Ok(ExitCode::from(u8::from(tally.damaged > 0)))

@@ -4,7 +4,7 @@
 use crate::shell::{folder, run};
 
 /// Commands by causes: exit status, and a part of what they write to standard error.
-const STATUSES: [(u8, &str, &str); 85] = [
+const STATUSES: [(u8, &str, &str); 87] = [
     // Done.
     (0, "weir query 'SELECT 1'", ""),
     (0, "weir query \"SELECT count(*) FROM 'call.pcap'\"", ""),
@@ -52,6 +52,12 @@ const STATUSES: [(u8, &str, &str); 85] = [
          weir clf write m.sip -o m.clf",
         "logged with the time of the file",
     ),
+    (
+        0,
+        "weir clf write m.sip -o one.clf",
+        "note: 1 record\nnote: 1 message has errors; it was",
+    ),
+    (0, "weir clf check m.clf", "note: m.clf: 1 record\n"),
     (0, "weir clf index calls.clf", ""),
     (0, "weir clf check calls.clf", ""),
     (0, "weir clf tail calls.clf", ""),
