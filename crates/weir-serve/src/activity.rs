@@ -26,6 +26,8 @@ pub(crate) struct ConnectionActivity {
 struct ActivityState {
     /// The number of running statements.
     running: usize,
+    /// The number of requests whose bodies are being received.
+    receiving: usize,
     /// The begin of the wait for the client, while no statement runs.
     since: Instant,
     /// Whether the last statement that has ended was soon over.
@@ -50,6 +52,7 @@ impl ConnectionActivity {
         Arc::new(Self {
             state: Mutex::new(ActivityState {
                 running: 0,
+                receiving: 0,
                 since: Instant::now(),
                 last_was_short: false,
                 served: None,
@@ -69,6 +72,17 @@ impl ConnectionActivity {
     pub(crate) fn running(self: &Arc<Self>) -> RunningStatement {
         self.state().running += 1;
         RunningStatement(Arc::clone(self))
+    }
+
+    /// Counts the body of a request as being received until the returned guard is dropped.
+    pub(crate) fn receiving(self: &Arc<Self>) -> ReceivedBody {
+        self.state().receiving += 1;
+        ReceivedBody(Arc::clone(self))
+    }
+
+    /// Whether the body of a request is being received.
+    pub(crate) fn is_receiving(&self) -> bool {
+        self.state().receiving > 0
     }
 
     /// Restarts the wait for the client, which has just sent or taken bytes.
@@ -150,6 +164,17 @@ impl Drop for RunningStatement {
     }
 }
 
+/// A guard: the body of its request counts as being received until it is dropped.
+#[derive(Debug)]
+pub(crate) struct ReceivedBody(Arc<ConnectionActivity>);
+
+impl Drop for ReceivedBody {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.receiving = state.receiving.saturating_sub(1);
+    }
+}
+
 /// The time in which a statement is soon over.
 const SHORT: Duration = Duration::from_secs(1);
 
@@ -177,6 +202,16 @@ mod tests {
         activity.close(CloseReason::ConnectionLimit);
         assert_eq!(activity.closed().await, CloseReason::ConnectionLimit);
         assert_eq!(activity.idle_for(), None);
+    }
+
+    #[test]
+    fn bodies_are_received_one_by_one_or_several_at_once() {
+        let activity = ConnectionActivity::new();
+        let (one, other) = (activity.receiving(), activity.receiving());
+        drop(one);
+        assert!(activity.is_receiving());
+        drop(other);
+        assert!(!activity.is_receiving());
     }
 
     #[test]

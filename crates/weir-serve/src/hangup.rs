@@ -7,6 +7,8 @@ use futures::FutureExt;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
+use crate::activity::ConnectionActivity;
+
 /// Two handles of one socket.
 pub(crate) fn duplicated(socket: TcpStream) -> Option<(TcpStream, TcpStream)> {
     let socket = socket.into_std().ok()?;
@@ -19,14 +21,78 @@ pub(crate) fn duplicated(socket: TcpStream) -> Option<(TcpStream, TcpStream)> {
 pub(crate) async fn closed_by_client(socket: &TcpStream) {
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
-        let ready = socket.ready(Interest::READABLE).now_or_never();
-        match ready {
-            Some(Ok(ready)) if ready.is_read_closed() => return,
-            Some(Err(_)) => return,
-            _ => {}
+        if is_closed(socket) {
+            return;
         }
+    }
+}
+
+/// Waits until the other side has closed the connection, or has sent so much behind a request that is answered that its hangup would
+/// not arrive: a FIN does not pass a closed window.
+pub(crate) async fn closed_or_filled_by_client(socket: &TcpStream, activity: &ConnectionActivity) {
+    let mut unread = Unread::default();
+    loop {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        let octets = rustix::io::ioctl_fionread(socket).unwrap_or(0);
+        if is_closed(socket) || unread.is_stuck(octets, activity.is_receiving()) {
+            return;
+        }
+    }
+}
+
+fn is_closed(socket: &TcpStream) -> bool {
+    match socket.ready(Interest::READABLE).now_or_never() {
+        Some(Ok(ready)) => ready.is_read_closed(),
+        Some(Err(_)) => true,
+        None => false,
+    }
+}
+
+/// The octets that were found unread, and the number of checks since then that found as many.
+#[derive(Debug, Default)]
+struct Unread {
+    octets: u64,
+    checks: u32,
+}
+
+impl Unread {
+    /// Whether more octets than a bound have been left unread for some checks, and no body of a request is being received.
+    fn is_stuck(&mut self, octets: u64, is_receiving: bool) -> bool {
+        let is_left = octets > UNREAD_MAX && octets == self.octets && !is_receiving;
+        self.checks = match is_left {
+            true => self.checks + 1,
+            false => 0,
+        };
+        self.octets = octets;
+        self.checks >= STUCK_CHECKS
     }
 }
 
 /// The interval between checks whether a client is still connected.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// Octets behind a request that may wait until it is answered. Windows are closed by twice as many and more.
+const UNREAD_MAX: u64 = 32 << 10;
+/// Checks that find the same octets before the connection is closed: 1 s.
+const STUCK_CHECKS: u32 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn octets_that_stay_unread_fill_a_connection() {
+        let mut unread = Unread::default();
+        let mut found = |octets: u64, is_receiving: bool| {
+            let checks = (0..=STUCK_CHECKS).map(|_| unread.is_stuck(octets, is_receiving));
+            checks.collect::<Vec<_>>()
+        };
+        let stuck = [false, false, false, false, true];
+        assert_eq!(found(UNREAD_MAX + 1, false), stuck);
+        assert_eq!(found(UNREAD_MAX + 2, false), stuck);
+        assert_eq!(found(UNREAD_MAX, false), [false; 5]);
+        assert_eq!(found(UNREAD_MAX + 1, true), [false; 5]);
+        let mut moving = Unread::default();
+        let mut octets = UNREAD_MAX + 1..UNREAD_MAX + 100;
+        assert!(octets.all(|octets| !moving.is_stuck(octets, false)));
+    }
+}

@@ -166,6 +166,7 @@ pub(super) async fn upload(
     }
     let mut file =
         tempfile::NamedTempFile::new_in(uploads.arriving.path()).map_err(|error| failed(&error))?;
+    let _receiving = pending.activity().receiving();
     let mut pieces = body.into_data_stream();
     let mut looked_at = 0;
     while let Some(piece) = pieces.next().await {

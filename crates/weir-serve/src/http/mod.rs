@@ -28,7 +28,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-use crate::hangup::{closed_by_client, duplicated};
+use crate::hangup::{closed_or_filled_by_client, duplicated};
 use crate::listener::{Pending, STARTUP_MAX};
 use crate::secret;
 use crate::shared::Shared;
@@ -115,6 +115,7 @@ impl crate::listener::Protocol for HttpProtocol {
     }
 
     async fn serve_connection(self: Arc<Self>, socket: TcpStream, pending: Pending) {
+        let activity = Arc::clone(pending.activity());
         let router = self.router.clone().layer(Extension(pending));
         // A connection is not read while a request on it is answered, even if its client has sent more.
         let Some((socket, watched)) = duplicated(socket) else {
@@ -122,7 +123,7 @@ impl crate::listener::Protocol for HttpProtocol {
         };
         tokio::select! {
             () = self.talk(socket, router) => {}
-            () = closed_by_client(&watched) => {}
+            () = closed_or_filled_by_client(&watched, &activity) => {}
         }
     }
 

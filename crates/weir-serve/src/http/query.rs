@@ -130,7 +130,9 @@ pub(super) async fn ask(
     body: Body,
 ) -> Result<Response, Refusal> {
     let most = shared.options.limits.text_bytes_max.saturating_add(SLACK);
+    let receiving = pending.activity().receiving();
     let arrived = arrived(body, most, &shared.arrivals).await?;
+    drop(receiving);
     let running_statement = pending.activity().running();
     let body = &arrived.bytes;
     // Values of parameters take as much as words of a text.
