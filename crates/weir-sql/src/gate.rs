@@ -261,7 +261,7 @@ fn look_at_tree(tree: &impl Visit) -> Result<(), Error> {
     let _ = walk(tree, &mut doubled);
     if doubled.most > DOUBLED_MAX {
         return Err(limit(format!(
-            "the statement has subqueries, rows and queries of WITH more than {DOUBLED_MAX} levels deep in each other"
+            "the statement has subqueries, rows, maps and queries of WITH more than {DOUBLED_MAX} levels deep in each other"
         ))
         .with_hint("each level is planned twice as often as the one around it: JOIN has the rows of a subquery beside others"));
     }
@@ -387,11 +387,15 @@ fn is_doubled(expr: &Expr) -> bool {
         | Expr::Exists { .. }
         | Expr::InSubquery { .. }
         | Expr::AnyOp { .. }
-        | Expr::AllOp { .. } => true,
+        | Expr::AllOp { .. }
+        | Expr::Map(_) => true,
         Expr::Function(function) => match function.name.0.as_slice() {
-            [part] => part
-                .as_ident()
-                .is_some_and(|name| name.value.eq_ignore_ascii_case("row")),
+            [part] => part.as_ident().is_some_and(|name| {
+                let doubled = ["row", "map", "make_map"];
+                doubled
+                    .iter()
+                    .any(|doubled| name.value.eq_ignore_ascii_case(doubled))
+            }),
             _ => false,
         },
         _ => false,
@@ -546,6 +550,7 @@ mod tests {
             "SELECT a[1][2], $65535, CAST(b AS ARRAY<INT>)".to_owned(),
             format!("SELECT {}1{}", "EXISTS (SELECT ".repeat(8), ")".repeat(8)),
             format!("SELECT {}", vec!["ROW(1, (SELECT 2))"; 50].join(", ")),
+            format!("SELECT {}1{}", "MAP {'a': ".repeat(10), "}".repeat(10)),
             format!(
                 "WITH c AS (SELECT * FROM 'x.pcap') {}",
                 ["SELECT * FROM c"; 400].join(" UNION ALL ")
@@ -694,6 +699,18 @@ mod tests {
             (
                 "rows",
                 format!("SELECT {}1{}", "ROW(".repeat(11), ")".repeat(11)),
+            ),
+            (
+                "maps",
+                format!("SELECT {}1{}", "MAP {'a': ".repeat(11), "}".repeat(11)),
+            ),
+            (
+                "calls of map",
+                format!("SELECT {}1{}", "Map(['a'], [".repeat(11), "])".repeat(11)),
+            ),
+            (
+                "calls of make_map",
+                format!("SELECT {}1{}", "make_map('a', ".repeat(11), ")".repeat(11)),
             ),
             (
                 "with in with",
