@@ -6,6 +6,7 @@ use weir_functions::address::Addresses;
 use weir_functions::bounded::BoundedOperators;
 use weir_functions::clock::Clocks;
 use weir_functions::duration::Durations;
+use weir_functions::interval::Intervals;
 use weir_functions::lists::{Contained, RowsInLists};
 use weir_functions::minute::Minutes;
 use weir_functions::nested::NestedOrder;
@@ -25,9 +26,10 @@ pub(crate) fn with_meanings(
     bytes_max: usize,
 ) -> Result<LogicalPlan> {
     let note = |note| scan_report.add_notes(vec![note]);
-    let passes: [&dyn Pass; 13] = [
+    let passes: [&dyn Pass; 14] = [
         &OneRow,
         &Minutes,
+        &Intervals,
         &Addresses,
         &Words { note: &note },
         &Arithmetic,

@@ -22,6 +22,7 @@ use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use crate::address::is_comparison;
 use crate::computed::{Arguments, ColumnFunction};
+use crate::interval::put_in_words;
 use crate::pass::{Inputs, Pass};
 
 /// Gives a NULL beside a time, a date, an interval or a duration a type, as PostgreSQL does: the planner has none for the sum.
@@ -92,7 +93,7 @@ impl Pass for Durations {
         let mut is_changed = false;
         for key in &mut sort.expr {
             if is_interval(&key.expr, inputs.all()) {
-                key.expr = length(std::mem::take(&mut key.expr));
+                key.expr = length(std::mem::take(&mut key.expr), inputs.all());
                 is_changed = true;
             }
         }
@@ -104,7 +105,7 @@ impl Pass for Durations {
 
     fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
         if compares_intervals(&expr, inputs.all()) {
-            return Ok(Transformed::yes(by_lengths(expr)));
+            return Ok(Transformed::yes(by_lengths(expr, inputs.all())));
         }
         refuse_stride(&expr)?;
         if let Some(moved) = moved_date(&expr, inputs.all()) {
@@ -222,7 +223,8 @@ fn compares_intervals(expr: &Expr, schema: &DFSchema) -> bool {
 }
 
 /// A comparison of intervals as one of their lengths.
-fn by_lengths(expr: Expr) -> Expr {
+fn by_lengths(expr: Expr, schema: &DFSchema) -> Expr {
+    let length = |expr: Expr| length(expr, schema);
     let boxed = |expr: Box<Expr>| Box::new(length(*expr));
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => Expr::BinaryExpr(BinaryExpr {
@@ -253,8 +255,9 @@ fn is_text(expr: &Expr, schema: &DFSchema) -> bool {
     expr.get_type(schema).is_ok_and(|kind| kind.is_string())
 }
 
-/// The length of an interval.
-fn length(interval: Expr) -> Expr {
+/// The length of an interval, or of the text of one.
+fn length(mut interval: Expr, schema: &DFSchema) -> Expr {
+    put_in_words(&mut interval, schema);
     let kind = DataType::Interval(IntervalUnit::MonthDayNano);
     interval_length().call(vec![Expr::Cast(Cast::new(Box::new(interval), kind))])
 }

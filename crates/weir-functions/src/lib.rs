@@ -13,7 +13,7 @@
 //! Functions of addresses (`function`, `networks`, `registries`, `geoip`, `anonymous`), of bytes (`payload`), of JSON
 //! (`json`), of lists (`lists`), of numbers (`number`, `units`, `top_k`); and the passes over logical plans ([`pass`](mod@pass)) that give
 //! operators the meanings that these have: addresses compare with text ([`address`]), closed vocabularies in any
-//! spelling ([`vocabulary`]), arithmetic does not wrap around ([`number`]), texts do not grow beyond memory ([`bounded`]), times may lack seconds ([`minute`]), NULLs within lists have their place in the order of these ([`nested`]),
+//! spelling ([`vocabulary`]), arithmetic does not wrap around ([`number`]), texts do not grow beyond memory ([`bounded`]), times may lack seconds ([`minute`]), intervals may be written as PostgreSQL and ISO 8601 write them ([`interval`]), NULLs within lists have their place in the order of these ([`nested`]),
 //! instants leave in the zone of the session ([`zone`]); and how large plans may be ([`plan_size`]). [`Error`] is what all that plans SQL here answers with.
 //!
 //! This crate deliberately has no parser of statements, no list of tables and no scans.
@@ -28,6 +28,7 @@ mod error;
 pub mod folded;
 pub mod function;
 mod geoip;
+pub mod interval;
 mod json;
 pub mod list;
 pub mod lists;
@@ -91,6 +92,7 @@ pub fn register(
     }
     session.register_udf(number::div());
     session.register_udf(duration::interval_length());
+    session.register_udf(interval::interval_in_words());
     session.register_udf(nested::nested_order());
     session.register_udf(clock::instant_of_clock());
     session.register_udf(number::negative());

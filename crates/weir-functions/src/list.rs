@@ -9,6 +9,7 @@ use weir_tables::EXTRACTIONS;
 use crate::clock;
 use crate::duration;
 use crate::error::{Condition, Error, ErrorKind};
+use crate::interval;
 use crate::lists;
 use crate::nested;
 use crate::no_row;
@@ -388,6 +389,7 @@ const INTERNAL: &[&str] = &[
     "address_or_other",
     clock::INSTANT_OF_CLOCK,
     duration::INTERVAL_LENGTH,
+    interval::INTERVAL_IN_WORDS,
     payload::PART,
     payload::LIKE,
     nested::NESTED_ORDER,

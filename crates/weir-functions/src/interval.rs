@@ -1,0 +1,224 @@
+//! Texts of intervals that Arrow does not read, and PostgreSQL does: the notation of ISO 8601 (`P1DT2H30M`), and a time of hours, minutes
+//! and seconds (`1 mon 3 days 00:00:01.5`), as PostgreSQL writes intervals itself.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, StringArray};
+use arrow::compute::cast;
+use arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
+use arrow::datatypes::DataType;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, ScalarValue, exec_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::{Expr, ExprSchemable, ScalarUDF};
+
+use crate::computed::{Arguments, ColumnFunction};
+use crate::pass::{Inputs, Pass};
+
+/// Puts texts that are cast to intervals in words that the cast reads.
+pub struct Intervals;
+
+impl Pass for Intervals {
+    fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
+        Ok(match expr {
+            Expr::Cast(mut cast) if matches!(cast.field.data_type(), DataType::Interval(_)) => {
+                let is_changed = put_in_words(&mut cast.expr, inputs.all());
+                Transformed::new_transformed(Expr::Cast(cast), is_changed)
+            }
+            Expr::TryCast(mut cast) if matches!(cast.field.data_type(), DataType::Interval(_)) => {
+                let is_changed = put_in_words(&mut cast.expr, inputs.all());
+                Transformed::new_transformed(Expr::TryCast(cast), is_changed)
+            }
+            expr => Transformed::no(expr),
+        })
+    }
+}
+
+/// Puts a text that becomes an interval in words that a cast reads; false where it is none, or is in such words.
+pub(crate) fn put_in_words(text: &mut Expr, schema: &DFSchema) -> bool {
+    let words = match &*text {
+        Expr::Literal(value, _) => match value.try_as_str().flatten().and_then(in_words) {
+            Some(words) => Expr::Literal(ScalarValue::Utf8(Some(words)), None),
+            None => return false,
+        },
+        Expr::ScalarFunction(call) if call.func.name() == INTERVAL_IN_WORDS => return false,
+        _ if text.get_type(schema).is_ok_and(|kind| kind.is_string()) => {
+            interval_in_words().call(vec![std::mem::take(text)])
+        }
+        _ => return false,
+    };
+    *text = words;
+    true
+}
+
+/// `interval_in_words(text)`: the text of an interval in words that a cast reads, and any other text as it is.
+pub(crate) const INTERVAL_IN_WORDS: &str = "interval_in_words";
+
+pub(crate) fn interval_in_words() -> ScalarUDF {
+    let function = ColumnFunction {
+        name: INTERVAL_IN_WORDS,
+        arguments: Arguments::Any(1),
+        kind: |_, _| Ok(DataType::Utf8),
+        values: all_in_words,
+    };
+    function.udf()
+}
+
+fn all_in_words(_name: &str, columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let [texts] = columns else {
+        return exec_err!("{INTERVAL_IN_WORDS} takes a text");
+    };
+    let texts = cast(texts.as_ref(), &DataType::Utf8)?;
+    let texts = texts.as_string::<i32>();
+    let texts = texts.iter();
+    let words: StringArray = texts
+        .map(|text| text.map(|text| in_words(text).unwrap_or_else(|| text.to_owned())))
+        .collect();
+    Ok(Arc::new(words))
+}
+
+/// `1 days 2 hours 30 minutes` for `P1DT2H30M`, and for `1 day 02:30`; `None` for a text that needs no other words, or is no interval.
+#[must_use]
+pub fn in_words(text: &str) -> Option<String> {
+    let words = of_letters(text).or_else(|| of_time(text))?;
+    parse_interval_month_day_nano(&words)
+        .is_ok()
+        .then_some(words)
+}
+
+/// The words for the letters of ISO 8601. Units come in the order of their lengths, each at most once.
+fn of_letters(text: &str) -> Option<String> {
+    let mut rest = text.trim().strip_prefix(['P', 'p'])?;
+    let mut units = DAYS.iter();
+    let mut is_time = false;
+    let mut words = Vec::new();
+    while !rest.is_empty() {
+        if let Some(time) = rest.strip_prefix(['T', 't']).filter(|_| !is_time) {
+            is_time = true;
+            units = TIMES.iter();
+            rest = time;
+        }
+        let (number, behind) = rest.split_at(rest.find(|it: char| it.is_ascii_alphabetic())?);
+        number.parse::<f64>().ok()?;
+        let (letter, behind) = behind.split_at(1);
+        let (_, unit) = units.find(|(of, _)| of.eq_ignore_ascii_case(letter))?;
+        words.push(format!("{} {unit}", number.trim_start_matches('+')));
+        rest = behind;
+    }
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// The words for numbers with units and a time, which are signed each for itself. A number without a unit in front of a time is one of days.
+fn of_time(text: &str) -> Option<String> {
+    if !text.contains([':', '+']) {
+        return None;
+    }
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        if !word.contains(':') {
+            words.push(word.strip_prefix('+').unwrap_or(word).to_owned());
+            continue;
+        }
+        if words.last().is_some_and(|last| is_number(last)) {
+            words.push("days".to_owned());
+        }
+        words.push(hours(word)?);
+    }
+    Some(words.join(" "))
+}
+
+/// The words for a time, such as `-02:30:01.5`.
+fn hours(time: &str) -> Option<String> {
+    let (sign, time) = match time.strip_prefix('-') {
+        Some(time) => ("-", time),
+        None => ("", time.strip_prefix('+').unwrap_or(time)),
+    };
+    let mut parts = time.splitn(3, ':');
+    let (hours, minutes) = (parts.next()?, parts.next()?);
+    let seconds = parts.next().unwrap_or("0");
+    let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, "0"));
+    let is_below_60 = |part: &str| part.len() <= 2 && part.parse::<u8>().is_ok_and(|it| it < 60);
+    let are_digits = [hours, minutes, whole, fraction]
+        .iter()
+        .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    (are_digits && is_below_60(minutes) && is_below_60(whole))
+        .then(|| format!("{sign}{hours} hours {sign}{minutes} minutes {sign}{seconds} seconds"))
+}
+
+fn is_number(word: &str) -> bool {
+    let digits = word.strip_prefix('-').unwrap_or(word);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+const DAYS: &[(&str, &str)] = &[
+    ("Y", "years"),
+    ("M", "months"),
+    ("W", "weeks"),
+    ("D", "days"),
+];
+const TIMES: &[(&str, &str)] = &[("H", "hours"), ("M", "minutes"), ("S", "seconds")];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_become_words() {
+        for (text, expected) in [
+            ("P1D", Some("1 days")),
+            ("PT1.5S", Some("1.5 seconds")),
+            (
+                "P1Y2M3W4DT5H6M7S",
+                Some("1 years 2 months 3 weeks 4 days 5 hours 6 minutes 7 seconds"),
+            ),
+            ("p-1dt+2h", Some("-1 days 2 hours")),
+            ("P", None),
+            ("PT", None),
+            ("P1DT", None),
+            ("P1", None),
+            ("P1H", None),
+            ("P1D1Y", None),
+            ("PT1HT1M", None),
+            ("P1e5D", None),
+            ("PD", None),
+            ("P1é", None),
+            ("1 day", None),
+            ("", None),
+        ] {
+            assert_eq!(in_words(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_become_words() {
+        for (text, expected) in [
+            (
+                "1 mon 3 days 00:00:01.5",
+                Some("1 mon 3 days 00 hours 00 minutes 01.5 seconds"),
+            ),
+            (
+                " -1 years  +2 mons -00:00:00.5 ",
+                Some("-1 years 2 mons -00 hours -00 minutes -00.5 seconds"),
+            ),
+            ("100:01", Some("100 hours 01 minutes 0 seconds")),
+            ("3 1:2:3", Some("3 days 1 hours 2 minutes 3 seconds")),
+            ("+1 day", Some("1 day")),
+            ("1 day 00:60", None),
+            ("1 day 00:00:60", None),
+            ("00:00:00:01", None),
+            ("1:", None),
+            (":1", None),
+            ("1:2:3.", None),
+            ("1:-2", None),
+            ("1:2 3:4", None),
+            ("1 hour 00:01", None),
+            ("1 day 00:01 ago", None),
+            ("99999999999:00", None),
+            ("1:é", None),
+            ("+", None),
+            ("1 day", None),
+        ] {
+            assert_eq!(in_words(text).as_deref(), expected, "{text}");
+        }
+    }
+}
