@@ -53,6 +53,21 @@ pub(super) fn array_of(element: &Type) -> Option<Type> {
     })
 }
 
+/// Whether the binary values of a type are texts.
+pub(super) fn is_text(kind: &Type) -> bool {
+    matches!(
+        *kind,
+        Type::TEXT
+            | Type::VARCHAR
+            | Type::BPCHAR
+            | Type::NAME
+            | Type::JSON
+            | Type::JSONB
+            | Type::XML
+            | Type::UNKNOWN
+    )
+}
+
 /// A value of a type, in place of one that is not known yet. It is NULL where the type of a column would depend on which value it is.
 pub(super) fn sample(kind: &Type) -> Parameter {
     match *kind {
@@ -309,7 +324,11 @@ fn of_binary(bytes: &[u8], kind: &Type) -> Option<Parameter> {
         | Type::CHAR
         | Type::JSON
         | Type::XML
-        | Type::UNKNOWN => Parameter::Text(std::str::from_utf8(bytes).ok()?.to_owned()),
+        | Type::UNKNOWN => {
+            let text = std::str::from_utf8(bytes).ok()?;
+            // Elements of arrays are not checked before.
+            (!text.contains('\0')).then(|| Parameter::Text(text.to_owned()))?
+        }
         _ => match kind.kind() {
             TypeKind::Array(element) => list(bytes, element)?,
             _ => return None,

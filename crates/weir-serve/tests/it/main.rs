@@ -18,3 +18,4 @@ mod settings;
 mod silent;
 mod startup;
 mod tls;
+mod values;

@@ -87,7 +87,7 @@ fn nothing_leads_out_of_the_roots_and_nothing_is_written() {
 }
 
 /// A connection of the PostgreSQL protocol that is ready for a query.
-fn begun(served: &Served) -> TcpStream {
+pub(crate) fn begun(served: &Served) -> TcpStream {
     let mut socket = TcpStream::connect(served.postgres).unwrap();
     socket
         .set_read_timeout(Some(Duration::from_secs(60)))
@@ -100,7 +100,7 @@ fn begun(served: &Served) -> TcpStream {
 }
 
 /// The messages of the server until it is ready for a query.
-fn until_ready(socket: &mut TcpStream) -> String {
+pub(crate) fn until_ready(socket: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     while !answer.ends_with(b"Z\0\0\0\x05I") {
         let mut octet = [0];
@@ -111,7 +111,7 @@ fn until_ready(socket: &mut TcpStream) -> String {
 }
 
 /// A message of a client of the PostgreSQL protocol.
-fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+pub(crate) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len()).unwrap() + 4;
     [[kind].as_slice(), &length.to_be_bytes(), body].concat()
 }

@@ -19,6 +19,7 @@ use weir_engine::Statement;
 use super::PgConnection;
 use crate::pg::client::Client;
 use crate::pg::error::{pg_error, refusal};
+use crate::pg::parameter::is_text;
 use crate::pg::prepare::Prepared;
 use crate::pg::setting;
 use crate::retained::Retained;
@@ -173,6 +174,7 @@ pub(super) fn check_bind(
     if let Some(code) = all.find(is_other) {
         return Err(refusal("22023", format!("unsupported format code: {code}")));
     }
+    check_texts(message, stored)?;
     let columns = stored.map_or(0, |stored| stored.statement.fields.len());
     let formats = message.result_column_format_codes.len();
     // Statements without rows have no formats.
@@ -180,6 +182,32 @@ pub(super) fn check_bind(
         return wrong(format!(
             "bind message has {formats} result formats but query has {columns} columns"
         ));
+    }
+    Ok(())
+}
+
+/// Checks that values in the format of text, and texts in the binary one, are UTF-8 and have no octet 0, which no text of PostgreSQL has.
+fn check_texts(message: &Bind, stored: Option<&StoredStatement<Prepared>>) -> PgWireResult<()> {
+    let kinds = stored.map(|stored| stored.statement.parameters.as_slice());
+    let kinds = kinds.unwrap_or_default();
+    let codes = message.parameter_format_codes.as_slice();
+    for (index, value) in message.parameters.iter().enumerate() {
+        let code = match codes {
+            [of_all] => Some(of_all),
+            codes => codes.get(index),
+        };
+        let has_text = code != Some(&FORMAT_CODE_BINARY) || kinds.get(index).is_some_and(is_text);
+        match value.as_deref() {
+            Some(value) if has_text && value.contains(&0) => {
+                let message = "invalid byte sequence for encoding \"UTF8\": 0x00";
+                return Err(refusal("22021", message.to_owned()));
+            }
+            Some(value) if has_text && std::str::from_utf8(value).is_err() => {
+                let message = "invalid byte sequence for encoding \"UTF8\"";
+                return Err(refusal("22021", message.to_owned()));
+            }
+            _ => {}
+        }
     }
     Ok(())
 }
