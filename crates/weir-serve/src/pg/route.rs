@@ -53,13 +53,14 @@ pub(super) enum Setting {
 /// When the text is not SQL.
 pub(super) fn parts(session: &Session, sql: &str) -> Result<Vec<RoutedStatement>, Failure> {
     let of_all = |statements: Vec<Statement>| {
-        let parts = statements
-            .into_iter()
-            .map(|statement| part(session, statement));
-        parts.collect()
+        let parts = statements.into_iter().map(|statement| {
+            let checked = check_set(&statement);
+            checked.map(|()| part(session, statement))
+        });
+        parts.collect::<Result<Vec<RoutedStatement>, Failure>>()
     };
     match session.parse_written(sql) {
-        Ok(statements) => Ok(of_all(statements)),
+        Ok(statements) => of_all(statements),
         // The limits are those of the whole text.
         Err(failure) if failure.kind == FailureKind::Limit => Err(failure),
         // A statement among several may ask the catalog in PostgreSQL's own dialect.
@@ -75,7 +76,7 @@ pub(super) fn parts(session: &Session, sql: &str) -> Result<Vec<RoutedStatement>
             let mut all = Vec::new();
             for text in texts {
                 match session.parse_written(text) {
-                    Ok(statements) => all.extend::<Vec<RoutedStatement>>(of_all(statements)),
+                    Ok(statements) => all.extend(of_all(statements)?),
                     Err(_) => match listening(text) {
                         Some(part) => all.push(part),
                         None => return Err(failure),
@@ -84,6 +85,22 @@ pub(super) fn parts(session: &Session, sql: &str) -> Result<Vec<RoutedStatement>
             }
             Ok(all)
         }
+    }
+}
+
+/// Checks that a SET is of one setting, as in PostgreSQL.
+fn check_set(statement: &Statement) -> Result<(), Failure> {
+    let DfStatement::Statement(parsed) = statement.parsed() else {
+        return Ok(());
+    };
+    match parsed.as_ref() {
+        ast::Statement::Set(
+            ast::Set::MultipleAssignments { .. } | ast::Set::ParenthesizedAssignments { .. },
+        ) => {
+            let failure = Failure::new(FailureKind::Syntax, "SET is of one setting");
+            Err(failure.with_hint("SET a = 1; SET b = 2"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -87,6 +87,8 @@ fn settings_change_answers_or_are_refused() {
                 "SET server_version = '17'",
                 "parameter \"server_version\" cannot be changed",
             ),
+            ("SET a.b = 1, a.c = 2", "SET is of one setting"),
+            ("SET (a, b) = (1, 2)", "SET is of one setting"),
         ] {
             assert_eq!(one(&client, set).await, message);
         }
