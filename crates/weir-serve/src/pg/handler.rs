@@ -295,7 +295,9 @@ impl PgConnection {
                 Tag::new("RESET")
             }
             Setting::Begin => setting::begin(client)?,
-            Setting::RollbackTo => setting::go_on(client),
+            Setting::Savepoint(name) => setting::savepoint(client, name)?,
+            Setting::Release(name) => setting::release(client, name)?,
+            Setting::RollbackTo(name) => setting::roll_back_to(client, name).await?,
             Setting::Commit | Setting::Rollback => {
                 self.cursors.end_transaction();
                 setting::end(client, *setting == Setting::Commit).await?

@@ -43,8 +43,11 @@ pub(super) enum Setting {
     Begin,
     Commit,
     Rollback,
-    /// The rollback to a savepoint undoes nothing, and the transaction continues.
-    RollbackTo,
+    /// Keeps the settings as they are now under the name of a savepoint.
+    Savepoint(String),
+    Release(String),
+    /// Undoes what the transaction has set since a savepoint, and the transaction continues.
+    RollbackTo(String),
 }
 
 /// The statements of a text, each with the part of the server that runs it.
@@ -165,10 +168,10 @@ fn part(session: &Session, statement: Statement) -> RoutedStatement {
         S::Commit { .. } => RoutedStatement::Connection(Setting::Commit),
         S::Rollback { savepoint, .. } => match savepoint {
             None => RoutedStatement::Connection(Setting::Rollback),
-            Some(_) => RoutedStatement::Connection(Setting::RollbackTo),
+            Some(name) => RoutedStatement::Connection(Setting::RollbackTo(folded(name))),
         },
-        S::Savepoint { .. } => RoutedStatement::Nothing("SAVEPOINT"),
-        S::ReleaseSavepoint { .. } => RoutedStatement::Nothing("RELEASE"),
+        S::Savepoint { name } => RoutedStatement::Connection(Setting::Savepoint(folded(name))),
+        S::ReleaseSavepoint { name } => RoutedStatement::Connection(Setting::Release(folded(name))),
         S::Discard { object_type } => match object_type {
             ast::DiscardObject::ALL => RoutedStatement::Discard,
             ast::DiscardObject::PLANS => RoutedStatement::Nothing("DISCARD PLANS"),
@@ -183,6 +186,14 @@ fn part(session: &Session, statement: Statement) -> RoutedStatement {
             RoutedStatement::Deallocate(statement, name)
         }
         _ => of_engine(statement),
+    }
+}
+
+/// A name, which is in lower case unless it is quoted.
+fn folded(name: &ast::Ident) -> String {
+    match name.quote_style {
+        Some(_) => name.value.clone(),
+        None => name.value.to_ascii_lowercase(),
     }
 }
 

@@ -361,12 +361,37 @@ where
     Ok(Tag::new(if is_commit { "COMMIT" } else { "ROLLBACK" }))
 }
 
-/// Goes on with a transaction that may have failed.
-pub(super) fn go_on<C: ClientInfo>(client: &mut C) -> Tag {
+/// Keeps the settings as they are now, for a rollback to this savepoint.
+///
+/// # Errors
+/// In a transaction that has failed, or has many savepoints.
+pub(super) fn savepoint<C: ClientInfo>(client: &C, name: &str) -> PgWireResult<Tag> {
+    may_run(client)?;
+    lock(&settings(client)).savepoint(name)?;
+    Ok(Tag::new("SAVEPOINT"))
+}
+
+/// Forgets a savepoint, and those behind it.
+///
+/// # Errors
+/// In a transaction that has failed, or has no savepoint of this name.
+pub(super) fn release<C: ClientInfo>(client: &C, name: &str) -> PgWireResult<Tag> {
+    may_run(client)?;
+    lock(&settings(client)).release(name)?;
+    Ok(Tag::new("RELEASE"))
+}
+
+/// Returns to the settings of a savepoint, and goes on with the transaction, which may have failed.
+pub(super) async fn roll_back_to<C: Client>(client: &mut C, name: &str) -> PgWireResult<Tag>
+where
+    C::Error: Debug,
+    PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+{
+    change(client, |settings| settings.roll_back_to(name)).await?;
     if client.transaction_status() == TransactionStatus::Error {
         client.set_transaction_status(TransactionStatus::Transaction);
     }
-    Tag::new("ROLLBACK")
+    Ok(Tag::new("ROLLBACK"))
 }
 
 /// Bytes of the name of a setting.

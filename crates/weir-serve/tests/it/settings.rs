@@ -186,6 +186,28 @@ fn settings_of_a_transaction_end_with_it() {
     });
 }
 
+/// A rollback to a savepoint undid nothing.
+#[test]
+fn settings_since_a_savepoint_end_with_a_rollback_to_it() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        let instant = "SELECT TIMESTAMPTZ '2026-07-01 00:00:00Z'";
+        let begins = "BEGIN; SET TIME ZONE '+01:00'; SAVEPOINT One; SET TIME ZONE '+02:00'";
+        simple(&client, begins).await.unwrap();
+        assert_eq!(one(&client, instant).await, "2026-07-01 02:00:00+02");
+        assert!(simple(&client, "SELECT nothing").await.is_err());
+        simple(&client, "ROLLBACK TO SAVEPOINT one").await.unwrap();
+        assert_eq!(one(&client, instant).await, "2026-07-01 01:00:00+01");
+        let missing = one(&client, "ROLLBACK TO other").await;
+        assert_eq!(missing, "savepoint \"other\" does not exist");
+        simple(&client, "ROLLBACK TO one; RELEASE one; COMMIT")
+            .await
+            .unwrap();
+        assert_eq!(one(&client, instant).await, "2026-07-01 01:00:00+01");
+    });
+}
+
 /// Settings of the startup message, as JDBC and libpq send them, were kept and had no effect.
 #[test]
 fn settings_of_the_startup_message_are_those_of_the_connection() {

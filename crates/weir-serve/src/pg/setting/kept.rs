@@ -23,6 +23,19 @@ struct Transaction {
     before: Values,
     /// The values that it leaves: those of SET LOCAL are not among them.
     after: Values,
+    savepoints: Vec<Savepoint>,
+}
+
+/// A savepoint of a transaction.
+#[derive(Debug)]
+struct Savepoint {
+    name: String,
+    /// The values at it, and those that the transaction would leave.
+    values: Arc<(Values, Values)>,
+    /// The number of savepoints of this name and with these values that follow each other: some clients set one at each statement.
+    count: usize,
+    /// Bytes that it takes, beside those that it has in common with the one before it.
+    bytes: usize,
 }
 
 impl Settings {
@@ -94,8 +107,78 @@ impl Settings {
             self.transaction = Some(Transaction {
                 before: self.values.clone(),
                 after: self.values.clone(),
+                savepoints: Vec::new(),
             });
         }
+    }
+
+    /// Sets a savepoint in the transaction, if one is there.
+    ///
+    /// # Errors
+    /// When the savepoints of the transaction would take too much.
+    pub(super) fn savepoint(&mut self, name: &str) -> Result<(), InvalidValue> {
+        let Some(transaction) = &mut self.transaction else {
+            return Ok(());
+        };
+        let taken = transaction.savepoints.iter();
+        let taken = taken.map(|savepoint| savepoint.bytes).sum::<usize>();
+        let mut bytes = name.len().saturating_add(size_of::<Savepoint>());
+        let last = transaction.savepoints.last_mut();
+        let values = match last {
+            Some(last) if last.values.0 == self.values && last.values.1 == transaction.after => {
+                if last.name == name {
+                    last.count = last.count.saturating_add(1);
+                    return Ok(());
+                }
+                Arc::clone(&last.values)
+            }
+            _ => {
+                let all = self.values.iter().chain(&transaction.after);
+                let all = all.map(|(name, value)| name.len().saturating_add(value.len()));
+                bytes = all.fold(bytes, usize::saturating_add);
+                Arc::new((self.values.clone(), transaction.after.clone()))
+            }
+        };
+        if taken.saturating_add(bytes) > SAVEPOINTS_BYTES_MAX {
+            let message =
+                format!("savepoints of a transaction take {SAVEPOINTS_BYTES_MAX} bytes at most");
+            return Err(InvalidValue::new("54000", message));
+        }
+        transaction.savepoints.push(Savepoint {
+            name: name.to_owned(),
+            values,
+            count: 1,
+            bytes,
+        });
+        Ok(())
+    }
+
+    /// Forgets a savepoint of the transaction, if one is there, and those behind it.
+    ///
+    /// # Errors
+    /// When it has none of this name.
+    pub(super) fn release(&mut self, name: &str) -> Result<(), InvalidValue> {
+        if let Some(transaction) = &mut self.transaction {
+            let savepoint = transaction.latest(name)?;
+            savepoint.count = savepoint.count.saturating_sub(1);
+            if savepoint.count == 0 {
+                transaction.savepoints.pop();
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns to the values of a savepoint of the transaction, if one is there, and forgets those behind it.
+    ///
+    /// # Errors
+    /// When it has none of this name.
+    pub(super) fn roll_back_to(&mut self, name: &str) -> Result<(), InvalidValue> {
+        if let Some(transaction) = &mut self.transaction {
+            let (values, after) = (*transaction.latest(name)?.values).clone();
+            self.values = values;
+            transaction.after = after;
+        }
+        Ok(())
     }
 
     /// Ends the transaction, if one is there.
@@ -109,6 +192,21 @@ impl Settings {
     }
 }
 
+impl Transaction {
+    /// The latest savepoint of this name; those behind it are forgotten.
+    fn latest(&mut self, name: &str) -> Result<&mut Savepoint, InvalidValue> {
+        let mut savepoints = self.savepoints.iter();
+        if let Some(place) = savepoints.rposition(|savepoint| savepoint.name == name) {
+            self.savepoints.truncate(place + 1);
+            if let Some(latest) = self.savepoints.last_mut() {
+                return Ok(latest);
+            }
+        }
+        let message = format!("savepoint \"{name}\" does not exist");
+        Err(InvalidValue::new("3B001", message))
+    }
+}
+
 fn put(values: &mut Values, name: &str, value: Option<Arc<str>>) {
     match value {
         Some(value) => drop(values.insert(name.to_owned(), value)),
@@ -118,6 +216,8 @@ fn put(values: &mut Values, name: &str, value: Option<Arc<str>>) {
 
 /// Bytes of the names and values of a connection.
 const BYTES_MAX: usize = 16 << 10;
+/// Bytes of the savepoints of a transaction.
+const SAVEPOINTS_BYTES_MAX: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -148,6 +248,63 @@ mod tests {
         set(Some("3"), true, "", Some("3"));
         set(Some("4"), false, "commit", Some("4"));
         set(None, false, "", None);
+    }
+
+    /// A rollback to a savepoint undid nothing.
+    #[test]
+    fn rollbacks_to_savepoints_return_to_their_values() {
+        let mut settings = Settings::default();
+        settings.begin();
+        let mut step = |step: &str, expected: Result<&str, &str>| {
+            let (what, of) = step.split_once(' ').unwrap();
+            let done = match what {
+                "set" => settings.set("a", Some(of), false),
+                "local" => settings.set("a", Some(of), true),
+                "save" => settings.savepoint(of),
+                "release" => settings.release(of),
+                "back" => settings.roll_back_to(of),
+                _ => {
+                    settings.end(of == "commit");
+                    Ok(())
+                }
+            };
+            let now = settings.get("a").map_or("", |value| &**value);
+            let found = done.map(|()| now).map_err(|error| error.code);
+            assert_eq!(found, expected, "{step}");
+        };
+        step("set 1", Ok("1"));
+        step("save one", Ok("1"));
+        step("save one", Ok("1"));
+        step("set 2", Ok("2"));
+        step("save two", Ok("2"));
+        step("local 3", Ok("3"));
+        step("back two", Ok("2"));
+        step("back one", Ok("1"));
+        step("back two", Err("3B001"));
+        step("set 4", Ok("4"));
+        step("release one", Ok("4"));
+        step("back one", Ok("1"));
+        step("release one", Ok("1"));
+        step("release one", Err("3B001"));
+        step("end commit", Ok("1"));
+        step("save one", Ok("1"));
+        step("back none", Ok("1"));
+    }
+
+    #[test]
+    fn savepoints_of_a_transaction_have_a_limit() {
+        let mut settings = Settings::default();
+        settings.begin();
+        for _ in 0..100_000 {
+            settings.savepoint("same").unwrap();
+        }
+        let value = "x".repeat(10_000);
+        let fits = |number: usize| {
+            let set = settings.set("a", Some(&format!("{value}{number}")), false);
+            set.is_ok() && settings.savepoint("other").is_ok()
+        };
+        let all = (0..200).map(fits).filter(|fits| *fits).count();
+        assert_eq!(all, 52);
     }
 
     #[test]
