@@ -42,8 +42,8 @@ pub struct Security<'m> {
     pub boots: Option<u32>,
     /// The seconds since the last boot of the engine.
     pub time: Option<u32>,
-    /// User name.
-    pub user: &'m [u8],
+    /// User name, which may be empty.
+    pub user: Option<&'m [u8]>,
     /// Name of the context.
     pub context: Option<&'m [u8]>,
 }
@@ -191,7 +191,7 @@ impl<'m> Security<'m> {
         // The value is not negative, but some engines leave out the leading zero of the encoding.
         self.boots = u32::try_from(unsigned(fields.of(INTEGER)?)?).ok();
         self.time = u32::try_from(unsigned(fields.of(INTEGER)?)?).ok();
-        self.user = fields.of(OCTETS)?;
+        self.user = Some(fields.of(OCTETS)?);
         Some(())
     }
 }
@@ -321,8 +321,8 @@ mod tests {
             let security = message.security.unwrap();
             assert_eq!((security.id, security.model), (Some(5), Some(model.into())));
             let expected = match is_user_based {
-                true => (&b"id"[..], Some(7), Some(9), &b"u"[..]),
-                false => (&b""[..], None, None, &b""[..]),
+                true => (&b"id"[..], Some(7), Some(9), Some(&b"u"[..])),
+                false => (&b""[..], None, None, None),
             };
             let found = (
                 security.engine,

@@ -13,7 +13,7 @@ use weir_packet::{Kind, Needs, Value};
 use super::extraction::{Extraction, ItemField, columns};
 use super::list::List;
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way, concat_columns};
-use super::value::{filled, number, text};
+use super::value::{number, text};
 use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
@@ -316,7 +316,7 @@ static FIELDS: &[ItemField<MqttGetter>] = &[
         "Connect flags", "MQTT 5.0, 3.1.2.3"),
     ItemField::new("mqtt.kalive", Kind::U16, |m| number(m.packet.connect?.keep_alive),
         "Keep alive in seconds", "MQTT 5.0, 3.1.2.10"),
-    ItemField::new("mqtt.clientid", Kind::Text, |m| filled(m.packet.connect?.client),
+    ItemField::new("mqtt.clientid", Kind::Text, |m| text(m.packet.connect?.client),
         "Client identifier", "MQTT 5.0, 3.1.3.1"),
     ItemField::new("mqtt.username", Kind::Text, |m| text(m.packet.connect?.user?),
         "User name", "MQTT 5.0, 3.1.3.5"),

@@ -1,5 +1,6 @@
 //! `snmp`: one row a message of SNMP.
 
+use weir_messages::printable;
 use weir_messages::snmp::{PORTS, Pdu, Security, SnmpMessage, Trap, kind_word};
 use weir_packet::{Kind, Needs, Value};
 
@@ -132,11 +133,9 @@ impl Protocol for Snmp {
         };
         let item = SnmpItem {
             values: message.pdu.as_ref().map(texts).unwrap_or_default(),
-            community: message.community.map(weir_messages::printable),
-            user: message.security.map(|it| weir_messages::printable(it.user)),
-            context: message
-                .security
-                .and_then(|it| it.context.map(weir_messages::printable)),
+            community: message.community.map(printable),
+            user: message.security.and_then(|it| it.user).map(printable),
+            context: message.security.and_then(|it| it.context).map(printable),
             time_ns: request.and_then(|request| request.until(way)),
             request,
             message,
@@ -192,8 +191,8 @@ type SnmpGetter = for<'i> fn(&'i SnmpItem<'_>) -> Option<Value<'i>>;
 static FIELDS: &[ItemField<SnmpGetter>] = &[
     ItemField::new("snmp.version", Kind::U8, |s| number(s.message.version),
         "Version: 0 is SNMPv1, 1 is SNMPv2c, 3 is SNMPv3", "RFC 1157, 4; RFC 3412, 6.1"),
-    ItemField::new("snmp.community", Kind::Text, |s| s.community.as_deref().map(Value::Text).filter(|_| s.message.community.is_some_and(|it| !it.is_empty())),
-        "Community of versions 1 and 2c; NULL for an empty one", "RFC 1157, 4"),
+    ItemField::new("snmp.community", Kind::Text, |s| s.community.as_deref().map(Value::Text),
+        "Community of versions 1 and 2c", "RFC 1157, 4"),
     ItemField::new("snmp.data", Kind::U8, |s| number(s.pdu()?.kind),
         "PDU type: 0 get, 1 get next, 2 response, 3 set, 4 trap, 5 get bulk, 6 inform, 7 trap of version 2, 8 report", "RFC 3416, 3"),
     ItemField::new("snmp.pdu", Kind::Text, |s| kind_word(s.pdu()?.kind).map(Value::Text),
@@ -238,8 +237,8 @@ static FIELDS: &[ItemField<SnmpGetter>] = &[
         "Number of restarts of the authoritative engine", "RFC 3414, 2.4"),
     ItemField::new("snmp.msgauthoritativeenginetime", Kind::U32, |s| number(s.security()?.time?),
         "Seconds since the last restart of the authoritative engine", "RFC 3414, 2.4"),
-    ItemField::new("snmp.msgusername", Kind::Text, |s| s.user.as_deref().map(Value::Text).filter(|_| s.security().is_some_and(|it| !it.user.is_empty())),
+    ItemField::new("snmp.msgusername", Kind::Text, |s| s.user.as_deref().map(Value::Text),
         "User name of version 3", "RFC 3414, 2.4"),
-    ItemField::new("snmp.contextname", Kind::Text, |s| s.context.as_deref().map(Value::Text).filter(|_| s.security().is_some_and(|it| it.context.is_some_and(|name| !name.is_empty()))),
+    ItemField::new("snmp.contextname", Kind::Text, |s| s.context.as_deref().map(Value::Text),
         "Context name", "RFC 3412, 7.1"),
 ];

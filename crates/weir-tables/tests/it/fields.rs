@@ -134,7 +134,11 @@ impl Comparison {
                         values.get(&frame).map_or(none.clone(), |it| it[at].clone())
                     };
                     let (theirs, ours) = (value(&theirs), value(&ours));
-                    if theirs.is_empty() && ours.is_empty() {
+                    // tshark writes an empty text as it writes none.
+                    if theirs.is_empty()
+                        && matches!(&ours[..], [] | [_])
+                        && ours.concat().is_empty()
+                    {
                         continue;
                     }
                     all += 1;

@@ -5,6 +5,7 @@
 mod conversation_differences;
 mod descriptions;
 mod differences;
+mod empty;
 mod message_differences;
 mod octets;
 mod preliminary;
