@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::LazyLock;
 
 use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload, Sender};
-use weir_packet::{Kind, Packet, Value};
+use weir_packet::{Frame, Kind, Packet, Value};
 
 use super::conversation::{Conversation, Cut, Piece};
 use super::early::{EarlyAnswer, EarlyAnswers};
@@ -30,7 +30,7 @@ pub(super) struct Way {
     pub(super) flow: u64,
     pub(super) src: Endpoint,
     pub(super) dst: Endpoint,
-    /// The transport: `udp`, `tcp` or `sctp`.
+    /// The transport: `udp`, `tcp` or `sctp`, or [`EAPOL`].
     pub(super) transport: &'static str,
     pub(super) time_ns: Option<i64>,
     /// The time that had passed in the capture by then, which deadlines use: see [`Payload::passed_ns`].
@@ -45,7 +45,34 @@ pub(super) struct Way {
     pub(super) identification: Option<u16>,
 }
 
+/// What carries EAP on a link (IEEE 802.1X), which has no addresses of IP and no ports.
+const EAPOL: &str = "eapol";
+
 impl Way {
+    /// The time of a packet of EAP on a link.
+    pub(super) fn on_link(frame: &Frame<'_>) -> Self {
+        let end = Endpoint {
+            address: Ipv6Addr::UNSPECIFIED.into(),
+            port: 0,
+        };
+        Self {
+            flow: 0,
+            src: end,
+            dst: end,
+            transport: EAPOL,
+            time_ns: frame.time_ns,
+            passed_ns: 0,
+            frame: frame.number,
+            missing: 0,
+            identification: None,
+        }
+    }
+
+    /// Both ends, the sender first, where they have addresses of IP.
+    fn ends(&self) -> Option<[Endpoint; 2]> {
+        (self.transport != EAPOL).then_some([self.src, self.dst])
+    }
+
     /// The flow, endpoints and time of a payload.
     pub(super) fn of(payload: &Payload<'_>) -> Self {
         let (src, dst) = payload.key.ends(payload.sender);
@@ -158,22 +185,22 @@ static WAY: &[ItemField<WayGetter>] = &[
     ItemField::new("flow.id", Kind::U64, |way| number(way.flow).filter(|_| way.flow > 0),
         "Number of the flow, as in flows", "weir"),
     ItemField::new("proto", Kind::Text, |way| Some(Value::Text(way.transport)),
-        "Transport protocol: udp, tcp or sctp", "RFC 768; RFC 9293; RFC 9260"),
-    ItemField::new("addr.src", Kind::Address, |way| address(way.src.address),
+        "Transport protocol: udp, tcp or sctp; eapol of handshakes in 802.1X", "RFC 768; RFC 9293; RFC 9260"),
+    ItemField::new("addr.src", Kind::Address, |way| address(way.ends()?[0].address),
         "Address of the sender", "RFC 791, 3.1; RFC 8200, 3"),
-    ItemField::new("port.src", Kind::U16, |way| number(way.src.port),
+    ItemField::new("port.src", Kind::U16, |way| number(way.ends()?[0].port),
         "Port of the sender", "RFC 768; RFC 9293, 3.1"),
-    ItemField::new("addr.dst", Kind::Address, |way| address(way.dst.address),
+    ItemField::new("addr.dst", Kind::Address, |way| address(way.ends()?[1].address),
         "Address of the receiver", "RFC 791, 3.1; RFC 8200, 3"),
-    ItemField::new("port.dst", Kind::U16, |way| number(way.dst.port),
+    ItemField::new("port.dst", Kind::U16, |way| number(way.ends()?[1].port),
         "Port of the receiver", "RFC 768; RFC 9293, 3.1"),
-    ItemField::new("ip.src", Kind::Address, |way| Way::v4(way.src),
+    ItemField::new("ip.src", Kind::Address, |way| Way::v4(way.ends()?[0]),
         "IPv4 address of the sender", "RFC 791, 3.1"),
-    ItemField::new("ip.dst", Kind::Address, |way| Way::v4(way.dst),
+    ItemField::new("ip.dst", Kind::Address, |way| Way::v4(way.ends()?[1]),
         "IPv4 address of the receiver", "RFC 791, 3.1"),
-    ItemField::new("ipv6.src", Kind::Address, |way| Way::v6(way.src),
+    ItemField::new("ipv6.src", Kind::Address, |way| Way::v6(way.ends()?[0]),
         "IPv6 address of the sender", "RFC 8200, 3"),
-    ItemField::new("ipv6.dst", Kind::Address, |way| Way::v6(way.dst),
+    ItemField::new("ipv6.dst", Kind::Address, |way| Way::v6(way.ends()?[1]),
         "IPv6 address of the receiver", "RFC 8200, 3"),
 ];
 

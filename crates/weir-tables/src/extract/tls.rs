@@ -3,6 +3,7 @@
 mod columns;
 mod datagrams;
 mod eap;
+mod eapol;
 mod openvpn;
 mod tds;
 
@@ -13,11 +14,12 @@ use weir_messages::tls::{
     Carrier, Session, SessionState, Stamp, begins_with_hello, is_of_datagram_records,
     may_begin_with_hello,
 };
-use weir_packet::{Needs, Value};
+use weir_packet::{Needs, Packet, Value};
 
 use self::columns::{FIELDS, has_times_outside};
 use self::datagrams::Datagrams;
 use self::eap::EapTalks;
+use self::eapol::EapOnLink;
 use self::openvpn::{OpenVpnChannels, OpenVpnStream};
 use self::tds::{TdsPackets, begins_with_packed_hello, may_begin_with_packed_hello};
 use super::extraction::{Extract, Extraction, columns, push_item};
@@ -173,10 +175,36 @@ struct Sessions {
     datagrams: Datagrams,
     openvpn: OpenVpnChannels,
     eap: EapTalks,
+    counts: HandshakeCounts,
+}
+
+/// The numbers of handshakes, and of their parts, that rows lack.
+#[derive(Default)]
+struct HandshakeCounts {
     too_long: u64,
     certificates_dropped: u64,
     without_hello: u64,
     times_outside: u64,
+}
+
+impl HandshakeCounts {
+    /// Reports a handshake with a hello, and counts what its row lacks.
+    fn pass(&mut self, session: Box<Session>, way: Way, each: &mut OnHandshake<'_>) {
+        self.too_long = self.too_long.saturating_add(session.too_long);
+        let dropped = session.certificates_dropped;
+        self.certificates_dropped = self.certificates_dropped.saturating_add(dropped);
+        self.pass_last(session, way, each);
+    }
+
+    /// Reports a handshake that is open when the capture ends.
+    fn pass_last(&mut self, session: Box<Session>, way: Way, each: &mut OnHandshake<'_>) {
+        let is_outside = has_times_outside(&session);
+        self.times_outside = self.times_outside.saturating_add(is_outside.into());
+        match session.is_seen() {
+            true => each(session, way),
+            false => self.without_hello = self.without_hello.saturating_add(1),
+        }
+    }
 }
 
 impl Default for Sessions {
@@ -186,10 +214,7 @@ impl Default for Sessions {
             datagrams: Datagrams::default(),
             openvpn: OpenVpnChannels::default(),
             eap: EapTalks::default(),
-            too_long: 0,
-            certificates_dropped: 0,
-            without_hello: 0,
-            times_outside: 0,
+            counts: HandshakeCounts::default(),
         }
     }
 }
@@ -213,28 +238,17 @@ impl Sessions {
             datagrams,
             openvpn,
             eap,
-            too_long,
-            certificates_dropped,
-            without_hello,
-            times_outside,
+            counts,
         } = self;
-        let mut counted = |session: Box<Session>, way: Way| {
-            *too_long = too_long.saturating_add(session.too_long);
-            let dropped = session.certificates_dropped;
-            *certificates_dropped = certificates_dropped.saturating_add(dropped);
-            let is_outside = has_times_outside(&session);
-            *times_outside = times_outside.saturating_add(is_outside.into());
-            match session.is_seen() {
-                true => each(session, way),
-                false => *without_hello = without_hello.saturating_add(1),
-            }
-        };
+        let mut counted = |session: Box<Session>, way: Way| counts.pass(session, way, each);
         match payload.carried {
             Carried::Stream(chunk) => {
                 let (interest, unread) = chunked(streams, chunk, &way, side, &mut counted);
                 match unread {
                     UnreadStream::None => {}
-                    UnreadStream::Records => *without_hello = without_hello.saturating_add(1),
+                    UnreadStream::Records => {
+                        counts.without_hello = counts.without_hello.saturating_add(1);
+                    }
                     UnreadStream::OpenVpn => openvpn.count_unread(),
                 }
                 interest
@@ -262,24 +276,29 @@ impl Sessions {
         }
     }
 
+    /// Reads a packet of EAP that a link carries.
+    fn link(&mut self, packet: &Packet<'_>, each: &mut OnHandshake<'_>) {
+        let Some(on_link) = EapOnLink::of(packet) else {
+            return;
+        };
+        let Self { eap, counts, .. } = self;
+        let mut with_side = |session: Box<Session>, way: Way, side: usize| {
+            let way = directed(&session, way, side);
+            counts.pass(session, way, each);
+        };
+        eap.take_on_link(&on_link, &Way::on_link(packet.frame()), &mut with_side);
+    }
+
     /// Reports the handshakes over datagrams that are open when the capture ends.
     fn finish(&mut self, each: &mut OnHandshake<'_>) {
         let Self {
             datagrams,
             openvpn,
             eap,
-            without_hello,
-            times_outside,
+            counts,
             ..
         } = self;
-        let mut counted = |session: Box<Session>, way: Way| {
-            let is_outside = has_times_outside(&session);
-            *times_outside = times_outside.saturating_add(is_outside.into());
-            match session.is_seen() {
-                true => each(session, way),
-                false => *without_hello = without_hello.saturating_add(1),
-            }
-        };
+        let mut counted = |session: Box<Session>, way: Way| counts.pass_last(session, way, each);
         datagrams.finish(&mut counted);
         let mut with_side = |session: Box<Session>, way: Way, side: usize| {
             let way = directed(&session, way, side);
@@ -536,16 +555,16 @@ impl Extract for Tls {
         let Self {
             payloads, found, ..
         } = self;
-        payloads.packet(row.packet, &mut |payload| {
-            found.payload(payload, &mut |session, way| {
-                let own = TlsRow::new(session);
-                let item = WithWay {
-                    way: &way,
-                    own: &own,
-                };
-                rows.push_row(&row.with_item(&item));
-            })
-        });
+        let mut push = |session: Box<Session>, way: Way| {
+            let own = TlsRow::new(session);
+            let item = WithWay {
+                way: &way,
+                own: &own,
+            };
+            rows.push_row(&row.with_item(&item));
+        };
+        found.link(row.packet, &mut push);
+        payloads.packet(row.packet, &mut |payload| found.payload(payload, &mut push));
     }
 
     fn finish(&mut self, rows: &mut Rows) -> bool {
@@ -603,24 +622,29 @@ impl Extract for Tls {
             ),
             (
                 found
+                    .counts
                     .without_hello
                     .saturating_add(found.datagrams.without_hello()),
                 "handshakes have no row because neither hello was captured completely",
+            ),
+            (
+                found.eap.cut(),
+                "packets of EAP in 802.1X were not read because they were not captured completely",
             ),
             (
                 found.openvpn.unread(),
                 "connections of OpenVPN have no row because their control channel is encrypted, or was not captured from its beginning",
             ),
             (
-                found.times_outside,
+                found.counts.times_outside,
                 "handshakes have a certificate with a time before 1677-09-21 or after 2262-04-11, which the columns cannot hold: they have the nearest possible time",
             ),
             (
-                found.too_long,
+                found.counts.too_long,
                 "handshake messages were skipped because they are longer than 256 KiB",
             ),
             (
-                found.certificates_dropped,
+                found.counts.certificates_dropped,
                 "certificates were left out of chains of more than 32",
             ),
         ];

@@ -35,7 +35,8 @@ fn segment(is_client: bool, numbers: [u32; 2], flags: u8, payload: &[u8]) -> Vec
     Ipv4::new(from.0, to.0, protocol::TCP).packet(&segment)
 }
 
-fn write(path: &Path, packets: &[Vec<u8>]) {
+/// Writes frames of Ethernet, a millisecond after one another.
+pub(crate) fn write(path: &Path, packets: &[Vec<u8>]) {
     let file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
     let mut writer =
         PcapWriter::new(file, ETHERNET, 65_535, PcapVariant::Nano, Endian::Little).unwrap();

@@ -2,8 +2,11 @@
 
 use std::net::Ipv4Addr;
 
-use weir_testkit::packet::{Chunk, Ipv4, protocol, sctp, tcp_flags, udp};
+use weir_testkit::packet::{
+    Chunk, Ipv4, ethernet, ethertype, protocol, sctp, tcp_flags, udp, vlan,
+};
 
+use crate::sip::{column, read_with_notes};
 use crate::untidy_connections::{CLIENT, SERVER, rows, segment};
 use crate::wire::{Connection, Sent};
 
@@ -350,4 +353,95 @@ fn handshakes_in_eap_have_their_rows() {
     let (found, _) = rows("tls", &packets, &columns);
     let missing = "bytes were not captured";
     assert_eq!(found, [["weir.test", "49199", "1812", missing]]);
+}
+
+/// The ethertype of 802.1X, and the address of all ports with it.
+const EAPOL: u16 = 0x888e;
+const ALL_PORTS: [u8; 6] = [1, 0x80, 0xc2, 0, 0, 3];
+
+/// A packet of EAP with TLS in one of 802.1X (IEEE 802.1X, 11.3), with this code and number, and these flags and octets.
+fn eapol(code: u8, number: u8, (flags, octets): (u8, &[u8])) -> Vec<u8> {
+    let [high, low] = (6 + octets.len() as u16).to_be_bytes();
+    let header = [2, 0, high, low, code, number, high, low, 13, flags];
+    [&header[..], octets].concat()
+}
+
+/// What an authenticator (false) and a peer (true) send each other in 802.1X up to the hello of the server.
+fn talk_on_link() -> Vec<(bool, Vec<u8>)> {
+    let [client, server] = hellos();
+    let total =
+        |octets: &[u8], part: &[u8]| [&(octets.len() as u32).to_be_bytes()[..], part].concat();
+    let (begun, rest) = client.split_at(50);
+    let (begun, answer) = (total(&client, begun), total(&server, &server));
+    vec![
+        (false, eapol(1, 1, (0x20, b""))),
+        (true, eapol(2, 1, (0xc0, &begun))),
+        // The response did not come in time.
+        (false, eapol(1, 1, (0x20, b""))),
+        (true, eapol(2, 1, (0xc0, &begun))),
+        (true, eapol(2, 1, (0xc0, &begun))),
+        (false, eapol(1, 2, (0, b""))),
+        (true, eapol(2, 2, (0, rest))),
+        (false, eapol(1, 3, (0x80, &answer))),
+    ]
+}
+
+/// The rows of `tls` with a server's name and cipher, and the notes, of frames of Ethernet.
+fn handshakes_on_links(frames: &[Vec<u8>]) -> (Vec<[String; 5]>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    crate::networks::write(&path, frames);
+    let (batch, notes) = read_with_notes("tls", &[&path], 100);
+    let columns = [
+        "tls.handshake.extensions_server_name",
+        "tls.cipher_number",
+        "proto",
+        "addr.src",
+        "tls.fault",
+    ];
+    let columns = columns.map(|name| column(&batch, name));
+    let row = |row: usize| columns.each_ref().map(|column| column[row].clone());
+    ((0..batch.num_rows()).map(row).collect(), notes)
+}
+
+/// TLS in EAP on a link was left out without a word. Two peers are authenticated at one time, one of them behind a tag.
+#[test]
+fn handshakes_in_802_1x_have_their_rows() {
+    let (authenticator, peers) = ([2; 6], [[4; 6], [6; 6]]);
+    let mut frames = Vec::new();
+    for (is_of_peer, bytes) in talk_on_link() {
+        for (peer, is_tagged) in [(peers[0], false), (peers[1], true)] {
+            let (from, to) = match is_of_peer {
+                true => (peer, authenticator),
+                false => (authenticator, peer),
+            };
+            frames.push(match is_tagged {
+                true => ethernet(to, from, ethertype::VLAN, &vlan(0, 5, EAPOL, &bytes)),
+                false => ethernet(to, from, EAPOL, &bytes),
+            });
+        }
+    }
+    let expected = ["weir.test", "49199", "eapol", "", ""].map(str::to_owned);
+    let (found, notes) = handshakes_on_links(&frames);
+    assert_eq!(found, [expected.clone(), expected.clone()]);
+    assert_eq!(notes, Vec::<String>::new());
+    // Both sides of one link send to the address of all ports.
+    let sent = talk_on_link().into_iter();
+    let mut frames: Vec<Vec<u8>> = sent
+        .map(|(is_of_peer, bytes)| {
+            let from = if is_of_peer { peers[0] } else { authenticator };
+            ethernet(ALL_PORTS, from, EAPOL, &bytes)
+        })
+        .collect();
+    let (found, notes) = handshakes_on_links(&frames);
+    assert_eq!(found, [expected]);
+    assert_eq!(notes, Vec::<String>::new());
+    // The server's hello was cut.
+    let last = frames.last_mut().unwrap();
+    last.truncate(last.len() - 4);
+    let (found, notes) = handshakes_on_links(&frames);
+    assert_eq!((found.len(), &*found[0][1]), (1, ""));
+    let note =
+        "tls: 1 packets of EAP in 802.1X were not read because they were not captured completely";
+    assert_eq!(notes, [note]);
 }

@@ -1,4 +1,5 @@
-//! Handshakes in EAP (RFC 5216), whose packets a server of RADIUS and its clients send each other (RFC 3579, 3.1).
+//! Handshakes in EAP (RFC 5216), whose packets a server of RADIUS and its clients send each other (RFC 3579, 3.1), and a peer and its
+//! authenticator (IEEE 802.1X).
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,10 +7,11 @@ use weir_flow::FlowKey;
 use weir_messages::radius::Packet;
 use weir_messages::tls::{Carrier, Session, SessionState, Stamp};
 
+use super::eapol::{EapOnLink, Station};
 use super::openvpn::OnControl;
 use crate::extract::messages::Way;
 
-/// The conversations of EAP with TLS between clients and servers of RADIUS.
+/// The conversations of EAP with TLS between clients and servers of RADIUS, and on links.
 #[derive(Default)]
 pub(super) struct EapTalks {
     talks: HashMap<u64, EapTalk>,
@@ -20,7 +22,12 @@ pub(super) struct EapTalks {
     by_request: HashMap<(FlowKey, u8), u64>,
     /// The conversations by the State that the server gave them, which the next request repeats (RFC 2865, 5.24).
     by_state: HashMap<(FlowKey, Box<[u8]>), u64>,
+    /// The conversations on links, by their peer.
+    by_peer: HashMap<Station, u64>,
+    /// The sender of the last response on a link.
+    last_peer: Option<Station>,
     given_up: u64,
+    cut: u64,
 }
 
 /// A conversation.
@@ -34,6 +41,8 @@ struct EapTalk {
     side: usize,
     requests: Vec<(FlowKey, u8)>,
     states: Vec<(FlowKey, Box<[u8]>)>,
+    /// Its peer, where a link carries it.
+    peer: Option<Station>,
 }
 
 #[derive(Default)]
@@ -49,6 +58,8 @@ struct EapDirection {
 /// A packet of EAP with TLS.
 struct EapPacket<'p> {
     is_response: bool,
+    /// A server begins the conversation.
+    is_start: bool,
     id: u8,
     /// The number of octets of the message that begins, where the packet has it.
     total: Option<usize>,
@@ -97,6 +108,7 @@ impl<'p> EapPacket<'p> {
         }
         Some(Self {
             is_response: code == 2,
+            is_start: code == 1 && flags & 0x20 != 0,
             id,
             total,
             has_more: flags & 0x40 != 0,
@@ -129,6 +141,11 @@ impl EapTalks {
     /// The number of handshakes that were reported early because there were too many.
     pub(super) const fn given_up(&self) -> u64 {
         self.given_up
+    }
+
+    /// The number of packets on links that were not captured completely.
+    pub(super) const fn cut(&self) -> u64 {
+        self.cut
     }
 
     /// Reads a datagram, and reports the handshake that it completes. Returns false where it is no packet of RADIUS between ports of
@@ -183,6 +200,41 @@ impl EapTalks {
         true
     }
 
+    /// Reads a packet that a link carries, and reports the handshake that it completes.
+    pub(super) fn take_on_link(
+        &mut self,
+        packet: &EapOnLink<'_>,
+        way: &Way,
+        each: &mut OnControl<'_>,
+    ) {
+        let Some(eap) = EapPacket::new(packet.eap) else {
+            self.cut = self.cut.saturating_add(packet.is_cut.into());
+            return;
+        };
+        let side = usize::from(eap.is_response);
+        let is_of_group = packet.to[0] & 1 != 0;
+        let peer = match eap.is_response {
+            true => Some(*self.last_peer.insert(packet.from)),
+            // A request to the group of all ports is one to the peer that responded last.
+            false if is_of_group => self.last_peer,
+            false => Some(packet.to),
+        };
+        let Some(peer) = peer else { return };
+        let known = self.by_peer.get(&peer).copied();
+        if eap.is_start {
+            if let Some(number) = known {
+                self.forget(number, each);
+            }
+            return;
+        }
+        let number = known.unwrap_or_else(|| self.begin(way, side, each));
+        if let Some(talk) = self.talks.get_mut(&number) {
+            self.by_peer.insert(peer, number);
+            talk.peer = Some(peer);
+            talk.take(&eap, way, side, each);
+        }
+    }
+
     /// Begins a conversation; returns its number.
     fn begin(&mut self, way: &Way, side: usize, each: &mut OnControl<'_>) -> u64 {
         if self.order.len() >= TALKS_MAX
@@ -200,6 +252,7 @@ impl EapTalks {
             side,
             requests: Vec::new(),
             states: Vec::new(),
+            peer: None,
         };
         self.talks.insert(self.next, talk);
         self.next
@@ -237,6 +290,11 @@ impl EapTalks {
             if self.by_state.get(state) == Some(&number) {
                 self.by_state.remove(state);
             }
+        }
+        if let Some(peer) = talk.peer
+            && self.by_peer.get(&peer) == Some(&number)
+        {
+            self.by_peer.remove(&peer);
         }
         let Some(mut session) = talk.session.filter(|session| session.is_seen()) else {
             return false;
