@@ -354,10 +354,12 @@ pub fn of_each_option(field: &str) -> Option<OfEach> {
             Some(|packet, each| ipv6_hop_by_hop::each_option(packet, |it| u8_at(it, 0), each))
         }
         "ipv6.opt.type.action" => Some(|packet, each| {
-            ipv6_hop_by_hop::each_option(packet, |it| Some(u8_at(it, 0)? >> 6), each)
+            let get = |it: &[u8]| Some(ipv6_hop_by_hop::kind_but_pad_1(it)? >> 6);
+            ipv6_hop_by_hop::each_option(packet, get, each)
         }),
         "ipv6.opt.type.change" => Some(|packet, each| {
-            ipv6_hop_by_hop::each_option(packet, |it| Some(u8_at(it, 0)? >> 5 & 1), each)
+            let get = |it: &[u8]| Some(ipv6_hop_by_hop::kind_but_pad_1(it)? >> 5 & 1);
+            ipv6_hop_by_hop::each_option(packet, get, each)
         }),
         "ipv6.opt.length" => Some(|packet, each| {
             ipv6_hop_by_hop::each_option(packet, ipv6_hop_by_hop::option_len, each)

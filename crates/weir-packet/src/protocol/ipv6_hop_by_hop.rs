@@ -44,14 +44,14 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u8(
             "ipv6.opt.type.action",
-            |p| Some(u8_at(first(p)?, 0)? >> 6),
-            "What a node that does not know the first option does: 0 skips it, 1 drops the packet, 2 and 3 also report it",
+            |p| Some(u8_at(option(p, |kind| kind != PAD_1)?, 0)? >> 6),
+            "What a node that does not know the first option other than Pad1 does: 0 skips it, 1 drops the packet, 2 and 3 also report it",
             "RFC 8200, 4.2",
         ),
         Field::bool(
             "ipv6.opt.type.change",
-            |p| Some(u8_at(first(p)?, 0)? & 0x20 != 0),
-            "The first option may change on the way",
+            |p| Some(u8_at(option(p, |kind| kind != PAD_1)?, 0)? & 0x20 != 0),
+            "The first option other than Pad1 may change on the way",
             "RFC 8200, 4.2",
         ),
         Field::u8(
@@ -135,8 +135,13 @@ pub(super) fn each_option(
 
 /// The length of an option that states one.
 pub(super) fn option_len(option: &[u8]) -> Option<u8> {
-    u8_at(option, 0).filter(|kind| *kind != PAD_1)?;
+    kind_but_pad_1(option)?;
     u8_at(option, 1)
+}
+
+/// The type of an option, with what its bits say; `None` for Pad1, which is a single byte.
+pub(super) fn kind_but_pad_1(option: &[u8]) -> Option<u8> {
+    u8_at(option, 0).filter(|kind| *kind != PAD_1)
 }
 
 fn find_in<'o>(

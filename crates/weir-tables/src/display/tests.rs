@@ -308,6 +308,30 @@ fn each_option_of_ipv6_has_an_action() {
     }
 }
 
+/// Pad1 of IPv6, a single byte, had an action and a change.
+#[test]
+fn padding_of_one_byte_has_no_action() {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x86, 0xdd];
+    frame.extend([0x60, 0, 0, 0, 0, 8, 0, 64]);
+    frame.extend([0x20; 32]);
+    let alone = [&frame[..], &[59, 0, 0, 0, 0, 0, 0, 0]].concat();
+    for filter in [
+        "ipv6.opt.type == 0",
+        "!ipv6.opt.type.action",
+        "!ipv6.opt.type.change",
+    ] {
+        assert!(passes_of(&alone, filter), "{filter}");
+    }
+    frame.extend([59, 0, 0, 0xc2, 0, 0, 0, 0]);
+    for filter in [
+        "count(ipv6.opt.type) == 5",
+        "count(ipv6.opt.type.action) == 1 and ipv6.opt.type.action == 3",
+        "count(ipv6.opt.type.change) == 1 and ipv6.opt.type.change == 0",
+    ] {
+        assert!(passes_of(&frame, filter), "{filter}");
+    }
+}
+
 /// The prefix of a route was no field, though Wireshark has it as that of a link.
 #[test]
 fn routes_have_a_prefix() {
