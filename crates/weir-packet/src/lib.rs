@@ -56,7 +56,7 @@ pub use options::{AtmVcMux, ErfHdlc, Options};
 pub use packet::Packet;
 pub use protocol::{
     FLAG_LETTERS, Ipv4Header, Ipv6FragmentHeader, Ipv6Header, Layer, OfEach, PROTOCOLS, Protocol,
-    network_identifier, of_each_option,
+    each_wlan_address, network_identifier, of_each_option,
 };
 pub use shape::{
     BitsTest, Extent, HeaderLen, HeaderShape, Location, NextHeader, NextTable, PayloadEnd,

@@ -330,6 +330,14 @@ impl Next {
 /// Hands each number of a repeated part of a header to a function until that gives false; gives false when it was stopped.
 pub type OfEach = fn(&crate::Packet<'_>, &mut dyn FnMut(u64) -> bool) -> bool;
 
+/// Hands each address field of a header of IEEE 802.11 to a function until that gives false; gives false when it was stopped.
+pub fn each_wlan_address(
+    packet: &crate::Packet<'_>,
+    each: &mut dyn FnMut(crate::Address) -> bool,
+) -> bool {
+    wlan::each_address(packet, each)
+}
+
 /// The function that reads all values of a field whose column is that of the first option of a header; `None` for other fields.
 #[must_use]
 pub fn of_each_option(field: &str) -> Option<OfEach> {

@@ -792,6 +792,14 @@ fn read_all(
     packet: &Packet<'_>,
     f: &mut dyn FnMut(FieldValue<'_>) -> bool,
 ) -> bool {
+    // The fields of wlan.addr share addresses: a receiver may be the destination, too.
+    if let [first, _, ..] = fields
+        && first.name == "wlan.ra"
+    {
+        return weir_packet::each_wlan_address(packet, &mut |address| {
+            f(FieldValue::Bytes(address.as_bytes().into()))
+        });
+    }
     fields.iter().all(|field| read(field, packet, f))
 }
 

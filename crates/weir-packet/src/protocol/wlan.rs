@@ -3,7 +3,7 @@
 use super::wlan_of_controller::frame_control;
 use super::{Header, Input, Layer, Next, On, Protocol, radiotap};
 use crate::field::Field;
-use crate::{Packet, Reason};
+use crate::{Address, Packet, Reason};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "wlan",
@@ -339,12 +339,38 @@ fn wlan(packet: &Packet<'_>) -> Option<Layer> {
     packet.outermost(Layer::Wlan, Layer::WlanOfController)
 }
 
+/// Hands each address field of the outermost header to a function until that gives false; gives false when it was stopped. A field
+/// may be receiver and destination at once, for example.
+pub(super) fn each_address(packet: &Packet<'_>, each: &mut dyn FnMut(Address) -> bool) -> bool {
+    let (Some(layer), Some(control)) = (wlan(packet), Control::of(packet)) else {
+        return true;
+    };
+    let offsets = [
+        control.receiver(),
+        control.transmitter(),
+        control.destination(),
+        control.source(),
+        control.cell(),
+    ];
+    for offset in ADDRESS_OFFSETS {
+        if offsets.contains(&Some(offset))
+            && let Some(address) = packet.address(layer, offset, 6)
+            && !each(address)
+        {
+            return false;
+        }
+    }
+    true
+}
+
 /// The sequence control field of frames that have one.
 fn sequence(packet: &Packet<'_>) -> Option<u16> {
     Control::of(packet).filter(|control| matches!(control.kind, MANAGEMENT | DATA))?;
     weir_bytes::u16_le_at(packet.bytes(wlan(packet)?)?, 22)
 }
 
+/// Where the address fields are.
+const ADDRESS_OFFSETS: [usize; 4] = [4, 10, 16, 24];
 const MANAGEMENT: u8 = 0;
 const CONTROL: u8 = 1;
 const DATA: u8 = 2;

@@ -308,6 +308,37 @@ fn each_option_of_ipv6_has_an_action() {
     }
 }
 
+/// An address that was receiver and destination, for example, was two values.
+#[test]
+fn each_address_of_a_wireless_frame_is_one_value() {
+    // A beacon, data without a payload in two forms, PS-Poll, CF-End and an acknowledgment.
+    for (control, addresses) in [
+        ([0x80, 0], 3),
+        ([0x48, 1], 3),
+        ([0x48, 3], 4),
+        ([0xa4, 0], 2),
+        ([0xe4, 0], 2),
+        ([0xd4, 0], 1),
+    ] {
+        let mut data: Vec<u8> = control.to_vec();
+        data.extend([0, 0]);
+        for address in 1..=addresses {
+            data.extend([address; 6]);
+            // The number of the frame is in front of the fourth one.
+            data.extend(if address == 3 { &[0, 0][..] } else { &[] });
+        }
+        let mut decoder = Decoder::default();
+        let packet = decoder.decode(Frame::new(LinkType(105), &data));
+        let last = format!("{addresses:02x}");
+        let last = [&*last; 6].join(":");
+        let filter = format!("count(wlan.addr) == {addresses} and wlan.addr == {last}");
+        let passes = DisplayFilter::new(&filter)
+            .unwrap()
+            .passes(&Row::new("x.pcap", &packet));
+        assert!(passes, "{filter}");
+    }
+}
+
 /// Pad1 of IPv6, a single byte, had an action and a change.
 #[test]
 fn padding_of_one_byte_has_no_action() {
