@@ -653,6 +653,13 @@ impl Extract for Records {
                     *given_up += u64::from(datagram(quic, payload, bytes, &mut each));
                     Interest::Follow
                 }
+                // Messages of SCTP may be those of DTLS (RFC 6083).
+                Carried::Message { bytes, .. } => {
+                    if is_of_datagram_records(bytes, payload.missing) {
+                        each(RecordRow::of_datagram(Carrier::Dtls));
+                    }
+                    Interest::Ignore
+                }
                 _ => Interest::Ignore,
             }
         });

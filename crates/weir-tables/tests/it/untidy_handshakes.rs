@@ -238,7 +238,7 @@ fn a_second_hello_alone_is_that_of_its_client() {
 }
 
 /// A record of DTLS with a whole message of the handshake (RFC 6347, 4.2.2).
-fn record_of_datagram(kind: u8, body: &[u8]) -> Vec<u8> {
+pub(crate) fn record_of_datagram(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = body.len() as u8;
     let message = [&[kind, 0, 0, length, 0, 0, 0, 0, 0, 0, 0, length][..], body].concat();
     let octets = message.len() as u8;
