@@ -22,7 +22,13 @@ impl RowEncoder for FileEncoder {
         out: Box<dyn Write + Send>,
     ) -> Result<Box<dyn RowWriter>, EncodeError> {
         let format = match format {
-            RowFormat::Csv => Format::Csv,
+            RowFormat::Csv(form) => {
+                let form = output::CsvForm {
+                    delimiter: form.delimiter,
+                    has_header: form.has_header,
+                };
+                return Ok(Box::new(Encoded(Writer::csv(form, schema, out))));
+            }
             RowFormat::Tsv => Format::Tsv,
             RowFormat::Json => Format::Json,
             RowFormat::NdJson => Format::Ndjson,

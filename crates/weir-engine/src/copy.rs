@@ -5,7 +5,7 @@
 //!
 //! Rows go into files by the encoder of the program that embeds the engine ([`RowEncoder`]), so that its files are
 //! the same however they are written; DataFusion's own writers write where there is no such encoder, and files with options
-//! of theirs.
+//! of theirs (those of CSV but the delimiter and the header).
 //!
 //! A file takes its name when it is whole (weir-file).
 
@@ -18,7 +18,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::Column;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement};
-use datafusion::sql::sqlparser::ast::{SetExpr, TableFactor};
+use datafusion::sql::sqlparser::ast::{SetExpr, TableFactor, Value};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use weir_anonymize::Anonymizer;
@@ -33,7 +33,7 @@ use crate::folder_writer::{FileForm, FolderWriter};
 use crate::hive;
 use crate::remote::{NewOutput, Remote};
 use crate::root::Root;
-use crate::row_encoder::{EncodeError, RowEncoder, RowFormat};
+use crate::row_encoder::{CsvForm, EncodeError, RowEncoder, RowFormat};
 
 /// The use that a `COPY` makes of the answer to its query.
 #[derive(Debug)]
@@ -121,15 +121,11 @@ pub(crate) fn prepared(
     for key in &mut copy.partitioned_by {
         *key = without_quotes(key);
     }
-    let format = copy
-        .stored_as
-        .as_deref()
-        .or(extension)
-        .and_then(RowFormat::of);
+    let (format, is_encoded) = format_of(copy, extension);
     let is_file =
         is_device(&path) || extension.is_some() && !copy.target.ends_with('/') && !path.is_dir();
     let is_one = is_file && copy.partitioned_by.is_empty();
-    let is_ours = !is_explain && copy.options.is_empty();
+    let is_ours = !is_explain && is_encoded;
     if let (Some(encoder), Some(format), true) = (options.encoder, format, is_ours)
         && (is_one || !is_remote(&copy.target))
         && matches!(copy.source, CopyToSource::Query(_))
@@ -178,6 +174,48 @@ fn look_at_format(copy: &CopyToStatement, extension: Option<&str>) -> Result<(),
         None => Err(without_format(&copy.target)),
         Some(word) if RowFormat::of(word).is_none() => Err(no_format(word)),
         Some(_) => Ok(()),
+    }
+}
+
+/// The format of the rows, and whether the encoder has all options of the statement.
+fn format_of(copy: &CopyToStatement, extension: Option<&str>) -> (Option<RowFormat>, bool) {
+    let word = copy.stored_as.as_deref().or(extension);
+    let format = word.and_then(RowFormat::of);
+    match (format, csv_form(&copy.options)) {
+        (Some(RowFormat::Csv(_)), Some(form)) => (Some(RowFormat::Csv(form)), true),
+        _ => (format, copy.options.is_empty()),
+    }
+}
+
+/// What a file of CSV looks like by the options of a statement; `None` where one is DataFusion's alone, or wrong, or stands there twice.
+fn csv_form(options: &[(String, Value)]) -> Option<CsvForm> {
+    let mut form = CsvForm::default();
+    let (mut has_delimiter, mut has_header) = (false, false);
+    for (key, value) in options {
+        let key = key.to_ascii_lowercase();
+        let value = value.clone().into_string()?;
+        match key.strip_prefix("format.").unwrap_or(&key) {
+            "delimiter" if !has_delimiter => {
+                has_delimiter = true;
+                form.delimiter = delimiter(&value)?;
+            }
+            "has_header" if !has_header => {
+                has_header = true;
+                form.has_header = value.to_ascii_lowercase().parse().ok()?;
+            }
+            _ => return None,
+        }
+    }
+    Some(form)
+}
+
+/// The character of an option DELIMITER. Characters of numbers and times are left to DataFusion, since the encoder writes these without quotes.
+fn delimiter(text: &str) -> Option<u8> {
+    match text.as_bytes() {
+        [b'"' | b'+' | b'-' | b'.' | b':'] => None,
+        &[byte @ (b'\t' | b' ')] => Some(byte),
+        &[byte] if byte.is_ascii_punctuation() => Some(byte),
+        _ => None,
     }
 }
 

@@ -326,7 +326,7 @@ mod tests {
     use arrow::datatypes::{DataType, Field, Schema};
 
     use super::*;
-    use crate::row_encoder::EncodeError;
+    use crate::row_encoder::{CsvForm, EncodeError};
 
     /// Writes a line for each batch: the names of its columns, and its number of rows.
     #[derive(Debug)]
@@ -361,7 +361,7 @@ mod tests {
 
     fn form() -> FileForm {
         FileForm {
-            format: RowFormat::Csv,
+            format: RowFormat::Csv(CsvForm::default()),
             encoder: Arc::new(Counts),
             shown: "out".to_owned(),
         }

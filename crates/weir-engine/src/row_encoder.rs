@@ -11,7 +11,7 @@ use arrow::datatypes::SchemaRef;
 #[non_exhaustive]
 pub enum RowFormat {
     /// Comma-separated values
-    Csv,
+    Csv(CsvForm),
     /// Tab-separated values
     Tsv,
     /// One JSON array of objects
@@ -30,7 +30,7 @@ impl RowFormat {
     /// The format that the end of a name, or a word after STORED AS, stands for.
     pub(crate) fn of(word: &str) -> Option<Self> {
         Some(match word.to_ascii_lowercase().as_str() {
-            "csv" => Self::Csv,
+            "csv" => Self::Csv(CsvForm::default()),
             "tsv" => Self::Tsv,
             "json" => Self::Json,
             "ndjson" | "jsonl" => Self::NdJson,
@@ -44,13 +44,32 @@ impl RowFormat {
     /// The end of the name of a file.
     pub(crate) const fn extension(self) -> &'static str {
         match self {
-            Self::Csv => "csv",
+            Self::Csv(_) => "csv",
             Self::Tsv => "tsv",
             Self::Json => "json",
             Self::NdJson => "ndjson",
             Self::Parquet => "parquet",
             Self::Arrow => "arrow",
             Self::ArrowStream => "arrows",
+        }
+    }
+}
+
+/// What a file of comma-separated values looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CsvForm {
+    /// The ASCII character between two values.
+    pub delimiter: u8,
+    /// Whether the first line has the names of the columns.
+    pub has_header: bool,
+}
+
+impl Default for CsvForm {
+    fn default() -> Self {
+        Self {
+            delimiter: b',',
+            has_header: true,
         }
     }
 }

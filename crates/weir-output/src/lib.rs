@@ -60,10 +60,11 @@ use std::io::Write;
 use std::path::Path;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 
 pub use error::{Error, ErrorKind};
 pub use rows::unique_names;
+pub use separated::CsvForm;
 pub use summary::{Summary, grouped};
 
 use pipe::{Pipe, Watch};
@@ -285,6 +286,17 @@ impl Writer {
             watch,
             rows: 0,
         })
+    }
+
+    /// Starts a file of CSV with another character between its values, or without the line of names.
+    pub fn csv(form: CsvForm, schema: &Schema, out: Box<dyn Write + Send>) -> Self {
+        let (pipe, watch) = Pipe::new(out);
+        let csv = separated::Separated::csv_of_form(form, schema);
+        Self {
+            encoder: Box::new(rows::Rows::new(csv, pipe)),
+            watch,
+            rows: 0,
+        }
     }
 
     /// Writes the rows of `batch`.

@@ -12,8 +12,18 @@ use super::rows::RowFormat;
 use super::text::{escaped, push_escaped};
 use super::{Format, Options};
 
+/// What a file of CSV looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CsvForm {
+    /// The ASCII character between two values. It is none that stands in numbers and times, which are written without quotes.
+    pub delimiter: u8,
+    /// Whether the first line has the names of the columns.
+    pub has_header: bool,
+}
+
 pub(super) struct Separated {
     format: Format,
+    form: CsvForm,
     names: Vec<String>,
     /// Whether control characters must not get through.
     terminal: bool,
@@ -22,16 +32,28 @@ pub(super) struct Separated {
 
 impl Separated {
     pub(super) fn csv(options: &Options, schema: &Schema) -> Self {
-        Self::new(Format::Csv, options, schema)
+        Self::new(Format::Csv, b',', options, schema)
+    }
+
+    pub(super) fn csv_of_form(form: CsvForm, schema: &Schema) -> Self {
+        let options = Options::plain(Format::Csv);
+        Self {
+            form,
+            ..Self::csv(&options, schema)
+        }
     }
 
     pub(super) fn tsv(options: &Options, schema: &Schema) -> Self {
-        Self::new(Format::Tsv, options, schema)
+        Self::new(Format::Tsv, b'\t', options, schema)
     }
 
-    fn new(format: Format, options: &Options, schema: &Schema) -> Self {
+    fn new(format: Format, delimiter: u8, options: &Options, schema: &Schema) -> Self {
         Self {
             format,
+            form: CsvForm {
+                delimiter,
+                has_header: true,
+            },
             names: schema
                 .fields()
                 .iter()
@@ -46,16 +68,13 @@ impl Separated {
     fn push_field(&self, text: &str, out: &mut String) {
         match (self.format, self.terminal) {
             (Format::Tsv, terminal) => push_tab_safe(text, terminal, out),
-            (_, true) => push_quoted(&escaped(text), out),
-            (_, false) => push_quoted(text, out),
+            (_, true) => push_quoted(&escaped(text), self.form.delimiter, out),
+            (_, false) => push_quoted(text, self.form.delimiter, out),
         }
     }
 
     fn separator(&self) -> char {
-        match self.format {
-            Format::Tsv => '\t',
-            _ => ',',
-        }
+        char::from(self.form.delimiter)
     }
 }
 
@@ -65,6 +84,9 @@ impl RowFormat for Separated {
     }
 
     fn push_head(&mut self, out: &mut String) {
+        if !self.form.has_header {
+            return;
+        }
         for (at, name) in self.names.iter().enumerate() {
             if at > 0 {
                 out.push(self.separator());
@@ -106,10 +128,10 @@ impl RowFormat for Separated {
 }
 
 /// Appends a CSV field, in quotes where RFC 4180 section 2 asks for them.
-fn push_quoted(text: &str, out: &mut String) {
+fn push_quoted(text: &str, delimiter: u8, out: &mut String) {
     // All octets are looked at, so that the compiler takes several at a time: most fields need no quotes.
     let is_special = text.bytes().fold(false, |special, byte| {
-        special | matches!(byte, b',' | b'"' | b'\n' | b'\r')
+        special | (byte == delimiter) | matches!(byte, b'"' | b'\n' | b'\r')
     });
     let quote = is_special || text.is_empty() || text.starts_with(' ') || text.ends_with(' ');
     if !quote {

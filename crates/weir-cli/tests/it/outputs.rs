@@ -101,7 +101,7 @@ fn a_signal_leaves_the_old_file_and_nothing_else() {
             format!("exec weir query \"{LONG}\" -o out/old.parquet"),
             format!("exec weir query \"COPY ({LONG}) TO 'out/old.csv'\""),
             format!(
-                "exec weir query \"COPY ({LONG}) TO 'out/old.csv' OPTIONS (format.has_header false)\""
+                "exec weir query \"COPY ({LONG}) TO 'out/old.csv' OPTIONS (format.null_value '-')\""
             ),
             format!(
                 "exec weir query \"COPY ({LONG}) TO 'out/parts' STORED AS CSV PARTITIONED BY (proto)\""
@@ -161,7 +161,7 @@ fn a_full_disk_and_an_error_leave_the_old_file() {
         (format!("{full} weir query \"{rows}\" -o out/old.csv --format parquet"), "File too large"),
         (format!("{full} weir query \"COPY ({rows}) TO 'out/old.csv'\""), "File too large"),
         (
-            format!("{full} weir query \"COPY ({rows}) TO 'out/old.csv' OPTIONS (format.has_header false)\""),
+            format!("{full} weir query \"COPY ({rows}) TO 'out/old.csv' OPTIONS (format.null_value '-')\""),
             "finalizing writes",
         ),
         (
@@ -353,7 +353,7 @@ const WRITERS: [(&str, &str); 24] = [
         "c.arrow",
     ),
     (
-        "weir query \"COPY (SELECT * FROM 'demo/wan.erf') TO 'out/d.csv' OPTIONS (format.has_header false)\"",
+        "weir query \"COPY (SELECT * FROM 'demo/wan.erf') TO 'out/d.csv' OPTIONS (format.null_value '-')\"",
         "d.csv",
     ),
     (
@@ -674,6 +674,30 @@ fn files_of_a_folder_are_written_as_one_file_is() {
         assert_eq!(ended.code, Some(2), "{to}: {}", ended.stderr);
         assert!(ended.stderr.contains(wanted), "{to}: {}", ended.stderr);
         assert!(!folder.join("e").exists() && !folder.join("e.tsv").exists());
+    }
+}
+
+/// With a delimiter or without a header, the empty text was NULL when it was read back, and lists were an error.
+#[test]
+fn csv_with_options_is_written_as_csv_without() {
+    let folder = folder("csv_with_options_is_written_as_csv_without");
+    let query = "SELECT '' AS a, NULL::varchar AS b, 'x;y' AS c, 'x,y' AS d, [1, 2] AS l, 2 AS n";
+    for (options, expected) in [
+        (
+            "DELIMITER ';', OVERWRITE",
+            "a;b;c;d;l;n\n\"\";;\"x;y\";x,y;[1,2];2\n",
+        ),
+        ("HEADER false, OVERWRITE", "\"\",,x;y,\"x,y\",\"[1,2]\",2\n"),
+        (
+            "delim '|', header FALSE, OVERWRITE",
+            "\"\"||x;y|x,y|[1,2]|2\n",
+        ),
+    ] {
+        let copy = format!("COPY ({query}) TO 'x.csv' ({options})");
+        let ended = run(&format!("weir query \"{copy}\""), &folder);
+        assert_eq!(ended.code, Some(0), "{options}: {}", ended.stderr);
+        let text = std::fs::read_to_string(folder.join("x.csv")).unwrap();
+        assert_eq!(text, expected, "{options}");
     }
 }
 

@@ -14,7 +14,7 @@ use axum::{Extension, Json};
 use futures::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use weir_engine::{Parameter, RowFormat, RowWriter};
+use weir_engine::{CsvForm, Parameter, RowFormat, RowWriter};
 
 use super::arriving::arrived;
 use super::json;
@@ -78,7 +78,10 @@ impl Written {
             "ndjson" | "application/x-ndjson" => {
                 Self::File(RowFormat::NdJson, "application/x-ndjson")
             }
-            "csv" | "text/csv" => Self::File(RowFormat::Csv, "text/csv; charset=utf-8"),
+            "csv" | "text/csv" => Self::File(
+                RowFormat::Csv(CsvForm::default()),
+                "text/csv; charset=utf-8",
+            ),
             "parquet" | "application/vnd.apache.parquet" => {
                 Self::File(RowFormat::Parquet, "application/vnd.apache.parquet")
             }
