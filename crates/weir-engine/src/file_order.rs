@@ -1,25 +1,33 @@
 //! Functions whose values depend on the order of rows, and have no ORDER BY: `row_number() OVER ()`, `lag(x) OVER ()`, `array_agg(x)`.
 //!
 //! The order is that of the files, and within them that of the records. Files that are read side by side come in another one each time, so
-//! that those below such a function are read one after the other.
+//! that those below such a function are read one after the other: captures, files of texts, and those that DataFusion reads, of which it
+//! would read parts of one file side by side, too.
 
 use std::sync::Arc;
 
+use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{
     Transformed, TransformedResult, TreeNode as _, TreeNodeRecursion,
 };
 use datafusion::config::ConfigOptions;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
+use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::Result;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::window::PlainAggregateWindowExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
+use datafusion::physical_plan::{ExecutionPlan, Partitioning};
+use futures::{StreamExt as _, stream};
 
 use crate::plan_node::named_rule;
 use crate::scan::CaptureScan;
 
-/// Reads captures one after the other below functions that depend on the order of rows.
+/// Reads files one after the other below functions that depend on the order of rows.
 #[derive(Debug)]
 pub(crate) struct ReadInFileOrder {
     /// Also below aggregates: not where sources have no end, behind which there would be no others.
@@ -47,16 +55,88 @@ impl PhysicalOptimizerRule for ReadInFileOrder {
     named_rule!("read_in_file_order");
 }
 
-/// The plan with captures that are read one after the other.
+/// The plan with files that are read one after the other.
 pub(crate) fn in_sequence(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|plan| {
-        let scan = plan.downcast_ref::<CaptureScan>();
-        Ok(match scan.and_then(CaptureScan::in_sequence) {
-            Some(scan) => Transformed::yes(Arc::new(scan) as Arc<dyn ExecutionPlan>),
+        if let Some(scan) = plan.downcast_ref::<CaptureScan>() {
+            return Ok(match scan.in_sequence() {
+                Some(scan) => Transformed::yes(Arc::new(scan) as Arc<dyn ExecutionPlan>),
+                None => Transformed::no(plan),
+            });
+        }
+        if let Some(scan) = plan.downcast_ref::<StreamingTableExec>() {
+            return Ok(match streams_in_sequence(scan)? {
+                Some(scan) => Transformed::yes(Arc::new(scan) as Arc<dyn ExecutionPlan>),
+                None => Transformed::no(plan),
+            });
+        }
+        let source = plan.downcast_ref::<DataSourceExec>();
+        let config = source.and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
+        Ok(match config.map(files_in_sequence) {
+            Some(config) => {
+                let scan = DataSourceExec::from_data_source(config);
+                Transformed::yes(scan as Arc<dyn ExecutionPlan>)
+            }
             None => Transformed::no(plan),
         })
     })
     .data()
+}
+
+/// Files that DataFusion reads, in one group. A scan that says how its rows are divided is not divided further.
+fn files_in_sequence(config: &FileScanConfig) -> FileScanConfig {
+    let groups = config.file_groups.iter();
+    let files = groups.flat_map(FileGroup::iter).cloned().collect();
+    FileScanConfigBuilder::from(config.clone())
+        .with_file_groups(vec![FileGroup::new(files)])
+        .with_output_partitioning(Some(Partitioning::UnknownPartitioning(1)))
+        .with_preserve_order(true)
+        .build()
+}
+
+/// Files whose rows the engine makes itself; `None` where there is one, or they have no end.
+fn streams_in_sequence(scan: &StreamingTableExec) -> Result<Option<StreamingTableExec>> {
+    let parts = scan.partitions();
+    if parts.len() < 2 || scan.is_infinite() {
+        return Ok(None);
+    }
+    let schema = scan.partition_schema();
+    let part: Arc<dyn PartitionStream> = Arc::new(InSequence {
+        schema: Arc::clone(schema),
+        parts: parts.clone(),
+    });
+    let projection = scan.projection().as_ref().map(|columns| columns.to_vec());
+    StreamingTableExec::try_new(
+        Arc::clone(schema),
+        vec![part],
+        projection.as_ref(),
+        [],
+        false,
+        scan.limit(),
+    )
+    .map(Some)
+}
+
+/// Several streams as one; each is begun when the one before it has ended.
+#[derive(Debug)]
+struct InSequence {
+    schema: SchemaRef,
+    parts: Vec<Arc<dyn PartitionStream>>,
+}
+
+impl PartitionStream for InSequence {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let parts = stream::iter(self.parts.clone());
+        let batches = parts.flat_map(move |part| part.execute(Arc::clone(&context)));
+        Box::pin(RecordBatchStreamAdapter::new(
+            Arc::clone(&self.schema),
+            batches,
+        ))
+    }
 }
 
 /// Whether a value of a window function depends on the order of rows: it has no ORDER BY, and is not an aggregate of all rows.
