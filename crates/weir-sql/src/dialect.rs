@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 
-use crate::between;
+use crate::{between, in_list};
 
 /// The dialect of all statements.
 #[derive(Clone, Copy, Debug, Default)]
@@ -175,6 +175,9 @@ impl Dialect for WeirDialect {
     ) -> Option<Result<Expr, ParserError>> {
         if let Some(between) = between::parse(parser, left, precedence) {
             return Some(between);
+        }
+        if let Some(list) = in_list::parse(parser, left) {
+            return Some(list);
         }
         let left = || Box::new(left.clone());
         let op = match &parser.peek_token_ref().token {

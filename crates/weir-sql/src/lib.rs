@@ -26,6 +26,7 @@ mod embedded;
 pub mod follow;
 mod gate;
 pub mod grammar;
+mod in_list;
 mod iso_interval;
 mod list_integers;
 pub mod meaning;

@@ -28,6 +28,11 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
         );
     }
     let code = without_texts(sql);
+    if message.contains("Expected: ), found: ")
+        && let Some(hint) = grouping(&code)
+    {
+        return Some(hint);
+    }
     let words: Vec<&str> = code
         .split(SEPARATORS)
         .filter(|word| !word.is_empty())
@@ -103,6 +108,43 @@ fn without_texts(sql: &str) -> String {
         }
     }
     code
+}
+
+/// `CUBE ((a) + 1, b)`: parentheses that an element begins with are a list of columns for the parser.
+fn grouping(code: &str) -> Option<String> {
+    let pattern = Regex::new(r"(?i)\b(cube|rollup|grouping\s+sets)\s*\(").ok()?;
+    pattern.captures_iter(code).find_map(|found| {
+        let word = found.get(1)?.as_str().to_uppercase();
+        let mut rest = code.get(found.get(0)?.end()..)?.trim_start();
+        while let Some(inner) = rest.strip_prefix('(') {
+            let end = closing(inner)?;
+            let is_query = inner
+                .trim_start()
+                .get(..6)
+                .is_some_and(|first| first.eq_ignore_ascii_case("select"));
+            let behind = inner.get(end + 1..)?.trim_start();
+            if is_query || !behind.starts_with([',', ')']) {
+                return Some(format!(
+                    "put an expression that begins with a parenthesis into another one: {word} (((a) + 1), b)"
+                ));
+            }
+            rest = behind.strip_prefix(',')?.trim_start();
+        }
+        None
+    })
+}
+
+/// The place of the parenthesis that closes one that is open in front of the text.
+fn closing(text: &str) -> Option<usize> {
+    let mut open = 1_usize;
+    text.char_indices().find_map(|(at, letter)| {
+        match letter {
+            '(' => open += 1,
+            ')' => open -= 1,
+            _ => {}
+        }
+        (open == 0).then_some(at)
+    })
 }
 
 /// Three names in a row where columns stand: the second would be the name of the first, and the third is too many.
@@ -434,6 +476,14 @@ mod tests {
     #[test]
     fn each_mistake_has_the_hint_for_its_own_cause() {
         for (sql, part) in [
+            (
+                "SELECT 1 FROM t GROUP BY CUBE ((a), (a)::varchar, b)",
+                "into another one: CUBE (((a) + 1), b)",
+            ),
+            (
+                "SELECT 1 FROM t GROUP BY rollup((SELECT 1), b)",
+                "into another one: ROLLUP (((a) + 1), b)",
+            ),
             ("SELCT 1", "did you mean SELECT?"),
             ("SELECT 1; SELEC 2", "did you mean SELECT?"),
             ("SUMMARIZE 'x.pcap'", "SUMMARIZE is not supported"),
