@@ -68,6 +68,8 @@ enum Growth {
     Compared,
 }
 
+const LEVENSHTEIN: &str = "levenshtein";
+
 /// The functions, by the names that they are registered with.
 const FUNCTIONS: &[(&str, Growth)] = &[
     ("repeat", Growth::Times),
@@ -96,7 +98,7 @@ const FUNCTIONS: &[(&str, Growth)] = &[
     ("to_char", Growth::Formatted),
     ("regexp_match", Growth::Groups),
     ("regexp_replace", Growth::ReplaceMatches),
-    ("levenshtein", Growth::Compared),
+    (LEVENSHTEIN, Growth::Compared),
     ("btrim", Growth::Compared),
     ("ltrim", Growth::Compared),
     ("rtrim", Growth::Compared),
@@ -199,6 +201,10 @@ impl ScalarUDFImpl for Bounded {
         if is_constant(&args.args) {
             folded::take(bytes)?;
         }
+        let args = match self.name() {
+            LEVENSHTEIN => with_long_offsets(args)?,
+            _ => args,
+        };
         self.inner.invoke_with_args(args)
     }
 
@@ -275,6 +281,17 @@ impl ScalarUDFImpl for Bounded {
     fn placement(&self, args: &[ExpressionPlacement]) -> ExpressionPlacement {
         self.inner.placement(args)
     }
+}
+
+/// The arguments of `levenshtein`, which takes the offsets of both texts for as long as those of the first: `string_agg` has longer ones.
+fn with_long_offsets(mut args: ScalarFunctionArgs) -> Result<ScalarFunctionArgs> {
+    if let [first, second] = args.args.as_mut_slice()
+        && first.data_type() == DataType::Utf8
+        && second.data_type() == DataType::LargeUtf8
+    {
+        *first = first.cast_to(&DataType::LargeUtf8, None)?;
+    }
+    Ok(args)
 }
 
 /// A call of a function that is to be bounded, where it is not yet.

@@ -50,6 +50,8 @@ const VALUES: &[Beginning] = &[
     ("round decimal_places ", " is out of", "round takes a number of digits, and not ", "round(a, 2) has two digits behind the point"),
     ("invalid Unicode scalar value: ", "", "there is no character with the number ", "chr(65) is A; the numbers are those of Unicode, up to 1114111"),
     ("Unsupported date_trunc granularity: ", ". Supported", "date_trunc does not know ", "it goes down to the microsecond, millisecond, second, minute, hour, day, week, month, quarter or year"),
+    ("Granularity of `date_trunc` must be", "", "the unit of date_trunc is a constant, and not NULL", "CASE unit WHEN 'hour' THEN date_trunc('hour', frame.time) … END goes by a column"),
+    ("date_part requires non-empty constant", "", "the part of date_part is a constant, and not NULL", "CASE part WHEN 'hour' THEN date_part('hour', frame.time) … END goes by a column"),
     ("Error parsing timestamp from ", "", "a time was not read: ", "formats are those of strftime: '%Y-%m-%d %H:%M:%S'"),
     ("Invalid argument error: ", " to store in a Decimal", "a number does not fit its type: ", TRY),
     ("Decimal(precision = ", "", "a decimal has 1 to 76 digits, and no more of them behind the point", "DECIMAL(10, 2) has ten digits, two of them behind the point"),
@@ -171,6 +173,16 @@ mod tests {
                 "Unsupported date_trunc granularity: 'foo'. Supported values are: microsecond, year",
                 "date_trunc does not know 'foo'",
                 "quarter",
+            ),
+            (
+                "Granularity of `date_trunc` must be non-null scalar Utf8",
+                "the unit of date_trunc is a constant, and not NULL",
+                "CASE unit",
+            ),
+            (
+                "date_part requires non-empty constant string",
+                "the part of date_part is a constant, and not NULL",
+                "CASE part",
             ),
             (
                 "Invalid argument error: 12345 is too large to store in a Decimal128 of precision 3. Max is 999",
