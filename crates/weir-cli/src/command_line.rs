@@ -522,6 +522,16 @@ mod tests {
                 "did you mean 'query'?",
             ),
             (
+                "--format csv SELECT_1",
+                "unexpected argument '--format' found",
+                "options stand behind the command: weir query --format",
+            ),
+            (
+                "-o x.csv query SELECT_1",
+                "unexpected argument '-o' found",
+                "options stand behind the command: weir query -o",
+            ),
+            (
                 "query x --thread 4",
                 "unexpected argument '--thread' found",
                 "did you mean '--threads'?",

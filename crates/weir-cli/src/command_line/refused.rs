@@ -28,7 +28,17 @@ pub(super) fn refuse(error: clap::Error, line: &[OsString]) -> Refusal {
     }
     let mut hints = Vec::new();
     let (command, named) = deepest(line);
-    let synonyms = match text(ContextKind::InvalidArg).as_slice() {
+    let unknown = text(ContextKind::InvalidArg);
+    if error.kind() == ErrorKind::UnknownArgument
+        && let [word] = unknown.as_slice()
+        && let Some(owner) = owner(line, &command, &named, word)
+    {
+        return Refusal::usage(
+            format!("unexpected argument '{word}' found"),
+            format!("options stand behind the command: {owner} {word}"),
+        );
+    }
+    let synonyms = match unknown.as_slice() {
         [word] => synonyms(&command, word),
         _ => Vec::new(),
     };
@@ -75,6 +85,29 @@ fn deepest(line: &[OsString]) -> (clap::Command, String) {
         }
     }
     (command, name)
+}
+
+/// The command of an option in front of it: that of the line, or `weir query`.
+fn owner(line: &[OsString], command: &clap::Command, named: &str, option: &str) -> Option<String> {
+    let first = line.get(1)?.to_str()?;
+    if first.split('=').next() != Some(option) {
+        return None;
+    }
+    let has = |command: &clap::Command| {
+        command.get_arguments().any(|known| {
+            let long = known.get_long().map(|long| format!("--{long}"));
+            let short = known.get_short().map(|short| format!("-{short}"));
+            long.as_deref() == Some(option) || short.as_deref() == Some(option)
+        })
+    };
+    match named {
+        "weir" => {
+            let top = Cli::command();
+            let query = top.find_subcommand("query")?;
+            has(query).then(|| "weir query".to_owned())
+        }
+        _ => has(command).then(|| named.to_owned()),
+    }
 }
 
 /// The options of this command that mean the same as `word` does in another command.
