@@ -304,6 +304,38 @@ mod tests {
         }
     }
 
+    /// The error was "Expected: ), found: ,".
+    #[test]
+    fn a_list_may_begin_with_a_query() {
+        for (text, elements) in [
+            ("a IN ((SELECT 1), 0)", Some(2)),
+            ("a NOT IN ( (SELECT 1) + 1, (SELECT 2), 3)", Some(3)),
+            ("a IN ((SELECT b IN ((SELECT 1), 2))::int)", Some(1)),
+            ("a IN ((1), 2)", Some(2)),
+            ("(a, b) IN ((1, 2), (3, 4))", Some(2)),
+            ("a IN ((SELECT 1))", None),
+            ("a IN ((SELECT 1) UNION (SELECT 2))", None),
+        ] {
+            let parser = Parser::new(&WeirDialect).try_with_sql(text);
+            let parsed = parser.and_then(|mut parser| parser.parse_expr()).unwrap();
+            let found = match &parsed {
+                Expr::InList { list, .. } => Some(list.len()),
+                Expr::InSubquery { .. } => None,
+                other => panic!("{text}: {other:?}"),
+            };
+            assert_eq!(found, elements, "{text}");
+            assert_eq!(parsed.to_string().contains("NOT"), text.contains("NOT"));
+        }
+    }
+
+    #[test]
+    fn lists_of_queries_stand_in_each_other() {
+        let text = format!("{}1{}", "a IN ((SELECT ".repeat(6), "), 0)".repeat(6));
+        let parser = Parser::new(&WeirDialect).try_with_sql(&text);
+        let parsed = parser.and_then(|mut parser| parser.parse_expr());
+        assert!(matches!(parsed, Ok(Expr::InList { .. })), "{parsed:?}");
+    }
+
     /// Another version of the parser may override more in its generic dialect: compare its `generic.rs`, and check the
     /// list in `docs/decisions/0003`.
     #[test]

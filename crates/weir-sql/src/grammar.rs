@@ -21,6 +21,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use weir_functions::{Condition, Error, ErrorKind};
 
+use crate::path_name;
 use crate::reworded::CHOOSING;
 use crate::statement::Statement;
 use crate::table_sample::Sample;
@@ -227,6 +228,7 @@ impl Clause for CreateTableOptions {
 }
 
 fn look_at_table(table: &CreateTable) -> Result<(), Error> {
+    path_name::look_at_made(&table.name)?;
     for column in &table.columns {
         size::look_at_type(&column.data_type)?;
     }
@@ -299,7 +301,7 @@ fn look_at_view(view: &CreateView) -> Result<(), Error> {
         or_replace: _,
         materialized,
         secure,
-        name: _,
+        name,
         name_before_not_exists: _,
         columns: _,
         query: _,
@@ -313,6 +315,7 @@ fn look_at_view(view: &CreateView) -> Result<(), Error> {
         to,
         params,
     } = view;
+    path_name::look_at_made(name)?;
     none_of(&[
         (
             *options != CreateTableOptions::None,

@@ -32,6 +32,7 @@ mod list_integers;
 pub mod meaning;
 pub mod names;
 pub mod narrow;
+mod path_name;
 mod patterns;
 pub mod prepared;
 pub mod quantified;
@@ -49,6 +50,7 @@ pub mod widths;
 pub mod zones;
 
 pub use embedded::Parameter;
+pub use path_name::is_path;
 pub use quote::{quote_ident, quote_literal};
 pub use sql_type::sql_type;
 pub use statement::{Made, Recipe, Statement};

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use weir_functions::similar::similar;
 use weir_functions::{Condition, Error, ErrorKind};
-use weir_sql::Statement;
+use weir_sql::{Statement, is_path};
 use weir_tables::{EXTRACTIONS, Extraction, Setting, Settings};
 
 use crate::window::nanoseconds;
@@ -62,7 +62,7 @@ impl Reference {
             return Ok(Path::new(&path).is_file().then(|| Self::Files(vec![path])));
         };
         let quoted = part.quote_style == Some('\'');
-        let like_a_path = part.quote_style.is_some() && part.value.contains(['.', '/', '*']);
+        let like_a_path = part.quote_style.is_some() && is_path(&part.value);
         let is_file = quoted || like_a_path || part.value == "-";
         Ok(is_file.then(|| Self::Files(vec![part.value.clone()])))
     }

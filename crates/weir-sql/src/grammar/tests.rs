@@ -718,3 +718,25 @@ fn lists_that_are_planned_with_the_square_of_their_length_have_a_limit() {
         assert_eq!(outcome(&sql), Ok(()), "{sql:.60}");
     }
 }
+
+/// The statement ran, and FROM did not find the table: it looked for a file.
+#[test]
+fn names_of_files_are_none_of_tables() {
+    for sql in [
+        "CREATE TABLE \"voip.pcap\" AS SELECT 1 AS a",
+        "CREATE OR REPLACE VIEW 'day/voip' AS SELECT 1 AS a",
+        "CREATE VIEW \"a*\" AS SELECT 1 AS a",
+        "CREATE TABLE \"-\" AS SELECT 1 AS a",
+    ] {
+        let message = outcome(sql).unwrap_err();
+        assert!(message.contains("reads a file"), "{sql}: {message}");
+    }
+    for sql in [
+        "CREATE TABLE \"voip pcap\" AS SELECT 1 AS a",
+        "CREATE VIEW 'voip' AS SELECT 1 AS a",
+        "CREATE TABLE public.voip AS SELECT 1 AS a",
+        "DROP TABLE \"voip.pcap\"",
+    ] {
+        assert_eq!(outcome(sql), Ok(()), "{sql}");
+    }
+}
