@@ -211,12 +211,12 @@ fn csv_form(options: &[(String, Value)]) -> Option<CsvForm> {
 
 /// The character of an option DELIMITER. Characters of numbers and times are left to DataFusion, since the encoder writes these without quotes.
 fn delimiter(text: &str) -> Option<u8> {
-    match text.as_bytes() {
-        [b'"' | b'+' | b'-' | b'.' | b':'] => None,
-        &[byte @ (b'\t' | b' ')] => Some(byte),
-        &[byte] if byte.is_ascii_punctuation() => Some(byte),
-        _ => None,
-    }
+    let &[byte] = text.as_bytes() else {
+        return None;
+    };
+    let is_blank = matches!(byte, b' ' | b'\t');
+    let is_free = byte.is_ascii_punctuation() && !b"\"+-.:".contains(&byte);
+    (is_blank || is_free).then_some(byte)
 }
 
 /// A name behind PARTITIONED BY without its quotes, which the parser leaves there.
