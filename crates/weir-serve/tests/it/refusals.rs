@@ -864,7 +864,7 @@ fn what_may_write_follows_links_within_its_root_only() {
     for (value, to) in [
         (1, "'in.csv'"),
         (1, "'in/own.csv'"),
-        (1, "'in/tabs.csv' OPTIONS (format.delimiter ';')"),
+        (1, "'in/quoted.csv' OPTIONS (format.quote '#')"),
         (1, "'parts' STORED AS CSV PARTITIONED BY (a)"),
         (1, "'in/new/' STORED AS CSV PARTITIONED BY (a)"),
     ] {
@@ -874,7 +874,7 @@ fn what_may_write_follows_links_within_its_root_only() {
     for (value, to) in [
         (1, "'out.csv'"),
         (1, "'out/own.csv'"),
-        (1, "'out/tabs.csv' OPTIONS (format.delimiter ';')"),
+        (1, "'out/quoted.csv' OPTIONS (format.quote '#')"),
         (1, "'out' STORED AS CSV PARTITIONED BY (a)"),
         (2, "'parts' STORED AS CSV PARTITIONED BY (a)"),
     ] {
@@ -885,7 +885,7 @@ fn what_may_write_follows_links_within_its_root_only() {
     let read = |name: &str| std::fs::read_to_string(at(name)).unwrap();
     assert_eq!(read("day/rows.csv"), "a,b\n1,7\n");
     assert_eq!(read("day/own.csv"), "a,b\n1,7\n");
-    assert_eq!(read("day/tabs.csv"), "a;b\n1;7\n");
+    assert_eq!(read("day/quoted.csv"), "a,b\n1,7\n");
     for folder in ["day/parts/a=1", "day/new/a=1"] {
         assert_eq!(
             std::fs::read_dir(at(folder)).unwrap().count(),
