@@ -34,7 +34,7 @@ impl Pass for Intervals {
     }
 }
 
-/// Puts a text that becomes an interval in words that a cast reads; false where it is none, or is in such words.
+/// Puts a text that becomes an interval in words that a cast reads; false for what is no text, and for a text in such words.
 pub(crate) fn put_in_words(text: &mut Expr, schema: &DFSchema) -> bool {
     let words = match &*text {
         Expr::Literal(value, _) => match value.try_as_str().flatten().and_then(in_words) {

@@ -15,7 +15,7 @@ use super::{Format, Options};
 /// What a file of CSV looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CsvForm {
-    /// The ASCII character between two values. It is none that stands in numbers and times, which are written without quotes.
+    /// The ASCII character between two values. Numbers and times are written without quotes, and do not have it.
     pub delimiter: u8,
     /// Whether the first line has the names of the columns.
     pub has_header: bool,
