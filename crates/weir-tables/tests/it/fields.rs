@@ -51,6 +51,13 @@ pub(crate) struct Comparison {
     pub(crate) differences: &'static [(&'static str, &'static str, &'static str)],
 }
 
+/// Tables, and captures whose rows tshark has none of, with the reason.
+const LOST_BY_TSHARK: &[(&str, &str, &str)] = &[(
+    "tls",
+    "ndpi/tests__cfgs__default__pcap__heuristic_tcp_ack_payload.pcap",
+    "tshark takes the zeros that fill short frames for octets of the streams, and finds no hello behind them",
+)];
+
 /// Values of a packet by the number of the field.
 type FieldValues = BTreeMap<u64, Vec<Vec<String>>>;
 
@@ -103,6 +110,12 @@ impl Comparison {
         assert!(equal * 100 >= all * 99, "{equal} of {all}");
     }
 
+    /// Whether tshark reads none of the rows that the table has of a capture.
+    fn is_lost(&self, capture: &str) -> bool {
+        let mut lost = LOST_BY_TSHARK.iter();
+        lost.any(|(table, name, _)| self.table == *table && capture.ends_with(name))
+    }
+
     /// Compares; panics when something differs that is not listed, or the other way round. Returns the numbers of equal
     /// values, and of all; `None` when there is nothing to compare.
     fn run(&self) -> Option<[u64; 2]> {
@@ -126,6 +139,11 @@ impl Comparison {
             }
             read += 1;
             let (theirs, ours) = (self.theirs(&capture.path), self.ours(&capture.path));
+            if is_listed && self.is_lost(&capture.name) {
+                let name = &capture.name;
+                assert!(theirs.is_empty() && !ours.is_empty(), "tshark reads {name}");
+                continue;
+            }
             let frames: BTreeSet<u64> = theirs.keys().chain(ours.keys()).copied().collect();
             for frame in frames {
                 for (at, (name, field)) in self.fields.iter().enumerate() {
