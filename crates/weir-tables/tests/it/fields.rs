@@ -58,6 +58,13 @@ const LOST_BY_TSHARK: &[(&str, &str, &str)] = &[(
     "tshark takes the zeros that fill short frames for octets of the streams, and finds no hello behind them",
 )];
 
+/// Tables, and captures whose rows tshark puts together wrongly, with the reason.
+const MISREAD_BY_TSHARK: &[(&str, &str, &str)] = &[(
+    "tls",
+    "ndpi/tests__cfgs__default__pcap__openvpn.pcap",
+    "tshark puts pieces of different messages of OpenVPN together",
+)];
+
 /// Values of a packet by the number of the field.
 type FieldValues = BTreeMap<u64, Vec<Vec<String>>>;
 
@@ -116,6 +123,12 @@ impl Comparison {
         lost.any(|(table, name, _)| self.table == *table && capture.ends_with(name))
     }
 
+    /// Whether tshark puts rows of a capture together wrongly: its differences are listed, and no part of the share that is equal.
+    fn is_misread(&self, capture: &str) -> bool {
+        let mut misread = MISREAD_BY_TSHARK.iter();
+        misread.any(|(table, name, _)| self.table == *table && capture.ends_with(name))
+    }
+
     /// Compares; panics when something differs that is not listed, or the other way round. Returns the numbers of equal
     /// values, and of all; `None` when there is nothing to compare.
     fn run(&self) -> Option<[u64; 2]> {
@@ -144,6 +157,7 @@ impl Comparison {
                 assert!(theirs.is_empty() && !ours.is_empty(), "tshark reads {name}");
                 continue;
             }
+            let is_misread = is_listed && self.is_misread(&capture.name);
             let frames: BTreeSet<u64> = theirs.keys().chain(ours.keys()).copied().collect();
             for frame in frames {
                 for (at, (name, field)) in self.fields.iter().enumerate() {
@@ -159,11 +173,14 @@ impl Comparison {
                     {
                         continue;
                     }
-                    all += 1;
+                    let is_equal = is_same(&theirs, &ours);
+                    if !is_misread {
+                        all += 1;
+                        equal += u64::from(is_equal);
+                    }
                     let counts = by_column.entry(name).or_default();
                     counts[0] += 1;
-                    if is_same(&theirs, &ours) {
-                        equal += 1;
+                    if is_equal {
                         continue;
                     }
                     counts[1] += 1;
