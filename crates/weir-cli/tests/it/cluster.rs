@@ -143,7 +143,7 @@ impl Processes {
 }
 
 /// Waits for a condition, a minute at most.
-fn wait_until(is_met: impl Fn() -> bool) {
+fn wait_until(mut is_met: impl FnMut() -> bool) {
     let until = Instant::now() + Duration::from_secs(60);
     while !is_met() {
         assert!(Instant::now() < until, "executors do nothing");
@@ -370,12 +370,8 @@ fn an_executor_that_is_lost_in_a_later_stage_is_done_without() {
                FROM (SELECT frame.number AS k, count(*) AS n FROM 'long/*.pcap' GROUP BY 1)";
     let here = run(&format!("weir query --format csv \"{sql}\""), &folder);
     let mut asked = cluster.begin(sql);
-    let until = Instant::now() + Duration::from_secs(60);
     // It may also have ended.
-    while !has_written(&folder, 1, "2") && asked.try_wait().unwrap().is_none() {
-        assert!(Instant::now() < until, "executors do nothing");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(|| has_written(&folder, 1, "2") || asked.try_wait().unwrap().is_some());
     cluster.executors[0].kill().unwrap();
     let ended = asked.wait_with_output().unwrap();
     let errors = String::from_utf8_lossy(&ended.stderr);
