@@ -37,6 +37,7 @@ use datafusion_proto::protobuf::PhysicalPlanNode;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt as _};
 use prost::Message;
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
@@ -736,13 +737,29 @@ async fn renew(job: &str, channel: &Channel) {
 /// one address.
 fn processes() -> AsciiMetadataValue {
     let user = rustix::process::getuid().as_raw();
-    let session = rustix::process::getsid(None).map_or(0, rustix::process::Pid::as_raw_pid);
-    let machine = sysinfo::System::host_name().unwrap_or_default();
+    let session = session();
+    let machine = System::host_name().unwrap_or_default();
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "-.".contains(*letter);
     let machine: String = machine.chars().filter(is_plain).take(MACHINE_MAX).collect();
     let name = AsciiMetadataValue::try_from(format!("{user}-{session}-{machine}"));
     // All of it is ASCII.
     name.unwrap_or_else(|_| AsciiMetadataValue::from_static(""))
+}
+
+/// The session of this process. It is 0 in a container that was entered from outside, where the leader has no number
+/// (pid_namespaces(7)): `getsid` of rustix panics there.
+fn session() -> u32 {
+    let process = Pid::from_u32(std::process::id());
+    let mut system = System::new();
+    system.refresh_processes_specifics(
+        ProcessesToUpdate::Some(&[process]),
+        true,
+        ProcessRefreshKind::nothing().without_tasks(),
+    );
+    let session = system
+        .process(process)
+        .and_then(sysinfo::Process::session_id);
+    session.map_or(0, Pid::as_u32)
 }
 
 /// Reports the progress of a plan, until this is dropped.
