@@ -480,6 +480,11 @@ impl<S> Guarded<S> {
         }
     }
 
+    /// The stream itself.
+    pub(crate) const fn inner(&self) -> &S {
+        &self.inner
+    }
+
     /// Why no more of a message was taken.
     pub(crate) const fn crowded(&self) -> Option<&Failure> {
         self.arriving.refused.as_ref()

@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use futures::FutureExt;
-use tokio::io::Interest;
+use tokio::io::{AsyncRead, Interest};
 use tokio::net::TcpStream;
 
 use crate::activity::ConnectionActivity;
+use crate::ahead::Ahead;
 
 /// Two handles of one socket.
 pub(crate) fn duplicated(socket: TcpStream) -> Option<(TcpStream, TcpStream)> {
@@ -36,6 +37,39 @@ pub(crate) async fn closed_or_filled_by_client(socket: &TcpStream, activity: &Co
         let octets = rustix::io::ioctl_fionread(socket).unwrap_or(0);
         if is_closed(socket) || unread.is_stuck(octets, activity.is_receiving()) {
             return;
+        }
+    }
+}
+
+/// Why the statement of a client is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hangup {
+    /// The client has closed the connection.
+    Closed,
+    /// The client has sent so much behind its statement that its hangup would not arrive: these octets are not read.
+    Filled(u64),
+}
+
+/// Waits until the other side has closed the connection, while what it sends is read ahead, or has sent more than is read ahead.
+pub(crate) async fn closed_behind<S>(socket: &TcpStream, ahead: &Ahead<S>) -> Hangup
+where
+    S: AsyncRead + Unpin,
+{
+    let mut unread = Unread::default();
+    // Most statements are over before, and nothing is read ahead behind them.
+    tokio::time::sleep(POLL_INTERVAL).await;
+    loop {
+        if is_closed(socket) {
+            return Hangup::Closed;
+        }
+        let octets = rustix::io::ioctl_fionread(socket).unwrap_or(0);
+        if unread.is_stuck(octets, false) {
+            return Hangup::Filled(octets);
+        }
+        // Octets that had no room before are tried again.
+        let over = tokio::time::timeout(POLL_INTERVAL, ahead.over()).await;
+        if over.is_ok() {
+            return Hangup::Closed;
         }
     }
 }

@@ -22,6 +22,7 @@
 //! to `weir-engine` and gives on what comes back.
 
 mod activity;
+mod ahead;
 mod begun;
 mod catalog;
 mod columns;

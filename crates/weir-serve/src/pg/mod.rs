@@ -35,9 +35,10 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::codec::{Framed, FramedParts};
 
 use crate::activity::CloseReason;
+use crate::ahead::Ahead;
 use crate::error::{Failure, FailureKind};
 use crate::guard::{Guarded, Lengths};
-use crate::hangup::{closed_by_client, duplicated};
+use crate::hangup::{Hangup, closed_behind, closed_by_client, duplicated};
 use crate::listener::{Pending, STARTUP_MAX};
 use crate::retained::Retention;
 use crate::session::Session;
@@ -47,7 +48,15 @@ use handler::PgConnection;
 use prepare::Prepared;
 use startup::{Startup, Welcome};
 
-type Socket = Framed<Guarded<MaybeTls>, PgWireMessageServerCodec<Prepared>>;
+type Socket = Framed<Guarded<Ahead<MaybeTls>>, PgWireMessageServerCodec<Prepared>>;
+
+/// What tells that a client has gone while a statement of it runs.
+struct Watched {
+    /// Another handle of its socket.
+    socket: TcpStream,
+    /// Another handle of what is read from it.
+    ahead: Ahead<MaybeTls>,
+}
 
 /// The PostgreSQL protocol.
 pub(crate) struct PgProtocol {
@@ -90,11 +99,14 @@ impl PgProtocol {
             parts.read_buf.clear();
         }
         let most = self.shared.options.limits.text_bytes_max;
-        let mut lengths = Lengths::new(most.saturating_add(SLACK));
+        let most = most.saturating_add(SLACK);
+        let mut lengths = Lengths::new(most);
         lengths.set_awaits_password(self.asks_password());
         let fits = lengths.take(&parts.read_buf);
         let arrivals = Retention::of_one(&self.shared.arrivals);
-        let mut guarded = FramedParts::new(Guarded::new(parts.io, lengths, arrivals), parts.codec);
+        // What is read ahead has room for one message of any length.
+        let ahead = Ahead::new(parts.io, most, Retention::of_one(&self.shared.arrivals));
+        let mut guarded = FramedParts::new(Guarded::new(ahead, lengths, arrivals), parts.codec);
         guarded.read_buf = parts.read_buf;
         guarded.write_buf = parts.write_buf;
         let mut socket = Framed::from_parts(guarded);
@@ -110,7 +122,7 @@ impl PgProtocol {
     async fn converse(
         &self,
         socket: &mut Socket,
-        watched: &TcpStream,
+        watched: &Watched,
         pending: &Pending,
     ) -> std::io::Result<()> {
         let Ok(session) = Session::new(&self.shared) else {
@@ -252,9 +264,14 @@ impl PgProtocol {
         &self,
         message: PgWireFrontendMessage,
         socket: &mut Socket,
-        watched: &TcpStream,
+        watched: &Watched,
         handlers: &Handlers,
     ) -> Option<PgWireResult<()>> {
+        use PgWireConnectionState as State;
+        let is_of_startup = matches!(
+            socket.state(),
+            State::AwaitingStartup | State::AuthenticationInProgress
+        );
         let processed = process_message(
             message,
             socket,
@@ -278,15 +295,33 @@ impl PgProtocol {
                 Err(error::error_response("FATAL", &failure, None))
             })
         });
-        tokio::select! {
-            done = processed => Some(done),
-            () = closed_by_client(watched) => None,
-            () = over => Some(Err(error::error_response(
+        let gone = async {
+            match is_of_startup {
+                // A client without a session has nothing read ahead.
+                true => {
+                    closed_by_client(&watched.socket).await;
+                    Hangup::Closed
+                }
+                false => closed_behind(&watched.socket, &watched.ahead).await,
+            }
+        };
+        let gone = tokio::select! {
+            done = processed => return Some(done),
+            gone = gone => gone,
+            () = over => return Some(Err(error::error_response(
                 "FATAL",
                 &Failure::new(FailureKind::Ending, Failure::ENDING),
                 None,
             ))),
+        };
+        if let Hangup::Filled(unread) = gone {
+            let octets = unread.saturating_add(watched.ahead.octets() as u64);
+            let message = format!(
+                "{octets} bytes of messages wait behind a statement that runs: send them when it is over"
+            );
+            let _ = refuse(socket, "54000", &message).await;
         }
+        None
     }
 }
 
@@ -304,11 +339,15 @@ impl crate::listener::Protocol for PgProtocol {
 
     async fn serve_connection(self: Arc<Self>, socket: TcpStream, pending: Pending) {
         // Another handle of the same socket tells when the client has gone, while a statement runs.
-        let Some((socket, watched)) = duplicated(socket) else {
+        let Some((socket, duplicate)) = duplicated(socket) else {
             return;
         };
         let Some((mut socket, fits)) = self.opened(socket).await else {
             return;
+        };
+        let watched = Watched {
+            socket: duplicate,
+            ahead: socket.get_ref().inner().handle(),
         };
         if fits {
             let _ = self.converse(&mut socket, &watched, &pending).await;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod attacks;
+mod behind;
 mod catalog;
 mod clients;
 mod ending;
