@@ -364,7 +364,7 @@ where
 /// Keeps the settings as they are now, for a rollback to this savepoint.
 ///
 /// # Errors
-/// In a transaction that has failed, or has many savepoints.
+/// Outside of a transaction, and in one that has failed, or has many savepoints.
 pub(super) fn savepoint<C: ClientInfo>(client: &C, name: &str) -> PgWireResult<Tag> {
     may_run(client)?;
     lock(&settings(client)).savepoint(name)?;
@@ -374,7 +374,7 @@ pub(super) fn savepoint<C: ClientInfo>(client: &C, name: &str) -> PgWireResult<T
 /// Forgets a savepoint, and those behind it.
 ///
 /// # Errors
-/// In a transaction that has failed, or has no savepoint of this name.
+/// Outside of a transaction, and in one that has failed, or has no savepoint of this name.
 pub(super) fn release<C: ClientInfo>(client: &C, name: &str) -> PgWireResult<Tag> {
     may_run(client)?;
     lock(&settings(client)).release(name)?;

@@ -1,5 +1,6 @@
 //! The settings of connections of the PostgreSQL protocol: they change answers, or are refused.
 
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, NoTls};
 
 use crate::attacks::{postgres, simple};
@@ -205,6 +206,32 @@ fn settings_since_a_savepoint_end_with_a_rollback_to_it() {
             .await
             .unwrap();
         assert_eq!(one(&client, instant).await, "2026-07-01 01:00:00+01");
+    });
+}
+
+/// Savepoints outside of a transaction were accepted, and a rollback to one undid nothing.
+#[test]
+fn savepoints_are_of_transactions() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        for (sql, command) in [
+            ("SAVEPOINT one", "SAVEPOINT"),
+            ("RELEASE one", "RELEASE SAVEPOINT"),
+            ("RELEASE SAVEPOINT one", "RELEASE SAVEPOINT"),
+            ("ROLLBACK TO one", "ROLLBACK TO SAVEPOINT"),
+            ("ROLLBACK TO SAVEPOINT one", "ROLLBACK TO SAVEPOINT"),
+            ("SET a.b = 1; SAVEPOINT one", "SAVEPOINT"),
+            ("BEGIN; COMMIT; SAVEPOINT one", "SAVEPOINT"),
+        ] {
+            let expected = format!("{command} can only be used in transaction blocks");
+            assert_eq!(one(&client, sql).await, expected, "{sql}");
+            let error = client.execute(sql.rsplit("; ").next().unwrap(), &[]).await;
+            let code = error.unwrap_err().code().cloned();
+            assert_eq!(code, Some(SqlState::NO_ACTIVE_SQL_TRANSACTION), "{sql}");
+        }
+        let within = "BEGIN; SAVEPOINT one; ROLLBACK TO one; RELEASE one; COMMIT";
+        assert_eq!(simple(&client, within).await, Ok(Vec::new()));
     });
 }
 

@@ -112,13 +112,13 @@ impl Settings {
         }
     }
 
-    /// Sets a savepoint in the transaction, if one is there.
+    /// Sets a savepoint in the transaction.
     ///
     /// # Errors
-    /// When the savepoints of the transaction would take too much.
+    /// When there is no transaction, and when its savepoints would take too much.
     pub(super) fn savepoint(&mut self, name: &str) -> Result<(), InvalidValue> {
         let Some(transaction) = &mut self.transaction else {
-            return Ok(());
+            return Err(outside("SAVEPOINT"));
         };
         let taken = transaction.savepoints.iter();
         let taken = taken.map(|savepoint| savepoint.bytes).sum::<usize>();
@@ -153,31 +153,33 @@ impl Settings {
         Ok(())
     }
 
-    /// Forgets a savepoint of the transaction, if one is there, and those behind it.
+    /// Forgets a savepoint of the transaction, and those behind it.
     ///
     /// # Errors
-    /// When it has none of this name.
+    /// When there is no transaction, or it has no savepoint of this name.
     pub(super) fn release(&mut self, name: &str) -> Result<(), InvalidValue> {
-        if let Some(transaction) = &mut self.transaction {
-            let savepoint = transaction.latest(name)?;
-            savepoint.count = savepoint.count.saturating_sub(1);
-            if savepoint.count == 0 {
-                transaction.savepoints.pop();
-            }
+        let Some(transaction) = &mut self.transaction else {
+            return Err(outside("RELEASE SAVEPOINT"));
+        };
+        let savepoint = transaction.latest(name)?;
+        savepoint.count = savepoint.count.saturating_sub(1);
+        if savepoint.count == 0 {
+            transaction.savepoints.pop();
         }
         Ok(())
     }
 
-    /// Returns to the values of a savepoint of the transaction, if one is there, and forgets those behind it.
+    /// Returns to the values of a savepoint of the transaction, and forgets those behind it.
     ///
     /// # Errors
-    /// When it has none of this name.
+    /// When there is no transaction, or it has no savepoint of this name.
     pub(super) fn roll_back_to(&mut self, name: &str) -> Result<(), InvalidValue> {
-        if let Some(transaction) = &mut self.transaction {
-            let (values, after) = (*transaction.latest(name)?.values).clone();
-            self.values = values;
-            transaction.after = after;
-        }
+        let Some(transaction) = &mut self.transaction else {
+            return Err(outside("ROLLBACK TO SAVEPOINT"));
+        };
+        let (values, after) = (*transaction.latest(name)?.values).clone();
+        self.values = values;
+        transaction.after = after;
         Ok(())
     }
 
@@ -205,6 +207,12 @@ impl Transaction {
         let message = format!("savepoint \"{name}\" does not exist");
         Err(InvalidValue::new("3B001", message))
     }
+}
+
+/// The error of PostgreSQL for a command that is one of a transaction.
+fn outside(command: &str) -> InvalidValue {
+    let message = format!("{command} can only be used in transaction blocks");
+    InvalidValue::new("25P01", message)
 }
 
 fn put(values: &mut Values, name: &str, value: Option<Arc<str>>) {
@@ -287,8 +295,9 @@ mod tests {
         step("release one", Ok("1"));
         step("release one", Err("3B001"));
         step("end commit", Ok("1"));
-        step("save one", Ok("1"));
-        step("back none", Ok("1"));
+        step("save one", Err("25P01"));
+        step("release one", Err("25P01"));
+        step("back one", Err("25P01"));
     }
 
     #[test]
