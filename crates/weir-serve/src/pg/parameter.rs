@@ -326,7 +326,7 @@ fn of_binary(bytes: &[u8], kind: &Type) -> Option<Parameter> {
         | Type::XML
         | Type::UNKNOWN => {
             let text = std::str::from_utf8(bytes).ok()?;
-            // Elements of arrays are not checked before.
+            // Values of the type "char" are not checked before.
             (!text.contains('\0')).then(|| Parameter::Text(text.to_owned()))?
         }
         _ => match kind.kind() {
@@ -346,8 +346,40 @@ fn interval(bytes: &[u8]) -> Option<String> {
     Some(format!("{months} months {days} days {micros} microseconds"))
 }
 
+/// The texts that are elements of a binary array, as far as the value is one.
+pub(super) fn texts_of_array<'b>(bytes: &'b [u8], kind: &Type) -> Vec<&'b [u8]> {
+    let mut texts: Vec<&'b [u8]> = Vec::new();
+    if let TypeKind::Array(element) = kind.kind()
+        && is_text(element)
+    {
+        // A value that is no array is refused where it is read.
+        let _ = elements(bytes, element, |text| {
+            texts.extend(text);
+            Some(())
+        });
+    }
+    texts
+}
+
 /// A binary array of one dimension, or of none.
 fn list(bytes: &[u8], element: &Type) -> Option<Parameter> {
+    let mut values = Vec::new();
+    elements(bytes, element, |value| {
+        values.push(match value {
+            Some(value) => of_binary(value, element)?,
+            None => Parameter::Null,
+        });
+        Some(())
+    })?;
+    Some(Parameter::List(values))
+}
+
+/// Gives the elements of a binary array one by one, NULL as `None`; without a value where it is none of these elements.
+fn elements<'b>(
+    bytes: &'b [u8],
+    element: &Type,
+    mut each: impl FnMut(Option<&'b [u8]>) -> Option<()>,
+) -> Option<()> {
     let mut rest = bytes;
     let mut word = || {
         let (word, others) = rest.split_first_chunk::<4>()?;
@@ -367,20 +399,19 @@ fn list(bytes: &[u8], element: &Type) -> Option<Parameter> {
         return None;
     }
     // Each element has at least its length, so that nothing is allocated for the count.
-    let mut values = Vec::new();
     for _ in 0..count {
         let (len, others) = rest.split_first_chunk::<4>()?;
         rest = others;
-        values.push(match usize::try_from(i32::from_be_bytes(*len)) {
+        match usize::try_from(i32::from_be_bytes(*len)) {
             Ok(len) => {
                 let (value, others) = rest.split_at_checked(len)?;
                 rest = others;
-                of_binary(value, element)?
+                each(Some(value))?;
             }
-            Err(_) => Parameter::Null,
-        });
+            Err(_) => each(None)?,
+        }
     }
-    Some(Parameter::List(values))
+    Some(())
 }
 
 /// A binary `numeric`.

@@ -2,6 +2,9 @@
 
 use std::io::Write;
 
+use tokio_postgres::error::SqlState;
+
+use crate::attacks::postgres;
 use crate::refusals::{begun, message, until_ready};
 use crate::served::Served;
 
@@ -42,6 +45,62 @@ fn parameters_that_are_no_texts_are_refused() {
         match expected {
             Some(expected) => assert!(
                 answer.contains("C22021\0") && answer.contains(&format!("M{expected}\0")),
+                "{answer}"
+            ),
+            None => assert!(answer.contains("SELECT 1\0"), "{answer}"),
+        }
+    }
+}
+
+/// An element with an octet 0 was an array in a wrong format (22P03).
+#[test]
+fn elements_of_arrays_that_are_no_texts_are_refused() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        let sql = "SELECT cardinality($1::text[]) AS n";
+        client.query(sql, &[&["a", "b"].as_slice()]).await.unwrap();
+        let refused = client.query(sql, &[&["a", "b\0c"].as_slice()]).await;
+        let error = refused.unwrap_err();
+        assert_eq!(error.code(), Some(&SqlState::CHARACTER_NOT_IN_REPERTOIRE));
+        assert_eq!(
+            error.as_db_error().unwrap().message(),
+            "invalid byte sequence for encoding \"UTF8\": 0x00"
+        );
+    });
+    let mut socket = begun(&served);
+    let parse = message(
+        b'P',
+        b"\0SELECT cardinality($1::text[]) AS n\0\0\x01\0\0\x03\xf1",
+    );
+    for (element, expected) in [
+        (
+            [b'a', 0xe4],
+            Some("invalid byte sequence for encoding \"UTF8\"\0"),
+        ),
+        (
+            [0, b'a'],
+            Some("invalid byte sequence for encoding \"UTF8\": 0x00\0"),
+        ),
+        ([b'a', b'b'], None),
+    ] {
+        // An array of one dimension, whose elements are texts, with NULL and one text.
+        let words = [1, 1, 25, 2, 1, u32::MAX, 2];
+        let array: Vec<u8> = words
+            .iter()
+            .flat_map(|word: &u32| word.to_be_bytes())
+            .collect();
+        let array = [array.as_slice(), &element].concat();
+        let head: [u8; 12] = [0, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 30];
+        let bind = message(b'B', &[head.as_slice(), &array, &[0, 0]].concat());
+        let rest = [message(b'E', b"\0\0\0\0\0"), message(b'S', b"")].concat();
+        socket
+            .write_all(&[parse.as_slice(), &bind, &rest].concat())
+            .unwrap();
+        let answer = until_ready(&mut socket);
+        match expected {
+            Some(expected) => assert!(
+                answer.contains("C22021\0") && answer.contains(expected),
                 "{answer}"
             ),
             None => assert!(answer.contains("SELECT 1\0"), "{answer}"),

@@ -19,7 +19,7 @@ use weir_engine::Statement;
 use super::PgConnection;
 use crate::pg::client::Client;
 use crate::pg::error::{pg_error, refusal};
-use crate::pg::parameter::is_text;
+use crate::pg::parameter::{is_text, texts_of_array};
 use crate::pg::prepare::Prepared;
 use crate::pg::setting;
 use crate::retained::Retained;
@@ -186,7 +186,7 @@ pub(super) fn check_bind(
     Ok(())
 }
 
-/// Checks that values in the format of text, and texts in the binary one, are UTF-8 and have no octet 0, which no text of PostgreSQL has.
+/// Checks that values in the format of text, and texts in the binary one, elements of arrays among them, are UTF-8 and have no octet 0, which no text of PostgreSQL has.
 fn check_texts(message: &Bind, stored: Option<&StoredStatement<Prepared>>) -> PgWireResult<()> {
     let kinds = stored.map(|stored| stored.statement.parameters.as_slice());
     let kinds = kinds.unwrap_or_default();
@@ -196,20 +196,30 @@ fn check_texts(message: &Bind, stored: Option<&StoredStatement<Prepared>>) -> Pg
             [of_all] => Some(of_all),
             codes => codes.get(index),
         };
-        let has_text = code != Some(&FORMAT_CODE_BINARY) || kinds.get(index).is_some_and(is_text);
-        match value.as_deref() {
-            Some(value) if has_text && value.contains(&0) => {
-                let message = "invalid byte sequence for encoding \"UTF8\": 0x00";
-                return Err(refusal("22021", message.to_owned()));
-            }
-            Some(value) if has_text && std::str::from_utf8(value).is_err() => {
-                let message = "invalid byte sequence for encoding \"UTF8\"";
-                return Err(refusal("22021", message.to_owned()));
+        let kind = kinds.get(index);
+        let has_text = code != Some(&FORMAT_CODE_BINARY) || kind.is_some_and(is_text);
+        match (value.as_deref(), kind) {
+            (Some(value), _) if has_text => check_text(value)?,
+            (Some(value), Some(kind)) => {
+                for text in texts_of_array(value, kind) {
+                    check_text(text)?;
+                }
             }
             _ => {}
         }
     }
     Ok(())
+}
+
+fn check_text(text: &[u8]) -> PgWireResult<()> {
+    let message = if text.contains(&0) {
+        "invalid byte sequence for encoding \"UTF8\": 0x00"
+    } else if std::str::from_utf8(text).is_err() {
+        "invalid byte sequence for encoding \"UTF8\""
+    } else {
+        return Ok(());
+    };
+    Err(refusal("22021", message.to_owned()))
 }
 
 #[cfg(test)]
