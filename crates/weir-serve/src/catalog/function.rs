@@ -10,7 +10,7 @@ use weir_engine::{Condition, Error, ErrorKind};
 
 use super::cell::Cell;
 use super::file_catalog::FileCatalog;
-use super::identifier::name_parts;
+use super::identifier::{name_list, name_parts};
 use super::json;
 use super::row_function::by_rows;
 use super::rows::{OWNER, SCHEMAS};
@@ -45,12 +45,15 @@ pub(super) fn all(catalog: &Arc<FileCatalog>, of_client: &Arc<ClientSettings>) -
         constants(),
     ];
     let functions = groups.into_iter().flatten();
-    let functions = functions.map(|one| function(catalog, one.name, one.kind, one.body));
+    let functions = functions.map(|one| {
+        let (catalog, body) = (Arc::clone(catalog), one.body);
+        function(one.name, one.kind, move |values| body(&catalog, values))
+    });
     let others = [
         json::build_object(),
         current_setting(catalog.is_read_only, of_client),
     ];
-    functions.chain(others).collect()
+    functions.chain(others).chain(of_path(of_client)).collect()
 }
 
 fn text_list() -> DataType {
@@ -66,14 +69,6 @@ fn session() -> Vec<Definition> {
             |_, _| Ok(CATALOG.into()),
         ),
         define("current_role", DataType::Utf8, |_, _| Ok(CATALOG.into())),
-        define("current_schema", DataType::Utf8, |_, _| Ok(SCHEMA.into())),
-        define("current_schemas", text_list(), |_, arguments| {
-            let with_own = arguments.first() == Some(&Some("true"));
-            let own = with_own.then(|| "pg_catalog".to_owned());
-            Ok(Cell::Texts(
-                own.into_iter().chain([SCHEMA.to_owned()]).collect(),
-            ))
-        }),
         // The PostgreSQL protocol sets the setting: its connections have some, and other sessions have none.
         define("set_config", DataType::Utf8, |_, arguments| {
             Ok(text(arguments, 1).into())
@@ -88,6 +83,40 @@ fn session() -> Vec<Definition> {
     let users = ["current_user", "session_user", "user"];
     all.extend(users.map(|name| define(name, DataType::Utf8, |_, _| Ok(CATALOG.into()))));
     all
+}
+
+/// Functions of the path of schemas (`search_path`), which a client may set.
+fn of_path(of_client: &Arc<ClientSettings>) -> [ScalarUDF; 2] {
+    let (of_first, of_all) = (Arc::clone(of_client), Arc::clone(of_client));
+    [
+        function("current_schema", DataType::Utf8, move |_| {
+            Ok(path(&of_first).into_iter().next().into())
+        }),
+        function("current_schemas", text_list(), move |arguments| {
+            let mut path = path(&of_all);
+            let with_own = arguments.first() == Some(&Some("true"));
+            if with_own && !path.iter().any(|name| name == OWN_SCHEMA) {
+                path.insert(0, OWN_SCHEMA.to_owned());
+            }
+            Ok(Cell::Texts(path))
+        }),
+    ]
+}
+
+/// The schemas of the path, each once, without those that are not there.
+fn path(of_client: &ClientSettings) -> Vec<String> {
+    let names = match of_client.get("search_path") {
+        Some(set) => name_list(&set).unwrap_or_default(),
+        None => vec![SCHEMA.to_owned()],
+    };
+    let mut path: Vec<String> = Vec::new();
+    for name in names {
+        let is_there = SCHEMAS.iter().any(|(_, known)| *known == name);
+        if is_there && !path.contains(&name) {
+            path.push(name);
+        }
+    }
+    path
 }
 
 /// Functions that read or write values as text.
@@ -398,15 +427,17 @@ pub(super) fn is_known(name: &str) -> bool {
 }
 
 /// A function of any arguments.
-fn function(catalog: &Arc<FileCatalog>, name: &str, kind: DataType, body: Body) -> ScalarUDF {
+fn function(
+    name: &str,
+    kind: DataType,
+    body: impl Fn(&[Option<&str>]) -> Result<Cell> + Send + Sync + 'static,
+) -> ScalarUDF {
     let signature = Signature::one_of(
         vec![TypeSignature::VariadicAny, TypeSignature::Nullary],
         Volatility::Stable,
     );
-    let (catalog, made) = (Arc::clone(catalog), kind.clone());
-    let run = move |arguments: &[ColumnarValue]| {
-        by_rows(arguments, &made, |values| body(&catalog, values))
-    };
+    let made = kind.clone();
+    let run = move |arguments: &[ColumnarValue]| by_rows(arguments, &made, &body);
     ScalarUDF::from(SimpleScalarUDF::new_with_signature(
         name,
         signature,
@@ -487,6 +518,9 @@ fn quote_ident(name: &str) -> String {
         false => weir_engine::quote_ident(name),
     }
 }
+
+/// The schema that is in front of those of the path, unless it is one of them.
+const OWN_SCHEMA: &str = "pg_catalog";
 
 /// Words that are no names without quotes.
 const RESERVED: &[&str] = &[
@@ -589,6 +623,22 @@ fn size_pretty(size: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whatever a client set, it was `public`.
+    #[test]
+    fn the_path_has_the_schemas_that_are_there() {
+        let settings = ClientSettings::default();
+        assert_eq!(path(&settings), ["public"]);
+        for (set, expected) in [
+            ("\"$user\", public", vec!["public"]),
+            ("Public, pg_catalog, public", vec!["public", "pg_catalog"]),
+            ("\"Public\", information_schema", vec!["information_schema"]),
+            ("\"\"", vec![]),
+        ] {
+            settings.set(vec![("search_path".to_owned(), set.to_owned())]);
+            assert_eq!(path(&settings), expected, "{set}");
+        }
+    }
 
     #[test]
     fn sizes_are_written_as_postgresql_writes_them() {

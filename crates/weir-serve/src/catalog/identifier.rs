@@ -6,21 +6,7 @@ pub(super) fn name_parts(text: &str) -> Option<Vec<String>> {
     let mut rest = text.trim();
     loop {
         let (part, behind) = match rest.strip_prefix('"') {
-            Some(quoted) => {
-                let mut part = String::new();
-                let mut quoted = quoted;
-                loop {
-                    let (before, behind) = quoted.split_once('"')?;
-                    part.push_str(before);
-                    match behind.strip_prefix('"') {
-                        Some(more) => {
-                            part.push('"');
-                            quoted = more;
-                        }
-                        None => break (part, behind),
-                    }
-                }
-            }
+            Some(quoted) => unquoted(quoted)?,
             None => {
                 let end = rest.find('.').unwrap_or(rest.len());
                 let (part, behind) = rest.split_at_checked(end)?;
@@ -40,9 +26,74 @@ pub(super) fn name_parts(text: &str) -> Option<Vec<String>> {
     }
 }
 
+/// The names of a list of them, as PostgreSQL reads that of schemas: in lower case where they are not quoted; `None` for what is no list.
+pub(crate) fn name_list(text: &str) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    let mut rest = text.trim();
+    if rest.is_empty() {
+        return Some(names);
+    }
+    loop {
+        let (name, behind) = match rest.strip_prefix('"') {
+            Some(quoted) => unquoted(quoted)?,
+            None => {
+                let end = rest.find(|letter: char| letter == ',' || letter.is_whitespace());
+                let (name, behind) = rest.split_at_checked(end.unwrap_or(rest.len()))?;
+                if name.is_empty() {
+                    return None;
+                }
+                (name.to_lowercase(), behind)
+            }
+        };
+        names.push(name);
+        let behind = behind.trim_start();
+        match behind.strip_prefix(',') {
+            Some(more) => rest = more.trim_start(),
+            None if behind.is_empty() => return Some(names),
+            None => return None,
+        }
+    }
+}
+
+/// A name in quotes behind the first of them, and what is behind the last.
+fn unquoted(quoted: &str) -> Option<(String, &str)> {
+    let mut name = String::new();
+    let mut rest = quoted;
+    loop {
+        let (before, behind) = rest.split_once('"')?;
+        name.push_str(before);
+        match behind.strip_prefix('"') {
+            Some(more) => {
+                name.push('"');
+                rest = more;
+            }
+            None => return Some((name, behind)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_have_names() {
+        for (text, names) in [
+            ("", Some(vec![])),
+            (" Public ,pg_catalog", Some(vec!["public", "pg_catalog"])),
+            ("\"$user\", \"A, \"\"b\"", Some(vec!["$user", "A, \"b"])),
+            ("\"\"", Some(vec![""])),
+            ("a b", None),
+            ("a,", None),
+            (",a", None),
+            ("\"a", None),
+            ("\"a\"b", None),
+        ] {
+            let expected =
+                names.map(|names| names.into_iter().map(str::to_owned).collect::<Vec<_>>());
+            assert_eq!(name_list(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn names_have_parts() {

@@ -26,6 +26,7 @@ use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::ast::VisitorMut;
 
 pub(crate) use file_catalog::FileCatalog;
+pub(crate) use identifier::name_list;
 pub(crate) use relation::named_type;
 pub(crate) use rewrite::{asks_catalog, is_relation};
 pub(crate) use setting::{

@@ -47,7 +47,7 @@ impl ClientSettings {
         settings.clone()
     }
 
-    fn get(&self, name: &str) -> Option<String> {
+    pub(super) fn get(&self, name: &str) -> Option<String> {
         let settings = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut settings = settings.iter();
         let found = settings.find(|(known, _)| known.eq_ignore_ascii_case(name));

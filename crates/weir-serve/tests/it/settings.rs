@@ -130,6 +130,41 @@ fn functions_read_and_write_the_settings_of_the_connection() {
     });
 }
 
+/// The path of schemas was kept, and had no effect.
+#[test]
+fn the_path_of_schemas_is_that_of_the_connection() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        let path = "SELECT current_schema(), current_schemas(true), current_schemas(false)";
+        for (set, expected) in [
+            ("SET a.b = 1", "public|{pg_catalog,public}|{public}"),
+            (
+                "SET search_path = \"$user\", public",
+                "public|{pg_catalog,public}|{public}",
+            ),
+            (
+                "SET search_path TO information_schema, nowhere, public",
+                "information_schema|{pg_catalog,information_schema,public}|{information_schema,public}",
+            ),
+            (
+                "SELECT set_config('search_path', 'public, pg_catalog', false)",
+                "public|{public,pg_catalog}|{public,pg_catalog}",
+            ),
+            ("SET search_path = ''", "NULL|{pg_catalog}|{}"),
+            ("RESET search_path", "public|{pg_catalog,public}|{public}"),
+        ] {
+            simple(&client, set).await.unwrap();
+            assert_eq!(one(&client, path).await, expected, "{set}");
+        }
+        let refused = one(&client, "SELECT set_config('search_path', 'a b', false)").await;
+        assert_eq!(
+            refused,
+            "invalid value for parameter \"search_path\": \"a b\""
+        );
+    });
+}
+
 /// What asyncpg sends when a connection returns to its pool failed, and so did a text that begins with a statement about cursors.
 #[test]
 fn pools_reset_connections() {

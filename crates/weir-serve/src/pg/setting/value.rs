@@ -5,6 +5,8 @@ use std::time::Duration;
 use pgwire::error::{ErrorInfo, PgWireError};
 use weir_engine::known_time_zone;
 
+use crate::catalog::name_list;
+
 /// Why a setting does not have a value: the SQLSTATE, the message and the hint.
 #[derive(Debug)]
 pub(in crate::pg) struct InvalidValue {
@@ -64,6 +66,7 @@ pub(super) fn canonical(name: &str, value: &str, before: &str) -> Result<String,
         "datestyle" => date_style(value, before),
         "extra_float_digits" => return float_digits(value),
         "intervalstyle" => one_of(value, INTERVAL_STYLES),
+        "search_path" => name_list(value).map(|_| value.to_owned()),
         "standard_conforming_strings" => is_on(value).then(|| "on".to_owned()),
         "statement_timeout" => timeout(value).map(shown_timeout),
         "timezone" => zone(value),
@@ -87,6 +90,7 @@ fn hint(name: &str) -> Option<&'static str> {
         "DateStyle" => "dates are written in the style ISO here",
         "IntervalStyle" => "Available values: postgres, postgres_verbose, sql_standard, iso_8601.",
         "TimeZone" => "write Europe/Berlin, UTC, +02:00 or local",
+        "search_path" => "names with commas between them: public, pg_catalog",
         "standard_conforming_strings" => "a backslash is no escape in '…' here: write E'…'",
         "statement_timeout" => "500, '500ms', '5s' or '1min'",
         _ => return None,
