@@ -79,13 +79,11 @@ pub(crate) fn physical(
     }
     // `join_selection` chooses the operators of joins, and joins of streams must be planned before it.
     put_before(&mut rules, &["join_selection"], Arc::new(PlanWindows))?;
-    // A cluster reads such statements in one piece.
-    if options.cluster.is_none() {
-        let in_order = ReadInFileOrder {
-            aggregates: options.feed.is_none() && !options.follow,
-        };
-        put_before(&mut rules, &["plan_windows"], Arc::new(in_order))?;
-    }
+    // Executors of a cluster read captures below such functions in one piece; other files, and what cannot be sent, are read here.
+    let in_order = ReadInFileOrder {
+        aggregates: options.feed.is_none() && !options.follow,
+    };
+    put_before(&mut rules, &["plan_windows"], Arc::new(in_order))?;
     // The rule follows those that change scans.
     rules.push(Arc::new(ShareReadings));
     if options.memory_limit_bytes.is_some() && options.cluster.is_none() {
@@ -215,10 +213,16 @@ mod tests {
             ..Options::default()
         };
         let names = physical_names(&options);
-        let own = ["cut_into_pieces", "share_readings", "send_away"];
+        let own = [
+            "read_in_file_order",
+            "cut_into_pieces",
+            "share_readings",
+            "send_away",
+        ];
+        let expected = ["plan_windows", "fuse_aggregates", "send_away"];
         assert_eq!(
             followers(&names, &own),
-            [Some("fuse_aggregates"), Some("send_away"), None],
+            [expected.map(Some).as_slice(), &[None]].concat(),
             "{names:?}"
         );
         options.unfused = true;

@@ -134,6 +134,34 @@ fn window_functions_without_an_order_have_that_of_the_files() {
     }
 }
 
+/// Files that are no captures are read on this machine, and were read side by side there: a value changed from run to run.
+#[test]
+fn values_without_an_order_have_that_of_files_that_are_no_captures() {
+    enter();
+    let (here, there) = (Asks::here(), Asks::there());
+    for kind in ["parquet", "csv"] {
+        let written = format!(
+            "COPY (SELECT value AS a FROM generate_series(1, 300000)) TO 'in_order_a.{kind}'; \
+             COPY (SELECT 0 AS a) TO 'in_order_b.{kind}'"
+        );
+        here.ask(&written).unwrap();
+        for (sql, expected) in [
+            (
+                "SELECT first_value(a), last_value(a), (array_agg(a))[300001] FROM 'in_order_*.@'",
+                "1\t0\t0",
+            ),
+            (
+                "SELECT n FROM (SELECT a, row_number() OVER () AS n FROM 'in_order_*.@') WHERE a = 0",
+                "300001",
+            ),
+        ] {
+            let sql = sql.replace('@', kind);
+            assert_eq!(here.ask(&sql).unwrap().rows, [expected], "{sql}");
+            assert_eq!(there.ask(&sql).unwrap().rows, [expected], "{sql}");
+        }
+    }
+}
+
 /// All tables of protocols, each with all of its columns.
 #[test]
 fn tables_of_conversations_are_whole() {
