@@ -1,6 +1,6 @@
 //! The report of the scans of a session: what was read and found damaged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,11 +23,19 @@ pub struct PieceProgress {
     pub readers: u64,
 }
 
+/// Damaged places, each once: a statement may read a file twice.
+#[derive(Debug, Default)]
+struct Damage {
+    found: Vec<SourceError>,
+    /// Their texts.
+    known: HashSet<String>,
+}
+
 /// Shared by all scans of an engine; the caller reads it for progress and for its closing report.
 #[derive(Debug, Default)]
 pub struct ScanReport {
     pub(crate) counters: Arc<Counters>,
-    errors: Mutex<Vec<SourceError>>,
+    damage: Mutex<Damage>,
     notes: Mutex<Vec<String>>,
     stdin_taken: AtomicBool,
     source_bytes: std::sync::atomic::AtomicU64,
@@ -92,10 +100,10 @@ impl ScanReport {
         self.readers.swap(0, Ordering::Relaxed)
     }
 
-    /// The damage found since the last call, in the order in which it was found.
+    /// The damage found since the last call, in the order in which it was found. A place that was read several times is there once.
     #[must_use]
     pub fn take_errors(&self) -> Vec<SourceError> {
-        std::mem::take(&mut *lock(&self.errors))
+        std::mem::take(&mut *lock(&self.damage)).found
     }
 
     /// The notes since the last call: limits that were reached.
@@ -110,7 +118,12 @@ impl ScanReport {
     }
 
     pub(crate) fn add_errors(&self, errors: Vec<SourceError>) {
-        lock(&self.errors).extend(errors);
+        let mut damage = lock(&self.damage);
+        for error in errors {
+            if damage.known.insert(error.to_string()) {
+                damage.found.push(error);
+            }
+        }
     }
 
     /// Each note is reported once, however often a statement is planned.
@@ -130,6 +143,6 @@ impl ScanReport {
     }
 }
 
-fn lock<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
-    list.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

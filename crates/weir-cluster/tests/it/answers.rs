@@ -209,6 +209,21 @@ fn errors_are_those_of_one_engine() {
     }
 }
 
+/// One process that read a capture twice reported its damage twice.
+#[test]
+fn damage_that_is_read_twice_is_reported_once() {
+    enter();
+    let (here, there) = (Asks::here(), Asks::there());
+    for operator in ["EXCEPT", "INTERSECT"] {
+        let rows = "SELECT frame.number FROM 'damaged/*.pcap'";
+        let sql = format!("{rows} {operator} {rows} WHERE udp.dstport = 5060 ORDER BY 1");
+        let (found, expected) = (there.ask(&sql).unwrap(), here.ask(&sql).unwrap());
+        assert_eq!(expected.errors.len(), 3, "{sql}: {:?}", expected.errors);
+        assert_eq!(found.errors, expected.errors, "{sql}");
+        assert_eq!(found.rows, expected.rows, "{sql}");
+    }
+}
+
 #[test]
 fn damage_is_told_as_it_is_here() {
     enter();
