@@ -7,7 +7,6 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
 use ballista_core::BALLISTA_VERSION;
 use ballista_core::serde::protobuf::execute_query_failure_result::Failure;
 use ballista_core::serde::protobuf::execute_query_params::Query;
@@ -34,8 +33,6 @@ use datafusion::physical_plan::{
 use datafusion::prelude::SessionContext;
 use datafusion_proto::physical_plan::AsExecutionPlan;
 use datafusion_proto::protobuf::PhysicalPlanNode;
-use futures::stream::BoxStream;
-use futures::{StreamExt, TryStreamExt as _};
 use prost::Message;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 use tokio::runtime::{Handle, Runtime};
@@ -52,7 +49,8 @@ use crate::check::{Sender as PlanSender, check_plan, is_allowed};
 use crate::codec::WeirCodec;
 use crate::dial::CONNECT;
 use crate::error::{Error, chain};
-use crate::fetch::{FetchError, Location, connect, fetch};
+use crate::fetch::Location;
+use crate::job_rows::{PendingReports, locations, read};
 use crate::kept::RENEW_EVERY;
 use crate::protocol::{
     CLIENT, HINT, MESSAGE_BYTES_MAX, PIECES, READERS, READY, RECORDS, REJECTED, RowsRequest,
@@ -491,13 +489,8 @@ impl Client {
         }
     }
 
-    /// Runs a plan, and sends its rows.
-    async fn run(
-        &self,
-        mut request: PlannedQuery,
-        report: &ScanReport,
-        sender: &Sender<DfResult<RecordBatch>>,
-    ) -> DfResult<()> {
+    /// A connection to a scheduler that has an executor.
+    async fn scheduler(&self) -> DfResult<Channel> {
         let mut channel = self.channel().await?;
         let mut unanswered = 0;
         // A request whose connection is closed meanwhile may get no response.
@@ -512,11 +505,23 @@ impl Client {
             }
             channel = self.channel().await?;
         }
+        Ok(channel)
+    }
+
+    /// Runs a plan, and sends its rows.
+    async fn run(
+        &self,
+        mut request: PlannedQuery,
+        report: &ScanReport,
+        sender: &Sender<DfResult<RecordBatch>>,
+    ) -> DfResult<()> {
+        let channel = self.scheduler().await?;
+        let mut is_run_again = false;
         loop {
             let mut job = Job::new(self, &channel);
             let query = request.query(&self.inner.session)?;
             let watched = Watched::new(report, &request.plan);
-            let mut parts = self
+            let parts = self
                 .finished(query, &mut job, channel.clone(), &watched)
                 .await?;
             drop(watched);
@@ -531,40 +536,46 @@ impl Client {
                 )]);
                 continue;
             }
-            reports.tell(report);
             // Unsorted rows are returned in the order of the pieces.
-            parts.sort_by_key(|part| {
-                let partition = part.partition_id.as_ref();
-                (
-                    partition.map(|partition| partition.partition_id),
-                    part.map_partition_id,
-                )
-            });
-            let schema = request.plan.schema();
-            job.is_fetched = tokio::select! {
-                read = self.read(parts, &schema, sender) => read?,
-                () = renew(job.id.as_deref().unwrap_or_default(), &channel) => false,
+            let locations = locations(parts)?;
+            self.see(&locations);
+            let (schema, trust) = (request.plan.schema(), &self.inner.trust);
+            let mut pending = PendingReports::new(reports, report);
+            let outcome = tokio::select! {
+                read = read(trust, locations, &schema, sender, &mut pending) => read,
+                () = renew(job.id.as_deref().unwrap_or_default(), &channel) => Ok(false),
             };
-            return Ok(());
-        }
-    }
-
-    /// Sends the rows of a job. False when their receiver is gone before their end.
-    async fn read(
-        &self,
-        parts: Vec<PartitionLocation>,
-        schema: &SchemaRef,
-        sender: &Sender<DfResult<RecordBatch>>,
-    ) -> DfResult<bool> {
-        for part in parts {
-            let mut batches = self.fetch(part, schema).await?;
-            while let Some(batch) = batches.next().await {
-                if sender.send(Ok(batch?)).await.is_err() {
-                    return Ok(false);
+            match outcome {
+                Ok(is_fetched) => {
+                    job.is_fetched = is_fetched;
+                    return Ok(());
+                }
+                // Once: a statement whose rows end their executors ends two of them.
+                Err(lost) if lost.is_lost() && !pending.is_added() && !is_run_again => {
+                    is_run_again = true;
+                    report.add_notes(vec![format!("the statement was run again: {lost}")]);
+                }
+                Err(error) => {
+                    pending.add();
+                    return Err(error.into());
                 }
             }
         }
-        Ok(true)
+    }
+
+    /// Records the executors whose rows are fetched.
+    fn see(&self, locations: &[Location]) {
+        let mut seen = self
+            .inner
+            .seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for Location { host, port, .. } in locations {
+            let name = format!("{host}:{port}");
+            if !seen.contains(&name) {
+                seen.push(name);
+            }
+        }
     }
 
     /// Waits until the job has ended, and returns the locations of its rows.
@@ -677,46 +688,6 @@ impl Client {
         }
         Ok(reports)
     }
-
-    /// The rows of a partition on an executor.
-    async fn fetch(
-        &self,
-        part: PartitionLocation,
-        schema: &SchemaRef,
-    ) -> DfResult<BoxStream<'static, DfResult<RecordBatch>>> {
-        let layout = part.layout();
-        let (Some(executor), Some(partition)) = (part.executor_meta, part.partition_id) else {
-            return internal_err!("the job status has an incomplete partition location");
-        };
-        let port = u16::try_from(executor.port).unwrap_or_default();
-        {
-            let name = format!("{}:{port}", executor.host);
-            let mut seen = self
-                .inner
-                .seen
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            if !seen.contains(&name) {
-                seen.push(name);
-            }
-        }
-        let location = Location {
-            host: executor.host,
-            port,
-            partition,
-            file_id: part.file_id,
-            layout: layout.into(),
-        };
-        let open = || async {
-            let to = connect(&self.inner.trust, &location.host, port).await?;
-            fetch(to, &location, Arc::clone(schema)).await
-        };
-        let rows = retry::attempts(open, |error| matches!(error, FetchError::Lost(_))).await;
-        let rows = rows.map_err(|error| not_fetched(&location, &error))?;
-        Ok(rows
-            .map_err(move |error| not_fetched(&location, &error))
-            .boxed())
-    }
 }
 
 /// Has the executors keep the rows of a job, without an end: their receiver may take any time.
@@ -816,16 +787,6 @@ fn pieces_of(plan: &Arc<dyn ExecutionPlan>) -> u64 {
 
 fn number(metadata: &MetadataMap, name: &str) -> Option<u64> {
     metadata.get(name)?.to_str().ok()?.parse().ok()
-}
-
-fn not_fetched(location: &Location, error: &FetchError) -> DataFusionError {
-    let Location { host, port, .. } = location;
-    DataFusionError::Execution(match error {
-        FetchError::Lost(_) => {
-            format!("the rows of the executor {host}:{port} cannot be fetched: {error}")
-        }
-        FetchError::Malformed(_) => format!("the executor {host}:{port} sends {error}"),
-    })
 }
 
 /// The error of a failed job, in the words and with the hint that its executor has for it.

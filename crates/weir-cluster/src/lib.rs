@@ -40,6 +40,7 @@ mod forward;
 mod fuzzed;
 mod heartbeats;
 mod identity;
+mod job_rows;
 mod kept;
 mod launch;
 mod layout;

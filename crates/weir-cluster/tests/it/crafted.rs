@@ -1,4 +1,5 @@
-//! Malformed Arrow IPC messages of an impostor: a client and an executor that fetch them report one error for each, and go on.
+//! Malformed Arrow IPC messages of an impostor: a client and an executor that fetch them report one error for each, and go on. Rows that
+//! are gone with their executor are computed again.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -19,6 +20,7 @@ use arrow_flight::{
 use ballista_core::serde::protobuf::ballista_physical_plan_node::PhysicalPlanType as Exchange;
 use ballista_core::serde::protobuf::execute_query_params::Query;
 use ballista_core::serde::protobuf::executor_grpc_client::ExecutorGrpcClient;
+use ballista_core::serde::protobuf::operator_metric::Metric;
 use ballista_core::serde::protobuf::scheduler_grpc_server::{SchedulerGrpc, SchedulerGrpcServer};
 use ballista_core::serde::protobuf::{
     BallistaPhysicalPlanNode, CancelJobParams, CancelJobResult, CleanJobDataParams,
@@ -27,11 +29,12 @@ use ballista_core::serde::protobuf::{
     ExecutorOperatingSystemSpecification, ExecutorRegistration, ExecutorSpecification,
     ExecutorStoppedParams, ExecutorStoppedResult, GetJobMetricsParams, GetJobMetricsResult,
     GetJobStatusParams, GetJobStatusResult, HeartBeatParams, HeartBeatResult, JobStageMetrics,
-    JobStatus, LaunchMultiTaskParams, MultiTaskDefinition, OperatorWithMetrics, PartitionId,
-    PartitionLocation, PartitionStats, PollWorkParams, PollWorkResult, RegisterExecutorParams,
-    RegisterExecutorResult, RemoveSessionParams, RemoveSessionResult, ShuffleReaderExecNode,
-    ShuffleReaderPartition, ShuffleWriterExecNode, SuccessfulJob, TaskId, TaskStatus,
-    UpdateTaskStatusParams, UpdateTaskStatusResult, execute_query_result, job_status, task_status,
+    JobStatus, LaunchMultiTaskParams, MultiTaskDefinition, NamedCount, OperatorMetric,
+    OperatorWithMetrics, PartitionId, PartitionLocation, PartitionStats, PollWorkParams,
+    PollWorkResult, RegisterExecutorParams, RegisterExecutorResult, RemoveSessionParams,
+    RemoveSessionResult, ShuffleReaderExecNode, ShuffleReaderPartition, ShuffleWriterExecNode,
+    SuccessfulJob, TaskId, TaskStatus, UpdateTaskStatusParams, UpdateTaskStatusResult,
+    execute_query_result, job_status, task_status,
 };
 use datafusion::prelude::SessionContext;
 use datafusion_proto::physical_plan::AsExecutionPlan;
@@ -63,6 +66,11 @@ struct State {
     ended: HashMap<String, TaskStatus>,
     /// The metrics of each job.
     metrics: GetJobMetricsResult,
+    /// The number of statements that were submitted, and of the first of them whose rows are gone.
+    submitted: usize,
+    gone: usize,
+    /// The executor is gone behind the rows.
+    breaks_off: bool,
 }
 
 /// A scheduler and an executor at one port, which are not weir.
@@ -158,7 +166,10 @@ impl SchedulerGrpc for Impostor {
         let plan = plan
             .try_into_physical_plan(&context, &WeirCodec::default())
             .unwrap();
-        self.state().schema = Some(plan.schema());
+        let mut state = self.state();
+        state.schema = Some(plan.schema());
+        state.submitted += 1;
+        drop(state);
         let success = ExecuteQuerySuccessResult {
             job_id: "crafted".to_owned(),
             session_id: "crafted".to_owned(),
@@ -249,9 +260,15 @@ impl FlightService for Impostor {
     type ListActionsStream = Items<ActionType>;
 
     async fn do_get(&self, _: Request<Ticket>) -> Answer<Self::DoGetStream> {
-        let rows = self.state().rows.clone();
-        let rows = futures::stream::iter(rows.into_iter().map(Ok));
-        Ok(Response::new(Box::pin(rows)))
+        let state = self.state();
+        if (1..=state.gone).contains(&state.submitted) {
+            return Err(Status::not_found("they are gone"));
+        }
+        let mut rows: Vec<_> = state.rows.iter().cloned().map(Ok).collect();
+        if state.breaks_off {
+            rows.push(Err(Status::unavailable("the executor is gone")));
+        }
+        Ok(Response::new(Box::pin(futures::stream::iter(rows))))
     }
 
     async fn handshake(
@@ -539,6 +556,63 @@ fn a_client_validates_the_rows_of_executors() {
     }];
     let error = asks.ask(sql).unwrap_err().to_string();
     assert!(error.contains("the metrics of the job"), "{error}");
+}
+
+/// The rows of a job that had ended were gone with their executor: the statement failed, although none of them was given out.
+#[test]
+fn a_statement_whose_rows_are_gone_is_run_again_once() {
+    enter();
+    let runtime = runtime();
+    let impostor = runtime.block_on(Impostor::start());
+    let asks = Asks::by(Client::new(impostor.address(), 2).unwrap());
+    let sql = "SELECT frame.number AS n, arrow_cast(frame.layers, 'Utf8') AS s FROM 'day/0.pcap'";
+    // The first query records the schema.
+    assert!(asks.ask(sql).is_err());
+    let schema = impostor.state().schema.clone().unwrap();
+    let read = NamedCount {
+        name: "weir.0.0.records".to_owned(),
+        value: 7,
+    };
+    let operator = OperatorWithMetrics {
+        metrics: vec![OperatorMetric {
+            metric: Some(Metric::Count(read)),
+            ..OperatorMetric::default()
+        }],
+        ..OperatorWithMetrics::default()
+    };
+    impostor.state().metrics.stages = vec![JobStageMetrics {
+        operators: vec![operator],
+        ..JobStageMetrics::default()
+    }];
+    impostor.state().rows = messages(columns(&schema), None);
+    let ask = |gone: usize, breaks_off: bool| {
+        let mut state = impostor.state();
+        (state.submitted, state.gone, state.breaks_off) = (0, gone, breaks_off);
+        drop(state);
+        (asks.ask(sql), impostor.state().submitted)
+    };
+    let (answered, submitted) = ask(1, false);
+    let answered = answered.unwrap();
+    assert_eq!(answered.rows.len(), ROWS as usize);
+    // What was read for the rows that are gone does not count.
+    assert_eq!((submitted, answered.records), (2, 7));
+    let note = "the statement was run again: the rows of the executor 127.0.0.1:";
+    assert!(
+        answered.notes.len() == 1 && answered.notes[0].starts_with(note),
+        "{:?}",
+        answered.notes
+    );
+    // Rows that are gone each time, and those of which some were given out, are an error.
+    for (gone, breaks_off, expected, why) in [
+        (2, false, 2, "cannot be fetched: they are gone"),
+        (0, true, 1, "cannot be fetched: the executor is gone"),
+    ] {
+        let (answered, submitted) = ask(gone, breaks_off);
+        let error = answered.unwrap_err();
+        assert!(error.to_string().ends_with(why), "{error}");
+        assert!(error.hint().unwrap().starts_with("run the statement again"));
+        assert_eq!(submitted, expected, "{error}");
+    }
 }
 
 /// A stage that reads the rows of the impostor.
