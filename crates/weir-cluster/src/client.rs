@@ -46,6 +46,7 @@ use weir_engine::{
 };
 
 use crate::check::{Sender as PlanSender, check_plan, is_allowed};
+use crate::clock::RunningTime;
 use crate::codec::WeirCodec;
 use crate::dial::CONNECT;
 use crate::error::{Error, chain};
@@ -459,7 +460,7 @@ impl Client {
         let Inner {
             scheduler, trust, ..
         } = &*self.inner;
-        let until = Instant::now() + EXECUTORS;
+        let mut waited = RunningTime::default();
         loop {
             let response = retry::request(|| {
                 let mut scheduler = SchedulerGrpcClient::new(channel.clone());
@@ -480,7 +481,7 @@ impl Client {
             if let Some(message) = message {
                 return exec_err!("the scheduler at {scheduler} rejects the connection: {message}");
             }
-            if Instant::now() > until {
+            if waited.read(Instant::now()) > EXECUTORS {
                 return exec_err!(
                     "the scheduler {scheduler} has no executor: weir cluster executor --scheduler {scheduler} starts one"
                 );
@@ -859,7 +860,7 @@ const QUEUED: Duration = Duration::from_secs(20);
 /// Large enough that the search for the start of a piece and the overhead of a task, milliseconds of scheduler and executor, are small
 /// beside reading it, which takes at least fifty.
 const PIECE_BYTES: u64 = 256 << 20;
-/// The time that a client waits for the first executor.
+/// The time that a client waits for the first executor, while it runs itself.
 const EXECUTORS: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 

@@ -17,6 +17,7 @@ use ballista_scheduler::cluster::{BoundTask, ClusterState, ClusterStateEventStre
 use ballista_scheduler::config::TaskDistributionPolicy;
 use ballista_scheduler::state::task_manager::JobInfoCache;
 
+use crate::clock::RunningTime;
 use crate::turns::held_by_executors;
 use crate::worker::now_ms;
 
@@ -34,28 +35,18 @@ struct LastHeartbeats {
     executors: HashMap<String, Duration>,
 }
 
-/// The time during which this process ran.
-struct RunningTime {
-    read: Instant,
-    passed: Duration,
-}
+/// The time since which there is no executor.
+#[derive(Default)]
+pub(crate) struct Absence(Option<Instant>);
 
-impl Default for RunningTime {
-    fn default() -> Self {
-        Self {
-            read: Instant::now(),
-            passed: Duration::ZERO,
+impl Absence {
+    /// How long there has been none; zero while there is one.
+    pub(crate) fn read(&mut self, is_there_one: bool, now: Instant) -> Duration {
+        if is_there_one {
+            self.0 = None;
+            return Duration::ZERO;
         }
-    }
-}
-
-impl RunningTime {
-    /// The time that has passed. The scheduler reads it every second, so that it stood still where more has passed since.
-    fn read(&mut self, now: Instant) -> Duration {
-        let since = now.saturating_duration_since(self.read);
-        self.read = self.read.max(now);
-        self.passed += since.min(STEP_MAX);
-        self.passed
+        now.saturating_duration_since(*self.0.get_or_insert(now))
     }
 }
 
@@ -184,12 +175,10 @@ impl ClusterState for LiveExecutors {
     }
 }
 
-/// The longest time between two readings of the clock that counts.
-const STEP_MAX: Duration = Duration::from_secs(3);
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::STEP_MAX;
 
     fn heartbeat(timestamp: u64) -> ExecutorHeartbeat {
         ExecutorHeartbeat {
@@ -236,6 +225,24 @@ mod tests {
         // An earlier time is not read again.
         let dated = last.dated(heartbeat(0), start, 1_000_000);
         assert_eq!(dated.timestamp, 1_000_000 - STEP_MAX.as_secs());
+    }
+
+    #[test]
+    fn the_time_without_an_executor_begins_anew_behind_one() {
+        let mut absence = Absence::default();
+        let start = Instant::now();
+        let later = |seconds| start + Duration::from_secs(seconds);
+        for (is_there_one, second, expected) in [
+            (false, 0, 0),
+            (false, 7, 7),
+            (true, 8, 0),
+            (true, 9, 0),
+            (false, 20, 0),
+            (false, 23, 3),
+        ] {
+            let lasts = absence.read(is_there_one, later(second));
+            assert_eq!(lasts, Duration::from_secs(expected), "{second}");
+        }
     }
 
     #[tokio::test]

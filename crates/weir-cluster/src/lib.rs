@@ -29,6 +29,7 @@ mod answering;
 mod arriving;
 mod check;
 mod client;
+mod clock;
 mod codec;
 mod connections;
 mod contact;

@@ -1,9 +1,10 @@
 //! The plans of jobs that a scheduler holds. Ballista holds the plan of each job until some minutes after its end, and any number of
 //! them: here they have a limit, one host has half of it at most, and one client so many jobs. The plan of a job whose rows its client
 //! has fetched goes at once. A job whose client does not ask for its status any more is abandoned: a client that was killed cannot
-//! cancel it.
+//! cancel it. Where no executor is left, no job goes on.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -46,8 +47,33 @@ struct HeldPlan {
     /// The time when the job was queued, and when its client asked for the status last. The clock of the system may be set meanwhile.
     queued: Instant,
     asked: Instant,
-    /// True when the client did not ask for so long that the job is cancelled.
-    is_abandoned: bool,
+    cancelled: Option<Cancelled>,
+}
+
+/// Why the scheduler cancels a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cancelled {
+    /// Its client did not ask for its status.
+    Abandoned,
+    /// There was no executor for so long.
+    NoExecutor(Duration),
+}
+
+impl fmt::Display for Cancelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Abandoned => write!(
+                f,
+                "its client did not ask for its status for {} s, and it was cancelled",
+                ABANDONED_AFTER.as_secs()
+            ),
+            Self::NoExecutor(time) => write!(
+                f,
+                "no executor is left, and none has registered for {} s: weir cluster executor starts one",
+                time.as_secs()
+            ),
+        }
+    }
 }
 
 /// The place of a plan that is not queued yet. The place is given back when this is dropped.
@@ -124,7 +150,7 @@ impl Reserved {
             is_forgotten: false,
             queued: now,
             asked: now,
-            is_abandoned: false,
+            cancelled: None,
         });
     }
 }
@@ -179,13 +205,13 @@ impl Plans {
         }
     }
 
-    /// Records that the client of a job asks for its status. True when the client did not ask for so long that the job was cancelled.
-    pub(crate) fn ask(&self, job: &str, now: Instant) -> bool {
+    /// Records that the client of a job asks for its status. Returns why the job was cancelled, if it was.
+    pub(crate) fn ask(&self, job: &str, now: Instant) -> Option<Cancelled> {
         let mut held = lock(&self.held);
         let plan = held.plans.iter_mut().find(|plan| plan.job.as_str() == job);
-        plan.is_some_and(|plan| {
+        plan.and_then(|plan| {
             plan.asked = now;
-            plan.is_abandoned
+            plan.cancelled
         })
     }
 
@@ -196,29 +222,38 @@ impl Plans {
         plan.is_some_and(|plan| now.saturating_duration_since(plan.queued) >= PLANNED_WITHIN)
     }
 
-    /// The jobs that are queued or run, and whose clients have not asked for their status for so long that they are to be cancelled.
-    pub(crate) async fn abandoned(&self, now: Instant) -> Vec<JobId> {
-        let silent: Vec<_> = {
+    /// The jobs that are queued or run, and that are to be cancelled: those whose clients have not asked for their status for so long that
+    /// they are gone, and all where there was no executor for so long.
+    pub(crate) async fn to_cancel(
+        &self,
+        now: Instant,
+        no_executor_for: Option<Duration>,
+    ) -> Vec<JobId> {
+        let since = |time| now.saturating_duration_since(time);
+        let why = |plan: &HeldPlan| match since(plan.asked) > ABANDONED_AFTER {
+            true => Some(Cancelled::Abandoned),
+            false => no_executor_for.map(Cancelled::NoExecutor),
+        };
+        let known: Vec<_> = {
             let held = lock(&self.held);
             let plans = held.plans.iter();
             plans
-                .filter(|plan| now.saturating_duration_since(plan.asked) > ABANDONED_AFTER)
-                .map(|plan| (plan.job.clone(), plan.queued))
+                .filter_map(|plan| Some((plan.job.clone(), since(plan.queued), why(plan)?)))
                 .collect()
         };
-        let mut abandoned = Vec::new();
-        for (job, queued) in silent {
+        let mut jobs = Vec::new();
+        for (job, queued_for, why) in known {
             let status = self.jobs.get_job_status(&job).await.ok().flatten();
-            let queued_for = now.saturating_duration_since(queued);
-            if fate(status.as_ref(), queued_for) == Fate::Needed {
-                abandoned.push(job);
+            if fate(status.as_ref(), queued_for) != Fate::Needed {
+                continue;
             }
+            let mut held = lock(&self.held);
+            if let Some(plan) = held.plans.iter_mut().find(|plan| plan.job == job) {
+                plan.cancelled.get_or_insert(why);
+            }
+            jobs.push(job);
         }
-        let mut held = lock(&self.held);
-        for plan in &mut held.plans {
-            plan.is_abandoned |= abandoned.contains(&plan.job);
-        }
-        abandoned
+        jobs
     }
 
     /// Removes the plans of jobs that have ended and are forgotten; if there `is_need`, also those of other jobs that have ended, and
@@ -284,7 +319,7 @@ const PLAN_BYTES_MIN: usize = 16 << 10;
 /// The time without a request for its status after which an ended job makes room for others.
 const ASKED_FOR: Duration = Duration::from_secs(30);
 /// The time without a request for the status of a job after which its client is gone. Clients ask several times a second.
-pub(crate) const ABANDONED_AFTER: Duration = Duration::from_secs(60);
+const ABANDONED_AFTER: Duration = Duration::from_secs(60);
 /// The time limit for planning a job.
 const PLANNED_WITHIN: Duration = Duration::from_secs(60);
 /// The time after which the plan of a job that is still queued makes room for others.
@@ -445,16 +480,51 @@ mod tests {
             .await
             .unwrap();
         let later = start + ABANDONED_AFTER;
-        assert!(plans.abandoned(later).await.is_empty());
-        assert!(!plans.ask("asked", later));
+        assert!(plans.to_cancel(later, None).await.is_empty());
+        assert_eq!(plans.ask("asked", later), None);
         let later = later + Duration::from_secs(1);
         let silent = JobId::from("silent".to_owned());
-        assert_eq!(plans.abandoned(later).await, [silent]);
+        assert_eq!(plans.to_cancel(later, None).await, [silent]);
         // A client that stood still learns why its job was cancelled.
-        assert!(plans.ask("silent", later) && !plans.ask("asked", later));
+        assert_eq!(plans.ask("silent", later), Some(Cancelled::Abandoned));
+        assert_eq!(plans.ask("asked", later), None);
         assert!(!plans.is_late("asked", start) && !plans.is_late("unknown", later));
         assert!(plans.is_late("asked", start + PLANNED_WITHIN));
-        assert!(!plans.ask("failed", later) && !plans.ask("unknown", later));
+        for id in ["failed", "unknown"] {
+            assert_eq!(plans.ask(id, later), None);
+        }
+    }
+
+    /// Times of the system's clock were compared: behind one that was set back, a job waited for executors without an end. So did a job that
+    /// was queued when the last executor had just been lost.
+    #[tokio::test]
+    async fn jobs_end_where_no_executor_is_left() {
+        let plans = plans().await;
+        let start = Instant::now();
+        for id in ["early", "late", "failed"] {
+            let job = JobId::from(id.to_owned());
+            plans.jobs.accept_job(&job, "", u64::MAX).unwrap();
+            let reserved = plans.reserve(1, &client(1, ""), start).await;
+            reserved.unwrap().keep(id, start);
+        }
+        let failed = JobId::from("failed".to_owned());
+        let reason = "the reason".to_owned();
+        plans
+            .jobs
+            .fail_unscheduled_job(&failed, reason)
+            .await
+            .unwrap();
+        assert!(plans.to_cancel(start, None).await.is_empty());
+        let time = Duration::from_secs(10);
+        let jobs = ["early", "late"].map(|id| JobId::from(id.to_owned()));
+        assert_eq!(plans.to_cancel(start, Some(time)).await, jobs);
+        let why = plans.ask("late", start);
+        assert_eq!(why, Some(Cancelled::NoExecutor(time)));
+        assert_eq!(
+            why.unwrap().to_string(),
+            "no executor is left, and none has registered for 10 s: weir cluster executor starts one"
+        );
+        assert_eq!(plans.ask("failed", start), None);
     }
 
     #[test]

@@ -182,7 +182,8 @@ impl Scheduler {
             grpc_client_max_message_size: message_bytes(),
             executor_timeout_seconds: lost_after,
             expire_dead_executor_interval_seconds: lost_after.div_ceil(4).max(1),
-            no_executors_grace_period_seconds: lost_after.max(1),
+            // A job without an executor is cancelled by the time that passes for this process (`services.rs`).
+            no_executors_grace_period_seconds: u64::from(u32::MAX),
             // The rows of a job are removed when its client does not read them any more (`kept.rs`).
             finished_job_data_clean_up_interval_seconds: 0,
             finished_job_state_clean_up_interval_seconds: 600,
@@ -229,6 +230,7 @@ impl Scheduler {
         let codec = BallistaCodec::new(logical, Arc::new(WeirCodec::default()));
         let rejections = Rejections::default();
         let losses = Losses::default();
+        let lost_after = Duration::from_secs(config.executor_timeout_seconds);
         let mut scheduler =
             SchedulerServer::<LogicalPlanNode, PhysicalPlanNode>::new_with_task_launcher(
                 config.scheduler_endpoint(),
@@ -245,6 +247,7 @@ impl Scheduler {
             jobs,
             rejections,
             losses,
+            lost_after,
             &self.trust,
         )
         .await

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arrow_flight::flight_service_server::FlightServiceServer;
 use axum::Router;
@@ -51,14 +51,16 @@ use weir_engine::Reports;
 
 use crate::answering::{Answers, bounded};
 use crate::check::{self, Checked, Refused, Sender, check_plan};
+use crate::clock::RunningClock;
 use crate::connections::accept;
 use crate::error::{Error, chain};
+use crate::heartbeats::Absence;
 use crate::kept::KeptJobs;
 use crate::launch::{Rejections, rejection};
 use crate::losses::{Losses, RunningTask};
 use crate::panics::{self, caught, caught_in};
 use crate::peer::{Connections, Peer};
-use crate::plans::{ABANDONED_AFTER, Plans};
+use crate::plans::Plans;
 use crate::protocol::{
     CLIENT, MESSAGE_BYTES_MAX, PIECES, READERS, READY, RECORDS, REJECTED, RENEW, ROWS, SOURCE_BYTES,
 };
@@ -112,13 +114,14 @@ fn connections<S>(mut accepted: mpsc::Receiver<S>) -> impl Stream<Item = std::io
 }
 
 /// Serves the scheduler, whose jobs have this state, whose executors give these reasons for rejections, and whose jobs lose these
-/// executors.
+/// executors. Jobs that have no executor for so long are cancelled.
 pub(crate) async fn schedule(
     listener: TcpListener,
     scheduler: BallistaScheduler,
     jobs: Arc<dyn JobState>,
     rejections: Rejections,
     losses: Losses,
+    lost_after: Duration,
     trust: &Trust,
 ) -> Result<(), Error> {
     let ready = scheduler.clone();
@@ -136,11 +139,14 @@ pub(crate) async fn schedule(
         );
     let plans = Arc::new(Plans::new(Arc::clone(&jobs)));
     let kept = Arc::<KeptJobs>::default();
+    let clock = RunningClock::default();
     let ended = ended(
         scheduler.clone(),
         Arc::clone(&plans),
         Arc::clone(&kept),
         losses.clone(),
+        clock.clone(),
+        lost_after,
     );
     let validated = ValidatedScheduler {
         scheduler,
@@ -151,6 +157,7 @@ pub(crate) async fn schedule(
         losses,
         jobs: Mutex::default(),
         refused: AtomicU64::new(0),
+        clock,
     };
     let service = SchedulerGrpcServer::new(validated)
         .max_encoding_message_size(MESSAGE_BYTES_MAX)
@@ -162,26 +169,32 @@ pub(crate) async fn schedule(
 }
 
 /// Waits until the event loop of the scheduler has ended. It launches all tasks, and all jobs wait for ever once it has
-/// panicked. Meanwhile removes the plans of jobs that have ended, cancels jobs whose clients are gone, and has rows removed that their
-/// clients do not read any more.
+/// panicked. Meanwhile removes the plans of jobs that have ended, cancels jobs whose clients are gone, and those that have no executor for
+/// so long, and has rows removed that their clients do not read any more.
 async fn ended(
     scheduler: BallistaScheduler,
     plans: Arc<Plans>,
     kept: Arc<KeptJobs>,
     losses: Losses,
+    clock: RunningClock,
+    lost_after: Duration,
 ) -> Error {
+    let mut absence = Absence::default();
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
-        plans.remove_ended(Instant::now(), false).await;
+        let now = clock.now();
+        plans.remove_ended(now, false).await;
         let running = scheduler.state.task_manager.get_running_job_cache();
         losses.retain(|job| running.contains_key(&JobId::from(job.to_owned())));
-        for job in plans.abandoned(Instant::now()).await {
+        let absent_for = absence.read(scheduler.is_ready(), now);
+        let no_executor_for = (absent_for >= lost_after).then_some(absent_for);
+        for job in plans.to_cancel(now, no_executor_for).await {
             let job_id = job.into_inner();
             // An error is that of the event loop, which is checked below.
             let _ = SchedulerGrpc::cancel_job(&scheduler, Request::new(CancelJobParams { job_id }))
                 .await;
         }
-        for job_id in kept.take_expired(Instant::now()) {
+        for job_id in kept.take_expired(now) {
             let remove_stage_ids = Vec::new();
             let cleaned = CleanJobDataParams {
                 job_id,
@@ -225,6 +238,8 @@ struct ValidatedScheduler {
     jobs: Mutex<Jobs>,
     /// The number of refused reports of executors.
     refused: AtomicU64,
+    /// The clock of what clients ask.
+    clock: RunningClock,
 }
 
 /// The progress of jobs, with the order of their arrival.
@@ -535,14 +550,15 @@ impl SchedulerGrpc for ValidatedScheduler {
         }
         let submitter = submitter(&request);
         let bytes = requested.encoded_len();
-        let plan = self.plans.reserve(bytes, &submitter, Instant::now());
+        let plan = self.plans.reserve(bytes, &submitter, self.clock.now());
         let plan = plan.await?;
         let queued = SchedulerGrpc::execute_query(&self.scheduler, request);
         let queued = submitter.queue(caught_in(queued)).await;
         let queued = queued.unwrap_or_else(|| Err(Refused::malformed(PANICKED).into()))?;
         if let Some(execute_query_result::Result::Success(of)) = &queued.get_ref().result {
-            plan.keep(&of.job_id, Instant::now());
-            self.kept.keep(&of.job_id, Instant::now());
+            let now = self.clock.now();
+            plan.keep(&of.job_id, now);
+            self.kept.keep(&of.job_id, now);
         }
         Ok(queued)
     }
@@ -565,9 +581,10 @@ impl SchedulerGrpc for ValidatedScheduler {
             return Ok(response);
         }
         check::job_id(&job)?;
+        let now = self.clock.now();
         if let Some(asked) = request.metadata().get(ROWS) {
             let are_kept = match asked == RENEW {
-                true => self.kept.read(&job, Instant::now()),
+                true => self.kept.read(&job, now),
                 false => self.kept.contains(&job),
             };
             let mut response = Response::new(GetJobStatusResult::default());
@@ -575,11 +592,11 @@ impl SchedulerGrpc for ValidatedScheduler {
             response.metadata_mut().insert(ROWS, are_kept);
             return Ok(response);
         }
-        self.kept.ask(&job, Instant::now());
-        let is_abandoned = self.plans.ask(&job, Instant::now());
+        self.kept.ask(&job, now);
+        let cancelled = self.plans.ask(&job, now);
         let mut response = SchedulerGrpc::get_job_status(&self.scheduler, request).await?;
         if let Some(status) = &mut response.get_mut().status {
-            if self.plans.is_late(&job, Instant::now()) {
+            if self.plans.is_late(&job, now) {
                 end_lost(status, now_ms());
             }
             if let Some(job_status::Status::Successful(done)) = &mut status.status {
@@ -587,11 +604,8 @@ impl SchedulerGrpc for ValidatedScheduler {
                 done.partition_location = self.rows(&job, rows).await;
             }
             if let Some(job_status::Status::Failed(failed)) = &mut status.status {
-                if is_abandoned {
-                    failed.error = format!(
-                        "its client did not ask for its status for {} s, and it was cancelled",
-                        ABANDONED_AFTER.as_secs()
-                    );
+                if let Some(why) = cancelled {
+                    failed.error = why.to_string();
                 } else if failed.error.contains(REJECTED)
                     && let Some(why) = self.rejections.reason(&job)
                 {

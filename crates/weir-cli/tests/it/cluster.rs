@@ -422,7 +422,7 @@ fn a_cluster_without_executors_says_so() {
         killed.elapsed()
     );
     assert_eq!(ended.status.code(), Some(3), "{errors}");
-    assert!(errors.contains("executor"), "{errors}");
+    assert!(errors.contains("no executor is left"), "{errors}");
     let next = cluster.ask("weir query \"SELECT count(*) FROM 'day/0.pcap'\"");
     assert_eq!(next.code, Some(3), "{}", next.stderr);
     cluster.scheduler.kill().unwrap();
