@@ -138,7 +138,7 @@ impl<'a> Check<'_, 'a> {
     }
 
     fn vias(&mut self, value: &'a [u8]) {
-        for text in List::new(value) {
+        for text in List::of_vias(value) {
             if text.is_empty() {
                 self.add(FaultKind::EmptyElement, text);
                 continue;

@@ -142,7 +142,7 @@ impl<'a> Digest<'a> {
     }
 
     fn vias(&mut self, value: &'a [u8]) {
-        for text in List::new(value).filter(|text| !text.is_empty()) {
+        for text in List::of_vias(value).filter(|text| !text.is_empty()) {
             self.via.get_or_insert_with(|| Via::parse(text));
             self.via_count = self.via_count.saturating_add(1);
         }

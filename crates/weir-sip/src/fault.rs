@@ -101,6 +101,8 @@ faults! {
     CSeqMethod Error "the method of CSeq is not the method of the request",
     /// The body is shorter than Content-Length (§18.3).
     BodyShort Error "the body is shorter than Content-Length says",
+    /// Content-Length is larger than [`Limits::body_bytes_max`](crate::Limits::body_bytes_max), and nothing of the body was read.
+    BodyLong Error "Content-Length is larger than the limit of bodies",
     /// Bytes behind the body, which are ignored (§18.3).
     Trailing Note "bytes follow the body",
     /// No Content-Length, which streams need (§20.14).

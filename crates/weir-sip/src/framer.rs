@@ -14,13 +14,14 @@ use crate::start::Start;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FramerEvent<'a> {
-    /// One message: a whole one, or the head of one whose body is longer than the limits or ends with the stream, with as
-    /// much of the body as belongs to it.
+    /// One message: a whole one, or the head of one whose body is longer than the limits, or ends at a gap or with the stream,
+    /// with as much of the body as belongs to it.
     Message {
         /// Offset of its first byte in the stream.
         offset: u64,
         /// The bytes, to the end of the body. [`Message`](crate::Message) says that a body is not whole
-        /// ([`FaultKind::BodyShort`](crate::FaultKind::BodyShort)).
+        /// ([`FaultKind::BodyShort`](crate::FaultKind::BodyShort)) or was left out
+        /// ([`FaultKind::BodyLong`](crate::FaultKind::BodyLong)).
         bytes: &'a [u8],
     },
     /// A double line end: a client keeps the connection alive.
@@ -42,7 +43,7 @@ pub enum FramerEvent<'a> {
 /// The found messages do not depend on the pieces in which the stream comes. A message that lies in one piece is lent
 /// out of it; only what lacks its end is copied. After bytes that are no message the framer looks for the next line
 /// that begins one. It does the same within a body that is longer than the limits, and within one that is longer than the
-/// rest of the stream.
+/// rest of the stream, or than what there is before a gap; a message may also begin right behind a body that was passed over.
 ///
 /// ```
 /// use weir_sip::{Framer, FramerEvent};
@@ -67,6 +68,8 @@ pub struct Framer {
     offset: u64,
     /// Bytes before `offset` that are no message and have not been reported.
     lost: u64,
+    /// The offset behind the body, by its Content-Length, of the last message that was reported without all of it.
+    body_end: u64,
 }
 
 /// The next step, by the waiting bytes.
@@ -76,6 +79,8 @@ enum FramerStep {
     /// A message of this length, which is not all there.
     Until(usize),
     Message(usize),
+    /// The head of a message, of this length, and the length of its body, which is longer than the limits.
+    Head(usize, u64),
     Ping,
     Pong,
     Skip(usize),
@@ -92,6 +97,7 @@ impl Framer {
             until: 0,
             offset: 0,
             lost: 0,
+            body_end: 0,
         }
     }
 
@@ -119,11 +125,15 @@ impl Framer {
         *self = Self::new(self.limits);
     }
 
-    /// Says that `missing` bytes of the stream are not there: what waited for its end is lost, and
-    /// the next message is looked for.
+    /// Says that `missing` bytes of the stream are not there: a message that waited for the end of its body is reported with
+    /// as much of it as there is, what else waited is lost, and the next message is looked for.
     pub fn gap(&mut self, missing: u64, each: &mut impl FnMut(FramerEvent<'_>)) {
         let held = std::mem::take(&mut self.held);
-        self.skip(held.len());
+        if self.until > 0 {
+            self.body_end = self.offset.saturating_add(self.until as u64);
+        }
+        let used = self.walk(&held, true, each);
+        self.skip(held.len().saturating_sub(used));
         self.forget();
         self.offset = self.offset.saturating_add(missing);
         self.lost = self.lost.saturating_add(missing);
@@ -169,17 +179,20 @@ impl Framer {
                     return at;
                 }
                 FramerStep::Skip(len) => {
+                    let len = self.to_body_end(len);
                     self.skip(len);
                     at = at.saturating_add(len);
                     self.forget();
                     continue;
                 }
                 FramerStep::Message(len) => {
-                    self.report_lost(each);
-                    each(FramerEvent::Message {
-                        offset: self.offset,
-                        bytes: rest.get(..len).unwrap_or_default(),
-                    });
+                    self.report_message(rest.get(..len).unwrap_or_default(), each);
+                    len
+                }
+                FramerStep::Head(len, body_len) => {
+                    self.report_message(rest.get(..len).unwrap_or_default(), each);
+                    let body = self.offset.saturating_add(len as u64);
+                    self.body_end = body.saturating_add(body_len);
                     len
                 }
                 FramerStep::Ping => {
@@ -208,6 +221,29 @@ impl Framer {
     fn skip(&mut self, len: usize) {
         self.lost = self.lost.saturating_add(len as u64);
         self.offset = self.offset.saturating_add(len as u64);
+    }
+
+    /// The number of bytes from here to the end of a body that is passed over; 0 outside of one.
+    fn left_of_body(&self) -> usize {
+        let left = self.body_end.saturating_sub(self.offset);
+        usize::try_from(left).unwrap_or(usize::MAX)
+    }
+
+    /// The number of bytes to be passed over of `len`, which may go beyond the end of a body: behind that a message may begin
+    /// within a line.
+    fn to_body_end(&self, len: usize) -> usize {
+        match self.left_of_body() {
+            0 => len,
+            left => len.min(left),
+        }
+    }
+
+    fn report_message(&mut self, bytes: &[u8], each: &mut impl FnMut(FramerEvent<'_>)) {
+        self.report_lost(each);
+        each(FramerEvent::Message {
+            offset: self.offset,
+            bytes,
+        });
     }
 
     fn report_lost(&mut self, each: &mut impl FnMut(FramerEvent<'_>)) {
@@ -242,6 +278,10 @@ impl Framer {
             match memchr(b'\n', bytes.get(..LINE_BYTES_MAX).unwrap_or(bytes)) {
                 Some(end) => {
                     let line = trim_end(bytes.get(..end).unwrap_or_default());
+                    let left = self.left_of_body();
+                    if left > 0 && begins_behind(line, left) {
+                        return FramerStep::Skip(left);
+                    }
                     match behind_keep_alive(line) {
                         Some(0) => {}
                         Some(before) => return FramerStep::Skip(before),
@@ -265,7 +305,7 @@ impl Framer {
         let body_len = content_length(head.get(..head_len).unwrap_or_default());
         // The headers are understood without the body, in which other messages may stand.
         if body_len > self.limits.body_bytes_max as u64 {
-            return FramerStep::Message(head_len);
+            return FramerStep::Head(head_len, body_len);
         }
         let len = usize::try_from(body_len)
             .map_or(usize::MAX, |body_len| head_len.saturating_add(body_len));
@@ -307,6 +347,15 @@ fn begins_with_header(bytes: &[u8]) -> bool {
     let line = bytes.split(|byte| *byte == b'\n').next();
     line.and_then(|line| split_once(line, b':'))
         .is_some_and(|(name, _)| is_token(trim_end(name)))
+}
+
+/// Whether a sound start line of a known kind stands behind the first `left` octets of a line.
+fn begins_behind(line: &[u8], left: usize) -> bool {
+    match line.get(left..).and_then(Start::parse) {
+        Some((Start::Request { method, .. }, None)) => !matches!(method, Method::Other(_)),
+        Some((Start::Status { .. }, None)) => true,
+        _ => false,
+    }
 }
 
 /// The number of octets before the start line at the end of a line: those of a keep-alive without a line end of its own, such as
@@ -514,6 +563,29 @@ mod tests {
         assert_eq!(frame(&stream, limits), ["lost 0+31", "message 31+21"]);
     }
 
+    /// A message right behind a long body without a line end was lost.
+    #[test]
+    fn a_message_begins_right_behind_a_body_that_is_longer_than_the_limits() {
+        let limits = Limits {
+            body_bytes_max: 1,
+            ..Limits::default()
+        };
+        for (len, text) in [(100, "x y"), (8_192, "x y"), (20_000, "x y"), (300, "x")] {
+            let head = format!("INFO sip:h SIP/2.0\r\nl: {len}\r\n\r\n");
+            let body = text.repeat(len).into_bytes();
+            let stream = [head.as_bytes(), &body[..len], b"BYE sip:h SIP/2.0\r\n\r\n"].concat();
+            let (at, end) = (head.len(), head.len() + len);
+            assert_eq!(
+                frame(&stream, limits),
+                [
+                    format!("message 0+{at}"),
+                    format!("lost {at}+{len}"),
+                    format!("message {end}+21"),
+                ]
+            );
+        }
+    }
+
     /// A Content-Length that is larger than the rest of the stream took the message and all behind it.
     #[test]
     fn a_body_that_ends_with_the_stream_ends_at_the_next_message() {
@@ -564,5 +636,39 @@ mod tests {
         assert_eq!(framer.held_bytes(), 0);
         framer.finish(&mut each);
         assert_eq!(found, ["lost 0+120", "lost 120+6", "message 126+29"]);
+    }
+
+    /// Such a message was lost as a whole.
+    #[test]
+    fn a_gap_in_a_body_ends_its_message() {
+        let mut framer = Framer::default();
+        let mut found = Vec::new();
+        let mut each = |event: FramerEvent<'_>| found.push(shown(event));
+        let head = b"INFO sip:h SIP/2.0\r\nl: 200\r\n\r\n";
+        framer.feed(head, &mut each);
+        framer.feed(&[b'x'; 50], &mut each);
+        framer.gap(30, &mut each);
+        // The next message begins right behind the body.
+        framer.feed(&[b'x'; 120], &mut each);
+        framer.feed(BYE, &mut each);
+        // A gap that goes beyond the body, and one right behind a head.
+        framer.feed(head, &mut each);
+        framer.gap(500, &mut each);
+        framer.feed(b"rest\r\n", &mut each);
+        framer.feed(BYE, &mut each);
+        framer.finish(&mut each);
+        assert_eq!(
+            found,
+            [
+                "message 0+80",
+                "lost 80+30",
+                "lost 110+120",
+                "message 230+29",
+                "message 259+30",
+                "lost 289+500",
+                "lost 789+6",
+                "message 795+29",
+            ]
+        );
     }
 }

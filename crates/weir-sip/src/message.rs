@@ -86,7 +86,7 @@ impl<'a> Message<'a> {
             body: bytes.get(headers_end..).unwrap_or_default(),
             faults,
         };
-        message.limit_body();
+        message.limit_body(limits);
         Ok(message)
     }
 
@@ -102,7 +102,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    fn limit_body(&mut self) {
+    fn limit_body(&mut self, limits: &Limits) {
         let Some(declared) = self.headers.value(HeaderName::ContentLength) else {
             return;
         };
@@ -119,6 +119,10 @@ impl<'a> Message<'a> {
             }
             // A message whose head is cut has that fault already.
             None if self.faults.has(FaultKind::Cut) => {}
+            // Of a stream only the head of such a message is given, and the body may follow.
+            None if self.body.is_empty() && declared > limits.body_bytes_max => {
+                self.faults.add(FaultKind::BodyLong, self.bytes.len());
+            }
             None => self.faults.add(FaultKind::BodyShort, self.bytes.len()),
         }
     }
@@ -212,7 +216,7 @@ impl<'a> Message<'a> {
     pub fn vias(&self) -> impl Iterator<Item = Via<'a>> {
         self.headers
             .all(HeaderName::Via)
-            .flat_map(|header| List::new(header.value))
+            .flat_map(|header| List::of_vias(header.value))
             .map(Via::parse)
     }
 
@@ -299,6 +303,15 @@ mod tests {
     }
 
     #[test]
+    fn a_comment_of_a_via_may_have_commas() {
+        let text = b"BYE sip:h SIP/2.0\r\nVia: SIP/2.0/UDP a;branch=z9hG4bK1 (b, c), SIP/2.0/UDP d\r\n\r\n";
+        let message = Message::parse(text, &Limits::default()).unwrap();
+        let hosts: Vec<&[u8]> = message.vias().map(|via| via.host).collect();
+        assert_eq!(hosts, [b"a", b"d"]);
+        assert_eq!(Digest::of(&message).via_count, 2);
+    }
+
+    #[test]
     fn headers_may_be_folded_and_cut() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(
@@ -330,6 +343,13 @@ mod tests {
             body(&format!("{head}l: 4\r\n\r\nabc")),
             (3, vec![FaultKind::BodyShort])
         );
+        for (text, kind) in [
+            ("l: 1048576\r\n\r\n", FaultKind::BodyShort),
+            ("l: 1048577\r\n\r\n", FaultKind::BodyLong),
+            ("l: 1048577\r\n\r\nabc", FaultKind::BodyShort),
+        ] {
+            assert_eq!(body(&format!("{head}{text}")).1, [kind], "{text:?}");
+        }
         assert_eq!(body(&format!("{head}l: x\r\n\r\nabc")), (3, vec![]));
         assert_eq!(body(&format!("\r\n{head}\r\nabc")), (3, vec![]));
         assert_eq!(body(&format!("{head}l: 4\r\n")), (0, vec![FaultKind::Cut]));

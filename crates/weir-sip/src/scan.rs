@@ -1,5 +1,7 @@
 //! Walking through the text of header values: white space, tokens, quotes and brackets.
 
+use memchr::memchr;
+
 /// True for linear white space and the line ends of folded values (RFC 3261 §25.1, LWS).
 pub(crate) const fn is_white(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
@@ -112,18 +114,73 @@ pub(crate) fn decimal(bytes: &[u8]) -> Option<u64> {
     })
 }
 
+/// The length of the comment at the start of `bytes`, in which others may stand (RFC 3261 §25.1), with its parentheses; `None`
+/// when it does not end.
+fn comment_len(bytes: &[u8]) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut escaped = false;
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'(' => depth = depth.saturating_add(1),
+            b')' if depth <= 1 => return at.checked_add(1),
+            b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
 /// The elements of a comma-separated list, each without white space around it. Quotes and angle
 /// brackets keep a comma from separating.
 #[derive(Clone, Debug)]
 pub struct List<'a> {
     rest: Option<&'a [u8]>,
+    /// Whether comments keep a comma from separating, too, and all so far had an end.
+    has_comments: bool,
 }
 
 impl<'a> List<'a> {
     /// The elements of a header's value.
     #[must_use]
     pub fn new(value: &'a [u8]) -> Self {
-        Self { rest: Some(value) }
+        Self {
+            rest: Some(value),
+            has_comments: false,
+        }
+    }
+
+    /// The elements of a Via, in which comments may stand behind white space (RFC 2543 §6.40).
+    #[must_use]
+    pub(crate) fn of_vias(value: &'a [u8]) -> Self {
+        Self {
+            rest: Some(value),
+            has_comments: memchr(b'(', value).is_some(),
+        }
+    }
+
+    /// The offset of the first comma that is in no comment.
+    fn comma_outside_comments(&mut self, rest: &[u8]) -> Option<usize> {
+        let mut at = 0_usize;
+        loop {
+            let behind = rest.get(at..)?;
+            let found = find_outside(behind, |byte| matches!(byte, b',' | b'('))?;
+            let (before, from) = behind.split_at_checked(found)?;
+            let place = at.checked_add(found)?;
+            if from.first() == Some(&b',') {
+                return Some(place);
+            }
+            // A parenthesis within a value begins no comment.
+            let is_comment = before.last().is_some_and(|byte| is_white(*byte));
+            let len = match is_comment && self.has_comments {
+                true => comment_len(from),
+                false => None,
+            };
+            // Behind a comment without an end no other one is looked for, so that no octet is read often.
+            self.has_comments &= len.is_some() || !is_comment;
+            at = place.checked_add(len.unwrap_or(1))?;
+        }
     }
 }
 
@@ -133,7 +190,10 @@ impl<'a> Iterator for List<'a> {
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
         let rest = self.rest?;
-        let end = find_outside(rest, |byte| byte == b',');
+        let end = match self.has_comments {
+            true => self.comma_outside_comments(rest),
+            false => find_outside(rest, |byte| byte == b','),
+        };
         self.rest = end.and_then(|end| rest.get(end.saturating_add(1)..));
         Some(trim(rest.get(..end.unwrap_or(rest.len()))?))
     }
@@ -152,6 +212,31 @@ mod tests {
             [&b"\"a,\\\"b\" <sip:x,y@h>;q=1"[..], b"c", b"", b""]
         );
         assert_eq!(List::new(b"\"open, <a").count(), 1);
+    }
+
+    /// A comma in a comment separated elements.
+    #[test]
+    fn commas_in_comments_do_not_separate_vias() {
+        for (value, expected) in [
+            ("a (b, c), d", &["a (b, c)", "d"][..]),
+            (
+                "a (b (c, d), e)\r\n (f,), g",
+                &["a (b (c, d), e)\r\n (f,)", "g"],
+            ),
+            ("a (b \\), c), d", &["a (b \\), c)", "d"]),
+            ("a (\"b), c", &["a (\"b)", "c"]),
+            // No comments: within a value, without an end, in quotes.
+            ("a;b=c(d,e), f", &["a;b=c(d", "e)", "f"]),
+            ("a (b, c (d, e)", &["a (b", "c (d", "e)"]),
+            ("a;b=\"c (d\", e), f", &["a;b=\"c (d\"", "e)", "f"]),
+        ] {
+            let elements: Vec<&[u8]> = List::of_vias(value.as_bytes()).collect();
+            let expected: Vec<&[u8]> = expected.iter().map(|text| text.as_bytes()).collect();
+            assert_eq!(elements, expected, "{value:?}");
+        }
+        assert_eq!(List::new(b"a (b, c)").count(), 2);
+        let many = " (".repeat(100_000);
+        assert_eq!(List::of_vias(many.as_bytes()).count(), 1);
     }
 
     #[test]

@@ -134,14 +134,17 @@ fn split_comment(text: &[u8]) -> (&[u8], Option<&[u8]>) {
         return (text, None);
     }
     let mut depth = 0_usize;
-    let start = ended.iter().rposition(|byte| {
-        match byte {
-            b')' => depth = depth.saturating_add(1),
-            b'(' => depth = depth.saturating_sub(1),
+    let is_start = |at: &usize| {
+        let (before, from) = ended.split_at_checked(*at).unwrap_or_default();
+        match from.first() {
+            _ if before.last() == Some(&b'\\') => {}
+            Some(b')') => depth = depth.saturating_add(1),
+            Some(b'(') => depth = depth.saturating_sub(1),
             _ => {}
         }
         depth == 0
-    });
+    };
+    let start = (0..ended.len()).rev().find(is_start);
     match start.and_then(|start| ended.split_at_checked(start)) {
         // A parenthesis within a value begins no comment.
         Some((before, comment)) if before.last().is_some_and(|byte| is_white(*byte)) => {
@@ -230,6 +233,11 @@ mod tests {
             ),
             (
                 b"SIP/2.0/UDP h:5062;branch=z9hG4bK6\r\n (a;b=c (nested) d) ",
+                "z9hG4bK6",
+                FaultKind::Parameter,
+            ),
+            (
+                b"SIP/2.0/UDP h:5062;branch=z9hG4bK6 (a \\) b, c)",
                 "z9hG4bK6",
                 FaultKind::Parameter,
             ),

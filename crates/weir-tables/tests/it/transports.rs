@@ -314,18 +314,80 @@ fn a_message_with_a_missing_segment_is_lost_and_the_next_one_is_found() {
     assert!(frames.iter().all(|frame| !frame.is_empty()), "{frames:?}");
 }
 
+/// The head of a request with this Content-Length.
+fn request(method: &str, length: usize) -> String {
+    format!(
+        "{method} sip:b@x SIP/2.0\r\nVia: SIP/2.0/TCP x;branch=z9hG4bK{length}\r\nMax-Forwards: 70\r\n\
+         From: <sip:a@x>;tag=a\r\nTo: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 {method}\r\n\
+         Content-Length: {length}\r\n\r\n"
+    )
+}
+
+/// A body above the limit was called short although all of it followed, and a message right behind it was lost.
+#[test]
+fn a_message_with_a_long_body_and_the_next_one_have_rows() {
+    let body = "x y".repeat(400_000);
+    let message = format!(
+        "{}{body}{}",
+        request("MESSAGE", body.len()),
+        request("BYE", 0)
+    );
+    let mut packets = Vec::new();
+    let mut connection = Connection::open((CLIENT, 40_000), (SERVER, 5060), &mut packets);
+    for piece in message.as_bytes().chunks(60_000) {
+        connection.send_one(true, piece, &mut packets);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = capture(&folder, "long.pcap", &packets);
+    let (batch, notes) = read_with_notes("sip", &[&path], 100);
+    let note = "sip: 1200000 bytes of TCP streams are not part of a complete message";
+    assert_eq!(notes, [note]);
+    assert_eq!(column(&batch, "sip.method"), ["MESSAGE", "BYE"]);
+    let faults = column(&batch, "sip.faults");
+    assert!(faults[0].contains("Content-Length is larger than the limit of bodies"));
+    assert_eq!(faults[1], "");
+}
+
+/// A message was lost as a whole where a segment of its body was, and only a note counted its octets.
+#[test]
+fn a_message_with_a_gap_in_its_body_has_a_row() {
+    let body = "v=0\r\n".repeat(60);
+    let invite = format!("{}{body}", request("INVITE", body.len()));
+    let bye = request("BYE", 0);
+    let head = request("INVITE", body.len()).len();
+    let mut packets = Vec::new();
+    let mut connection = Connection::open((CLIENT, 40_000), (SERVER, 5060), &mut packets);
+    for piece in [
+        &invite[..100],
+        &invite[100..head + 50],
+        &invite[head + 50..head + 150],
+        &invite[head + 150..],
+        &bye[..],
+    ] {
+        connection.send_one(true, piece.as_bytes(), &mut packets);
+    }
+    packets.remove(5);
+    let folder = tempfile::tempdir().unwrap();
+    let path = capture(&folder, "gap.pcap", &packets);
+    let (batch, notes) = read_with_notes("sip", &[&path], 100);
+    let note = "sip: 250 bytes of TCP streams are not part of a complete message";
+    assert_eq!(notes, [note]);
+    assert_eq!(column(&batch, "sip.method"), ["INVITE", "BYE"]);
+    // The number is that of the last packet of what there is.
+    assert_eq!(column(&batch, "frame.number"), ["5", "7"]);
+    assert_eq!(column(&batch, "sip.msg_body"), [&body[..50], ""]);
+    let faults = column(&batch, "sip.faults");
+    assert!(faults[0].contains("the body is shorter than Content-Length says"));
+    assert_eq!(faults[1], "");
+}
+
 /// A Content-Length that is larger than all that follows took the messages behind it, too: there was only a note.
 #[test]
 fn messages_are_found_within_a_body_that_ends_with_its_connection() {
-    let request = |method: &str, length: u64| {
-        format!(
-            "{method} sip:b@x SIP/2.0\r\nVia: SIP/2.0/TCP x;branch=z9hG4bK{length}\r\nMax-Forwards: 70\r\n\
-             From: <sip:a@x>;tag=a\r\nTo: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 {method}\r\n\
-             Content-Length: {length}\r\n\r\n"
-        )
-    };
     // The default limit of a body is 1 MiB.
-    for (length, body) in [(99_999, "v=0\r\n"), (2_000_000, "")] {
+    let short = "the body is shorter than Content-Length says";
+    let long = "Content-Length is larger than the limit of bodies";
+    for (length, body, fault) in [(99_999, "v=0\r\n", short), (2_000_000, "", long)] {
         let invite = format!("{}{body}", request("INVITE", length));
         let (ack, bye) = (request("ACK", 0), request("BYE", 0));
         let mut packets = Vec::new();
@@ -351,8 +413,7 @@ fn messages_are_found_within_a_body_that_ends_with_its_connection() {
             assert_eq!(column(&batch, "frame.number"), ["5", "6", "8"]);
             assert_eq!(column(&batch, "sip.msg_body"), [body, "", ""]);
             let faults = column(&batch, "sip.faults");
-            let is_short = faults[0].contains("the body is shorter than Content-Length says");
-            assert!(is_short, "{faults:?}");
+            assert!(faults[0].contains(fault), "{faults:?}");
             assert_eq!(faults[1..], ["", ""]);
         }
     }

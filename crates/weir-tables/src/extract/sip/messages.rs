@@ -365,8 +365,8 @@ const fn arrivals_of([low, high]: &mut [Arrivals; 2], sender: Sender) -> &mut Ar
     }
 }
 
-/// The octets of a direction that wait at its end: a message whose body is longer than them, and those that stand in what
-/// would be its body.
+/// The octets of a direction that wait at its end or at a gap: a message whose body is longer than them, and those that stand
+/// in what would be its body.
 struct Waiting {
     octets: usize,
     /// The address of the first octet, which begins the first message.
@@ -374,11 +374,11 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// `None` before a chunk that is no end.
+    /// `None` before a chunk of octets.
     fn before(chunk: &Chunk<'_>, conversation: &Conversation<Framer>) -> Option<Self> {
         let octets = conversation.held_of(chunk.sender);
         let start = None;
-        matches!(chunk.content, Content::End(_)).then_some(Self { octets, start })
+        (!matches!(chunk.content, Content::Bytes(_))).then_some(Self { octets, start })
     }
 
     /// Reports a message at the packet with its last octet.
@@ -579,15 +579,21 @@ impl Cut for Framer {
             Content::Gap(octets) => octets,
             _ => 0,
         };
+        let mut lost = None::<u64>;
         let mut event = |event: FramerEvent<'_>| match event {
             FramerEvent::Message { bytes, .. } => each(Piece::Message(bytes)),
-            FramerEvent::Lost { bytes, .. } => each(Piece::Lost(bytes.saturating_sub(missing))),
+            FramerEvent::Lost { bytes, .. } => {
+                lost = Some(lost.unwrap_or_default().saturating_add(bytes));
+            }
             _ => {}
         };
         match content {
             Content::Bytes(bytes) => self.feed(bytes, &mut event),
             Content::Gap(missing) => self.gap(missing, &mut event),
             Content::End(_) => self.finish(&mut event),
+        }
+        if let Some(lost) = lost {
+            each(Piece::Lost(lost.saturating_sub(missing)));
         }
     }
 

@@ -156,6 +156,8 @@ fn is_cut(bytes: &[u8]) -> bool {
     let message = Message::parse(bytes, &Limits::default());
     message.is_ok_and(|message| {
         let faults = message.faults();
-        faults.has(FaultKind::Cut) || faults.has(FaultKind::BodyShort)
+        [FaultKind::Cut, FaultKind::BodyShort, FaultKind::BodyLong]
+            .iter()
+            .any(|kind| faults.has(*kind))
     })
 }
