@@ -199,6 +199,11 @@ pub fn rtp(bytes: &[u8]) {
         black_box((packet.event(), packet.extension()));
         assert!(!rtcp::is_rtcp(bytes, true), "a packet is one or the other");
     }
+    if let Some(packet) = RtpPacket::damaged(bytes, 0) {
+        let is_whole = RtpPacket::new(bytes).is_some();
+        assert!(is_whole != packet.fault().is_some());
+        black_box((packet.csrcs().count(), packet.extension_element(1)));
+    }
     let mut told = 0_usize;
     rtcp::reports(bytes, &mut |report| {
         told += 1;

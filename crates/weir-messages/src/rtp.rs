@@ -19,6 +19,31 @@ pub struct Packet<'p> {
     payload: (usize, usize),
     /// Octets of its end that were not captured.
     missing: usize,
+    fault: Option<PacketFault>,
+}
+
+/// What contradicts the length of a packet, which then has no payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PacketFault {
+    /// The header counts more contributing sources than there are octets.
+    Sources,
+    /// The header extension ends behind the packet.
+    Extension,
+    /// The last octet counts more padding than there is payload.
+    Padding,
+}
+
+impl PacketFault {
+    /// The description: lower case, without a full stop.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sources => "the list of sources is longer than the packet",
+            Self::Extension => "the header extension is longer than the packet",
+            Self::Padding => "the padding is longer than the payload",
+        }
+    }
 }
 
 /// Octets of a header without lists.
@@ -67,7 +92,41 @@ impl<'p> Packet<'p> {
             extension,
             payload: (start, end),
             missing: usize::try_from(missing).unwrap_or(usize::MAX),
+            fault: None,
         })
+    }
+
+    /// The same of octets that are known to be a packet: `None` only where less than the fixed header is there, or another version or a
+    /// packet type of RTCP, or where the header was not captured. A packet whose lists or padding are longer than it is has a fault.
+    #[must_use]
+    pub fn damaged(bytes: &'p [u8], missing: u64) -> Option<Self> {
+        if let Some(packet) = Self::cut(bytes, missing) {
+            return Some(packet);
+        }
+        let (first, second) = (u8_at(bytes, 0)?, u8_at(bytes, 1)?);
+        let end = bytes.len();
+        if first >> 6 != 2 || is_rtcp_type(second) || missing > 0 || end < HEADER_OCTETS {
+            return None;
+        }
+        let extension = HEADER_OCTETS + 4 * usize::from(first & 15);
+        let (fault, payload) = match Self::sealed(bytes, 0) {
+            Some(sealed) => (PacketFault::Padding, sealed.payload.0),
+            None if extension > end => (PacketFault::Sources, end),
+            None => (PacketFault::Extension, end),
+        };
+        Some(Self {
+            bytes,
+            extension,
+            payload: (payload, payload),
+            missing: 0,
+            fault: Some(fault),
+        })
+    }
+
+    /// What contradicts the length of the packet.
+    #[must_use]
+    pub const fn fault(&self) -> Option<PacketFault> {
+        self.fault
     }
 
     /// The octets that it was read from.
@@ -150,6 +209,9 @@ impl<'p> Packet<'p> {
     #[must_use]
     pub fn extension_element(&self, number: u8) -> Option<&'p [u8]> {
         let (profile, _) = self.extension()?;
+        if self.fault == Some(PacketFault::Extension) {
+            return None;
+        }
         let octets_of_header = match profile {
             0xbede => 1,
             0x1000..=0x100f => 2,
@@ -183,11 +245,13 @@ impl<'p> Packet<'p> {
         self.bytes.get(start..end).unwrap_or_default()
     }
 
-    /// Octets of the payload, with those that were not captured; `None` where it is not known how many of them are padding.
+    /// Octets of the payload, with those that were not captured; `None` where it is not known how many of them are padding, or
+    /// where the packet has a fault.
     #[must_use]
     pub fn payload_len(&self) -> Option<usize> {
         let is_known = self.missing == 0 || !self.has_padding();
-        is_known.then(|| self.payload().len().saturating_add(self.missing))
+        (is_known && self.fault.is_none())
+            .then(|| self.payload().len().saturating_add(self.missing))
     }
 
     /// The named event in the payload; `None` when it is too short for one.
@@ -592,6 +656,33 @@ mod tests {
         let cut = Packet::cut(&bytes[..20], 152).unwrap();
         assert_eq!((cut.payload().len(), cut.payload_len()), (8, None));
         assert!(Packet::cut(&bytes[..11], 161).is_none());
+    }
+
+    #[test]
+    fn lists_and_padding_beyond_a_packet_are_faults() {
+        let read = |first: u8, behind: &[u8]| {
+            let header = [first, 8, 0, 1, 0, 0, 0, 160, 0, 0, 0, 7];
+            let bytes = [&header[..], behind].concat();
+            assert!(Packet::new(&bytes).is_none(), "{first:x}");
+            let packet = Packet::damaged(&bytes, 0).unwrap();
+            assert_eq!((packet.sequence(), packet.ssrc()), (1, 7));
+            assert_eq!((packet.payload(), packet.payload_len()), (&b""[..], None));
+            assert_eq!(packet.extension_element(1), None);
+            assert!(Packet::damaged(&bytes, 1).is_none_or(|cut| cut.fault().is_none()));
+            let sources: Vec<u32> = packet.csrcs().collect();
+            (packet.fault().unwrap(), packet.extension(), sources)
+        };
+        let sources = [0, 0, 0, 5, 0, 0];
+        assert_eq!(read(0x82, &sources), (PacketFault::Sources, None, vec![5]));
+        let extension = [0xbe, 0xde, 1, 0, 0x10, 7, 0, 0];
+        let expected = (PacketFault::Extension, Some((0xbede, 256)), vec![]);
+        assert_eq!(read(0x90, &extension), expected);
+        assert_eq!(read(0x90, b"\xbe").0, PacketFault::Extension);
+        assert_eq!(read(0xa0, &[5, 5, 4]).0, PacketFault::Padding);
+        assert_eq!(read(0xa0, &[]).0, PacketFault::Padding);
+        // Less than the fixed header, and reports, are no packets.
+        assert!(Packet::damaged(&[0xa0, 8, 0, 1, 0, 0, 0, 160, 0, 0, 0], 0).is_none());
+        assert!(Packet::damaged(&[0xa0, 200, 0, 1, 0, 0, 0, 160, 0, 0, 0, 9], 0).is_none());
     }
 
     #[test]

@@ -285,6 +285,7 @@ pub(super) const TABLES: &[TableRule] = &[
             &[
                 ("rtp.setup_frame", Frame),
                 ("rtp.missing", Doubt),
+                ("rtp.fault", Doubt),
                 ("rtp.codec", Sum),
                 ("rtp.setup_method", Sum),
             ],

@@ -220,10 +220,56 @@ fn padding_and_events_of_srtp_are_not_legible() {
     let (found, _) = rows("rtp", &packets, &["rtp.seq", "rtpevent.event_id"]);
     let expected: Vec<[String; 2]> = (0..7).map(|n: u8| [n.to_string(), String::new()]).collect();
     assert_eq!(found, expected);
-    // Those of RTP are.
+    // Those of RTP are: three packets have more padding than octets.
     packets[0] = invite();
     let (found, _) = rows("media", &packets, &columns);
-    assert_eq!(found, [["7", "0", "10", "5", "1"]]);
+    assert_eq!(found, [["7", "0", "7", "5", "1"]]);
+}
+
+/// Packets with a header extension or sources beyond their end were left out without a word, and padding beyond it was payload.
+#[test]
+fn packets_that_contradict_their_length_have_a_row_without_a_payload() {
+    for profile in ["RTP/AVP", "RTP/SAVP"] {
+        let mut packets = vec![invite_with(profile)];
+        for number in 0..8 {
+            let mut bytes = packet(7, number, number).to_vec();
+            match number {
+                3 => bytes[0] |= 15,
+                4 => {
+                    bytes[0] |= 0x10;
+                    bytes.extend([0xde, 1, 0, 0xd5]);
+                }
+                5 => bytes[0] |= 0x20,
+                _ => {}
+            }
+            packets.push(datagram(FROM, TO, &bytes));
+        }
+        let columns = ["rtp.seq", "rtp.ext.len", "rtp.payload_len", "rtp.fault"];
+        let (found, notes) = rows("rtp", &packets, &columns);
+        assert_eq!(notes, Vec::<String>::new());
+        let padding = match profile {
+            "RTP/AVP" => ["", "the padding is longer than the payload"],
+            _ => ["1", ""],
+        };
+        let expected = [
+            ["0", "", "1", ""],
+            ["1", "", "1", ""],
+            ["2", "", "1", ""],
+            ["3", "", "", "the list of sources is longer than the packet"],
+            [
+                "4",
+                "256",
+                "",
+                "the header extension is longer than the packet",
+            ],
+            ["5", "", padding[0], padding[1]],
+            ["6", "", "1", ""],
+            ["7", "", "1", ""],
+        ];
+        assert_eq!(found, expected, "{profile}");
+        let (found, _) = rows("media", &packets, &["media.packets", "media.missing"]);
+        assert_eq!(found, [["8", "0"]]);
+    }
 }
 
 /// RFC 4733, 2.5.1.5: keys that follow each other without a pause may be in one packet. All but the first were left out.

@@ -30,17 +30,20 @@ pub(in crate::extract) struct RtpSight<'p> {
 }
 
 impl<'p> RtpSight<'p> {
-    /// A packet between sockets that are known to have media: the padding of SRTP is not legible.
+    /// A packet between sockets that are known to have media, which may be damaged: the padding of SRTP is not legible.
     pub(in crate::extract) fn read(
         bytes: &'p [u8],
         way: Way,
         announced: Option<Arc<Announcement>>,
     ) -> Option<Self> {
         let is_sealed = announced.as_deref().is_some_and(Announcement::is_secure);
-        let clear = RtpPacket::cut(bytes, way.missing).filter(|_| !is_sealed);
+        let sealed = is_sealed.then(|| RtpPacket::sealed(bytes, way.missing));
+        let packet = sealed
+            .flatten()
+            .or_else(|| RtpPacket::damaged(bytes, way.missing))?;
         Some(Self {
             way,
-            packet: clear.or_else(|| RtpPacket::sealed(bytes, way.missing))?,
+            packet,
             announced,
         })
     }
