@@ -125,21 +125,21 @@ impl<'m> DhcpMessage<'m> {
         matches!(self.hardware_type(), 1 | 6).then_some(octets)
     }
 
-    /// The file that is to be booted: its field, or where that carries options the option for it (RFC 2132, 9.5).
+    /// The file that is to be booted, empty where none is given: its field, or where that carries options the option for it
+    /// (RFC 2132, 9.5), and `None` where there is neither.
     #[must_use]
-    pub fn file(&self) -> Cow<'m, [u8]> {
-        let field = match self.overload() & OVERLOAD_FILE {
-            0 => self.0.get(FILE_AT..COOKIE_AT).map(Cow::Borrowed),
-            _ => self.option(FILE_OPTION),
+    pub fn file(&self) -> Option<Cow<'m, [u8]>> {
+        let mut file = match self.overload() & OVERLOAD_FILE {
+            0 => Cow::Borrowed(self.0.get(FILE_AT..COOKIE_AT)?),
+            _ => self.option(FILE_OPTION)?,
         };
-        let mut file = field.unwrap_or_default();
         if let Some(end) = file.iter().position(|byte| *byte == 0) {
             match &mut file {
                 Cow::Borrowed(file) => *file = file.get(..end).unwrap_or_default(),
                 Cow::Owned(file) => file.truncate(end),
             }
         }
-        file
+        Some(file)
     }
 
     /// The options behind the fixed part.
@@ -365,7 +365,9 @@ mod tests {
             };
             assert_eq!(codes, expected);
             let has_file = overload & 1 != 0;
-            assert_eq!(&*message.file() == b"boot", has_file, "{overload}");
+            // Without it the field begins with an octet 0.
+            let file = if has_file { &b"boot"[..] } else { b"" };
+            assert_eq!(message.file().as_deref(), Some(file), "{overload}");
             assert_eq!(
                 message.option(12).as_deref(),
                 (overload & 2 != 0).then_some(&b"host"[..])
@@ -386,7 +388,7 @@ mod tests {
         let message = DhcpMessage::new(&bytes, [67, 68]).unwrap();
         assert_eq!(message.option(15).as_deref(), Some(&b"examptle"[..]));
         assert_eq!(message.option(60).as_deref(), Some(&b"v"[..]));
-        assert_eq!(&*message.file(), b"boo");
+        assert_eq!(message.file().as_deref(), Some(&b"boo"[..]));
         assert_eq!(message.fault(), None);
         // An option that goes beyond its field.
         bytes[44..50].copy_from_slice(&[15, 63, b't', b'l', b'e', 255]);

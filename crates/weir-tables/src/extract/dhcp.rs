@@ -179,8 +179,8 @@ static FIELDS: &[ItemField<Say<Captured>>] = &[
     ItemField::new("dhcp.option.type", Kind::Numbers, Say::List(|s, list| {
             s.message().into_iter().flat_map(|message| message.options()).for_each(|option| list.number(option.code));
         }), "Codes of the options", "RFC 2132, 2"),
-    ItemField::new("dhcp.file", Kind::Text, Say::Text(|s| Some(weir_messages::printable(&s.message()?.file())).filter(|file| !file.is_empty())),
-        "Boot file name", "RFC 2131, 2"),
+    ItemField::new("dhcp.file", Kind::Text, Say::Text(|s| Some(weir_messages::printable(&s.message()?.file()?))),
+        "Boot file name, empty where none is given; NULL where its field carries options and none of them is a file", "RFC 2131, 2"),
     ItemField::new("dhcp.fault", Kind::Text, Say::Value(|s| s.fault().map(Value::Text)),
         "Why decoding of the message stopped: bytes were not captured, an option is longer than the rest of the message, or the options have no end", "weir"),
 ];

@@ -49,6 +49,38 @@ fn with_empty_texts() -> Vec<Vec<u8>> {
     packets
 }
 
+/// Messages of DHCP: without a file, with one, and with options in the field for it.
+fn with_files() -> Vec<Vec<u8>> {
+    let [server, client] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
+    let offer = |file: &[u8], options: &[u8]| {
+        let mut message = vec![2, 1, 6, 0, 0, 0, 0, 7];
+        message.resize(108, 0);
+        message.extend(file);
+        message.resize(236, 0);
+        message.extend([0x63, 0x82, 0x53, 0x63, 53, 1, 2]);
+        message.extend(options);
+        message.push(255);
+        let datagram = udp(server.into(), client.into(), 67, 68, &message);
+        Ipv4::new(server, client, protocol::UDP).packet(&datagram)
+    };
+    vec![
+        offer(b"", b""),
+        offer(b"boot", b""),
+        offer(&[255], &[52, 1, 1]),
+    ]
+}
+
+/// A file that is not given was NULL.
+#[test]
+fn files_of_dhcp_that_are_empty_are_selected() {
+    let filters: &[(&str, &[u64])] = &[
+        ("dhcp.file", &[1, 2]),
+        ("dhcp.file == \"\"", &[1]),
+        ("dhcp.file != \"\"", &[2]),
+    ];
+    are_selected(&with_files(), filters, &[]);
+}
+
 /// Texts that are there and empty were NULL, so that these filters selected nothing.
 #[test]
 fn texts_that_are_empty_are_selected() {
