@@ -9,6 +9,7 @@ mod carriers;
 mod fate;
 mod gone;
 mod judge;
+mod judged;
 mod labels;
 mod overlap;
 mod silence;
@@ -26,7 +27,8 @@ use weir_testkit::{Rng, captures, demo};
 
 use crate::workspace::{FULL, cargo, target_dir};
 use answers::TableAnswers;
-use judge::{Discrepancy, JudgedCapture};
+use judge::Discrepancy;
+use judged::JudgedCapture;
 use tables::{TABLES, TableRule};
 
 /// Runs it with the words of the command line.

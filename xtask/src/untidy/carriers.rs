@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::fate::ConnectionFate;
-use super::judge::{JudgedCapture, flows_of_records, id, number};
+use super::judged::{JudgedCapture, flows_of_records, id, number};
 use super::tables::{CALL_PACKETS, FLOW_PACKETS, FLOWS};
 
 /// The changes of the other flows in whose packets rows of a flow came.

@@ -1,15 +1,15 @@
 //! The comparison of the program's answers for an untidy capture with those for the tidy one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
 use serde_json::Value;
 use weir_testkit::untidy::{Account, Capture, Connections, Ends, How};
 
-use super::answers::{TableAnswers, TableRow};
+use super::answers::TableRow;
 use super::carriers::carriers;
 use super::fate::{ConnectionFate, fragmented};
 use super::gone::{lost, unseen};
+use super::judged::{JudgedCapture, ends, flows_of_records, id, number};
 use super::labels::{Labels, timestamp};
 use super::tables::{
     CALL_PACKETS, Dependency, FLOW_PACKETS, FLOWS, MEDIA, RowScope, SIGNALLING, STREAM, TABLES,
@@ -29,20 +29,6 @@ pub(super) struct Discrepancy {
     pub(super) tidy: Option<TableRow>,
     pub(super) untidy: Option<TableRow>,
     pub(super) more: String,
-}
-
-/// A capture, and what the program says of it.
-pub(super) struct JudgedCapture<'c> {
-    pub(super) capture: &'c Capture,
-    pub(super) answer: &'c TableAnswers,
-}
-
-impl JudgedCapture<'_> {
-    /// The frame of the whole tidy capture, from 1, that a record's number stands for.
-    pub(super) fn origin(&self, number: u64) -> Option<u64> {
-        let index = usize::try_from(number.checked_sub(1)?).ok()?;
-        Some(self.capture.frames.get(index)?.origin? as u64 + 1)
-    }
 }
 
 /// Everything that does not hold.
@@ -695,13 +681,6 @@ fn added(table: &'static TableRule, says: &[TableRow], faults: &mut Vec<Discrepa
     }
 }
 
-/// The flow of each record.
-pub(super) fn flows_of_records(answer: &TableAnswers) -> BTreeMap<u64, u64> {
-    let rows = answer.rows(FLOW_PACKETS).iter();
-    rows.filter_map(|row| Some((number(row, "frame.number")?, id(row)?)))
-        .collect()
-}
-
 /// The changes of each connection.
 fn states(
     tidy: &Capture,
@@ -854,30 +833,6 @@ fn differences(
     lines.join("; ")
 }
 
-pub(super) fn id(row: &TableRow) -> Option<u64> {
-    number(row, "flow.id")
-}
-
-pub(super) fn number(row: &TableRow, column: &str) -> Option<u64> {
-    row.get(column)?.as_u64()
-}
-
-/// The ends of a row of `flows`.
-pub(super) fn ends(row: &TableRow) -> Option<Ends> {
-    let protocol = u8::try_from(number(row, "ip.proto")?).ok()?;
-    let (src, dst) = sockets(row)?;
-    Some(Ends::new(protocol, src, dst))
-}
-
-/// The source and the destination of a row, with port 0 where there are no ports.
-pub(super) fn sockets(row: &TableRow) -> Option<((IpAddr, u16), (IpAddr, u16))> {
-    let address = |column: &str| row.get(column)?.as_str()?.parse::<IpAddr>().ok();
-    let port = |column: &str| number(row, column).and_then(|port| u16::try_from(port).ok());
-    let src = (address("addr.src")?, port("port.src").unwrap_or(0));
-    let dst = (address("addr.dst")?, port("port.dst").unwrap_or(0));
-    Some((src, dst))
-}
-
 /// The column of octets in [`STREAM`].
 const STREAM_DATA: &str = "stream.data";
 /// Numbers of flows that no flow of the tidy capture has.
@@ -887,6 +842,7 @@ const ADDED: u64 = 1 << 40;
 mod tests {
     use weir_testkit::untidy::{Dose, Plan};
 
+    use super::super::answers::TableAnswers;
     use super::*;
 
     /// A question of DNS and its answer.

@@ -7,7 +7,7 @@ use weir_testkit::untidy::{Account, Frame, How, Touch};
 
 use super::answers::TableRow;
 use super::fate::ConnectionFate;
-use super::judge::{JudgedCapture, id, number};
+use super::judged::{JudgedCapture, id, number};
 use super::tables::{FLOW_PACKETS, FLOWS};
 
 /// A packet of a connection.

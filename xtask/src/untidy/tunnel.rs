@@ -8,7 +8,7 @@ use weir_testkit::untidy::Ends;
 
 use super::answers::TableRow;
 use super::fate::ConnectionFate;
-use super::judge::{JudgedCapture, ends, id, sockets};
+use super::judged::{JudgedCapture, ends, id, sockets};
 use super::tables::{FLOWS, STREAM, TableRule};
 
 /// The flows of the tidy capture that are counted as one, as they are tunnels between the same hosts of which packets are missing: each
