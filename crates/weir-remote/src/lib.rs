@@ -27,6 +27,7 @@
 
 mod address;
 mod error;
+mod found;
 mod glob;
 mod limits;
 mod object;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::Error;
-use crate::object::Inner;
+use crate::found::FoundObject;
 use crate::runtime::{Task, spawn};
 
 /// Reads an object by ranges.
@@ -18,7 +18,7 @@ use crate::runtime::{Task, spawn};
 /// [`Limits`](crate::Limits) allows. All readers together stay within its `ahead_bytes_max`, except for one range each,
 /// without which a reader could wait for ever for others that wait for it.
 pub(crate) struct RangeReader {
-    object: Arc<Inner>,
+    object: Arc<FoundObject>,
     /// The position of the next byte that is returned.
     position: u64,
     /// The end of the range that is read ahead.
@@ -42,7 +42,7 @@ struct Fetch {
 }
 
 impl RangeReader {
-    pub(crate) fn new(object: Arc<Inner>, range: Range<u64>) -> Self {
+    pub(crate) fn new(object: Arc<FoundObject>, range: Range<u64>) -> Self {
         Self {
             position: range.start,
             ahead_until: range.end,

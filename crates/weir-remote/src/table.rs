@@ -143,7 +143,7 @@ impl ObjectStore for ObjectTable {
         };
         let meta = meta(path, &object);
         options.check_preconditions(&meta)?;
-        if !options.head && !range.is_empty() && !object.0.is_ranged() {
+        if !options.head && !range.is_empty() && !object.0.is_ranged {
             let what = "the server does not support range requests, which this file format needs";
             let error = Error::new(crate::ErrorKind::Unsupported, object.name(), what);
             return Err(failed(error.with_hint("download it first")));

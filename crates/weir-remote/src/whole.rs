@@ -8,7 +8,7 @@ use futures::StreamExt as _;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::Error;
-use crate::object::Inner;
+use crate::found::FoundObject;
 use crate::runtime::{Task, spawn};
 
 /// Reads an object whose server does not support ranges. A body that breaks is requested again from its beginning, and the bytes
@@ -22,7 +22,7 @@ pub(crate) struct WholeReader {
 }
 
 impl WholeReader {
-    pub(crate) fn new(object: Arc<Inner>, start: u64) -> io::Result<Self> {
+    pub(crate) fn new(object: Arc<FoundObject>, start: u64) -> io::Result<Self> {
         if start != 0 {
             return Err(io::ErrorKind::NotSeekable.into());
         }
@@ -44,7 +44,7 @@ impl WholeReader {
     }
 }
 
-async fn give(object: &Inner, to: &Sender<Result<Bytes, Error>>) -> Result<(), Error> {
+async fn give(object: &FoundObject, to: &Sender<Result<Bytes, Error>>) -> Result<(), Error> {
     let mut sent = 0_u64;
     let mut failures = 0;
     while sent < object.version.size {
