@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use weir_testkit::{Rng, mutate};
 
-use super::held::{HOLDS, Held, Hold};
+use super::held::{HOLDS, Held, Hold, PREFACE};
 use super::{HostileArgs, below, own_bytes};
 
 /// Attacks two clusters of this program, over the captures below a folder.
@@ -543,8 +543,6 @@ fn send(door: SocketAddr, octets: &[u8], random: &mut Rng, half_open: &mut Vec<T
     while Instant::now() < until && matches!(stream.read(&mut answer), Ok(1..)) {}
 }
 
-/// The connection preface of an HTTP/2 client (RFC 9113, 3.4).
-pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The statements whose messages are recorded and changed.
 const STATEMENTS: &[&str] = &[
     "SELECT count(*) FROM 'office.pcapng'",

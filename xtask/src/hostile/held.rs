@@ -130,7 +130,7 @@ fn requests(
             "/arrow.flight.protocol.FlightService/DoGet",
         ),
     };
-    stream.write_all(super::cluster::PREFACE)?;
+    stream.write_all(PREFACE)?;
     stream.write_all(&frame(SETTINGS, 0, 0, &[]))?;
     match kind {
         HeldKind::Silent => Ok(()),
@@ -222,6 +222,8 @@ fn request(path: &str) -> Vec<u8> {
     block
 }
 
+/// The connection preface of an HTTP/2 client (RFC 9113, 3.4).
+pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const SETTINGS: u8 = 4;
