@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::message::descriptor::DigitMapValue;
+use crate::message::digit_map::DigitMapValue;
 
 /// The maximum number of alternatives of a digit map, and of elements of an alternative.
 const ALTERNATIVES_MAX: usize = 64;

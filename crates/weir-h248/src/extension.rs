@@ -1,6 +1,6 @@
 //! Additions of later versions of the protocol, or of vendors, to its records, in the encoding of the message.
 
-use crate::message::media::PropertyParm;
+use crate::message::property::PropertyParm;
 
 /// A part of a message that the protocol has no name for, as it was read: components of ASN.1 records beyond
 /// version 3, extension parameters of text (`X-abc=1`).

@@ -50,6 +50,7 @@ mod show;
 pub mod study;
 mod text;
 mod tracker;
+mod typed_parm;
 mod visit;
 mod zlib;
 
@@ -71,12 +72,13 @@ pub use mini::{Mini, decode_mini};
 pub use name::{BinaryId, Name, TerminationId, Value};
 pub use options::{BinaryOptions, Both, Limits, Names, TerminationIds};
 pub use package_set::{PackageFileError, PackageSet};
-pub use package_value::{NotOfType, Typed, TypedParm, ValueForm, ValueType};
+pub use package_value::{NotOfType, Typed, ValueForm, ValueType};
 pub use show::{JsonWriter, TreeWriter};
 pub use text::{TextOptions, TextStyle, decode_text, encode_compact, encode_pretty};
 pub use tracker::{
     Endpoint, Matched, Role, Sent, Tracker, TrackerCounts, TrackerLimits, Unanswered,
 };
+pub use typed_parm::TypedParm;
 pub use visit::Visitor;
 
 /// The examples of the README are tests.

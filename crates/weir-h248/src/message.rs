@@ -3,8 +3,10 @@
 pub mod audit;
 pub mod command;
 pub mod descriptor;
+pub(crate) mod digit_map;
 pub mod event;
 pub mod media;
+pub(crate) mod property;
 pub mod service;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -14,7 +16,7 @@ use crate::{
     message::{
         audit::IndAudPropertyParm,
         command::{CommandReply, CommandRequest},
-        media::PropertyParm,
+        property::PropertyParm,
     },
     name::TerminationId,
     visit::Visitor,

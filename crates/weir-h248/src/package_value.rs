@@ -3,9 +3,6 @@
 
 use std::fmt;
 
-use crate::message::media::{ExtraInfo, Relation};
-use crate::name::Value;
-
 /// The type of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -61,22 +58,6 @@ pub enum Typed<'a> {
     Character(char),
 }
 
-/// All values of a property or parameter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TypedParm<'a> {
-    /// This.
-    One(Typed<'a>),
-    /// Greater than, smaller than or unequal to this.
-    Relation(Relation, Typed<'a>),
-    /// A range from the first to the second.
-    Range(Typed<'a>, Typed<'a>),
-    /// One of these.
-    AnyOf(Vec<Typed<'a>>),
-    /// These together.
-    AllOf(Vec<Typed<'a>>),
-}
-
 /// The octets are no value of the type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotOfType {
@@ -99,7 +80,7 @@ impl fmt::Display for NotOfType {
 
 impl std::error::Error for NotOfType {}
 
-const fn expected<T>(expected: &'static str) -> Result<T, NotOfType> {
+pub(crate) const fn expected<T>(expected: &'static str) -> Result<T, NotOfType> {
     Err(NotOfType { expected })
 }
 
@@ -122,30 +103,6 @@ impl ValueType {
             ValueForm::Text => self.element().decode_text(octets),
             ValueForm::Ber => self.element().decode_ber(octets),
         }
-    }
-
-    /// Decodes all values of a property or parameter.
-    ///
-    /// # Errors
-    /// When one of the values is not of this type, or there is none.
-    pub fn decode_parm<'a>(
-        &self,
-        values: &[Value<'a>],
-        extra: Option<ExtraInfo>,
-        form: ValueForm,
-    ) -> Result<TypedParm<'a>, NotOfType> {
-        let one = |value: &Value<'a>| self.decode(value.octets, form);
-        let all = || values.iter().map(one).collect::<Result<Vec<_>, _>>();
-        Ok(match (values, extra) {
-            ([], _) => return expected("a value"),
-            ([value], None) => TypedParm::One(one(value)?),
-            ([value], Some(ExtraInfo::Relation(relation))) => {
-                TypedParm::Relation(relation, one(value)?)
-            }
-            ([low, high], Some(ExtraInfo::Range(true))) => TypedParm::Range(one(low)?, one(high)?),
-            (_, Some(ExtraInfo::Sublist(true))) => TypedParm::AllOf(all()?),
-            _ => TypedParm::AnyOf(all()?),
-        })
     }
 
     fn decode_text<'a>(&self, octets: &'a [u8]) -> Result<Typed<'a>, NotOfType> {

@@ -1,6 +1,6 @@
 //! Session descriptions in Local and Remote descriptors (RFC 4566 as H.248.1 Annex C uses it).
 
-use crate::{message::media::PropertyParm, name::Name};
+use crate::{message::property::PropertyParm, name::Name};
 
 /// One line of a descriptor.
 #[derive(Clone, Copy, Debug)]

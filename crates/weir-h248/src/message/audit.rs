@@ -2,7 +2,10 @@
 
 use crate::{
     error::Stop,
-    message::media::{PropertyParm, ServiceState, StreamMode},
+    message::{
+        media::{ServiceState, StreamMode},
+        property::PropertyParm,
+    },
     name::Name,
     visit::Visitor,
     wire::{

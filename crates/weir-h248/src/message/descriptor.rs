@@ -5,15 +5,19 @@ use crate::{
         ErrorDescriptor,
         audit::AuditDescriptor,
         event::{EventSpec, EventsDescriptor, ObservedEventsDescriptor, SignalRequest},
-        media::{MediaDescriptor, PropertyParm},
+        media::MediaDescriptor,
+        property::PropertyParm,
     },
-    name::{Name, TerminationId, Value},
+    name::{Name, TerminationId},
     wire::{
-        leaf::{
-            DigitMapName, OctetValue, Octets, PackageName, StatisticName, Uint16, Uint99, Uint255,
-        },
+        leaf::{Octets, PackageName, Uint16, Uint99, Uint255},
         list::{List, Ref},
     },
+};
+
+pub use crate::message::{
+    digit_map::{DigitMapDescriptor, DigitMapValue},
+    property::StatisticsParameter,
 };
 
 choice! {
@@ -140,42 +144,6 @@ enumerated! {
 }
 
 plain_numbers!(MuxType ModemType);
-
-sequence! {
-    /// A digit map: its name, itself, or both to give it that name.
-    DigitMapDescriptor<'a> "DigitMapDescriptor" extensible 9 {
-        /// The name.
-        [0] opt name: Option<Name<'a>> => DigitMapName,
-        /// Itself.
-        [1] opt value: Option<DigitMapValue<'a>> => DigitMapValue<'a>,
-    }
-}
-
-sequence! {
-    /// The value of a digit map. See [`DigitMap`](crate::DigitMap) for matching.
-    DigitMapValue<'a> "DigitMapValue" extensible 1 {
-        /// Seconds until the first digit, 0 to 99.
-        [0] opt start_timer: Option<u8> => Uint99,
-        /// Seconds to wait for more, when what there is could do.
-        [1] opt short_timer: Option<u8> => Uint99,
-        /// Seconds to wait for more, when more is needed.
-        [2] opt long_timer: Option<u8> => Uint99,
-        /// The patterns: `([1-7]xxx|0s)`.
-        [3] req body: &'a [u8] => Octets<0, 0>,
-        /// Tenths of a second from which on a digit is a long one (version 2).
-        [4] ext(2) duration_timer: Option<u8> => Uint99,
-    }
-}
-
-sequence! {
-    /// One statistic.
-    StatisticsParameter<'a> "StatisticsParameter" extensible 9 {
-        /// The name.
-        [0] req name: Name<'a> => StatisticName,
-        /// The value; `None` in an audit of the statistic.
-        [1] opt value: Option<&'a [Value<'a>]> => List<OctetValue>,
-    }
-}
 
 sequence! {
     /// One package that a termination has.

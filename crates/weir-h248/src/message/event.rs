@@ -2,7 +2,7 @@
 
 use crate::{
     BinaryOptions, Both,
-    message::{descriptor::DigitMapValue, media::ExtraInfo},
+    message::{digit_map::DigitMapValue, property::ExtraInfo},
     name::{Name, Value},
     wire::{
         leaf::{

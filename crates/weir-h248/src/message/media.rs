@@ -2,7 +2,7 @@
 
 use crate::{
     error::Stop,
-    message::descriptor::StatisticsParameter,
+    message::property::StatisticsParameter,
     name::{Name, Value},
     sdp,
     visit::Visitor,
@@ -10,11 +10,13 @@ use crate::{
         Wire,
         ber::{BerReader, BerWriter},
         erl::{ErlReader, ErlWriter},
-        leaf::{OctetValue, PropertyName, Uint16},
+        leaf::Uint16,
         list::{List, Ref},
         per::{PerReader, PerWriter},
     },
 };
+
+pub use crate::message::property::{ExtraInfo, PropertyParm, Relation};
 
 sequence! {
     /// The media of a termination.
@@ -95,42 +97,6 @@ enumerated! {
 }
 
 sequence! {
-    /// A property and its value, or values.
-    PropertyParm<'a> "PropertyParm" extensible 1 {
-        /// The name of the property.
-        [0] req name: Name<'a> => PropertyName,
-        /// One value; several for a list, a range or alternatives; none to choose.
-        [1] req value: &'a [Value<'a>] => List<OctetValue>,
-        /// The relation of the values.
-        [2] opt extra: Option<ExtraInfo> => ExtraInfo,
-    }
-}
-
-choice! {
-    /// The relation of the values of a property or a parameter.
-    ExtraInfo closed root 3 {
-        /// Not this value but one in this relation to it.
-        [0] Relation(Relation) => Relation, "relation";
-        /// The two are the ends of a range.
-        [1] Range(bool) => bool, "range";
-        /// True: all of them. False: one of them.
-        [2] Sublist(bool) => bool, "sublist";
-    }
-}
-
-enumerated! {
-    /// The relation of a value to the given one.
-    Relation extensible root 3 {
-        /// Greater.
-        [0] GreaterThan "greaterThan",
-        /// Smaller.
-        [1] SmallerThan "smallerThan",
-        /// Different.
-        [2] UnequalTo "unequalTo",
-    }
-}
-
-sequence! {
     /// Properties of a termination itself.
     TerminationStateDescriptor<'a> "TerminationStateDescriptor" extensible 1 {
         /// Properties of packages.
@@ -164,7 +130,7 @@ enumerated! {
     }
 }
 
-plain_numbers!(StreamMode Relation EventBufferControl ServiceState);
+plain_numbers!(StreamMode EventBufferControl ServiceState);
 
 /// A Local or Remote descriptor: session descriptions.
 ///
