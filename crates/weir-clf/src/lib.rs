@@ -31,6 +31,7 @@
 
 mod anonymize;
 mod behind;
+mod decimal;
 mod fault;
 mod follow;
 mod forms;

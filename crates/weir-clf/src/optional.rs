@@ -3,8 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::decimal::{DIGITS_MAX, decimal, digits_of};
 use crate::forms::escape::{has_none_below, is_plain};
-use crate::record::decimal;
 
 /// The optional fields of a record, in the form of RFC 6873: each is `TAB tag@vendor,length,encoding,value`. They are
 /// parsed when they are needed.
@@ -296,27 +296,6 @@ fn unescape(value: &[u8], out: &mut Vec<u8>) {
         rest = rest.get(at.saturating_add(6)..).unwrap_or_default();
     }
     out.extend_from_slice(rest);
-}
-
-/// The number of digits of the largest number.
-pub(crate) const DIGITS_MAX: usize = 20;
-
-/// Appends `number` with at least `width` digits.
-pub(crate) fn push_decimal(number: u64, width: usize, out: &mut Vec<u8>) {
-    out.extend_from_slice(digits_of(number, width, &mut [0; DIGITS_MAX]));
-}
-
-/// Writes at least `width` decimal digits of `number` to the end of `digits`, and returns them.
-#[inline]
-pub(crate) fn digits_of(mut number: u64, width: usize, digits: &mut [u8; DIGITS_MAX]) -> &[u8] {
-    digits.fill(b'0');
-    let mut at = digits.len();
-    while number > 0 || digits.len().saturating_sub(at) < width.min(DIGITS_MAX) {
-        at = at.saturating_sub(1);
-        digits[at] = b'0'.wrapping_add((number % 10) as u8);
-        number /= 10;
-    }
-    digits.get(at..).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::decimal::decimal;
 use crate::optional::Optionals;
 pub use crate::value::{ABSENT, UNPARSABLE};
 
@@ -267,38 +268,6 @@ fn user_of_other(uri: &[u8]) -> &[u8] {
         }
     };
     bare_user(rest.get(..end).unwrap_or_default())
-}
-
-/// Parses digits as a number of 64 bits.
-#[inline]
-pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0_u64, |number, &digit| {
-        let digit = digit.wrapping_sub(b'0');
-        let number = number.checked_mul(10)?;
-        (digit <= 9).then(|| number.checked_add(u64::from(digit)))?
-    })
-}
-
-/// Parses sixteen digits as a number, eight at a time: the time of every record is read.
-#[inline]
-pub(crate) fn decimal_of_sixteen(digits: [u8; 16]) -> Option<u64> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let (halves, _) = digits.as_chunks::<8>();
-    let (mut number, mut bad) = (0_u64, 0_u64);
-    for half in halves {
-        let worths = u64::from_le_bytes(*half) ^ (0x30 * ONES);
-        // A value of ten or more gets the upper bit, or has it.
-        bad |= (worths.wrapping_add(0x76 * ONES) | worths) & (0x80 * ONES);
-        let pairs = worths.wrapping_mul(10).wrapping_add(worths >> 8);
-        let even = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(1_000_000 << 32 | 100);
-        let odd = (pairs >> 16 & 0x0000_00ff_0000_00ff).wrapping_mul(10_000 << 32 | 1);
-        let eight = even.wrapping_add(odd) >> 32;
-        number = number.wrapping_mul(100_000_000).wrapping_add(eight);
-    }
-    (bad == 0).then_some(number)
 }
 
 /// A point of time. RFC 6873 has milliseconds, the binary draft nanoseconds, the text draft seconds.
@@ -572,25 +541,6 @@ mod tests {
             }
         }
         assert_eq!(end_of_user(b""), 0);
-    }
-
-    #[test]
-    fn sixteen_digits_are_as_one_after_the_other() {
-        let mut rng = weir_testkit::Rng::new(3);
-        for round in 0..20_000 {
-            let mut digits = [0; 16].map(|_: u8| b'0' + rng.below(10) as u8);
-            if round % 2 == 0 {
-                digits[rng.below(16) as usize] = rng.next_u8();
-            }
-            assert_eq!(decimal_of_sixteen(digits), decimal(&digits), "{digits:?}");
-        }
-        for byte in 0..=255 {
-            for at in 0..16 {
-                let mut digits = *b"9999999999999999";
-                digits[at] = byte;
-                assert_eq!(decimal_of_sixteen(digits), decimal(&digits), "{digits:?}");
-            }
-        }
     }
 
     #[test]

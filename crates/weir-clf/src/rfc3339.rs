@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Datelike as _, NaiveDate};
 
-use crate::optional::push_decimal;
-use crate::record::{Time, decimal};
+use crate::decimal::{decimal, push_decimal};
+use crate::record::Time;
 
 /// Writes times one after the other. Most are of the same day as the one before, whose date is reused.
 #[derive(Debug, Default)]

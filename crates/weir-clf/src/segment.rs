@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -10,7 +10,6 @@ use weir_bytes::u32_le_at;
 
 use crate::forms::Form;
 use crate::forms::notation::refuse_utf16;
-use crate::index::sidecar::modified_ns;
 
 /// One file of a log. Its length is that at the time of opening; a live log grows.
 #[derive(Debug)]
@@ -21,6 +20,14 @@ pub struct Segment {
     modified_ns: i64,
     frames: Option<Frames>,
     opener: FileOpener,
+}
+
+/// Returns the modification time of a file, in nanoseconds since 1970.
+pub(crate) fn modified_ns(metadata: &std::fs::Metadata) -> i64 {
+    metadata
+        .mtime()
+        .saturating_mul(1_000_000_000)
+        .saturating_add(metadata.mtime_nsec())
 }
 
 /// What opens the files of a log.

@@ -4,7 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use weir_sip::{Digest, Message};
 
-use crate::optional::{BODY, HEADER, MESSAGE, Optionals, push_decimal, push_optional};
+use crate::decimal::push_decimal;
+use crate::optional::{BODY, HEADER, MESSAGE, Optionals, push_optional};
 use crate::record::{ABSENT, Field, Flags, Record, Time, UNPARSABLE, literal};
 
 /// The facts about a message besides its text.

@@ -3,15 +3,14 @@
 
 use weir_bytes::{u16_be_at, u32_be_at};
 
+use crate::decimal::{DIGITS_MAX, decimal, digits_of};
 use crate::fault::{Fault, FaultKind};
 use crate::forms::copy::{SHORT, copy_field};
 use crate::forms::escape::clip;
 use crate::forms::text::without_port;
 use crate::losses::{Loss, Losses};
-use crate::optional::{DIGITS_MAX, HEADER, MESSAGE, Optionals, digits_of, push_optional};
-use crate::record::{
-    ABSENT, Field, Flags, Record, Retransmission, Time, decimal, literal, present,
-};
+use crate::optional::{HEADER, MESSAGE, Optionals, push_optional};
+use crate::record::{ABSENT, Field, Flags, Record, Retransmission, Time, literal, present};
 
 /// Bytes of the fixed header.
 pub(crate) const HEADER_BYTES: usize = 56;
@@ -514,7 +513,7 @@ fn groups(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::optional::push_decimal;
+    use crate::decimal::push_decimal;
     use weir_testkit::Rng;
 
     /// Reads a record as [`decode`] does, and checks each part of it when it is read.

@@ -8,9 +8,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
+use crate::decimal::push_decimal;
 use crate::fault::{Fault, FaultKind};
 use crate::forms::escape::is_json;
-use crate::optional::{Optionals, push_decimal};
+use crate::optional::Optionals;
 use crate::record::{
     ABSENT, Field, Flags, Record, Retransmission, Transport, UNPARSABLE, literal, present,
 };

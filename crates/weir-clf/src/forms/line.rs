@@ -1,8 +1,9 @@
 //! A line of the text draft that is composed before it is known whether anything in it has to be escaped.
 
+use crate::decimal::push_decimal;
 use crate::forms::copy::copy_field;
 use crate::forms::escape::has_none_below;
-use crate::optional::{Optionals, push_decimal};
+use crate::optional::Optionals;
 use crate::record::{ABSENT, Field, Record, present};
 
 /// The buffer for a line, which is reused for each record.

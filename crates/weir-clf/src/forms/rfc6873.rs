@@ -3,12 +3,13 @@
 //! The RFC's text counts pointers from 0, its only bit-exact record from 1, and so do the known implementations:
 //! [`decode`] accepts both, the [`Encoder`] writes from 1.
 
+use crate::decimal::{decimal_of_sixteen, push_decimal};
 use crate::fault::{Fault, FaultKind};
 use crate::forms::copy::{SHORT, copy_field};
 use crate::forms::escape::{clip, has_none_below, push_clean};
 use crate::hex;
 use crate::losses::{Loss, Losses};
-use crate::optional::{Optionals, push_decimal};
+use crate::optional::Optionals;
 use crate::record::{ABSENT, Field, Flags, Record, Time};
 
 /// The number of bytes of the longest record, whose length has six hexadecimal digits.
@@ -267,7 +268,7 @@ fn time_and_flags(head: &[u8; FIELDS]) -> Result<(Time, Flags), Fault> {
     let mut digits = [b'0'; 16];
     digits[3..13].copy_from_slice(&head[61..71]);
     digits[13..].copy_from_slice(&head[72..75]);
-    let milliseconds = crate::record::decimal_of_sixteen(digits);
+    let milliseconds = decimal_of_sixteen(digits);
     let (Some(milliseconds), b'.', b'\t') = (milliseconds, head[71], head[75]) else {
         return Err(Fault::at(POINTERS, FaultKind::Time));
     };

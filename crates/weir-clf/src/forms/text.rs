@@ -14,14 +14,15 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::hash::xxh64;
 
+use crate::decimal::{decimal, push_decimal};
 use crate::fault::{Fault, FaultKind};
 use crate::forms::escape::{is_word, push_percent};
 use crate::forms::line::Line;
 use crate::forms::scratch::Scratch;
 use crate::index::mark::Mark;
 use crate::losses::{Loss, Losses};
-use crate::optional::{HEADER, Optionals, push_decimal, push_optional};
-use crate::record::{ABSENT, Field, Flags, Record, Time, decimal, literal, present};
+use crate::optional::{HEADER, Optionals, push_optional};
+use crate::record::{ABSENT, Field, Flags, Record, Time, literal, present};
 
 /// The numbers of words of a request and of a response.
 const REQUEST_WORDS: usize = 11;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::forms::Form;
@@ -38,14 +38,6 @@ pub(crate) fn seal(log_bytes: u64, modified_ns: i64) -> [u8; SEAL_BYTES] {
     let sum = xxh64(&seal[..24]);
     seal[24..].copy_from_slice(&sum.to_le_bytes());
     seal
-}
-
-/// Returns the modification time of a file, in nanoseconds since 1970.
-pub(crate) fn modified_ns(metadata: &std::fs::Metadata) -> i64 {
-    metadata
-        .mtime()
-        .saturating_mul(1_000_000_000)
-        .saturating_add(metadata.mtime_nsec())
 }
 
 /// The part of a sidecar that fits its log.

@@ -13,9 +13,9 @@ use crate::forms::{Form, Scratch};
 use crate::index::block::{Builder, EDGE_BYTES};
 use crate::index::build::edges_of;
 use crate::index::mark::Mark;
-use crate::index::sidecar::{Sidecar, modified_ns, seal, sidecar_path};
+use crate::index::sidecar::{Sidecar, seal, sidecar_path};
 use crate::index::stretch::refused;
-use crate::segment::{Segment, compress, numbered};
+use crate::segment::{Segment, compress, modified_ns, numbered};
 use crate::walk::LogWalk;
 
 /// The policy of synchronising written records to the disk.
