@@ -13,6 +13,8 @@
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
+use crate::require::some;
+
 /// The folders of `../shared/data` whose captures are listed.
 pub const FOLDERS: [&str; 3] = ["captures", "sip", "websocket"];
 
@@ -185,14 +187,6 @@ impl fmt::Display for List {
     }
 }
 
-/// The first of many names, and how many more there are.
-pub(crate) fn some(names: &[String]) -> String {
-    match names.split_at_checked(NAMES_MAX) {
-        Some((first, more @ [_, ..])) => format!("{} and {} more", first.join(", "), more.len()),
-        _ => names.join(", "),
-    }
-}
-
 /// The files below the [`FOLDERS`] of `data` by their paths in it, sorted.
 fn files_of(data: &Path) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
@@ -214,8 +208,6 @@ fn files_of(data: &Path) -> io::Result<Vec<String>> {
 
 /// The prefix of a path whose file is no capture.
 const NO_CAPTURE: &str = "! ";
-/// Names in one line of what is missing or not listed.
-const NAMES_MAX: usize = 20;
 /// The comment at the top of the list.
 const HEAD: &str = "\
 # The captures in ../shared/data that tests read: others there are counted and named, not judged. Behind a ! are files

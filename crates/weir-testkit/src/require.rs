@@ -7,8 +7,6 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 
-use crate::captures;
-
 /// Says that `peer` is not there, and what is therefore not checked.
 ///
 /// The line goes to standard error and, where `WEIR_SKIPPED` names a file, to its end: the test runner swallows
@@ -45,8 +43,16 @@ fn unlisted_line(names: &[String]) -> String {
     format!(
         "{} {noun} in ../shared/data {is} not on crates/weir-testkit/captures.txt and {was} not judged: {}\n",
         names.len(),
-        captures::some(names)
+        some(names)
     )
+}
+
+/// The first of many names, and how many more there are.
+pub(crate) fn some(names: &[String]) -> String {
+    match names.split_at_checked(NAMES_MAX) {
+        Some((first, more @ [_, ..])) => format!("{} and {} more", first.join(", "), more.len()),
+        _ => names.join(", "),
+    }
 }
 
 fn say(line: &str) {
@@ -60,6 +66,9 @@ fn say(line: &str) {
         }
     }
 }
+
+/// Names in one line of what is missing or not listed.
+const NAMES_MAX: usize = 20;
 
 #[cfg(test)]
 mod tests {

@@ -1,38 +1,11 @@
 //! A whole connection: the handshake, then the messages of both directions.
 
 use super::decoder::{Decoder, DecoderOptions, Event};
+use super::direction::Direction;
 use super::frame::{Header, Sender};
 use super::handshake::{Handshake, head_end, is_preliminary, is_refusal};
 use super::trial::{Trial, Verdict};
 use crate::deflate::{Agreed, InflateOptions};
-
-/// The direction of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// The bytes are from the client.
-    ToServer,
-    /// The bytes are from the server.
-    ToClient,
-}
-
-impl Direction {
-    /// `to_server` or `to_client`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ToServer => "to_server",
-            Self::ToClient => "to_client",
-        }
-    }
-
-    /// The index of the direction.
-    pub(super) const fn slot(self) -> usize {
-        match self {
-            Self::ToServer => 0,
-            Self::ToClient => 1,
-        }
-    }
-}
 
 /// An event of a [`Connection`].
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Decides whether the bytes of a connection without its handshake are those of WebSocket.
 
-use super::connection::Direction;
 use super::decoder::{Decoder, DecoderOptions, Event};
+use super::direction::Direction;
 use super::frame::Sender;
 
 /// Bytes of a connection that are on trial, until their protocol is known.
