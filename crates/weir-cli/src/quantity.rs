@@ -1,4 +1,4 @@
-//! Sizes and times on the command line, with their units.
+//! Sizes, counts and times on the command line, with their units.
 
 use std::time::Duration;
 
@@ -34,6 +34,22 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     Ok(bytes as usize)
 }
 
+/// `20000`, `50k`, `1.5M`.
+pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a number such as 20000, 50k or 1M".to_owned();
+    let (number, scale) = match text.trim().char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text.trim()[..at], 1e3),
+        Some((at, 'm' | 'M')) => (&text.trim()[..at], 1e6),
+        Some((at, 'g' | 'G')) => (&text.trim()[..at], 1e9),
+        _ => (text.trim(), 1.0),
+    };
+    let count = number.parse::<f64>().map_err(|_| wrong())? * scale;
+    if !(1.0..=1e15).contains(&count) {
+        return Err(wrong());
+    }
+    Ok(count as u64)
+}
+
 /// A time that is not 0.
 pub(crate) fn parse_period(text: &str) -> Result<Duration, String> {
     match parse_duration(text)? {
@@ -65,6 +81,21 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_are_read_with_their_units() {
+        for (text, count) in [
+            ("20000", 20_000),
+            ("50k", 50_000),
+            ("1M", 1_000_000),
+            ("1.5m", 1_500_000),
+        ] {
+            assert_eq!(parse_count(text), Ok(count));
+        }
+        for wrong in ["", "k", "0", "-1", "many", "1e99"] {
+            assert!(parse_count(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn times_are_read_with_their_units() {

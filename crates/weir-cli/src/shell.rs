@@ -12,6 +12,7 @@ mod highlight;
 mod hint;
 mod input;
 mod latest;
+mod named_tables;
 mod pager;
 mod places;
 mod views;

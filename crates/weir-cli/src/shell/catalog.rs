@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use weir_engine::FunctionEntry;
 use weir_tables::Table;
 
-use super::complete::{Origin, TableUse};
+use super::named_tables::{Origin, TableUse};
 use crate::fields;
 use crate::session::Session;
 use weir_output::text::is_control;

@@ -14,9 +14,9 @@ use weir_tables::EXTRACTIONS;
 
 use super::catalog::SessionTables;
 use super::commands::{self, Verb};
-use super::complete::tables_of;
 use super::input::{InputPiece, PendingLines};
 use super::latest::{self, Latest};
+use super::named_tables::tables_of;
 use super::pager::Paged;
 use super::views::Views;
 use crate::args::{Global, OutputArgs, RowLimit, parse_rows};

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use weir_ws::{Cells, Library};
 
 use super::live::LiveArgs;
-use crate::quantity::parse_size;
+use crate::quantity::{parse_count, parse_size};
 
 /// `weir ws`.
 #[derive(Args, Debug)]
@@ -308,22 +308,6 @@ pub(super) fn parse_numbers(text: &str, least: u8, most: u8) -> Result<NumberLis
     Ok(NumberList(numbers))
 }
 
-/// `20000`, `50k`, `1.5M`.
-pub(super) fn parse_count(text: &str) -> Result<u64, String> {
-    let wrong = || "expected a number such as 20000, 50k or 1M".to_owned();
-    let (number, scale) = match text.trim().char_indices().next_back() {
-        Some((at, 'k' | 'K')) => (&text.trim()[..at], 1e3),
-        Some((at, 'm' | 'M')) => (&text.trim()[..at], 1e6),
-        Some((at, 'g' | 'G')) => (&text.trim()[..at], 1e9),
-        _ => (text.trim(), 1.0),
-    };
-    let count = number.parse::<f64>().map_err(|_| wrong())? * scale;
-    if !(1.0..=1e15).contains(&count) {
-        return Err(wrong());
-    }
-    Ok(count as u64)
-}
-
 pub(super) fn parse_cores(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(cores) if cores > 0.0 && cores < 1e6 => Ok(cores),
@@ -416,17 +400,6 @@ mod tests {
         );
         for wrong in ["", "7", "16", "12-9", "x", "9-", "9,,10"] {
             assert!(parse_numbers(wrong, 8, 15).is_err(), "{wrong}");
-        }
-        for (text, count) in [
-            ("20000", 20_000),
-            ("50k", 50_000),
-            ("1M", 1_000_000),
-            ("1.5m", 1_500_000),
-        ] {
-            assert_eq!(parse_count(text), Ok(count));
-        }
-        for wrong in ["", "k", "0", "-1", "many", "1e99"] {
-            assert!(parse_count(wrong).is_err(), "{wrong}");
         }
         assert_eq!(parse_library("ws"), Ok(Library::Ws));
         assert_eq!(parse_library("Gorilla"), Ok(Library::Gorilla));

@@ -6,10 +6,10 @@ use clap::Args;
 use weir_live::{Counts, Packets};
 use weir_tables::Stop;
 
-use super::args::parse_count;
 use crate::failure::Failure;
 use crate::interface::{self, InterfaceArgs};
 use crate::message::Messages;
+use crate::quantity::parse_count;
 use crate::refusal::Refusal;
 use crate::signals;
 
