@@ -355,7 +355,7 @@ async fn show_contact(
     while let Some(change) = contact.recv().await {
         match change {
             Contact::Lost(why) => messages.warning(&format!(
-                "the scheduler {scheduler} does not answer, and is waited for: {why}"
+                "the scheduler {scheduler} does not answer, and the executor keeps trying: {why}"
             )),
             Contact::Regained => {
                 messages.warning(&format!("the scheduler {scheduler} answers again"));

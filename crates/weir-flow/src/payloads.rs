@@ -293,7 +293,7 @@ impl Payloads {
             ),
             (
                 counters.streams.outlier_bytes,
-                "bytes of TCP segments are left out because their numbers are far ahead of their connection, which did not come so far",
+                "bytes of TCP segments are left out because their sequence numbers are far ahead of their connection",
             ),
             (
                 counters.streams.behind_reset_bytes,

@@ -483,7 +483,7 @@ fn a_scheduler_that_was_restarted_is_said_and_answers_the_next_statement() {
     cluster.scheduler.kill().unwrap();
     cluster.scheduler.wait().unwrap();
     // The executors wait for a scheduler at its address.
-    wait_until(|| cluster.logs().matches("is waited for").count() == 2);
+    wait_until(|| cluster.logs().matches("keeps trying").count() == 2);
     let (scheduler, address) = scheduler(&folder, &cluster.address, &[]);
     cluster.scheduler = scheduler;
     assert_eq!(address, cluster.address);

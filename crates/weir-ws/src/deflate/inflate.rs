@@ -70,17 +70,17 @@ pub struct InflateError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum InflateErrorKind {
-    /// The data end in the middle of a block, even with the four bytes that the sender left out.
+    /// The data ends in the middle of a block, even with the four bytes that the sender left out.
     Cut,
     /// The block type 3 (RFC 1951 section 3.2.3).
     BlockType,
     /// The length of a stored block and its complement disagree.
     StoredLength,
-    /// Code lengths that make no prefix code.
+    /// Code lengths that do not form a prefix code.
     Codes,
     /// A code that is not in the block's table, or a symbol that does not exist.
     Symbol,
-    /// A distance beyond everything that was received.
+    /// A distance beyond the start of the data.
     Distance,
     /// A distance into messages that were not seen, or not whole: no fault of the sender.
     WindowLost,
@@ -93,15 +93,15 @@ pub enum InflateErrorKind {
 impl fmt::Display for InflateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
-            InflateErrorKind::Cut => "compressed data end in the middle of a block",
+            InflateErrorKind::Cut => "compressed data ends in the middle of a block",
             InflateErrorKind::BlockType => "reserved block type 3",
             InflateErrorKind::StoredLength => {
                 "length of a stored block and its complement disagree"
             }
-            InflateErrorKind::Codes => "code lengths make no prefix code",
+            InflateErrorKind::Codes => "code lengths do not form a prefix code",
             InflateErrorKind::Symbol => "no symbol has this code",
-            InflateErrorKind::Distance => "distance beyond everything received",
-            InflateErrorKind::WindowLost => "distance into messages that were not seen",
+            InflateErrorKind::Distance => "distance beyond the start of the data",
+            InflateErrorKind::WindowLost => "distance into messages that were not captured",
             InflateErrorKind::Limit => "message longer than the limit",
             InflateErrorKind::Trailing => "data after the end of the compressed message",
         };

@@ -200,12 +200,12 @@ impl fmt::Display for NegotiationError {
         let parameter = &self.parameter;
         match self.kind {
             NegotiationErrorKind::Syntax => {
-                write!(f, "no list of extensions, at `{parameter}`")
+                write!(f, "not a list of extensions, at `{parameter}`")
             }
             NegotiationErrorKind::Unknown => {
                 write!(f, "permessage-deflate has no parameter `{parameter}`")
             }
-            NegotiationErrorKind::Twice => write!(f, "parameter `{parameter}` comes twice"),
+            NegotiationErrorKind::Twice => write!(f, "parameter `{parameter}` occurs twice"),
             NegotiationErrorKind::Value => write!(
                 f,
                 "expected window bits from 8 to 15 or no value, found `{parameter}`"

@@ -204,7 +204,7 @@ impl fmt::Display for InputError {
             InputErrorKind::Io => "cannot read the messages",
             InputErrorKind::Syntax => "the input does not have the expected format",
             InputErrorKind::Cut => "input ends in the middle of a message",
-            InputErrorKind::Limit => "input is beyond a limit of size or nesting",
+            InputErrorKind::Limit => "input exceeds a limit of size or nesting",
         };
         write!(f, "{what}, at byte {}", self.offset)
     }

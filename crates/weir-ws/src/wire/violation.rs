@@ -26,13 +26,13 @@ pub enum ViolationKind {
     FragmentedControl,
     /// A control frame of more than 125 bytes.
     LongControl,
-    /// A length in more bytes than need be, or with its highest bit set.
+    /// A length in more bytes than necessary, or with its highest bit set.
     Length,
     /// The client did not mask a frame, or the server did.
     Masking,
-    /// A continuation without a beginning.
+    /// A continuation frame without a message to continue.
     ContinuationAlone,
-    /// A new message before the last was finished.
+    /// A new message before the previous one was finished.
     Unfinished,
     /// A data frame after a close frame.
     AfterClose,
@@ -48,7 +48,7 @@ pub enum ViolationKind {
     Inflate(InflateErrorKind),
     /// Distances beyond the negotiated window (RFC 7692 section 7.1.2).
     Window,
-    /// References to messages before, although the sender is not to keep its window.
+    /// References to earlier messages, although the sender is not to keep its window.
     Takeover,
     /// The direction ends in the middle of a frame or message, or could not be read to its end.
     Cut,
@@ -63,14 +63,14 @@ impl ViolationKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::ReservedBit => "reserved bit set",
-            Self::CompressedBit => "RSV1 in a frame that begins no message",
+            Self::CompressedBit => "RSV1 in a frame that does not begin a message",
             Self::ReservedOpcode => "reserved opcode",
             Self::FragmentedControl => "control frame in fragments",
-            Self::LongControl => "control frame beyond 125 bytes",
-            Self::Length => "length in more bytes than need be",
+            Self::LongControl => "control frame longer than 125 bytes",
+            Self::Length => "length in more bytes than necessary",
             Self::Masking => "masked by the server or not masked by the client",
-            Self::ContinuationAlone => "continuation without a beginning",
-            Self::Unfinished => "new message before the last was finished",
+            Self::ContinuationAlone => "continuation frame without a message to continue",
+            Self::Unfinished => "new message before the previous one was finished",
             Self::AfterClose => "data after a close frame",
             Self::Utf8 => "text is not UTF-8",
             Self::CloseCode => "close frame without a valid status",
@@ -81,7 +81,7 @@ impl ViolationKind {
             }
             Self::Inflate(_) => "message cannot be inflated",
             Self::Window => "distance beyond the negotiated window",
-            Self::Takeover => "refers to messages before, without context takeover",
+            Self::Takeover => "refers to earlier messages without context takeover",
             Self::Cut => "not read to its end",
             Self::Gap => "bytes were not captured",
         }

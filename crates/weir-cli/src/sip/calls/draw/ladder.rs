@@ -101,7 +101,7 @@ pub(super) fn draw(
     let id = String::from_utf8_lossy(&row.call_id);
     let mut title = format!("{} {}", row.state, escaped(&id));
     if row.first_frame < book.kept_from {
-        title = format!("{title}, its first packets are no longer kept");
+        title = format!("{title}, its first packets are no longer in memory");
     }
     let sound = book.sound(row);
     if let Some(lost) = sound.lost {
