@@ -4,10 +4,10 @@
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::net::UdpSocket;
-use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
 
 use weir_capture::{WriteRecord, Writer};
 use weir_testkit::{LIFE, Limited as _, until};
@@ -90,6 +90,35 @@ fn ended(child: Child, stderr: &mut impl Read) -> (Output, String) {
     (output, message)
 }
 
+/// Reads rows up to this one.
+fn read_up_to(rows: &mut impl BufRead, wanted: &str) {
+    let mut row = String::new();
+    while row.trim() != wanted {
+        row.clear();
+        assert!(rows.read_line(&mut row).unwrap() > 0);
+    }
+}
+
+/// A query that follows a capture with two frames of 60 and 61 octets, after these frames.
+fn following(path: &Path) -> (Child, Lines<BufReader<ChildStdout>>) {
+    let sql = format!("SELECT frame.number, frame.len FROM '{}'", path.display());
+    let mut child = weir(&["query", "--follow", &sql]).spawn_limited().unwrap();
+    let mut rows = BufReader::new(child.stdout.take().unwrap()).lines();
+    for expected in ["frame.number,frame.len", "1,60", "2,61"] {
+        assert_eq!(rows.next().unwrap().unwrap(), expected);
+    }
+    (child, rows)
+}
+
+/// Ends a query by a signal, and returns what it wrote to standard error.
+fn terminated(child: Child) -> String {
+    signal("TERM", &child);
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{errors}");
+    errors
+}
+
 #[test]
 fn ctrl_c_brings_the_final_groups() {
     let sender = Sender::new();
@@ -164,13 +193,7 @@ fn groups_are_shown_as_they_stand() {
     let mut rows = BufReader::new(child.stdout.take().unwrap());
     for count in [5, 10] {
         sender.send(5);
-        loop {
-            let mut row = String::new();
-            assert!(rows.read_line(&mut row).unwrap() > 0);
-            if row.trim() == format!("{{\"packets\":{count}}}") {
-                break;
-            }
-        }
+        read_up_to(&mut rows, &format!("{{\"packets\":{count}}}"));
     }
     signal("TERM", &child);
     assert!(child.wait().unwrap().success());
@@ -194,13 +217,8 @@ fn groups_of_messages_are_shown_as_they_stand() {
              To: <sip:b@x>\r\nCall-ID: {count}\r\nCSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n"
         );
         sender.0.send(message.as_bytes()).unwrap();
-        loop {
-            let mut row = String::new();
-            assert!(rows.read_line(&mut row).unwrap() > 0);
-            if row.trim() == format!("{{\"sip.method\":\"OPTIONS\",\"n\":{count}}}") {
-                break;
-            }
-        }
+        let row = format!("{{\"sip.method\":\"OPTIONS\",\"n\":{count}}}");
+        read_up_to(&mut rows, &row);
     }
     signal("TERM", &child);
     assert!(child.wait().unwrap().success());
@@ -455,13 +473,8 @@ fn a_capture_that_grows_is_followed() {
         writer.finish().unwrap()
     };
     file.write_all(&records(0..2)).unwrap();
-    let sql = format!("SELECT frame.number, frame.len FROM '{}'", path.display());
-    let mut child = weir(&["query", "--follow", &sql]).spawn_limited().unwrap();
-    let mut rows = BufReader::new(child.stdout.take().unwrap()).lines();
+    let (child, mut rows) = following(&path);
     let mut expect = |expected: &str| assert_eq!(rows.next().unwrap().unwrap(), expected);
-    expect("frame.number,frame.len");
-    expect("1,60");
-    expect("2,61");
     let more = records(2..4);
     file.write_all(&more[24..80]).unwrap();
     read_to_its_end(&child, &path);
@@ -471,10 +484,7 @@ fn a_capture_that_grows_is_followed() {
     // The beginning of a record is no damage while its writer is at it.
     file.write_all(&more[24..50]).unwrap();
     read_to_its_end(&child, &path);
-    signal("TERM", &child);
-    let output = child.wait_with_output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
+    let errors = terminated(child);
     assert!(
         errors.contains("ended in the middle of a record"),
         "{errors}"
@@ -496,23 +506,15 @@ fn a_capture_that_is_replaced_is_read_anew() {
         writer.finish().unwrap()
     };
     fs::write(&path, capture(60..62)).unwrap();
-    let sql = format!("SELECT frame.number, frame.len FROM '{}'", path.display());
-    let mut child = weir(&["query", "--follow", &sql]).spawn_limited().unwrap();
-    let mut rows = BufReader::new(child.stdout.take().unwrap()).lines();
+    let (child, mut rows) = following(&path);
     let mut expect = |expected: &str| assert_eq!(rows.next().unwrap().unwrap(), expected);
-    expect("frame.number,frame.len");
-    expect("1,60");
-    expect("2,61");
     fs::write(&other, capture(70..72)).unwrap();
     fs::rename(&other, &path).unwrap();
     expect("1,70");
     expect("2,71");
     fs::write(&path, capture(80..81)).unwrap();
     expect("1,80");
-    signal("TERM", &child);
-    let output = child.wait_with_output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
+    let errors = terminated(child);
     assert!(errors.contains("read anew from its beginning"), "{errors}");
 }
 
@@ -546,7 +548,7 @@ fn groups_of_a_capture_that_grows_come_at_the_end() {
 }
 
 /// Waits until a process has read all that a file has.
-fn read_to_its_end(child: &Child, path: &std::path::Path) {
+fn read_to_its_end(child: &Child, path: &Path) {
     let folder = format!("/proc/{}", child.id());
     let length = fs::metadata(path).unwrap().len();
     until("the file to be read", || {
@@ -730,7 +732,7 @@ fn a_live_call_lost_what_was_taken_out_of_its_recording() {
 }
 
 /// The first records of a capture, without some of them, as a capture of its own.
-fn write_recording(from: &str, to: &std::path::Path, count: usize, without: &[usize]) {
+fn write_recording(from: &str, to: &Path, count: usize, without: &[usize]) {
     let bytes = fs::read(from).unwrap();
     let mut kept = bytes[..24].to_vec();
     let mut at = 24;
