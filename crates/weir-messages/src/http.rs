@@ -56,6 +56,8 @@ pub struct Connection {
     lost_before: [Option<(u64, Option<u64>)>; 2],
     /// Octets of the server were passed over that are no message, and none has come since.
     is_unread: bool,
+    /// The places of the octets of each side that were passed over last before it was known which one asks.
+    passed_before: [Option<Place>; 2],
     /// The client went on in something else behind a request to upgrade: what it sent waits for the response.
     is_ahead: bool,
     /// The connection began before the capture, perhaps within a message.
@@ -685,6 +687,7 @@ impl Connection {
             Parsed::More | Parsed::Nothing => None,
             Parsed::Request(length, head) => {
                 self.asks(side);
+                self.is_unread |= self.is_answered_before(side, place);
                 let body = Body::of_request(&head);
                 let is_ambiguous = body::is_ambiguous(&head);
                 self.pairs.request(head, stamp, (place, offset));

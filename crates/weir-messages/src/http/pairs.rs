@@ -86,7 +86,7 @@ pub(super) struct Place {
 impl Place {
     /// Whether a response at the place `response` may be that of a request at this one: its sender had received some of the
     /// request, and the client nothing of the response yet.
-    const fn may_have(self, response: Self) -> bool {
+    pub(super) const fn may_have(self, response: Self) -> bool {
         self.offset < response.received && self.received <= response.offset
     }
 }

@@ -1,5 +1,6 @@
 //! Tunnels that a request for CONNECT opens (RFC 9110, 9.3.6), in which HTTP may go on.
 
+use super::pairs::Place;
 use super::side::Side;
 use super::{Connection, ConnectionState, Exchange};
 use crate::tls::Stamp;
@@ -32,6 +33,11 @@ impl Connection {
     /// Passes over octets of which none is HTTP: many of a tunnel say that it carries something else.
     pub(super) fn passed(&mut self, side: usize, octets: usize) -> ConnectionState {
         self.is_unread |= self.tunnel.is_none() && self.client == Some(1 - (side & 1));
+        if self.client.is_none()
+            && let Some(last) = self.passed_before.get_mut(side)
+        {
+            *last = self.sides.get(side).and_then(|this| this.next);
+        }
         let Some(passed) = &mut self.tunnel else {
             return ConnectionState::More;
         };
@@ -40,6 +46,15 @@ impl Connection {
             true => ConnectionState::Over,
             false => ConnectionState::More,
         }
+    }
+
+    /// Whether octets of the other side that are no message, and that were captured before this request of a client at this place, may
+    /// answer it.
+    pub(super) fn is_answered_before(&mut self, client: usize, request: Option<Place>) -> bool {
+        let passed = self.passed_before.get_mut(1 - (client & 1));
+        let answer = passed.and_then(Option::take);
+        let both = request.zip(answer);
+        both.is_some_and(|(request, answer)| request.may_have(answer))
     }
 
     /// Makes the connection a tunnel: HTTP may begin with the next piece of either side.

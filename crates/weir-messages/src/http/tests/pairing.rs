@@ -312,6 +312,44 @@ fn an_answer_that_is_none_is_a_fault() {
     assert_pairs(&[GET_1, Seen::Server("HTTP/1.1 20")], &[("/1", 0, None)]);
 }
 
+/// Octets of a server that are no response, and that were captured in front of the request that they answer, were no fault of it.
+#[test]
+fn an_answer_that_is_none_is_a_fault_in_front_of_its_request_too() {
+    let request = "GET /1 HTTP/1.1\r\n\r\n";
+    let asked = request.len() as u64;
+    // Each side has sent its octets, and had received so many of the other one.
+    let read = |answer: &str, received: [u64; 2], response: &str| {
+        let mut connection = Connection::searching();
+        let mut found = Vec::new();
+        let mut each =
+            |it: Exchange| found.push((it.response.map(|it| it.head.line.code), it.fault));
+        let end = answer.len() as u64;
+        for (side, offset, text) in [(1, 0, answer), (0, 0, request), (1, end, response)] {
+            if !text.is_empty() {
+                connection.at(side, offset, Some(received[side]));
+                connection.take(side, text.as_bytes(), Stamp::default(), &mut each);
+            }
+        }
+        connection.finish(&mut each);
+        found
+    };
+    for answer in ["HELLO there\r\n", "<html>hello</html>", "hello"] {
+        let fault = Some(HttpFault::Head);
+        assert_eq!(read(answer, [0, asked], ""), [(None, fault)], "{answer}");
+        // The client had received these octets, or the server nothing of the request: they answer something else.
+        let end = answer.len() as u64;
+        assert_eq!(read(answer, [end, asked], ""), [(None, None)], "{answer}");
+        assert_eq!(read(answer, [0, 0], ""), [(None, None)], "{answer}");
+        // A response behind them is that of the request.
+        let found = read(
+            answer,
+            [0, asked],
+            "HTTP/1.1 201 A\r\nContent-Length: 0\r\n\r\n",
+        );
+        assert_eq!(found, [(Some(201), None)], "{answer}");
+    }
+}
+
 /// A response to what is no request was one without a request, and without a word.
 #[test]
 fn a_response_to_octets_that_are_no_request_says_so() {
