@@ -178,15 +178,18 @@ fn is_status(bytes: &[u8]) -> bool {
 }
 
 /// Returns true for a name in a list of protocols, such as a ClientHello has (RFC 7301, 3.1): `http/1.1` in small letters, with
-/// neither a space nor a line end behind it.
+/// neither a space nor a line end behind it. And for a text of another protocol that ends with a zero, as AJP has the version, behind
+/// which neither a space nor a code stands.
 fn is_protocol_name(bytes: &[u8]) -> bool {
-    let Some(version) = bytes.strip_prefix(b"http/") else {
-        return false;
-    };
-    let behind = version
-        .iter()
-        .find(|byte| !matches!(byte, b'0'..=b'9' | b'.'));
-    behind.is_some_and(|byte| !is_blank(byte) && !matches!(byte, b'\r' | b'\n'))
+    let version = bytes.get(5..).unwrap_or_default();
+    let is_of_version = |byte: &&u8| matches!(byte, b'0'..=b'9' | b'.');
+    let octets = version.iter().take_while(is_of_version).count();
+    let is_small = bytes.starts_with(b"http/");
+    match version.get(octets..).unwrap_or_default() {
+        [next, ..] if is_small => !is_blank(next) && !matches!(next, b'\r' | b'\n'),
+        [0, next, ..] => !is_blank(next) && !next.is_ascii_digit(),
+        _ => false,
+    }
 }
 
 /// How far octets are the version and the code that a response of HTTP/1 begins with.

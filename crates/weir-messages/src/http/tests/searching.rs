@@ -86,6 +86,37 @@ fn what_may_become_a_head_is_bounded() {
     assert_eq!(connection.held(), 0);
 }
 
+/// AJP has the version of HTTP as a text that ends with a zero: where a segment began with it, this was a response with a fault.
+#[test]
+fn a_version_within_a_message_of_ajp_is_no_response() {
+    let text = |bytes: &[u8]| [&[0, bytes.len() as u8][..], bytes, &[0]].concat();
+    let request = [
+        b"\x12\x34\0\x54\x02\x02".to_vec(),
+        text(b"HTTP/1.1"),
+        text(b"/pages/a"),
+        text(b"192.0.2.129\x0c"),
+        b"\0\xff\xff\xa0\x06".to_vec(),
+        text(b"keep-alive"),
+        text(b"Cache-Control"),
+        text(b"max-age=0"),
+    ]
+    .concat();
+    for size in 1..=request.len() {
+        let mut connection = Connection::searching();
+        let mut found = Vec::new();
+        let mut each = |it: Exchange| found.push(it);
+        for piece in request.chunks(size) {
+            connection.take(0, piece, Stamp::default(), &mut each);
+        }
+        connection.finish(&mut each);
+        assert!(found.is_empty(), "{size}: {found:?}");
+    }
+    // A zero in front of the code of a response is a fault of it.
+    for line in ["HTTP/1.1\0 201 A", "HTTP/1.1\0201 A"] {
+        assert!(head::looks_like(line.as_bytes()), "{}", line.escape_debug());
+    }
+}
+
 /// The port of a request of SOCKS ends with a `P`, which is not of the method behind it, in segments of any size.
 #[test]
 fn a_request_behind_a_port_of_socks_has_its_own_method() {
