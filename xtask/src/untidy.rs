@@ -6,6 +6,7 @@
 
 mod answers;
 mod carriers;
+mod compare;
 mod fate;
 mod gone;
 mod judge;

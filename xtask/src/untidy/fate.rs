@@ -1,8 +1,9 @@
 //! The changes of a connection, and the columns that these changes must not affect.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
-use weir_testkit::untidy::{Account, How};
+use weir_testkit::untidy::{Account, Capture, Frame, How};
 
 use super::tables::{Dependency, FLOW_PACKETS, FLOWS};
 
@@ -23,6 +24,9 @@ pub(super) struct ConnectionFate {
     pub(super) has_other_octets: bool,
     /// Its numbers leap, so that how many octets are missing is a guess.
     pub(super) has_leaps: bool,
+    /// Copies of datagrams that no identification tells from others with the same content, such as answers to a question that was sent
+    /// again.
+    pub(super) has_unidentified_copies: bool,
     /// The first frame that was touched, from 1.
     pub(super) first: Option<u64>,
 }
@@ -90,6 +94,7 @@ impl ConnectionFate {
         self.is_undecided |= other.is_undecided;
         self.has_other_octets |= other.has_other_octets;
         self.has_leaps |= other.has_leaps;
+        self.has_unidentified_copies |= other.has_unidentified_copies;
         self.first = match (self.first, other.first) {
             (Some(one), Some(two)) => Some(one.min(two)),
             (one, two) => one.or(two),
@@ -111,6 +116,18 @@ pub(super) fn fragmented(account: &Account) -> BTreeSet<u64> {
     let touches = account.touches.iter();
     let divided = touches.filter(|touch| matches!(touch.how, How::Fragmented(_)));
     divided.map(|touch| touch.origin as u64 + 1).collect()
+}
+
+/// The packets without an identification that tells them from others (RFC 6864, 4), by origin.
+pub(super) fn unidentified(tidy: &Capture) -> BTreeSet<usize> {
+    let is_unidentified = |frame: &&Frame| {
+        tidy.header(frame).is_some_and(|header| match header.src.0 {
+            IpAddr::V4(_) => frame.bytes.get(header.ip + 4..header.ip + 6) == Some(&[0, 0][..]),
+            IpAddr::V6(_) => true,
+        })
+    };
+    let frames = tidy.frames.iter().filter(is_unidentified);
+    frames.filter_map(|frame| frame.origin).collect()
 }
 
 fn name(how: &How) -> &'static str {

@@ -7,13 +7,16 @@ use weir_testkit::untidy::{Account, Capture, Connections, Ends, How};
 
 use super::answers::TableRow;
 use super::carriers::carriers;
-use super::fate::{ConnectionFate, fragmented};
+use super::compare::{
+    differences, frames, is_less, is_shorter, is_uncertain, last_frame, likeness,
+};
+use super::fate::{ConnectionFate, fragmented, unidentified};
 use super::gone::{lost, unseen};
 use super::judged::{JudgedCapture, ends, flows_of_records, id, number};
 use super::labels::{Labels, timestamp};
 use super::tables::{
-    CALL_PACKETS, Dependency, FLOW_PACKETS, FLOWS, MEDIA, RowScope, SIGNALLING, STREAM, TABLES,
-    TableRule,
+    CALL_PACKETS, Dependency, FLOW_PACKETS, FLOWS, LOOKUPS, MEDIA, RowScope, SIGNALLING, STREAM,
+    STREAM_DATA, TABLES, TableRule,
 };
 use super::{overlap, silence, tunnel};
 
@@ -620,9 +623,14 @@ impl FlowRows<'_> {
         let is_many = [FLOW_PACKETS, CALL_PACKETS].contains(&table.name) || state.is_again();
         let is_gone = |(before, now): (i64, i64)| now < before && !(is_many && now > 0);
         let is_new = |(before, now): (i64, i64)| now > before && !(is_many && before > 0);
-        let gone = said
-            .iter()
-            .find(|row| counts.get(&text(row)).copied().is_some_and(is_gone));
+        // The copy of an answer is the answer to a question that was sent again, unless an identification says that it is a copy.
+        let is_answered_now = |row: &TableRow| {
+            let may_be = table.name == LOOKUPS && state.has_unidentified_copies;
+            may_be && says.iter().any(|one| is_less(table, row, one))
+        };
+        let gone = said.iter().find(|row| {
+            counts.get(&text(row)).copied().is_some_and(is_gone) && !is_answered_now(row)
+        });
         let new = says
             .iter()
             .filter(|row| counts.get(&text(row)).copied().is_some_and(is_new));
@@ -688,9 +696,12 @@ fn states(
     account: &Account,
 ) -> BTreeMap<Ends, ConnectionFate> {
     let mut states: BTreeMap<Ends, ConnectionFate> = BTreeMap::new();
+    let unidentified = unidentified(tidy);
     for touch in &account.touches {
         let state = states.entry(touch.ends).or_default();
         state.hows.insert(touch.how);
+        state.has_unidentified_copies |=
+            touch.how == How::Doubled && unidentified.contains(&touch.origin);
         let number = touch.origin as u64 + 1;
         state.first = Some(state.first.map_or(number, |first| first.min(number)));
     }
@@ -749,92 +760,6 @@ fn directions(rows: &[TableRow]) -> BTreeMap<String, Vec<Option<u8>>> {
     directions
 }
 
-/// Returns true when each content column of `row` is NULL or equal to that of `than`.
-fn is_less(table: &TableRule, row: &TableRow, than: &TableRow) -> bool {
-    row.iter().all(|(column, value)| match table.kind(column) {
-        Dependency::Content => value.is_null() || than.get(column) == Some(value),
-        _ => true,
-    })
-}
-
-/// The same where a list, or the octets of a stream within a tunnel, may also be the beginning of those of `than`.
-fn is_shorter(table: &TableRule, row: &TableRow, than: &TableRow) -> bool {
-    row.iter().all(|(column, value)| {
-        let other = than.get(column);
-        let is_beginning = match (value, other) {
-            (Value::Array(list), Some(Value::Array(whole))) => whole.starts_with(list),
-            // Another row has the octets that are missing.
-            (Value::String(octets), Some(Value::String(whole))) => {
-                column == STREAM_DATA && whole.starts_with(octets)
-            }
-            _ => false,
-        };
-        table.kind(column) != Dependency::Content
-            || value.is_null()
-            || is_beginning
-            || other == Some(value)
-    })
-}
-
-/// The number of equal columns.
-fn likeness(table: &TableRule, row: &TableRow, other: &TableRow) -> usize {
-    let same = row.iter().filter(|(column, value)| {
-        table.kind(column) != Dependency::None
-            && !value.is_null()
-            && other.get(*column) == Some(value)
-    });
-    same.count()
-}
-
-/// Returns true when a row reports that a part of it is missing or wrong.
-fn is_uncertain(table: &TableRule, row: &TableRow) -> bool {
-    row.iter().any(|(column, value)| {
-        table.kind(column) == Dependency::Doubt
-            && match value {
-                Value::Null => false,
-                Value::Bool(is_whole) => !is_whole,
-                Value::Number(count) => count.as_f64() != Some(0.0),
-                _ => true,
-            }
-    })
-}
-
-/// The last frame of a row.
-fn last_frame(table: &TableRule, row: &TableRow) -> Option<u64> {
-    // A row without its own frame number was completed at the end of the capture.
-    row.get("frame.number").filter(|number| !number.is_null())?;
-    frames(table, row).max()
-}
-
-/// The frames of a row.
-fn frames(table: &TableRule, row: &TableRow) -> impl Iterator<Item = u64> {
-    row.iter()
-        .filter(|(column, _)| table.kind(column) == Dependency::Frame)
-        .filter_map(|(_, value)| value.as_u64())
-}
-
-/// The columns in which two rows differ that have to be the same.
-fn differences(
-    table: &TableRule,
-    state: &ConnectionFate,
-    tidy: &TableRow,
-    untidy: &TableRow,
-) -> String {
-    let lines: Vec<String> = tidy
-        .iter()
-        .filter(|(column, value)| {
-            state.keeps(table.kind(column)) && untidy.get(*column) != Some(value)
-        })
-        .map(|(column, value)| {
-            let now = untidy.get(column).unwrap_or(&Value::Null);
-            format!("{column}: {value} before, now {now}")
-        })
-        .collect();
-    lines.join("; ")
-}
-
-/// The column of octets in [`STREAM`].
-const STREAM_DATA: &str = "stream.data";
 /// Numbers of flows that no flow of the tidy capture has.
 const ADDED: u64 = 1 << 40;
 
@@ -923,6 +848,34 @@ mod tests {
             broken(twice, 1, &[(1, "a"), (2, "b"), (3, "c")]),
             ["no row is more"]
         );
+    }
+
+    /// Of an answer without an identification nothing shows whether it is a copy of the one before.
+    #[test]
+    fn the_copy_of_an_answer_may_be_that_of_a_question_that_was_sent_again() {
+        let row = |code: Option<u8>| {
+            let row = serde_json::json!({"lookup.query": "a", "lookup.rcode": code});
+            row.as_object().unwrap().clone()
+        };
+        let said = [row(Some(0)), row(None)];
+        let says = [row(Some(0)), row(Some(0))];
+        let faults = |has_unidentified_copies: bool| {
+            let state = ConnectionFate {
+                hows: BTreeSet::from([How::Doubled]),
+                has_unidentified_copies,
+                ..ConnectionFate::default()
+            };
+            let rows = FlowRows {
+                table: TABLES.iter().find(|it| it.name == LOOKUPS).unwrap(),
+                state: &state,
+                said: &said,
+                says: &says,
+            };
+            let mut faults = Vec::new();
+            rows.same(&mut faults);
+            faults.len()
+        };
+        assert_eq!([faults(false), faults(true)], [1, 0]);
     }
 
     #[test]

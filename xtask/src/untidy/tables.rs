@@ -384,6 +384,10 @@ pub(super) const FLOW_PACKETS: &str = "flow_packets";
 pub(super) const CALL_PACKETS: &str = "call_packets";
 pub(super) const FLOWS: &str = "flows";
 pub(super) const STREAM: &str = "stream";
+/// The column of octets in [`STREAM`].
+pub(super) const STREAM_DATA: &str = "stream.data";
+/// The table whose rows are questions with their answers.
+pub(super) const LOOKUPS: &str = "lookups";
 
 /// True of the tables by which the rows of others are judged.
 pub(super) fn judges_others(name: &str) -> bool {
