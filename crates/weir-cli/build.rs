@@ -13,7 +13,7 @@ fn main() {
     if !is("PROFILE", "release") || !is("CARGO_CFG_TARGET_OS", "linux") {
         return;
     }
-    // lld, which the compiler brings for x86-64, mold and gold know how to fold; GNU's linker refuses.
+    // lld, which the compiler brings for x86-64, mold and gold fold identical functions; GNU's linker rejects the option.
     if Trial::of(FOLD).is_some() {
         println!("cargo:rustc-link-arg-bins={FOLD}");
     }

@@ -41,7 +41,7 @@ fn magic(prefix: &[u8]) -> Option<Format> {
     }
 }
 
-/// Says what a stream that is no capture looks like.
+/// The error of a stream that is no capture, with the format that it looks like.
 fn unknown(bytes: &[u8]) -> Error {
     if bytes.is_empty() {
         return Error::unknown_format(

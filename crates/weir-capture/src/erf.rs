@@ -230,7 +230,7 @@ fn chain(bytes: &[u8], complete: bool) -> Verdict {
             }
             before = Some(header.timestamp);
             packets += 1;
-            // Not further, though more may be here: the verdict must not hang on how the bytes came.
+            // No further record is checked: the verdict must not depend on the sizes in which the bytes came.
             if packets == RECORDS_MIN {
                 return Verdict::Erf;
             }

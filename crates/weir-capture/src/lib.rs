@@ -23,7 +23,7 @@
 //! This crate deliberately does not know what is in a packet (that is weir-packet's question), nor
 //! about tables, threads or standard input: anything that implements [`Read`](std::io::Read) is a
 //! source, and anything that implements [`Write`](std::io::Write) is where a [`Writer`] puts records. It opens files
-//! and nothing else: what lies elsewhere is an [`Object`] that someone else has found.
+//! and nothing else: what lies elsewhere is an [`Object`] that the caller has found.
 
 mod buffer;
 mod confined;

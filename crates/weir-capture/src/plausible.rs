@@ -1,4 +1,4 @@
-//! What looks like a record of a format.
+//! Bytes that look like a record of a format.
 
 /// A format as the search for a place where a record begins needs it.
 pub(crate) trait Plausible {

@@ -1,6 +1,6 @@
 //! The `weir` command: SQL over network traffic and signalling.
 //!
-//! `main` reads the command line and hands over to one module a command. Standard output is data,
+//! `main` reads the command line and calls the module of the command. Standard output is data,
 //! standard error is everything else. Exit status: 0 success; 1 success, but damage was found; 2 usage,
 //! names, SQL or environment: nothing was run; 3 failure while running.
 

@@ -102,22 +102,22 @@ impl Messages {
         }
     }
 
-    /// Says that something failed.
+    /// Prints an error: something failed.
     pub(crate) fn error(self, text: &str) {
         self.print(Level::Error, text);
     }
 
-    /// Says that an answer needs care.
+    /// Prints a warning: an answer is incomplete, or differs from what was expected.
     pub(crate) fn warning(self, text: &str) {
         self.print(Level::Warning, text);
     }
 
-    /// Says what the user may like to know.
+    /// Prints a note about an answer, which `--quiet` leaves out.
     pub(crate) fn note(self, text: &str) {
         self.print(Level::Note, text);
     }
 
-    /// Says what to try next.
+    /// Prints a hint: what to try next.
     pub(crate) fn hint(self, text: &str) {
         self.print(Level::Hint, text);
     }

@@ -61,7 +61,7 @@ pub(crate) struct Answered {
 /// Whether the user wants more statements answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
-    /// Yes.
+    /// The rows of further statements are read.
     Listens,
     /// The program that read the output has gone.
     Gone,

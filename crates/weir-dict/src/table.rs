@@ -785,7 +785,7 @@ fn with_room<T>(count: usize) -> Result<Vec<T>, AllocError> {
     Ok(list)
 }
 
-/// Room for one more, in a list that grows like any vector.
+/// Reserves room for one more element in a list that grows like any vector.
 fn grow<T>(list: &mut Vec<T>) -> Result<(), AllocError> {
     list.try_reserve(1)
         .map_err(|_| AllocError::array::<T>(list.len() + 1))

@@ -1,5 +1,5 @@
-//! The numbers that Wireshark gives conversations of TCP and UDP (`tcp.stream`, `udp.stream`), and what hangs on
-//! where they began.
+//! The numbers that Wireshark gives conversations of TCP and UDP (`tcp.stream`, `udp.stream`), and what depends
+//! on where they began.
 //!
 //! Conversations are numbered from 0 in the order of their first packets, each protocol by itself, and do not end by
 //! silence: one that goes on after a day has its number still. A SYN whose number is not that of the conversation

@@ -23,7 +23,7 @@
 //! - [`Conversations`] numbers what goes on between two ends as Wireshark does;
 //! - [`Reassembler`] puts one direction of a TCP connection in order, and [`Streams`] those of all
 //!   connections of a capture;
-//! - [`Payloads`] hands on all that packets carry, with the flows that it belongs to;
+//! - [`Payloads`] reports all that packets carry, with the flows that it belongs to;
 //! - [`SctpMessages`] puts user messages of SCTP together;
 //! - [`detect()`] tells the application protocol, [`framing`] cuts streams into messages;
 //! - [`CommunityId`] names flows as other tools do.

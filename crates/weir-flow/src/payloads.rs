@@ -328,7 +328,7 @@ impl Payloads {
         self.walk(packet, Origin::default(), 0, each);
     }
 
-    /// The capture is over: hands on what waited for missing segments, and the end of each stream.
+    /// Ends the capture: reports what waited for missing segments, and the end of each stream.
     pub fn finish(&mut self, each: &mut OnPayload<'_>) {
         self.defragmenter.finish();
         self.hand_on_incomplete(each);

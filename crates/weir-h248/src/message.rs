@@ -76,7 +76,7 @@ sequence! {
     MegacoMessage<'a> "MegacoMessage" extensible 9 {
         /// Proof of origin.
         [0] opt auth_header: Option<&'a AuthenticationHeader<'a>> => Ref<AuthenticationHeader<'a>>,
-        /// The rest.
+        /// The message without its authentication.
         [1] req mess: InnerMessage<'a> => InnerMessage<'a>,
     }
 }

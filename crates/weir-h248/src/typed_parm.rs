@@ -8,15 +8,15 @@ use crate::package_value::{NotOfType, Typed, ValueForm, ValueType, expected};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TypedParm<'a> {
-    /// This.
+    /// One value.
     One(Typed<'a>),
-    /// Greater than, smaller than or unequal to this.
+    /// Any value that is greater than, smaller than or unequal to this one.
     Relation(Relation, Typed<'a>),
     /// A range from the first to the second.
     Range(Typed<'a>, Typed<'a>),
-    /// One of these.
+    /// One of several values.
     AnyOf(Vec<Typed<'a>>),
-    /// These together.
+    /// Several values together.
     AllOf(Vec<Typed<'a>>),
 }
 

@@ -331,7 +331,7 @@ impl Writer {
         }
     }
 
-    /// Writes what is still held back and says what was left out.
+    /// Writes the rows that are still held back, and returns what was left out.
     ///
     /// # Errors
     /// As [`Self::write`].

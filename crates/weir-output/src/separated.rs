@@ -12,7 +12,7 @@ use super::rows::RowFormat;
 use super::text::{escaped, push_escaped};
 use super::{Format, Options};
 
-/// What a file of CSV looks like.
+/// The form of a CSV file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CsvForm {
     /// The ASCII character between two values. Numbers and times are written without quotes, and do not have it.

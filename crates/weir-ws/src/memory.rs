@@ -18,7 +18,7 @@ pub struct ZlibBuild {
     pub inflate_state_bytes: u64,
     /// Bytes for each symbol of a block: 4, or 5 when built with `LIT_MEM`.
     pub symbol_bytes: u64,
-    /// Entries of the hash table when they do not hang on memLevel.
+    /// Entries of the hash table when their number does not depend on memLevel.
     pub hash_entries_fixed: Option<u64>,
 }
 

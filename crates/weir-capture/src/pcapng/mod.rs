@@ -302,7 +302,7 @@ impl Pcapng {
         Ok(())
     }
 
-    /// Section headers and interface descriptions read so far: what blocks mean hangs on them.
+    /// Section headers and interface descriptions read so far: the meaning of blocks depends on them.
     pub(crate) fn descriptions(&self) -> u64 {
         self.descriptions
     }

@@ -6,11 +6,11 @@ use weir_capture::Reader;
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
 use weir_tables::{Note, WebSocketSight, WebSockets};
 
-/// Reads a capture, or what crosses an interface, to its end, and hands on what is seen of WebSocket connections; gives notes about
+/// Reads a capture, or what crosses an interface, to its end, passes on what is seen of WebSocket connections, and returns notes about
 /// limits. `read` is called now and then with the bytes of the source and the records so far.
 ///
 /// # Errors
-/// When the capture is damaged; everything before was handed on.
+/// When the capture is damaged; everything before it was passed on.
 pub(super) fn read(
     source: impl Read,
     read: &mut dyn FnMut(u64, u64),

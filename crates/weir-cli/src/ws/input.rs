@@ -36,7 +36,7 @@ pub(super) struct InputTotals {
     mid_stream: u64,
 }
 
-/// Reads all inputs and hands every message on; says what was damaged.
+/// Reads all inputs, passes on every message, and reports damage.
 pub(super) fn read(
     args: &InputArgs,
     global: Global,

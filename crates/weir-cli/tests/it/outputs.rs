@@ -227,7 +227,7 @@ fn what_is_no_regular_file_is_written_to_as_it_is() {
         let ended = run(line, &folder);
         assert_eq!(ended.stdout, expected, "{line}: {}", ended.stderr);
     }
-    // Modes stay, and who may not write may not replace.
+    // A file that is replaced keeps its mode.
     std::fs::write(folder.join("mine.csv"), "old").unwrap();
     let mode = |mode| std::fs::Permissions::from_mode(mode);
     std::fs::set_permissions(folder.join("mine.csv"), mode(0o640)).unwrap();

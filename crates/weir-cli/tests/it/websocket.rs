@@ -97,7 +97,7 @@ fn capturing(words: &[&str]) -> Option<(Child, BufReader<ChildStderr>)> {
     Some((child, stderr))
 }
 
-/// Ends it. A message that its receiver has was handed to those who capture before.
+/// Ends a program that captures. The kernel hands a packet to captures before its receiver has it, so that none is missing.
 fn terminate(child: &Child) {
     signal("TERM", child);
 }

@@ -191,7 +191,7 @@ sequence! {
 choice! {
     /// The result of a service change.
     ServiceChangeResult<'a> closed root 2 {
-        /// Not.
+        /// The error of a service change that failed.
         [0] Error(&'a ErrorDescriptor<'a>) => Ref<ErrorDescriptor<'a>>, "errorDescriptor";
         /// The parameters of a successful service change.
         [1] Parms(&'a ServiceChangeResParm<'a>) => Ref<ServiceChangeResParm<'a>>,

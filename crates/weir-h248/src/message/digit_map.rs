@@ -6,11 +6,11 @@ use crate::{
 };
 
 sequence! {
-    /// A digit map: its name, itself, or both to give it that name.
+    /// A digit map: its name, its value, or both to give it that name.
     DigitMapDescriptor<'a> "DigitMapDescriptor" extensible 9 {
         /// The name.
         [0] opt name: Option<Name<'a>> => DigitMapName,
-        /// Itself.
+        /// The value.
         [1] opt value: Option<DigitMapValue<'a>> => DigitMapValue<'a>,
     }
 }

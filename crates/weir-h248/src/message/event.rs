@@ -61,7 +61,7 @@ choice! {
     EventDm<'a> closed root 2 {
         /// The digit map by its name.
         [0] Name(Name<'a>) => DigitMapName, "digitMapName";
-        /// Itself.
+        /// The digit map by its value.
         [1] Value(&'a DigitMapValue<'a>) => Ref<DigitMapValue<'a>>, "digitMapValue";
     }
 }
@@ -116,7 +116,7 @@ choice! {
         /// The notification is sent as the regulator permits; the embedded descriptors apply when it does not.
         [1] Regulated(&'a RegulatedEmbeddedDescriptor<'a>)
             => Ref<RegulatedEmbeddedDescriptor<'a>>, "notifyRegulated";
-        /// Never.
+        /// No notification is sent.
         [2] Never(()) => (), "neverNotify";
     }
 }
@@ -162,7 +162,7 @@ sequence! {
         [1] opt stream_id: Option<u16> => Uint16,
         /// The parameters.
         [2] req parameters: &'a [EventParameter<'a>] => List<EventParameter<'a>>,
-        /// When.
+        /// The time of the event.
         [3] opt time: Option<TimeNotation<'a>> => TimeNotation<'a>,
     }
 }
@@ -192,9 +192,9 @@ sequence! {
 choice! {
     /// A signal, or several one after another.
     SignalRequest<'a> extensible root 2 {
-        /// One.
+        /// One signal.
         [0] Signal(Signal<'a>) => Signal<'a>, "signal";
-        /// A list.
+        /// A list of signals.
         [1] List(SeqSigList<'a>) => SeqSigList<'a>, "seqSigList";
     }
 }
@@ -250,13 +250,13 @@ enumerated! {
 plain_numbers!(SignalType);
 
 enumerated! {
-    /// Whither a signal is played (version 3).
+    /// The direction in which a signal is played (version 3).
     SignalDirection extensible root 3 {
         /// Into the context.
         [0] Internal "internal",
-        /// Out of it.
+        /// Out of the context.
         [1] External "external",
-        /// Both.
+        /// In both directions.
         [2] Both "both",
     }
 }
@@ -290,7 +290,7 @@ flags! {
         [1] OnInterruptByEvent "onInterruptByEvent",
         /// Another signal took its place.
         [2] OnInterruptByNewSignal "onInterruptByNewSignalDescr",
-        /// Something else.
+        /// The signal ended for another reason.
         [3] OtherReason "otherReason",
         /// The signal begins again (version 3).
         [4] OnIteration "onIteration",

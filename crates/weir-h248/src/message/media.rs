@@ -111,21 +111,21 @@ sequence! {
 enumerated! {
     /// Whether events are buffered.
     EventBufferControl extensible root 2 {
-        /// No.
+        /// Events are not buffered.
         [0] Off "off",
-        /// Until the controller has reacted.
+        /// Events are buffered until the controller has reacted.
         [1] LockStep "lockStep",
     }
 }
 
 enumerated! {
-    /// Whether a termination works.
+    /// The state of service of a termination.
     ServiceState extensible root 3 {
         /// The termination is being tested.
         [0] Test "test",
-        /// No.
+        /// The termination is out of service.
         [1] OutOfService "outOfSvc",
-        /// Yes.
+        /// The termination is in service.
         [2] InService "inSvc",
     }
 }

@@ -36,7 +36,7 @@ sequence! {
         [5] opt delay: Option<u32> => Uint32,
         /// Controller to go to.
         [6] opt mgc_id: Option<MId<'a>> => MId<'a>,
-        /// When.
+        /// The time of the service change.
         [7] opt timestamp: Option<TimeNotation<'a>> => TimeNotation<'a>,
         /// Something of a vendor.
         [8] opt non_standard: Option<&'a NonStandardData<'a>> => Ref<NonStandardData<'a>>,
@@ -59,7 +59,7 @@ sequence! {
         [2] opt version: Option<u8> => Uint99,
         /// Profile to follow.
         [3] opt profile: Option<ServiceChangeProfile<'a>> => ServiceChangeProfile<'a>,
-        /// When.
+        /// The time of the service change.
         [4] opt timestamp: Option<TimeNotation<'a>> => TimeNotation<'a>,
     }
 }
@@ -115,7 +115,7 @@ sequence! {
     /// The profile of ASN.1: `name/version`.
     #[allow(unreachable_pub, reason = "the wire form of a public type")]
     ProfileText<'a> "ServiceChangeProfile" extensible 9 {
-        /// Both.
+        /// The name and the version.
         [0] req text: &'a [u8] => Octets<1, 67>,
     }
 }

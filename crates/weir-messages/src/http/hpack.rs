@@ -109,7 +109,7 @@ impl Decoder {
         }
     }
 
-    /// Reads a block: hands on its fields.
+    /// Reads a block, and reports each of its fields.
     pub(super) fn read(&mut self, block: &[u8], each: &mut dyn FnMut(Field)) -> Result<(), Broken> {
         let mut rest = block;
         while let Some(first) = rest.first().copied() {

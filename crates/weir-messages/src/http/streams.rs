@@ -24,7 +24,7 @@ pub enum StreamEvent<'a> {
         stream: u32,
         /// The side that sends them.
         side: usize,
-        /// These.
+        /// The octets.
         octets: &'a [u8],
         /// The origin of the stream.
         origin: StreamOrigin,
@@ -72,7 +72,7 @@ pub enum StreamsBegin {
     Server,
     /// More octets are needed.
     Unsure,
-    /// Neither.
+    /// The octets are of neither side.
     Other,
 }
 

@@ -175,7 +175,7 @@ pub fn udp(src: IpAddr, dst: IpAddr, src_port: u16, dst_port: u16, payload: &[u8
     datagram
 }
 
-/// A UDP datagram with checksum 0: none, as IPv4 tunnels like it.
+/// A UDP datagram with checksum 0, that is, without one, as tunnels over IPv4 send it.
 ///
 /// # Panics
 /// When header and payload exceed 65,535 bytes.

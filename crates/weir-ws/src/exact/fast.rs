@@ -1,5 +1,5 @@
-//! The levels 1 to 3, each setting with hash chains of its own, as zlib has them: here the chains hang on
-//! the parse.
+//! The levels 1 to 3, each setting with hash chains of its own, as zlib has them: here the chains depend
+//! on the parse.
 
 use super::emit::Symbols;
 use super::hashes::Hashes;

@@ -5,8 +5,8 @@
 //!
 //! - sizes without output: a message is a list of symbols and a sum of bits (`emit`, `block`);
 //! - one set of links for all lazy levels, windows, memLevels and both takeover modes (`links`):
-//!   these levels put every position into their chains, so a position's matches do not hang on the
-//!   parse, and how far down a chain a match lies follows from running counts;
+//!   these levels put every position into their chains, so a position's matches do not depend on
+//!   the parse, and how far down a chain a match lies follows from running counts;
 //! - memLevels that agree are parsed together, and part where they do not (`slow`);
 //! - a window that is larger than anything that was found gives what the larger one gave (`engine`);
 //! - trees are built only where Shannon's bound does not show that the fixed codes win (`block`).

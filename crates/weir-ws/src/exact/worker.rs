@@ -133,7 +133,7 @@ impl Worker {
         }
     }
 
-    /// Some messages with all settings that do not hang on the messages before, or only on their
+    /// Some messages with all settings that do not depend on the messages before, or only on their
     /// text.
     pub(crate) fn pieces(&mut self, shared: &StudyInput<'_>, range: std::ops::Range<usize>) {
         for message in &shared.messages[range] {

@@ -51,7 +51,7 @@ impl Grid {
     }
 }
 
-/// Draws the call that is open, and says what the title has to tell.
+/// Draws the call that is open, and returns the text of the title.
 pub(super) fn draw(
     buffer: &mut Buffer,
     area: Rect,

@@ -98,7 +98,7 @@ fn layout(cells: usize) -> Vec<(ListColumn, usize)> {
     order.into_iter().filter_map(find).collect()
 }
 
-/// Draws the list, and says what the title has to tell.
+/// Draws the list, and returns the text of the title.
 pub(super) fn draw(
     buffer: &mut Buffer,
     area: Rect,

@@ -10,7 +10,7 @@ use crate::sip::calls::book::{Book, CallRow};
 use crate::sip::calls::view::View;
 use weir_output::text::{escaped, width};
 
-/// Draws the message that is open, and says what the title has to tell.
+/// Draws the message that is open, and returns the text of the title.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, view: &mut View, book: &Book) -> String {
     let entry = book.row(view.open).and_then(|row| {
         let step = row.ladder().rungs().get(view.rung)?.step;
