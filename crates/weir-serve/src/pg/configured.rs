@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::parser::Statement as DfStatement;
+use datafusion::sql::parser::{CopyToSource, Statement as DfStatement};
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, Visitor,
 };
@@ -25,9 +25,7 @@ pub(super) struct Configured {
 /// When an argument of one is not a constant: its value is known where the statement runs only.
 pub(super) fn configured(statement: &Statement) -> Result<Vec<Configured>, Failure> {
     let mut calls = Calls::default();
-    if let DfStatement::Statement(parsed) = statement.parsed() {
-        let _ = walk(parsed, &mut calls);
-    }
+    calls.add(statement.parsed());
     match calls.has_others {
         false => Ok(calls.constant),
         true => {
@@ -38,10 +36,44 @@ pub(super) fn configured(statement: &Statement) -> Result<Vec<Configured>, Failu
     }
 }
 
+/// Checks that a statement that does not give its own rows to the client has no call of `set_config`: it would set nothing, or later.
+///
+/// # Errors
+/// When it has one.
+pub(super) fn check_has_none(statement: &Statement) -> Result<(), Failure> {
+    if configured(statement)?.is_empty() {
+        return Ok(());
+    }
+    let message = "not supported: set_config in another statement than a query";
+    let failure = Failure::new(FailureKind::Plan, message);
+    let failure = failure.with_hint("SELECT set_config('name', 'value', false)");
+    Err(failure.with_condition(Condition::NotSupported))
+}
+
 #[derive(Default)]
 struct Calls {
     constant: Vec<Configured>,
     has_others: bool,
+}
+
+impl Calls {
+    /// Adds the calls of a statement that is run. EXPLAIN runs one with ANALYZE only.
+    fn add(&mut self, parsed: &DfStatement) {
+        match parsed {
+            DfStatement::Statement(parsed) => {
+                let _ = walk(parsed, self);
+            }
+            DfStatement::Explain(explain) if explain.options.analyze => {
+                self.add(&explain.statement);
+            }
+            DfStatement::CopyTo(copy) => {
+                if let CopyToSource::Query(query) = &copy.source {
+                    let _ = walk(query, self);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Visitor for Calls {
@@ -118,6 +150,13 @@ mod tests {
         let expected = vec![set("a.b", Some("x"), false), set("c", None, true)];
         assert_eq!(found(sql), Ok(expected));
         assert_eq!(found("SELECT 1"), Ok(Vec::new()));
+        let again = vec![set("c", None, true)];
+        let analyzed = "EXPLAIN ANALYZE SELECT set_config('c', NULL, true)";
+        assert_eq!(found(analyzed), Ok(again));
+        assert_eq!(
+            found("EXPLAIN SELECT set_config('c', NULL, true)"),
+            Ok(Vec::new())
+        );
         for sql in [
             "SELECT set_config(a, 'x', false) FROM 'x.csv'",
             "SELECT set_config('a', upper('x'), false)",
@@ -125,5 +164,23 @@ mod tests {
         ] {
             assert!(found(sql).is_err(), "{sql}");
         }
+    }
+
+    /// They set nothing, and gave the value back.
+    #[test]
+    fn calls_in_other_statements_than_queries_are_refused() {
+        let refused = |sql: &str| {
+            let mut statements = Statement::parse(sql).unwrap();
+            check_has_none(&statements.remove(0)).is_err()
+        };
+        for sql in [
+            "PREPARE p AS SELECT set_config('c', 'x', true)",
+            "CREATE VIEW v AS SELECT set_config('c', 'x', true) AS a",
+            "CREATE TABLE t AS SELECT set_config('c', 'x', true) AS a",
+            "COPY (SELECT set_config('c', 'x', true) AS a) TO 'a.csv'",
+        ] {
+            assert!(refused(sql), "{sql}");
+        }
+        assert!(!refused("PREPARE p AS SELECT current_setting('c')"));
     }
 }

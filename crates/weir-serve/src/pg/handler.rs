@@ -42,7 +42,7 @@ use weir_engine::{Condition, Parameter, Statement, quote_literal};
 use self::cursors::ahead;
 use self::names::{Names, check_bind, codes, copy_out};
 use super::client::Client;
-use super::configured::{Configured, configured};
+use super::configured::{Configured, check_has_none, configured};
 use super::cursor::{self, Cursors};
 use super::encode::{self, Encoder, Style};
 use super::error::{error_response, may_run, pg_error, refusal};
@@ -398,6 +398,7 @@ impl PgConnection {
 
     /// Does a statement that says how many rows it has written.
     async fn count(&self, statement: Statement, tag: Tag) -> PgWireResult<Tag> {
+        check_has_none(&statement).map_err(|failure| pg_error(&failure))?;
         let count = self.session.count(statement).await;
         let count = count.map_err(|failure| pg_error(&failure))?;
         Ok(tag.with_rows(usize::try_from(count).unwrap_or(usize::MAX)))
@@ -405,6 +406,7 @@ impl PgConnection {
 
     /// Runs a statement and discards its rows.
     async fn run(&self, statement: Statement) -> PgWireResult<()> {
+        check_has_none(&statement).map_err(|failure| pg_error(&failure))?;
         let run = self.session.run(statement).await;
         run.map_err(|failure| pg_error(&failure))
     }

@@ -130,6 +130,43 @@ fn functions_read_and_write_the_settings_of_the_connection() {
     });
 }
 
+/// Calls of `set_config` set nothing where the statement was no query, and gave the value back.
+#[test]
+fn calls_of_set_config_set_or_are_refused() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        for refused in [
+            "PREPARE p AS SELECT set_config('my.own', 'x', false)",
+            "PREPARE p AS SELECT set_config('my.own', $1, false)",
+            "CREATE VIEW v AS SELECT set_config('my.own', 'x', false) AS a",
+        ] {
+            let message = one(&client, refused).await;
+            assert!(
+                message.starts_with("not supported: set_config"),
+                "{refused}: {message}"
+            );
+        }
+        let missing = "unrecognized configuration parameter \"my.own\"";
+        assert_eq!(one(&client, "SHOW my.own").await, missing);
+        let analyzed = "EXPLAIN ANALYZE SELECT set_config('my.own', 'x', false)";
+        simple(&client, analyzed).await.unwrap();
+        assert_eq!(one(&client, "SHOW my.own").await, "x");
+        simple(
+            &client,
+            &analyzed.replace("ANALYZE", "").replace("'x'", "'y'"),
+        )
+        .await
+        .unwrap();
+        assert_eq!(one(&client, "SHOW my.own").await, "x");
+        let copied = "COPY (SELECT set_config('my.own', 'z', false)) TO STDOUT";
+        let rows = client.copy_out(copied).await.unwrap();
+        let rows: Vec<_> = futures::StreamExt::collect(rows).await;
+        assert!(rows.iter().all(Result::is_ok), "{rows:?}");
+        assert_eq!(one(&client, "SHOW my.own").await, "z");
+    });
+}
+
 /// The path of schemas was kept, and had no effect.
 #[test]
 fn the_path_of_schemas_is_that_of_the_connection() {

@@ -13,7 +13,7 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::{CopyData, CopyDone, CopyOutResponse};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{LONG_ROW_BYTES, PgConnection};
+use super::{LONG_ROW_BYTES, PgConnection, checked};
 use crate::error::{Failure, FailureKind};
 use crate::pg::client::Client;
 use crate::pg::encode;
@@ -47,8 +47,10 @@ impl PgConnection {
                 "COPY takes a query: COPY (SELECT …) TO STDOUT",
             )));
         }
+        let configured = checked(client, &statement)?;
         let answer = self.session.start(statement).await.map_err(failed)?;
         drop(load);
+        self.configure(client, configured).await?;
         let is_binary = copy.format == CopyFormat::Binary;
         let format = match is_binary {
             true => Format::UnifiedBinary,
