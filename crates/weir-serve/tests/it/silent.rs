@@ -5,6 +5,8 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow_flight::error::FlightError;
+
 use crate::attacks::{ENDLESS, POST, flight, postgres, simple};
 use crate::served::Served;
 
@@ -123,6 +125,23 @@ fn statements_whose_clients_read_nothing_end_when_their_time_is_over() {
             }
             fetched = simple(&client, "FETCH 8192 FROM c").await;
         };
+        assert!(
+            error.contains("exceeded its time limit: 1500 ms"),
+            "{error}"
+        );
+        // The window of a call is closed while its rows are not taken.
+        let mut client = flight(&served).await;
+        let taken = async {
+            let info = client.execute(ENDLESS.to_owned(), None).await?;
+            let ticket = info.endpoint[0].ticket.clone().unwrap();
+            let mut rows = client.do_get(ticket).await?;
+            while let Some(batch) = futures::StreamExt::next(&mut rows).await {
+                batch?;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            Ok::<(), FlightError>(())
+        };
+        let error = taken.await.unwrap_err().to_string();
         assert!(
             error.contains("exceeded its time limit: 1500 ms"),
             "{error}"
