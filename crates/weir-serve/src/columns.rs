@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;
@@ -28,6 +28,8 @@ struct Known {
     files: HashMap<String, CachedColumns>,
     /// The bytes that their columns hold, about.
     bytes: usize,
+    /// Since when there are files among them that are no tables.
+    failures_since: Option<Instant>,
 }
 
 /// What says which columns the answers of statements have.
@@ -153,6 +155,7 @@ impl Columns {
     /// The columns of a file, as they were when it was last changed, and where its addresses come from; `None` for what is no table.
     pub(crate) async fn described(&self, file: &Listed) -> Option<Arc<FileColumns>> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known().forget_failures();
         if let Some((size, modified, columns)) = known().files.get(&file.path)
             && (*size, *modified) == (file.size, file.modified)
         {
@@ -173,9 +176,23 @@ impl Columns {
 }
 
 impl Known {
+    /// Discards the files that are no tables, after a while: one may have been away, or have had no room, when it was looked at.
+    fn forget_failures(&mut self) {
+        if self
+            .failures_since
+            .is_some_and(|since| since.elapsed() >= FAILURES_FOR)
+        {
+            self.failures_since = None;
+            self.files.retain(|_, (_, _, columns)| columns.is_some());
+        }
+    }
+
     /// Keeps the columns of the file at a path, and gives them as they are kept.
     fn insert(&mut self, path: String, cached: CachedColumns) -> Option<Arc<FileColumns>> {
         let (size, modified, columns) = cached;
+        if columns.is_none() && self.failures_since.is_none() {
+            self.failures_since = Some(Instant::now());
+        }
         // Most captures have the same columns, which are held once.
         let same = columns.as_ref().and_then(|columns| {
             let mut others = self
@@ -202,6 +219,8 @@ impl Known {
 const TABLES_MAX: usize = 1000;
 /// Bytes of columns that are kept; those of a capture have one megabyte.
 const KNOWN_BYTES_MAX: usize = 64 << 20;
+/// The time for which a file that is no table is not looked at again, unless it changes.
+const FAILURES_FOR: Duration = Duration::from_secs(60);
 /// KiB of long messages with columns on their way to clients.
 const ROOM_KIB: usize = 16 << 10;
 /// KiB of a message that is sent without a permit: that of a capture has a hundred.
@@ -268,6 +287,28 @@ mod tests {
             files_max = files_max.max(known.files.len());
         }
         assert!(files_max > 10, "{files_max}");
+    }
+
+    /// A file that was away when its columns were looked for was no table until it changed.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn files_that_are_no_tables_are_looked_at_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.csv");
+        let file = Listed {
+            name: "x.csv".to_owned(),
+            path: path.to_str().unwrap().to_owned(),
+            size: 4,
+            modified: SystemTime::UNIX_EPOCH,
+            kind: FileKind::Table,
+        };
+        let columns = Columns::here(&Arc::new(Files::new(Vec::new())), Options::default());
+        assert!(columns.described(&file).await.is_none());
+        std::fs::write(&path, "x\n1\n").unwrap();
+        assert!(columns.described(&file).await.is_none());
+        let since = Instant::now().checked_sub(FAILURES_FOR).unwrap();
+        columns.known.lock().unwrap().failures_since = Some(since);
+        let described = columns.described(&file).await.unwrap();
+        assert_eq!(described.schema.field(0).name(), "x");
     }
 
     #[tokio::test]
