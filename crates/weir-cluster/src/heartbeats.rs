@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ballista_core::JobId;
-use ballista_core::error::Result;
+use ballista_core::error::{BallistaError, Result};
 use ballista_core::serde::protobuf::{AvailableVcores, ExecutorHeartbeat};
 use ballista_core::serde::scheduler::{ExecutorData, ExecutorMetadata};
 use ballista_scheduler::cluster::memory::InMemoryClusterState;
@@ -77,6 +77,17 @@ impl LiveExecutors {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Checks that there is room for an executor, or that it is known.
+    fn check_room(&self, executor: &str) -> Result<()> {
+        let last = self.last();
+        if last.executors.len() < EXECUTORS_MAX || last.executors.contains_key(executor) {
+            return Ok(());
+        }
+        Err(BallistaError::General(format!(
+            "the scheduler has {EXECUTORS_MAX} executors, which is its limit"
+        )))
+    }
+
     /// The places that no task of these jobs holds, of these executors or of all. Ballista counts places when tasks begin and end: those
     /// of tasks whose stage is run again were never given back, and those of rejected tasks twice.
     async fn free_places(
@@ -127,13 +138,20 @@ impl ClusterState for LiveExecutors {
         metadata: ExecutorMetadata,
         spec: ExecutorData,
     ) -> Result<()> {
-        self.last().record(&metadata.id, Instant::now());
-        self.executors.register_executor(metadata, spec).await
+        let id = metadata.id.clone();
+        self.check_room(&id)?;
+        // A registration that is refused is no sign of the executor that has this name.
+        self.executors.register_executor(metadata, spec).await?;
+        self.last().record(&id, Instant::now());
+        Ok(())
     }
 
     async fn save_executor_metadata(&self, metadata: ExecutorMetadata) -> Result<()> {
-        self.last().record(&metadata.id, Instant::now());
-        self.executors.save_executor_metadata(metadata).await
+        let id = metadata.id.clone();
+        self.check_room(&id)?;
+        self.executors.save_executor_metadata(metadata).await?;
+        self.last().record(&id, Instant::now());
+        Ok(())
     }
 
     async fn get_executor_metadata(&self, executor_id: &str) -> Result<ExecutorMetadata> {
@@ -145,6 +163,7 @@ impl ClusterState for LiveExecutors {
     }
 
     async fn save_executor_heartbeat(&self, heartbeat: ExecutorHeartbeat) -> Result<()> {
+        self.check_room(&heartbeat.executor_id)?;
         self.last().record(&heartbeat.executor_id, Instant::now());
         self.executors.save_executor_heartbeat(heartbeat).await
     }
@@ -175,8 +194,15 @@ impl ClusterState for LiveExecutors {
     }
 }
 
+/// The maximum number of executors of a scheduler.
+const EXECUTORS_MAX: usize = 4096;
+
 #[cfg(test)]
 mod tests {
+    use ballista_core::serde::scheduler::{
+        ExecutorOperatingSystemSpecification, ExecutorSpecification,
+    };
+
     use super::*;
     use crate::clock::STEP_MAX;
 
@@ -255,5 +281,49 @@ mod tests {
         state.remove_executor("executor").await.unwrap();
         assert!(state.get_executor_heartbeat("executor").is_none());
         assert!(state.last().executors.is_empty());
+    }
+
+    /// A peer that registered executors under new names took memory without a limit, and one that registered an executor again kept it among
+    /// those that are alive.
+    #[tokio::test]
+    async fn executors_have_a_limit_and_each_its_own_name() {
+        let state = LiveExecutors::default();
+        let register = async || {
+            let metadata = ExecutorMetadata {
+                id: "executor".to_owned(),
+                host: "127.0.0.1".to_owned(),
+                port: 1,
+                grpc_port: 1,
+                specification: ExecutorSpecification::default(),
+                os_info: ExecutorOperatingSystemSpecification::default(),
+            };
+            let places = ExecutorData {
+                executor_id: "executor".to_owned(),
+                total_vcores: 1,
+                available_vcores: 1,
+            };
+            state.register_executor(metadata, places).await
+        };
+        register().await.unwrap();
+        let heard = Duration::from_secs(77);
+        let known = |time| state.last().executors.insert("executor".to_owned(), time);
+        known(heard);
+        assert!(register().await.is_err());
+        assert_eq!(known(heard), Some(heard));
+        let beat = async |number: usize| {
+            let beat = ExecutorHeartbeat {
+                executor_id: number.to_string(),
+                ..heartbeat(7)
+            };
+            state.save_executor_heartbeat(beat).await
+        };
+        for number in 1..EXECUTORS_MAX {
+            beat(number).await.unwrap();
+        }
+        let refused = beat(0).await.unwrap_err().to_string();
+        assert!(refused.contains("4096 executors"), "{refused}");
+        beat(1).await.unwrap();
+        state.remove_executor("1").await.unwrap();
+        beat(0).await.unwrap();
     }
 }

@@ -273,13 +273,18 @@ impl Plans {
         };
         for (job, queued_for, is_forgotten) in known {
             let status = self.jobs.get_job_status(&job).await.ok().flatten();
-            let is_over = match fate(status.as_ref(), queued_for) {
+            let found = fate(status.as_ref(), queued_for);
+            let is_over = match found {
                 Fate::Needed => false,
                 Fate::Ended => is_forgotten,
                 Fate::Gone => true,
             };
             if !is_over {
                 continue;
+            }
+            if found == Fate::Gone {
+                // Ballista would have a job whose planner has panicked among those that are queued, without an end.
+                let _ = self.jobs.fail_unscheduled_job(&job, String::new()).await;
             }
             // An error for a job that is gone is only a line in Ballista's log.
             let _ = self.jobs.remove_job(&job).await;
@@ -395,6 +400,12 @@ mod tests {
         let ended = start + QUEUED_MAX + Duration::from_secs(1);
         plans.remove_ended(ended, false).await;
         assert_eq!(lock(&plans.held).bytes, 0);
+        for id in ["job-0", "job-1", "job-2", "job-3"] {
+            let job = JobId::from(id.to_owned());
+            let status = plans.jobs.get_job_status(&job).await.unwrap();
+            assert!(status.is_none(), "{id}");
+        }
+        assert_eq!(plans.jobs.pending_job_number(), 0);
         for number in 4..8 {
             let id = format!("job-{number}");
             plans

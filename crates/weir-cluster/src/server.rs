@@ -34,11 +34,10 @@ use crate::codec::WeirCodec;
 use crate::contact::{Contact, LastContact};
 use crate::error::{Error, chain};
 use crate::heartbeats::LiveExecutors;
-use crate::launch::{BoundedLauncher, Rejections};
-use crate::losses::Losses;
+use crate::launch::BoundedLauncher;
 use crate::protocol::{MESSAGE_BYTES_MAX, UNANSWERED_MAX};
 use crate::retry;
-use crate::services;
+use crate::services::{self, JobRecords};
 use crate::trust::{Trust, error_message, is_hung_up};
 use crate::turns::Turns;
 use crate::work::WorkFolder;
@@ -148,6 +147,7 @@ impl ExecutorOptions {
 pub struct Scheduler {
     listener: TcpListener,
     config: SchedulerConfig,
+    turns: Turns,
     trust: Trust,
 }
 
@@ -187,7 +187,7 @@ impl Scheduler {
             // The rows of a job are removed when its client does not read them any more (`kept.rs`).
             finished_job_data_clean_up_interval_seconds: 0,
             finished_job_state_clean_up_interval_seconds: 600,
-            job_id_generator: Some(Arc::new(RandomJobIds(turns))),
+            job_id_generator: Some(Arc::new(RandomJobIds(turns.clone()))),
             override_config_producer: Some(Arc::new(config)),
             override_session_builder: Some(Arc::new(move |config| {
                 Ok(SessionStateBuilder::new_from_existing(of_session.clone())
@@ -200,6 +200,7 @@ impl Scheduler {
         Ok(Self {
             listener,
             config,
+            turns,
             trust: options.trust.clone(),
         })
     }
@@ -228,8 +229,11 @@ impl Scheduler {
         let cluster = BallistaCluster::new(executors, Arc::clone(&jobs));
         let logical = Arc::new(BallistaLogicalExtensionCodec::default());
         let codec = BallistaCodec::new(logical, Arc::new(WeirCodec::default()));
-        let rejections = Rejections::default();
-        let losses = Losses::default();
+        let records = JobRecords {
+            turns: self.turns,
+            ..JobRecords::default()
+        };
+        let launcher = BoundedLauncher::new(records.rejections.clone(), records.losses.clone());
         let lost_after = Duration::from_secs(config.executor_timeout_seconds);
         let mut scheduler =
             SchedulerServer::<LogicalPlanNode, PhysicalPlanNode>::new_with_task_launcher(
@@ -238,15 +242,14 @@ impl Scheduler {
                 codec,
                 config,
                 default_metrics_collector().map_err(failed)?,
-                Arc::new(BoundedLauncher::new(rejections.clone(), losses.clone())),
+                Arc::new(launcher),
             );
         scheduler.init().await.map_err(failed)?;
         services::schedule(
             self.listener,
             scheduler,
             jobs,
-            rejections,
-            losses,
+            records,
             lost_after,
             &self.trust,
         )

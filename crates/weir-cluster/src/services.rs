@@ -67,7 +67,7 @@ use crate::protocol::{
 use crate::repeated::{is_any_twice, rows_from, writers};
 use crate::rows::RowService;
 use crate::trust::{Trust, admitted};
-use crate::turns::Submitter;
+use crate::turns::{Submitter, Turns};
 use crate::worker::{Worker, now_ms};
 
 type BallistaScheduler = SchedulerServer<LogicalPlanNode, PhysicalPlanNode>;
@@ -113,14 +113,23 @@ fn connections<S>(mut accepted: mpsc::Receiver<S>) -> impl Stream<Item = std::io
     })
 }
 
-/// Serves the scheduler, whose jobs have this state, whose executors give these reasons for rejections, and whose jobs lose these
-/// executors. Jobs that have no executor for so long are cancelled.
+/// What is known of the jobs of a scheduler beside their state.
+#[derive(Clone, Default)]
+pub(crate) struct JobRecords {
+    /// The reasons that executors give for rejections.
+    pub(crate) rejections: Rejections,
+    /// The executors that jobs lose.
+    pub(crate) losses: Losses,
+    /// The turns that jobs have.
+    pub(crate) turns: Turns,
+}
+
+/// Serves the scheduler, whose jobs have this state and these records. Jobs that have no executor for so long are cancelled.
 pub(crate) async fn schedule(
     listener: TcpListener,
     scheduler: BallistaScheduler,
     jobs: Arc<dyn JobState>,
-    rejections: Rejections,
-    losses: Losses,
+    records: JobRecords,
     lost_after: Duration,
     trust: &Trust,
 ) -> Result<(), Error> {
@@ -144,7 +153,7 @@ pub(crate) async fn schedule(
         scheduler.clone(),
         Arc::clone(&plans),
         Arc::clone(&kept),
-        losses.clone(),
+        records.clone(),
         clock.clone(),
         lost_after,
     );
@@ -153,8 +162,7 @@ pub(crate) async fn schedule(
         state: jobs,
         plans,
         kept,
-        rejections,
-        losses,
+        records,
         jobs: Mutex::default(),
         refused: AtomicU64::new(0),
         clock,
@@ -175,7 +183,7 @@ async fn ended(
     scheduler: BallistaScheduler,
     plans: Arc<Plans>,
     kept: Arc<KeptJobs>,
-    losses: Losses,
+    records: JobRecords,
     clock: RunningClock,
     lost_after: Duration,
 ) -> Error {
@@ -185,7 +193,9 @@ async fn ended(
         let now = clock.now();
         plans.remove_ended(now, false).await;
         let running = scheduler.state.task_manager.get_running_job_cache();
-        losses.retain(|job| running.contains_key(&JobId::from(job.to_owned())));
+        let runs = |job: &str| running.contains_key(&JobId::from(job.to_owned()));
+        records.losses.retain(runs);
+        records.turns.forget_ended(&running);
         let absent_for = absence.read(scheduler.is_ready(), now);
         let no_executor_for = (absent_for >= lost_after).then_some(absent_for);
         for job in plans.to_cancel(now, no_executor_for).await {
@@ -233,8 +243,7 @@ struct ValidatedScheduler {
     state: Arc<dyn JobState>,
     plans: Arc<Plans>,
     kept: Arc<KeptJobs>,
-    rejections: Rejections,
-    losses: Losses,
+    records: JobRecords,
     jobs: Mutex<Jobs>,
     /// The number of refused reports of executors.
     refused: AtomicU64,
@@ -497,7 +506,7 @@ impl SchedulerGrpc for ValidatedScheduler {
             std::mem::take(&mut reported.task_status),
         );
         reported.task_status = self.counting(known.await)?;
-        self.losses.end(&reported.executor_id, &ended);
+        self.records.losses.end(&reported.executor_id, &ended);
         if reported.task_status.is_empty() {
             return Err(Status::not_found(format!(
                 "none of the {count} tasks runs on the executor that reports them"
@@ -607,7 +616,7 @@ impl SchedulerGrpc for ValidatedScheduler {
                 if let Some(why) = cancelled {
                     failed.error = why.to_string();
                 } else if failed.error.contains(REJECTED)
-                    && let Some(why) = self.rejections.reason(&job)
+                    && let Some(why) = self.records.rejections.reason(&job)
                 {
                     failed.error = why;
                 }
@@ -630,7 +639,7 @@ impl SchedulerGrpc for ValidatedScheduler {
         request: Request<ExecutorStoppedParams>,
     ) -> ServiceResponse<ExecutorStoppedResult> {
         self.counting(check::stopped(request.get_ref()))?;
-        self.losses.leave(&request.get_ref().executor_id);
+        self.records.losses.leave(&request.get_ref().executor_id);
         SchedulerGrpc::executor_stopped(&self.scheduler, request).await
     }
 
@@ -640,6 +649,7 @@ impl SchedulerGrpc for ValidatedScheduler {
     ) -> ServiceResponse<CancelJobResult> {
         check::job_id(&request.get_ref().job_id)?;
         self.forget(&request.get_ref().job_id);
+        self.records.turns.leave(&request.get_ref().job_id);
         self.kept.forget(&request.get_ref().job_id);
         SchedulerGrpc::cancel_job(&self.scheduler, request).await
     }
@@ -650,6 +660,7 @@ impl SchedulerGrpc for ValidatedScheduler {
     ) -> ServiceResponse<CleanJobDataResult> {
         check::job_id(&request.get_ref().job_id)?;
         self.forget(&request.get_ref().job_id);
+        self.records.turns.leave(&request.get_ref().job_id);
         self.plans.forget(&request.get_ref().job_id);
         self.kept.forget(&request.get_ref().job_id);
         SchedulerGrpc::clean_job_data(&self.scheduler, request).await

@@ -84,6 +84,8 @@ struct KnownJob {
     path: Path,
     queued: Instant,
     has_run: bool,
+    /// Its client needs it no longer.
+    is_left: bool,
 }
 
 /// The times of a host, a client, a session or a job.
@@ -111,6 +113,18 @@ impl Turns {
     pub(crate) fn enter(&self, job: &str) {
         let submitter = SUBMITTER.try_with(Clone::clone).unwrap_or_default();
         self.known().enter(&JobId::from(job), &submitter);
+    }
+
+    /// Records that the client of a job needs it no longer.
+    pub(crate) fn leave(&self, job: &str) {
+        if let Some(known) = self.known().jobs.get_mut(&JobId::from(job)) {
+            known.is_left = true;
+        }
+    }
+
+    /// Forgets the jobs that have ended.
+    pub(crate) fn forget_ended(&self, running: &HashMap<JobId, JobInfoCache>) {
+        self.known().forget_ended(running);
     }
 
     /// The running jobs, and the places that they hold.
@@ -144,8 +158,21 @@ impl KnownJobs {
             path,
             queued: Instant::now(),
             has_run: false,
+            is_left: false,
         };
         self.jobs.insert(job.clone(), known);
+    }
+
+    /// Forgets the jobs that do not run, but for those that are still to be planned.
+    fn forget_ended(&mut self, running: &HashMap<JobId, JobInfoCache>) {
+        self.jobs.retain(|job, known| {
+            let is_running = running.contains_key(job);
+            known.has_run |= is_running;
+            let is_over = known.has_run || known.is_left;
+            is_running || (!is_over && known.queued.elapsed() < PLANNED_WITHIN)
+        });
+        let named: HashSet<&String> = self.jobs.values().flat_map(|of| &of.path).collect();
+        self.shares.retain(|name, _| named.contains(name));
     }
 
     /// The names of the running jobs. Those that have ended are forgotten.
@@ -155,13 +182,7 @@ impl KnownJobs {
                 self.enter(job, &Submitter::default());
             }
         }
-        self.jobs.retain(|job, known| {
-            let is_running = running.contains_key(job);
-            known.has_run |= is_running;
-            is_running || (!known.has_run && known.queued.elapsed() < PLANNED_WITHIN)
-        });
-        let named: HashSet<&String> = self.jobs.values().flat_map(|of| &of.path).collect();
-        self.shares.retain(|name, _| named.contains(name));
+        self.forget_ended(running);
         let known = self.jobs.iter().filter(|(_, known)| known.has_run);
         known
             .map(|(job, known)| (job.clone(), known.path.clone()))
@@ -677,5 +698,25 @@ mod tests {
         assert!(is_collapsed(&merged(merged(plan(4)))));
         assert!(!is_collapsed(&merged(plan(4))));
         assert!(!is_collapsed(&plan(1)));
+    }
+
+    /// Jobs that their clients removed at once stayed known for as long as no place was free: a client that went on took memory without a
+    /// limit.
+    #[test]
+    fn jobs_that_their_clients_remove_are_forgotten() {
+        let turns = Turns::default();
+        turns.enter("queued");
+        for number in 0..100 {
+            let job = format!("left{number}");
+            turns.enter(&job);
+            turns.leave(&job);
+        }
+        turns.leave("unknown");
+        turns.forget_ended(&HashMap::new());
+        let known = turns.known();
+        let jobs: Vec<_> = known.jobs.keys().map(JobId::as_str).collect();
+        assert_eq!(jobs, ["queued"]);
+        // The job, its session, its client and its host.
+        assert_eq!(known.shares.len(), 4);
     }
 }

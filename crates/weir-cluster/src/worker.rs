@@ -40,7 +40,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use futures::FutureExt;
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 use weir_engine::ErrorKind;
@@ -74,6 +74,9 @@ pub(crate) struct Equipment {
     pub(crate) functions: BallistaFunctionRegistry,
 }
 
+/// The status of a task that has ended, which takes room until it is reported.
+pub(crate) type EndedStatus = (TaskStatus, OwnedSemaphorePermit);
+
 /// Runs the tasks of an executor.
 pub(crate) struct Worker {
     executor: Executor,
@@ -85,11 +88,11 @@ pub(crate) struct Worker {
     places: Arc<Semaphore>,
     /// The capacity of tasks that go on when they are cancelled.
     given_up: Arc<Semaphore>,
-    /// The capacity of running and queued tasks.
+    /// The capacity of tasks that are queued, run, or are to be reported.
     room: Arc<Semaphore>,
     /// The tasks that wait or run.
     tasks: Tasks,
-    finished: mpsc::UnboundedSender<TaskStatus>,
+    finished: mpsc::UnboundedSender<EndedStatus>,
 }
 
 impl Drop for Worker {
@@ -108,7 +111,7 @@ impl Worker {
     /// When no threads can be started, or there is less than a byte of memory for each core.
     pub(crate) fn new(
         equipment: Equipment,
-        finished: mpsc::UnboundedSender<TaskStatus>,
+        finished: mpsc::UnboundedSender<EndedStatus>,
     ) -> Result<Self, Error> {
         let cores = equipment.cores.max(1);
         let threads = tokio::runtime::Builder::new_multi_thread()
@@ -190,15 +193,16 @@ impl Worker {
         for task in tasks {
             let room = Arc::clone(&self.room).try_acquire_owned();
             let room = room.map_err(|_| {
-                BallistaError::General(format!("{TASKS_MAX} tasks are queued already"))
+                BallistaError::General(format!(
+                    "{TASKS_MAX} tasks are queued already, or wait to be reported"
+                ))
             })?;
             let taken = self.tasks.take(key_of(&task))?;
             let worker = Arc::clone(self);
             threads.spawn(async move {
-                let _room = room;
                 let status = worker.run(task, taken).await;
                 // The receiver is dropped when the executor ends.
-                let _ = worker.finished.send(status);
+                let _ = worker.finished.send((status, room));
             });
         }
         Ok(())
@@ -513,10 +517,10 @@ impl StatusReporter {
     }
 
     /// Reports the statuses of ended tasks, until the sender is dropped.
-    pub(crate) async fn report(self, mut finished: mpsc::UnboundedReceiver<TaskStatus>) {
-        let mut task_status = Vec::new();
-        while finished.recv_many(&mut task_status, STATUSES_MAX).await > 0 {
-            let reported = std::mem::take(&mut task_status);
+    pub(crate) async fn report(self, mut finished: mpsc::UnboundedReceiver<EndedStatus>) {
+        let mut ended = Vec::new();
+        while finished.recv_many(&mut ended, STATUSES_MAX).await > 0 {
+            let (reported, _room): (Vec<_>, Vec<_>) = ended.drain(..).unzip();
             if !self.is_refused(reported.clone()).await {
                 continue;
             }
@@ -676,7 +680,7 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The maximum number of running and queued tasks.
+/// The maximum number of tasks that are queued, run, or are to be reported.
 const TASKS_MAX: usize = 10_000;
 /// The time after which a cancelled task is given up. Operators look whether it is cancelled many times a second.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(2);
@@ -710,14 +714,14 @@ mod tests {
     use crate::check;
 
     /// A worker of one core, and the statuses of its tasks.
-    fn worker(folder: &Path) -> (Arc<Worker>, mpsc::UnboundedReceiver<TaskStatus>) {
+    fn worker(folder: &Path) -> (Arc<Worker>, mpsc::UnboundedReceiver<EndedStatus>) {
         worker_with(folder, BallistaFunctionRegistry::default())
     }
 
     fn worker_with(
         folder: &Path,
         functions: BallistaFunctionRegistry,
-    ) -> (Arc<Worker>, mpsc::UnboundedReceiver<TaskStatus>) {
+    ) -> (Arc<Worker>, mpsc::UnboundedReceiver<EndedStatus>) {
         let equipment = Equipment {
             host: "127.0.0.1".to_owned(),
             port: 1,
@@ -785,15 +789,32 @@ mod tests {
         }
     }
 
+    /// The next task that has ended.
+    async fn ended_task(finished: &mut mpsc::UnboundedReceiver<EndedStatus>) -> EndedStatus {
+        let ended = tokio::time::timeout(Duration::from_secs(60), finished.recv()).await;
+        ended.unwrap().unwrap()
+    }
+
     /// The next task that has failed.
-    async fn failed_job(finished: &mut mpsc::UnboundedReceiver<TaskStatus>) -> String {
-        let status = tokio::time::timeout(Duration::from_secs(60), finished.recv()).await;
-        let status = status.unwrap().unwrap();
+    async fn failed_job(finished: &mut mpsc::UnboundedReceiver<EndedStatus>) -> String {
+        let (status, _) = ended_task(finished).await;
         assert!(matches!(
             status.status,
             Some(task_status::Status::Failed(_))
         ));
         status.job_id
+    }
+
+    /// Ends of tasks waited without a limit for a scheduler that did not answer.
+    #[tokio::test]
+    async fn a_task_has_its_room_until_its_end_is_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let (worker, mut finished) = worker(folder.path());
+        worker.take(tasks("job")).unwrap();
+        let ended = ended_task(&mut finished).await;
+        assert_eq!(worker.room.available_permits(), TASKS_MAX - 1);
+        drop(ended);
+        assert_eq!(worker.room.available_permits(), TASKS_MAX);
     }
 
     /// A task that waited behind others ran to its end, although its job was cancelled.
@@ -847,8 +868,7 @@ mod tests {
         worker.take(next).unwrap();
         worker.end_job("held");
         assert_eq!(failed_job(&mut finished).await, "held");
-        let status = tokio::time::timeout(Duration::from_secs(60), finished.recv()).await;
-        let status = status.unwrap().unwrap();
+        let (status, _) = ended_task(&mut finished).await;
         assert_eq!(status.job_id, "next");
         let done = status.status;
         assert!(
