@@ -2,8 +2,10 @@
 
 use std::net::Ipv4Addr;
 
+use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{
-    Chunk, Ipv4, ethernet, ethertype, protocol, sctp, tcp_flags, udp, vlan,
+    Chunk, Gre, Ipv4, VXLAN_PORT, ethernet, ethernet_unpadded, ethertype, protocol, sctp,
+    tcp_flags, udp, vlan, vxlan,
 };
 
 use crate::sip::{column, read_with_notes};
@@ -388,9 +390,20 @@ fn talk_on_link() -> Vec<(bool, Vec<u8>)> {
 
 /// The rows of `tls` with a server's name and cipher, and the notes, of frames of Ethernet.
 fn handshakes_on_links(frames: &[Vec<u8>]) -> (Vec<[String; 5]>, Vec<String>) {
+    handshakes_of(1, frames)
+}
+
+/// The same of frames with this type of link.
+fn handshakes_of(link: u16, frames: &[Vec<u8>]) -> (Vec<[String; 5]>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.pcap");
-    crate::networks::write(&path, frames);
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer =
+        PcapWriter::new(file, link, 65_535, PcapVariant::Nano, Endian::Little).unwrap();
+    for (frame, number) in frames.iter().zip(0..) {
+        let time_ns = 1_700_000_000_000_000_000 + number * 1_000_000_u64;
+        writer.packet(time_ns, frame.len() as u32, frame).unwrap();
+    }
     let (batch, notes) = read_with_notes("tls", &[&path], 100);
     let columns = [
         "tls.handshake.extensions_server_name",
@@ -402,6 +415,57 @@ fn handshakes_on_links(frames: &[Vec<u8>]) -> (Vec<[String; 5]>, Vec<String>) {
     let columns = columns.map(|name| column(&batch, name));
     let row = |row: usize| columns.each_ref().map(|column| column[row].clone());
     ((0..batch.num_rows()).map(row).collect(), notes)
+}
+
+/// Such handshakes were left out where a cooked capture of Linux or a tunnel carries them.
+#[test]
+fn handshakes_in_802_1x_are_read_in_cooked_captures_and_tunnels() {
+    const NUMBER_OF_SLL: u16 = 113;
+    const NUMBER_OF_SLL2: u16 = 276;
+    let (authenticator, peer) = ([2; 6], [4; 6]);
+    let expected = ["weir.test", "49199", "eapol", "", ""].map(str::to_owned);
+    let cooked = |is_of_peer: bool| -> ([u8; 6], u8) {
+        match is_of_peer {
+            true => (peer, 0),
+            false => (authenticator, 4),
+        }
+    };
+    let in_sll = |(is_of_peer, bytes): (bool, Vec<u8>)| {
+        let (from, kind) = cooked(is_of_peer);
+        let first = [0, kind, 0, 1, 0, 6];
+        [&first[..], &from, &[0, 0, 0x88, 0x8e], &bytes].concat()
+    };
+    let in_sll2 = |(is_of_peer, bytes): (bool, Vec<u8>)| {
+        let (from, kind) = cooked(is_of_peer);
+        let first = [0x88, 0x8e, 0, 0, 0, 0, 0, 3, 0, 1, kind, 6];
+        [&first[..], &from, &[0, 0], &bytes].concat()
+    };
+    let inner = |(is_of_peer, bytes): (bool, Vec<u8>)| match is_of_peer {
+        true => ethernet_unpadded(authenticator, peer, EAPOL, &bytes),
+        false => ethernet_unpadded(peer, authenticator, EAPOL, &bytes),
+    };
+    let outer = |ip: Vec<u8>| ethernet([8; 6], [6; 6], ethertype::IPV4, &ip);
+    let (from, to) = (CLIENT.0, SERVER.0);
+    let in_vxlan = |sent: (bool, Vec<u8>)| {
+        let payload = vxlan(7, &inner(sent));
+        let datagram = udp(from.into(), to.into(), 50_000, VXLAN_PORT, &payload);
+        outer(Ipv4::new(from, to, protocol::UDP).packet(&datagram))
+    };
+    let in_gre = |sent: (bool, Vec<u8>)| {
+        let payload = Gre::default().packet(ethertype::BRIDGED_ETHERNET, &inner(sent));
+        outer(Ipv4::new(from, to, protocol::GRE).packet(&payload))
+    };
+    let all: [(u16, &dyn Fn((bool, Vec<u8>)) -> Vec<u8>); 4] = [
+        (NUMBER_OF_SLL, &in_sll),
+        (NUMBER_OF_SLL2, &in_sll2),
+        (1, &in_vxlan),
+        (1, &in_gre),
+    ];
+    for (case, (link, frame)) in all.into_iter().enumerate() {
+        let frames: Vec<Vec<u8>> = talk_on_link().into_iter().map(frame).collect();
+        let (found, notes) = handshakes_of(link, &frames);
+        assert_eq!(found, [expected.clone()], "{case}: {notes:?}");
+    }
 }
 
 /// TLS in EAP on a link was left out without a word. Two peers are authenticated at one time, one of them behind a tag.

@@ -212,12 +212,10 @@ impl EapTalks {
             return;
         };
         let side = usize::from(eap.is_response);
-        let is_of_group = packet.to[0] & 1 != 0;
         let peer = match eap.is_response {
             true => Some(*self.last_peer.insert(packet.from)),
-            // A request to the group of all ports is one to the peer that responded last.
-            false if is_of_group => self.last_peer,
-            false => Some(packet.to),
+            // A request to the group of all ports, or to a station that is not known, is one to the peer that responded last.
+            false => packet.to.filter(|to| to[0] & 1 == 0).or(self.last_peer),
         };
         let Some(peer) = peer else { return };
         let known = self.by_peer.get(&peer).copied();

@@ -7,7 +7,8 @@ pub(super) type Station = [u8; 6];
 
 /// A packet of EAP that a link carries.
 pub(super) struct EapOnLink<'p> {
-    pub(super) to: Station,
+    /// The receiver; `None` where the link does not say it (cooked captures of Linux).
+    pub(super) to: Option<Station>,
     pub(super) from: Station,
     pub(super) eap: &'p [u8],
     /// Octets of the packet were not captured.
@@ -18,32 +19,47 @@ pub(super) struct EapOnLink<'p> {
 const EAP: u8 = 0;
 
 impl<'p> EapOnLink<'p> {
-    /// Finds the packet of EAP behind the headers of a link; `None` where there is none.
+    /// Finds the packet of EAP behind the headers of a link, which a tunnel may carry; `None` where there is none.
     pub(super) fn of(packet: &Packet<'p>) -> Option<Self> {
-        if packet.has(Layer::Ipv4) || packet.has(Layer::Ipv6) {
+        if packet.has(Layer::Tcp) {
             return None;
         }
         let (layer, bytes) = packet.headers().last()?;
-        let at = match layer {
-            Layer::Ethernet => 12,
-            Layer::Vlan | Layer::ServiceVlan => 2,
-            Layer::Llc if bytes.starts_with(&[0xaa, 0xaa, 3, 0, 0, 0]) => 6,
+        let (at, behind) = match layer {
+            Layer::Ethernet => (12, 14),
+            Layer::Vlan | Layer::ServiceVlan => (2, 4),
+            Layer::Llc if bytes.starts_with(&[0xaa, 0xaa, 3, 0, 0, 0]) => (6, 8),
+            Layer::Sll => (14, 16),
+            Layer::Sll2 => (0, 20),
             _ => return None,
         };
-        let [0x88, 0x8e, _, EAP, high, low, behind @ ..] = bytes.get(at..)? else {
+        if *bytes.get(at..)?.first_chunk::<2>()? != [0x88, 0x8e] {
+            return None;
+        }
+        let [_, EAP, high, low, behind @ ..] = bytes.get(behind..)? else {
             return None;
         };
         let octets = usize::from(u16::from_be_bytes([*high, *low]));
-        // Receiver and transmitter of a frame in the air are the station and its access point.
-        let ends = packet.part(Layer::Ethernet, 0, 12);
-        let ends = ends.or_else(|| packet.part(Layer::Wlan, 4, 12))?;
-        let (to, from) = ends.split_first_chunk::<6>()?;
+        let (to, from) = packet.headers().filter_map(ends_of).last()?;
         Some(Self {
-            to: *to,
-            from: from.try_into().ok()?,
+            to,
+            from,
             eap: behind.get(..octets).unwrap_or(behind),
             is_cut: behind.len() < octets,
         })
+    }
+}
+
+/// The receiver and the sender in a header of a link.
+fn ends_of((layer, bytes): (Layer, &[u8])) -> Option<(Option<Station>, Station)> {
+    let station = |at: usize| bytes.get(at..)?.first_chunk::<6>().copied();
+    match layer {
+        Layer::Ethernet => Some((Some(station(0)?), station(6)?)),
+        // Receiver and transmitter of a frame in the air are the station and its access point.
+        Layer::Wlan => Some((Some(station(4)?), station(10)?)),
+        Layer::Sll => Some((None, station(6)?)),
+        Layer::Sll2 => Some((None, station(12)?)),
+        _ => None,
     }
 }
 
@@ -63,7 +79,7 @@ mod tests {
         let found = EapOnLink::of(&packet).unwrap();
         assert_eq!(
             (found.to, found.from, found.is_cut),
-            ([2; 6], [4; 6], false)
+            (Some([2; 6]), [4; 6], false)
         );
         assert_eq!(found.eap, b"\x02\x07\0\x04");
     }
