@@ -25,6 +25,7 @@ use self::tds::{TdsPackets, begins_with_packed_hello, may_begin_with_packed_hell
 use super::extraction::{Extract, Extraction, columns, push_item};
 use super::followed::Followed;
 use super::list::Cache;
+use super::media::data_of_peer;
 use super::messages::{Way, WithWay, columns_with_way};
 use super::note::Note;
 use super::opened::OpenedPayloads;
@@ -261,6 +262,11 @@ impl Sessions {
                 let is_read = openvpn.take(payload.key, bytes, &way, side, &mut with_side)
                     || eap.take(payload.key, bytes, &way, side, &mut with_side);
                 if !is_read {
+                    // A server of TURN passes on what its client and a peer send each other.
+                    let of_peer = data_of_peer(bytes, payload.missing)
+                        .filter(|(data, missing)| is_of_datagram_records(data, *missing));
+                    let (bytes, missing) = of_peer.unwrap_or((bytes, payload.missing));
+                    let way = Way { missing, ..way };
                     datagrams.take(payload.key, bytes, &way, side, &mut counted);
                 }
                 Interest::Follow

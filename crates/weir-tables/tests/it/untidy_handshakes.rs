@@ -281,6 +281,67 @@ fn handshakes_over_sctp_have_their_rows() {
     assert_eq!(notes, Vec::<String>::new());
 }
 
+/// DTLS between a client of TURN and its peer, through a server (RFC 8656), was left out without a word.
+#[test]
+fn handshakes_through_a_relay_have_their_rows() {
+    let begun = [&[0xfe, 0xfd][..], &[7; 32], &[0]].concat();
+    let client = [&begun[..], b"\0\0\x02\xc0\x2f\x01\0\0\0"].concat();
+    let server = [&begun[..], b"\xc0\x2f\0"].concat();
+    let length = |octets: usize| (octets as u16).to_be_bytes();
+    // The data of a channel and of an indication.
+    let on_channel = |data: &[u8]| [&[0x40, 1][..], &length(data.len()), data].concat();
+    let indicated = |kind: u8, data: &[u8]| {
+        let padding = vec![0; data.len().next_multiple_of(4) - data.len()];
+        let attribute = [&[0, 0x13][..], &length(data.len()), data, &padding].concat();
+        let header = [
+            &[0, kind][..],
+            &length(attribute.len()),
+            b"\x21\x12\xa4\x42transaction.",
+        ]
+        .concat();
+        [header, attribute].concat()
+    };
+    let (own, relay) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    let packet = |is_of_client: bool, bytes: &[u8]| {
+        let ((from, from_port), (to, to_port)) = match is_of_client {
+            true => ((own, 40_000), (relay, 3_478)),
+            false => ((relay, 3_478), (own, 40_000)),
+        };
+        let datagram = udp(from.into(), to.into(), from_port, to_port, bytes);
+        Ipv4::new(from, to, protocol::UDP).packet(&datagram)
+    };
+    let [client, server] = [
+        record_of_datagram(1, &client),
+        record_of_datagram(2, &server),
+    ];
+    let columns = ["tls.carrier", "tls.cipher_number", "port.src", "port.dst"];
+    for packets in [
+        [
+            packet(true, &on_channel(&client)),
+            packet(false, &on_channel(&server)),
+        ],
+        [
+            packet(true, &indicated(0x16, &client)),
+            packet(false, &indicated(0x17, &server)),
+        ],
+        // The channel was bound behind the first message, and the client of TLS is the peer.
+        [
+            packet(false, &indicated(0x17, &client)),
+            packet(true, &on_channel(&server)),
+        ],
+    ] {
+        let is_of_client = packets[0][12..16] == own.octets();
+        let (found, notes) = rows("tls", &packets, &columns);
+        let ports = if is_of_client {
+            ["40000", "3478"]
+        } else {
+            ["3478", "40000"]
+        };
+        assert_eq!(found, [["dtls", "49199", ports[0], ports[1]]]);
+        assert_eq!(notes, Vec::<String>::new());
+    }
+}
+
 /// An attribute of RADIUS.
 fn attribute(kind: u8, value: &[u8]) -> Vec<u8> {
     [&[kind, 2 + value.len() as u8][..], value].concat()

@@ -222,11 +222,20 @@ impl MediaConnections {
     }
 }
 
-/// Returns what a datagram between a client and a server of TURN carries on behalf of a peer, and the number of its octets that were
-/// not captured: the data of a channel (RFC 8656, 12.4), padded to a word or not, or of an indication (11), if they begin as RTP and
-/// RTCP do. `missing` is the number of octets of the datagram that were not captured.
+/// Returns the media that a datagram between a client and a server of TURN carries on behalf of a peer, and the number of its octets
+/// that were not captured: data that begin as RTP and RTCP do.
 pub(super) fn relayed(bytes: &[u8], missing: u64) -> Option<(&[u8], u64)> {
-    let (data, missing) = match bytes {
+    let (data, missing) = data_of_peer(bytes, missing)?;
+    let sent = (data.len() as u64).saturating_add(missing);
+    let is_media = data.first().is_some_and(|first| first >> 6 == 2);
+    (is_media && sent >= MEDIA_OCTETS_MIN).then_some((data, missing))
+}
+
+/// Returns what a datagram between a client and a server of TURN carries on behalf of a peer, and the number of its octets that were
+/// not captured: the data of a channel (RFC 8656, 12.4), padded to a word or not, or of an indication (11). `missing` is the number of
+/// octets of the datagram that were not captured.
+pub(in crate::extract) fn data_of_peer(bytes: &[u8], missing: u64) -> Option<(&[u8], u64)> {
+    match bytes {
         [0x40..=0x4f, _, high, low, behind @ ..] => {
             let octets = usize::from(u16::from_be_bytes([*high, *low]));
             let sent = (behind.len() as u64).saturating_add(missing);
@@ -235,18 +244,15 @@ pub(super) fn relayed(bytes: &[u8], missing: u64) -> Option<(&[u8], u64)> {
                 return None;
             }
             let data = behind.get(..octets).unwrap_or(behind);
-            (data, octets.saturating_sub(data.len()) as u64)
+            Some((data, octets.saturating_sub(data.len()) as u64))
         }
         // A Send or a Data indication.
         [0, 0x16 | 0x17, ..] if missing == 0 => {
             let message = stun::StunMessage::new(bytes)?;
-            (message.attribute(stun::attribute::DATA)?, 0)
+            Some((message.attribute(stun::attribute::DATA)?, 0))
         }
-        _ => return None,
-    };
-    let sent = (data.len() as u64).saturating_add(missing);
-    let is_media = data.first().is_some_and(|first| first >> 6 == 2);
-    (is_media && sent >= MEDIA_OCTETS_MIN).then_some((data, missing))
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -298,7 +304,9 @@ mod tests {
             assert_eq!(relayed(bytes, missing), None, "{} {missing}", bytes.len());
         }
         // DTLS on a channel is no media.
-        assert_eq!(relayed(b"\x40\x01\0\x08\x16\xfe\xff\0\0\0\0\0", 0), None);
+        let dtls = b"\x40\x01\0\x08\x16\xfe\xff\0\0\0\0\0";
+        assert_eq!(relayed(dtls, 0), None);
+        assert_eq!(data_of_peer(dtls, 0), Some((&dtls[4..], 0)));
         let mut indication = b"\0\x17\0\x14\x21\x12\xa4\x42transaction.\0\x13\0\x0d".to_vec();
         indication.extend(media);
         indication.extend([0; 3]);
