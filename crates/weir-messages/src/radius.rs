@@ -115,7 +115,9 @@ impl<'p> Packet<'p> {
         }
         let mut left = self.attributes();
         let mut has_other_length = false;
+        let mut is_short = false;
         for attribute in left.by_ref() {
+            is_short |= attribute.value.len() < attribute.extended_header_octets();
             let octets = match attribute.kind {
                 95 => 16,
                 kind if OF_FOUR_OCTETS.contains(&kind) => 4,
@@ -123,10 +125,21 @@ impl<'p> Packet<'p> {
             };
             has_other_length |= attribute.value.len() != octets;
         }
-        if !left.0.is_empty() {
+        if !left.0.is_empty() || is_short {
             return Some("an attribute ends behind the packet, or within its header");
         }
         has_other_length.then_some("a number or an address has another length than its attribute")
+    }
+
+    /// The vendors (IANA) of its vendor-specific attributes, extended ones, too: that of one in several fragments comes once.
+    pub fn vendors(&self) -> impl Iterator<Item = u32> + use<'p> {
+        let mut open = None;
+        self.attributes().filter_map(move |attribute| {
+            let own = (attribute.kind, attribute.extended_type());
+            let goes_on = open == Some(own);
+            open = attribute.has_more().then_some(own);
+            attribute.vendor().filter(|_| !goes_on)
+        })
     }
 
     /// The first attribute of this type, as a number. Some senders leave out its first octets.
@@ -198,17 +211,48 @@ pub fn is_understood(bytes: &[u8]) -> bool {
 /// An attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute<'p> {
-    /// The type: 26 is vendor-specific.
+    /// The type: 26 is vendor-specific, and 241 to 246 are extended.
     pub kind: u8,
     /// The value.
     pub value: &'p [u8],
 }
 
+/// The type of vendor-specific attributes, and the extended type of extended ones (RFC 6929, 2.4).
+const VENDOR_SPECIFIC: u8 = 26;
+
 impl Attribute<'_> {
-    /// Number of the vendor (IANA) whose attribute it is.
+    /// Octets of the value in front of the data: an extended type, and of long attributes flags (RFC 6929, 2.1 and 2.2).
+    const fn extended_header_octets(&self) -> usize {
+        match self.kind {
+            241..=244 => 1,
+            245 | 246 => 2,
+            _ => 0,
+        }
+    }
+
+    /// The extended type of an attribute with one of the types 241 to 246 (RFC 6929, 2.1).
+    #[must_use]
+    pub fn extended_type(&self) -> Option<u8> {
+        let octets = self.extended_header_octets();
+        u8_at(self.value, 0).filter(|_| octets > 0 && self.value.len() >= octets)
+    }
+
+    /// Whether the next attribute goes on with the data of this one, which is a long extended one (RFC 6929, 2.2).
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        matches!(self.kind, 245 | 246)
+            && u8_at(self.value, 1).is_some_and(|flags| flags & 0x80 != 0)
+    }
+
+    /// Number of the vendor (IANA) whose attribute it is. Of a long extended attribute in several fragments the first one has it, as
+    /// [`Packet::vendors`] knows.
     #[must_use]
     pub fn vendor(&self) -> Option<u32> {
-        u32_be_at(self.value, 0).filter(|_| self.kind == 26)
+        let kind = match self.kind {
+            VENDOR_SPECIFIC => VENDOR_SPECIFIC,
+            _ => self.extended_type()?,
+        };
+        u32_be_at(self.value, self.extended_header_octets()).filter(|_| kind == VENDOR_SPECIFIC)
     }
 }
 
@@ -314,6 +358,49 @@ mod tests {
             );
             let cut = Packet::new(&bytes[..bytes.len() - 1], [1_812, 6]).unwrap();
             assert_eq!(cut.fault(), Some("bytes were not captured"));
+        }
+    }
+
+    /// RFC 6929: an attribute with the vendor's number behind an extended type, and long ones in fragments.
+    #[test]
+    fn extended_attributes_are_read() {
+        let read = |attributes: &[u8]| {
+            let mut bytes = vec![2, 7, 0, 20 + attributes.len() as u8];
+            bytes.extend([9; 16]);
+            bytes.extend(attributes);
+            let packet = Packet::new(&bytes, [1_812, 6]).unwrap();
+            let types = packet.attributes().map(|it| it.extended_type());
+            let types: Vec<u8> = types.flatten().collect();
+            let vendors: Vec<u32> = packet.vendors().collect();
+            (types, vendors, packet.fault().is_some())
+        };
+        let cases: [(&[u8], &[u8], &[u32], bool); 9] = [
+            (b"\x1a\x08\0\0\0\x09\x01\x02", &[], &[9], false),
+            (b"\xf1\x0a\x1a\0\0\0\x09\x01xy", &[26], &[9], false),
+            (b"\xf1\x07\x01\0\0\0\x09", &[1], &[], false),
+            (b"\xf6\x0a\x1a\0\0\0\0\x09\x01x", &[26], &[9], false),
+            // The second fragment begins with data.
+            (
+                b"\xf5\x0a\x1a\x80\0\0\0\x09\x01x\xf5\x08\x1a\0yyyy",
+                &[26, 26],
+                &[9],
+                false,
+            ),
+            // The first attribute has no more, and the types of the others differ.
+            (
+                b"\xf5\x0a\x1a\0\0\0\0\x09\x01x\xf5\x09\x1a\x80\0\0\0\x0a\x01\xf6\x09\x1a\0\0\0\0\x0b\x01",
+                &[26, 26, 26],
+                &[9, 10, 11],
+                false,
+            ),
+            // No room for an extended type, for flags, for a vendor.
+            (b"\xf1\x02", &[], &[], true),
+            (b"\xf5\x03\x1a", &[], &[], true),
+            (b"\xf1\x05\x1a\0\0", &[26], &[], false),
+        ];
+        for (attributes, types, vendors, is_fault) in cases {
+            let expected = (types.to_vec(), vendors.to_vec(), is_fault);
+            assert_eq!(read(attributes), expected, "{attributes:x?}");
         }
     }
 

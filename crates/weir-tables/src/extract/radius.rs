@@ -197,10 +197,13 @@ static FIELDS: &[ItemField<Say<CapturedRadius>>] = &[
         "Number of the record with the request that this answers", "weir"),
     ItemField::new("radius.avp.type", Kind::Numbers, Say::List(|s, list| {
             s.packet().into_iter().flat_map(|packet| packet.attributes()).for_each(|it| list.number(it.kind));
-        }), "Types of the attributes; 26 is vendor-specific", "RFC 2865, 5"),
+        }), "Types of the attributes; 26 is vendor-specific, 241 to 246 are extended", "RFC 2865, 5"),
+    ItemField::new("radius.avp.extended_type", Kind::Numbers, Say::List(|s, list| {
+            s.packet().into_iter().flat_map(|packet| packet.attributes()).filter_map(|it| it.extended_type()).for_each(|kind| list.number(kind));
+        }), "Extended types of the attributes of the types 241 to 246; 26 is vendor-specific", "RFC 6929, 2.1"),
     ItemField::new("radius.avp.vendor_id", Kind::Numbers, Say::List(|s, list| {
-            s.packet().into_iter().flat_map(|packet| packet.attributes()).filter_map(|it| it.vendor()).for_each(|vendor| list.number(vendor));
-        }), "Vendor IDs of the vendor-specific attributes", "RFC 2865, 5.26"),
+            s.packet().into_iter().flat_map(|packet| packet.vendors()).for_each(|vendor| list.number(vendor));
+        }), "Vendor IDs of the vendor-specific attributes, extended ones, too", "RFC 2865, 5.26; RFC 6929, 2.4"),
     ItemField::new("radius.user_name", Kind::Text, Say::Text(|s| s.text(1)),
         "User name", "RFC 2865, 5.1"),
     ItemField::new("radius.nas_ip_address", Kind::Address, Say::Value(|s| s.v4(4)),

@@ -11,6 +11,7 @@ mod octets;
 mod preliminary;
 mod protocol;
 mod quoted;
+mod radius;
 mod sctp;
 
 use std::collections::{BTreeMap, BTreeSet};
