@@ -100,7 +100,9 @@ pub fn packets(bytes: &[u8]) {
         let seen = tracker.packet(&packet, |_| ended += 1);
         begun += u64::from(seen.is_some_and(|seen| seen.is_first));
         assert!(tracker.table().len() <= flows_max);
-        let (connections, waiting) = tracker.analysis().map_or((0, 0), |it| it.held());
+        let (connections, waiting) = tracker
+            .analysis()
+            .map_or((0, 0), |analysis| analysis.held());
         taken += 1;
         // A segment waits in one place at a time.
         assert!(connections <= flows_max + 1 && waiting <= 2 * taken);

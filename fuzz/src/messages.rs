@@ -144,14 +144,14 @@ pub fn http(bytes: &[u8]) {
         let mut told = Vec::new();
         for (side, part) in [(0, requests), (1, responses)] {
             for part in part.chunks(piece) {
-                connection.take(side, part, Stamp::default(), &mut |it| told.push(it));
+                connection.take(side, part, Stamp::default(), &mut |event| told.push(event));
                 assert!(connection.held() <= 16 * HEAD_OCTETS_MAX + (1 << 20));
             }
         }
         for side in 0..2 {
-            connection.end(side, &mut |it| told.push(it));
+            connection.end(side, &mut |event| told.push(event));
         }
-        connection.finish(&mut |it| told.push(it));
+        connection.finish(&mut |event| told.push(event));
         told
     };
     for exchange in read(piece)
@@ -159,7 +159,7 @@ pub fn http(bytes: &[u8]) {
         .chain(&read(requests.len().max(responses.len()).max(1)))
     {
         let response = exchange.response.as_ref();
-        assert!(response.is_none_or(|it| it.body.len() <= BODY_OCTETS_MAX));
+        assert!(response.is_none_or(|response| response.body.len() <= BODY_OCTETS_MAX));
     }
     for connection in [Streams::new(0), Streams::from_middle(0)] {
         streams(connection, [requests, responses], piece);
@@ -295,7 +295,10 @@ pub fn telephone(bytes: &[u8]) {
 pub fn small(bytes: &[u8]) {
     for ports in [[0, 0], [1_812, 161]] {
         if let Some(packet) = radius::Packet::new(bytes, ports) {
-            let octets: usize = packet.attributes().map(|it| 2 + it.value.len()).sum();
+            let octets: usize = packet
+                .attributes()
+                .map(|attribute| 2 + attribute.value.len())
+                .sum();
             assert!(20 + octets <= bytes.len());
         }
         if let Some(message) = snmp::SnmpMessage::new(bytes, ports) {

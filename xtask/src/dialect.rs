@@ -270,7 +270,7 @@ pub(crate) fn phrases(text: &str) -> Vec<String> {
                 .map(lowered_word)
                 .collect();
             for start in 0..words.len() {
-                for phrase in PHRASES.iter().filter(|it| it.begins(&words, start)) {
+                for phrase in PHRASES.iter().filter(|phrase| phrase.begins(&words, start)) {
                     let from = start.saturating_sub(3);
                     let len = start - from + phrase.words.len() + 3;
                     found.push(excerpt(words.iter().map(String::as_str), from, len));

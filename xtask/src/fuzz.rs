@@ -46,7 +46,7 @@ pub(crate) fn command(words: &[&str]) -> Result<()> {
     let mut targets = targets(&fuzz)?;
     if let Some(unknown) = asked
         .iter()
-        .find(|asked| targets.iter().all(|it| it.name != **asked))
+        .find(|asked| targets.iter().all(|target| target.name != **asked))
     {
         let known: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
         bail!(

@@ -22,7 +22,11 @@ pub(crate) fn all(root: &Path) -> Result<BTreeSet<(String, String)>> {
     sources::visit(&root.join("crates"), &mut |path, text| {
         let path = path.strip_prefix(root).unwrap_or(path);
         if let Some(owner) = owner(path) {
-            found.extend(in_source(text).into_iter().map(|it| (owner.clone(), it)));
+            found.extend(
+                in_source(text)
+                    .into_iter()
+                    .map(|message| (owner.clone(), message)),
+            );
         }
     })?;
     Ok(found)
@@ -92,8 +96,8 @@ fn owner(path: &Path) -> Option<String> {
 fn in_source(text: &str) -> Vec<String> {
     let code = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or(text);
     let literals = RustSource::read(code).literals;
-    let shown = literals.iter().filter(|it| is_shown(it));
-    shown.map(|it| line(&it.text)).collect()
+    let shown = literals.iter().filter(|literal| is_shown(literal));
+    shown.map(|literal| line(&literal.text)).collect()
 }
 
 /// True for a literal that users can read.
@@ -102,7 +106,7 @@ fn is_shown(literal: &Literal) -> bool {
     let is_shown_attribute = matches!(call, "error" | "arg" | "command" | "group" | "value");
     let is_of_column = ["Field::", "ItemField::"]
         .iter()
-        .any(|it| literal.call.starts_with(it));
+        .any(|name| literal.call.starts_with(name));
     (!literal.is_in_attribute || is_shown_attribute)
         && !is_of_column
         && !UNSHOWN_CALLS.contains(&call)

@@ -192,7 +192,7 @@ const TEXT: &str = "alone";
         let found: Vec<_> = RustSource::read(source)
             .literals
             .into_iter()
-            .map(|it| (it.text, it.call, it.is_in_attribute))
+            .map(|literal| (literal.text, literal.call, literal.is_in_attribute))
             .collect();
         let expected = [
             ("no file {0}", "error", true),

@@ -608,7 +608,7 @@ mod tests {
         lines
             .filter(|line| {
                 line.split(|byte| *byte == 0)
-                    .any(|it| it == word.as_bytes())
+                    .any(|argument| argument == word.as_bytes())
             })
             .count()
     }
@@ -824,7 +824,7 @@ mod tests {
         let limits: Vec<u64> = built
             .programs
             .iter()
-            .map(|it| it.limit.as_secs() / 60)
+            .map(|program| program.limit.as_secs() / 60)
             .collect();
         assert_eq!(limits, [40, 10]);
         assert!(

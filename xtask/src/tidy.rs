@@ -65,7 +65,9 @@ fn check(path: &Path, text: &str, faults: &mut Vec<String>) {
                 "a test that is skipped says so by weir_testkit::missing",
             );
         }
-        let is_started = [".output()", ".spawn()"].iter().any(|it| line.contains(it));
+        let is_started = [".output()", ".spawn()"]
+            .iter()
+            .any(|call| line.contains(call));
         if is_code_only && is_started {
             fault(
                 index + 1,

@@ -167,8 +167,10 @@ fn links(root: &Path, path: &Path, name: &str, text: &str, faults: &mut Vec<Stri
                 ("", _) | (_, None) => path.to_owned(),
                 (file, Some(folder)) => folder.join(file),
             };
-            let is_there =
-                target.exists() && target.canonicalize().is_ok_and(|it| it.starts_with(root));
+            let is_there = target.exists()
+                && target
+                    .canonicalize()
+                    .is_ok_and(|found| found.starts_with(root));
             if !is_there {
                 faults.push(format!(
                     "{name}:{}: the link {link} leads nowhere",

@@ -299,7 +299,7 @@ impl<R: Read> Reader<R> {
             match (&mut self.repeated, &found) {
                 (Some(repeated), Some(one)) => {
                     let record = self.stream.record(one);
-                    if record.is_some_and(|it| repeated.is_one(it.link_type, it.data)) {
+                    if record.is_some_and(|record| repeated.is_one(record.link_type, record.data)) {
                         continue;
                     }
                     return Ok(found);

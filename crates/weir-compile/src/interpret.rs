@@ -230,12 +230,20 @@ fn load(window: &[u8], at: usize, bytes: Bytes, is_little: bool) -> u64 {
     let rest = window.get(at..).unwrap_or_default();
     let number = match (bytes, is_little) {
         (Bytes::One, _) => rest.first().copied().map(u64::from),
-        (Bytes::Two, false) => rest.first_chunk().map(|it| u16::from_be_bytes(*it).into()),
-        (Bytes::Two, true) => rest.first_chunk().map(|it| u16::from_le_bytes(*it).into()),
-        (Bytes::Four, false) => rest.first_chunk().map(|it| u32::from_be_bytes(*it).into()),
-        (Bytes::Four, true) => rest.first_chunk().map(|it| u32::from_le_bytes(*it).into()),
-        (Bytes::Eight, false) => rest.first_chunk().map(|it| u64::from_be_bytes(*it)),
-        (Bytes::Eight, true) => rest.first_chunk().map(|it| u64::from_le_bytes(*it)),
+        (Bytes::Two, false) => rest
+            .first_chunk()
+            .map(|bytes| u16::from_be_bytes(*bytes).into()),
+        (Bytes::Two, true) => rest
+            .first_chunk()
+            .map(|bytes| u16::from_le_bytes(*bytes).into()),
+        (Bytes::Four, false) => rest
+            .first_chunk()
+            .map(|bytes| u32::from_be_bytes(*bytes).into()),
+        (Bytes::Four, true) => rest
+            .first_chunk()
+            .map(|bytes| u32::from_le_bytes(*bytes).into()),
+        (Bytes::Eight, false) => rest.first_chunk().map(|bytes| u64::from_be_bytes(*bytes)),
+        (Bytes::Eight, true) => rest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes)),
     };
     debug_assert!(number.is_some(), "checked programs stay within the window");
     number.unwrap_or_default()

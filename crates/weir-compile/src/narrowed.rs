@@ -34,7 +34,11 @@ impl Program {
     /// Whether a block has effects beyond the current record.
     fn changes(&self, block: &Block) -> bool {
         let is_kept = |register: Register| {
-            register == Register::AT || self.carried.iter().any(|it| it.register == register)
+            register == Register::AT
+                || self
+                    .carried
+                    .iter()
+                    .any(|carried| carried.register == register)
         };
         let by_steps = block.steps.iter().any(|step| match *step {
             Instruction::Write { .. } => true,

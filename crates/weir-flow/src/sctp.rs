@@ -325,7 +325,7 @@ impl SctpMessages {
         let at =
             chunks.partition_point(|chunk| (chunk.number.wrapping_sub(data.number) as i32) < 0);
         // A repetition that was not recognised any more would stand between its message's chunks.
-        if let Some(known) = chunks.get(at).filter(|it| it.number == data.number) {
+        if let Some(known) = chunks.get(at).filter(|chunk| chunk.number == data.number) {
             if known.bytes == data.bytes {
                 self.counters.repeated += 1;
                 return;

@@ -170,21 +170,21 @@ impl Tracker {
     /// to wait for them.
     pub fn take_fragments(&mut self) -> Vec<FragmentOfFlow> {
         let fragments = self.fragments.as_mut();
-        fragments.map_or_else(Vec::new, |it| std::mem::take(&mut it.found))
+        fragments.map_or_else(Vec::new, |fragments| std::mem::take(&mut fragments.found))
     }
 
     /// The fragments that, since the last time, turned out to be of no flow: the first one of their packet is missing, is cut before
     /// the ports, or others contradict it; or they are copies of earlier ones.
     pub fn take_lost_fragments(&mut self) -> Vec<LostFragment> {
         let fragments = self.fragments.as_mut();
-        fragments.map_or_else(Vec::new, |it| std::mem::take(&mut it.lost))
+        fragments.map_or_else(Vec::new, |fragments| std::mem::take(&mut fragments.lost))
     }
 
     /// Whether the last packet is a fragment that waits for others, so that its flow becomes known later, if
     /// [fragments are noted](Self::note_fragments).
     #[must_use]
     pub fn waits_for_fragments(&self) -> bool {
-        let last = self.fragments.as_ref().map(|it| it.last);
+        let last = self.fragments.as_ref().map(|fragments| fragments.last);
         last == Some(LastPacket::Waits)
     }
 
@@ -208,7 +208,7 @@ impl Tracker {
     /// The analysis, if there is one.
     #[must_use]
     pub fn analysis(&self) -> Option<&Analysis> {
-        self.analysis.as_deref().map(|it| &it.analysis)
+        self.analysis.as_deref().map(|state| &state.analysis)
     }
 
     /// The findings of the analysis about the last packet of [`Self::packet`]; `None` when it is not TCP.

@@ -171,7 +171,7 @@ impl NameCheck<'_> {
         let package = name.get(..slash).unwrap_or_default();
         let number =
             packages::package_number(package).or_else(|| self.packages?.package_number(package));
-        if number.is_none() && !self.unknown.iter().any(|it| it == package) {
+        if number.is_none() && !self.unknown.iter().any(|known| known == package) {
             self.unknown.push(package.to_vec());
             let text = format!("the package {} is not known", package.escape_ascii());
             (self.say)(Severity::Warning, text);

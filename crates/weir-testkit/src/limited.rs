@@ -109,8 +109,8 @@ pub fn end_with_descendants(id: u32) {
         signal("-STOP", parent);
         doomed.extend(
             Process::all()
-                .filter(|it| it.parent == parent)
-                .map(|it| it.id),
+                .filter(|process| process.parent == parent)
+                .map(|process| process.id),
         );
         next += 1;
     }
@@ -212,14 +212,14 @@ impl Process {
         let all: Vec<Self> = Self::all().collect();
         let mut found: Vec<Self> = all
             .iter()
-            .filter(|it| it.group == leader)
+            .filter(|process| process.group == leader)
             .copied()
             .collect();
         let mut next = 0;
         while let Some(&Self { id, .. }) = found.get(next) {
             let started = all
                 .iter()
-                .filter(|it| it.parent == id && it.group != leader);
+                .filter(|process| process.parent == id && process.group != leader);
             found.extend(started);
             next += 1;
         }
@@ -300,7 +300,7 @@ mod tests {
         // The second has a session, and so a group, of its own.
         let mut shell = group("sleep 1000 & setsid sleep 1000 & echo begun; wait");
         let id = shell.id();
-        let is_elsewhere = |it: &Process| it.group != id;
+        let is_elsewhere = |process: &Process| process.group != id;
         until("a process in a group of its own", || {
             Process::of_group(id).iter().any(is_elsewhere)
         });
@@ -341,7 +341,7 @@ mod tests {
         let own = Process::of(std::process::id()).unwrap();
         assert!(own.is_still());
         assert!(own.is_running());
-        assert!(Process::all().any(|it| (it.id, it.began) == (own.id, own.began)));
+        assert!(Process::all().any(|process| (process.id, process.began) == (own.id, own.began)));
         let earlier = Process {
             began: own.began.wrapping_sub(1),
             ..own

@@ -119,7 +119,10 @@ mod tests {
             .filter_map(|(_, bytes)| Capture::read(bytes).ok());
         let mut parts = captures.filter_map(|capture| {
             let is_syn = |header: &IpHeaders| header.tcp.is_some_and(|tcp| tcp.flags == 2);
-            let headers = capture.frames.iter().filter_map(|it| capture.header(it));
+            let headers = capture
+                .frames
+                .iter()
+                .filter_map(|frame| capture.header(frame));
             let ends = capture.connections().ends(&headers.clone().find(is_syn)?);
             let part = capture.only(&BTreeSet::from([ends]));
             (part.frames.len() > 6).then_some(part)

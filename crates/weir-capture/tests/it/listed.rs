@@ -15,7 +15,10 @@ fn is_capture(path: &Path) -> bool {
 #[test]
 fn captures_are_listed() {
     let data = captures::data();
-    if !captures::FOLDERS.iter().any(|it| data.join(it).is_dir()) {
+    if !captures::FOLDERS
+        .iter()
+        .any(|folder| data.join(folder).is_dir())
+    {
         weir_testkit::missing("captures", &data.display().to_string());
         return;
     }

@@ -270,7 +270,7 @@ fn packets(
         let is_speech = at(&codec, row).is_none_or(|codec| {
             !["telephone-event", "CN"]
                 .iter()
-                .any(|it| codec.eq_ignore_ascii_case(it))
+                .any(|name| codec.eq_ignore_ascii_case(name))
         });
         let is_whole = !times.is_null(row) && !payload.is_null(row);
         if !is_speech || (law.is_some() && !is_whole) {

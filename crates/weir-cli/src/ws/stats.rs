@@ -380,7 +380,10 @@ impl Audit {
         text.push('\n');
         for (capture, connection, direction, sums) in self.lines(args) {
             let ends = &connection.ends;
-            let target = ends.handshake.as_ref().map_or("", |it| it.target.as_str());
+            let target = ends
+                .handshake
+                .as_ref()
+                .map_or("", |handshake| handshake.target.as_str());
             text.push_str(&format!(
                 "{},{},{},{},{},{},{},{}",
                 csv_value(&capture),
@@ -406,7 +409,10 @@ impl Audit {
         for (n, (capture, connection, direction, sums)) in self.lines(args).enumerate() {
             let ends = &connection.ends;
             text.push_str(if n > 0 { ",\n{" } else { "\n{" });
-            let target = ends.handshake.as_ref().map_or("", |it| it.target.as_str());
+            let target = ends
+                .handshake
+                .as_ref()
+                .map_or("", |handshake| handshake.target.as_str());
             let client = end_text(ends.client);
             let server = end_text(ends.server);
             let texts = [

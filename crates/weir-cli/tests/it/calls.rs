@@ -134,7 +134,9 @@ impl Terminal {
     /// The same with variables of the environment.
     fn open_with(folder: &Path, words: &str, variables: &[(String, String)]) -> Option<Self> {
         let version = Command::new("script").arg("--version").output_limited();
-        if !version.is_ok_and(|it| String::from_utf8_lossy(&it.stdout).contains("util-linux")) {
+        if !version
+            .is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("util-linux"))
+        {
             weir_testkit::missing("script", "what a terminal shows");
             return None;
         }

@@ -180,7 +180,13 @@ fn the_sides_of_a_call_are_right_though_its_invite_is_missing() {
     );
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let samples = samples(&folder.join("out.wav"));
-    let loud = |side: usize| samples.iter().skip(side).step_by(2).find(|it| **it != 0);
+    let loud = |side: usize| {
+        samples
+            .iter()
+            .skip(side)
+            .step_by(2)
+            .find(|sample| **sample != 0)
+    };
     assert_eq!((loud(0), loud(1)), (Some(&-32_124), Some(&32_124)));
     let columns = "SELECT addr.src, addr.dst, call.from.user, call.to.user, call.ended_by FROM calls('rings.pcap')";
     let asked = run(
@@ -304,7 +310,11 @@ fn encrypted_sound_is_left_out() {
     let note = "9 audio packets were left out, because they are encrypted (SRTP)";
     assert!(ended.stderr.contains(note), "{}", ended.stderr);
     let samples = samples(&folder.join("half.wav"));
-    assert!(samples.iter().all(|it| *it == 0 || *it == -32_124));
+    assert!(
+        samples
+            .iter()
+            .all(|sample| *sample == 0 || *sample == -32_124)
+    );
     let answer = secure("SIP/2.0 200 OK", CALLED, 4_002);
     packets[1] = datagram(CALLED, CALLER, (5060, 5060), &answer);
     std::fs::write(folder.join("sealed.pcap"), capture(&packets)).unwrap();
@@ -359,7 +369,10 @@ fn the_sound_of_a_call_over_a_relay_is_that_of_one_leg() {
         let mut track = samples.iter().skip(side).step_by(2).copied();
         assert!(track.all(|sample| sample == heard || sample == 0), "{side}");
     }
-    assert_eq!(samples.iter().filter(|it| **it != 0).count(), 2 * 1_600);
+    assert_eq!(
+        samples.iter().filter(|sample| **sample != 0).count(),
+        2 * 1_600
+    );
 }
 
 /// A call whose INVITE comes in three segments of TCP, whose answer in three fragments of IP, the last of them first, and that
@@ -508,7 +521,10 @@ fn a_flow_is_carved_with_all_fragments() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let expected = [0, 2, 4, 6, 7, 8].map(|at: usize| packets[at].len());
     let written = std::fs::read(folder.join("out.pcap")).unwrap();
-    assert_eq!(written[24..].len(), expected.iter().map(|it| it + 16).sum());
+    assert_eq!(
+        written[24..].len(),
+        expected.iter().map(|bytes| bytes + 16).sum()
+    );
     let ended = run("weir carve - --flow 1 -o piped.pcap < in.pcap", &folder);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let piped = std::fs::read(folder.join("piped.pcap")).unwrap();

@@ -137,8 +137,12 @@ impl Processes {
     #[cfg(target_os = "linux")]
     fn wait_for_work_of_first(&self, count: usize) {
         let first = self.executors.iter().take(count);
-        let before: Vec<_> = first.map(|it| (it, ticks(it))).collect();
-        wait_until(|| before.iter().all(|(it, before)| ticks(it) >= before + 20));
+        let before: Vec<_> = first.map(|process| (process, ticks(process))).collect();
+        wait_until(|| {
+            before
+                .iter()
+                .all(|(process, before)| ticks(process) >= before + 20)
+        });
     }
 }
 

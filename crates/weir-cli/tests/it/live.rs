@@ -615,7 +615,7 @@ fn a_terminal_shows_one_table() {
     if !Command::new("script")
         .arg("--version")
         .output_limited()
-        .is_ok_and(|it| String::from_utf8_lossy(&it.stdout).contains("util-linux"))
+        .is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("util-linux"))
     {
         weir_testkit::missing("script", "what a terminal shows");
         return;

@@ -127,7 +127,7 @@ fn line(csv: &str, port: &str, direction: &str) -> impl Fn(&str) -> String {
         .unwrap_or_else(|| panic!("no line for {port} in\n{csv}"));
     let values: Vec<String> = found.split(',').map(str::to_owned).collect();
     move |name| {
-        let at = names.iter().position(|it| it == name).unwrap();
+        let at = names.iter().position(|known| known == name).unwrap();
         // The index counts from the end, because the parameters contain commas.
         values[values.len() - (names.len() - at)].clone()
     }
@@ -374,7 +374,7 @@ fn streams_of_http2_are_audited_and_studied() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let mut lines = ended.stdout.lines();
     let names: Vec<&str> = lines.next().unwrap().split(',').collect();
-    let place = |name: &str| names.len() - names.iter().position(|it| *it == name).unwrap();
+    let place = |name: &str| names.len() - names.iter().position(|known| *known == name).unwrap();
     let mut found: Vec<[String; 4]> = lines
         .map(|line| {
             let values: Vec<&str> = line.split(',').collect();

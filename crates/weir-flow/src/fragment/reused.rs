@@ -40,7 +40,10 @@ impl Defragmenter {
         let older = newer.older.take();
         let beginning = newer.beginning();
         let frames = newer.frames.iter();
-        let rest: Vec<u64> = frames.copied().filter(|it| *it != newer.number).collect();
+        let rest: Vec<u64> = frames
+            .copied()
+            .filter(|number| *number != newer.number)
+            .collect();
         let whole = newer.into_packet(layer);
         let is_newer = has_right_checksum(&whole.0, layer) != Some(false);
         if !is_newer && let Some(packet) = of_older {
@@ -77,7 +80,10 @@ impl Defragmenter {
     ) -> Option<(Vec<u8>, Vec<u64>)> {
         let beginning = packet.beginning();
         let frames = packet.frames.iter();
-        let rest: Vec<u64> = frames.copied().filter(|it| *it != packet.number).collect();
+        let rest: Vec<u64> = frames
+            .copied()
+            .filter(|number| *number != packet.number)
+            .collect();
         let whole = packet.into_packet(fragment.layer);
         if has_right_checksum(&whole.0, fragment.layer) != Some(false) {
             return Some(whole);
@@ -198,7 +204,7 @@ impl IncompletePacket {
             ranges: self.behind_first(),
             total: self.total,
             fragments: self.fragments.saturating_sub(1),
-            frames: frames.filter(|it| *it != self.number).collect(),
+            frames: frames.filter(|number| *number != self.number).collect(),
             ..self.beginning()
         }
     }
@@ -249,7 +255,7 @@ impl IncompletePacket {
         let is_first_own = !older.header.is_empty();
         packet
             .frames
-            .extend(frames.filter(|it| !is_first_own || *it != self.number));
+            .extend(frames.filter(|number| !is_first_own || *number != self.number));
         Some(packet)
     }
 }

@@ -263,7 +263,10 @@ impl FollowedConnection {
     ) {
         for sender in [Sender::Low, Sender::High] {
             let kept = &self.directions[usize::from(sender == Sender::High)].outlier;
-            let Some(numbers) = kept.as_ref().map(|it| Outlier::numbers(&it.segment)) else {
+            let Some(numbers) = kept
+                .as_ref()
+                .map(|outlier| Outlier::numbers(&outlier.segment))
+            else {
                 continue;
             };
             if self.outlier(sender, details) == Some(numbers) {

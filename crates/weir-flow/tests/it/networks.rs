@@ -210,7 +210,7 @@ fn fragments_of_two_tunnels_are_not_put_together() {
         };
         let packets = [sent(0, 0), sent(1, 0), sent(1, 1), sent(0, 1)];
         let found = datagrams(&packets);
-        let found: Vec<_> = found.iter().filter(|it| it.1 == 2_000).collect();
+        let found: Vec<_> = found.iter().filter(|one| one.1 == 2_000).collect();
         assert_eq!(found, [&(3, 2_000, b'2'), &(4, 2_000, b'1')], "{name}");
         let mut options = Options::default();
         options.tunnels = weir_flow::Tunnels::Inner;

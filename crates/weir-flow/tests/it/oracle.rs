@@ -68,7 +68,7 @@ fn by_tshark(capture: &Path) -> Option<OracleAnswer> {
             // The numbers of the streams that a packet is of: several where it has packets inside.
             streams = numbers
                 .into_iter()
-                .map(|it| it + 1)
+                .map(|number| number + 1)
                 .fold(streams, usize::max);
         } else if line.ends_with("Conversations") {
             protocol = line

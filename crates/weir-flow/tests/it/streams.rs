@@ -272,7 +272,10 @@ fn data_wait_for_what_lies_between_them_and_the_acknowledgment_before_them() {
                 _ => "abc[6]jkl",
             };
             assert_eq!(back, format!("{expected}<CaptureEnd>"));
-            let missing = back.chars().filter_map(|it| it.to_digit(10)).sum::<u32>();
+            let missing = back
+                .chars()
+                .filter_map(|digit| digit.to_digit(10))
+                .sum::<u32>();
             assert_eq!(streams.counters().0.missing_bytes, missing.into());
         }
     }

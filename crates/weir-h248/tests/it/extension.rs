@@ -99,7 +99,11 @@ fn text_keeps_extension_parameters() {
         SC=b{SV{MT=RS,RE=\"901\",X-one=\"a b\",X+2>7}}}}T=2{C=-{SC=c{SV{MT=FO,RE=\"904\",x-3=[a,b]}}}}";
     let arena = Arena::new();
     let message = decode_text(text.as_bytes(), &arena, TextOptions::strict()).unwrap();
-    let records: Vec<u32> = message.extensions.iter().map(|it| it.record).collect();
+    let records: Vec<u32> = message
+        .extensions
+        .iter()
+        .map(|extension| extension.record)
+        .collect();
     assert_eq!(records, [1, 1, 2]);
     let mut out = Vec::new();
     encode_compact(&message, TextStyle::default(), &mut out).unwrap();

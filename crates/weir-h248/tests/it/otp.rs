@@ -127,7 +127,7 @@ fn erlang_agrees_on_its_own_messages_or_there_is_a_reason() {
             let in_text = |form: &Form<'_>| {
                 form.octets
                     .windows(part.len())
-                    .any(|it| it == part.as_bytes())
+                    .any(|octets| octets == part.as_bytes())
             };
             name.contains(part) || forms.iter().any(in_text)
         });

@@ -31,36 +31,44 @@ type Reason = (&'static str, fn(&Difference<'_>) -> bool);
 
 /// Each a line of `docs/reference/erlang-differences.md`.
 const REASONS: [Reason; 17] = [
-    ("Erlang does not look at the characters of names", |it| {
-        let names = [
-            "package/item",
-            "a name of up to",
-            "profile/version",
-            "begins with a name",
-            "Stream",
-        ];
-        ours(it, &names)
-    }),
-    ("Erlang needs no separator behind the version", |it| {
-        ours(it, &["white space after the version"])
-    }),
-    ("Erlang does not look at the form of IPv6 addresses", |it| {
-        ours(it, &["an IP address"])
-    }),
-    ("Erlang takes any characters for an MTP address", |it| {
-        let its_own = [
-            "count_too_large",
-            "count_too_small,0,2",
-            "count_too_small,1,2",
-        ];
-        ours(it, &["hexadecimal digits"]) || erlangs(it, &its_own)
-    }),
-    ("Erlang takes priorities above 15", |it| {
-        ours(it, &["a priority up to 15"])
+    (
+        "Erlang does not look at the characters of names",
+        |difference| {
+            let names = [
+                "package/item",
+                "a name of up to",
+                "profile/version",
+                "begins with a name",
+                "Stream",
+            ];
+            ours(difference, &names)
+        },
+    ),
+    (
+        "Erlang needs no separator behind the version",
+        |difference| ours(difference, &["white space after the version"]),
+    ),
+    (
+        "Erlang does not look at the form of IPv6 addresses",
+        |difference| ours(difference, &["an IP address"]),
+    ),
+    (
+        "Erlang takes any characters for an MTP address",
+        |difference| {
+            let its_own = [
+                "count_too_large",
+                "count_too_small,0,2",
+                "count_too_small,1,2",
+            ];
+            ours(difference, &["hexadecimal digits"]) || erlangs(difference, &its_own)
+        },
+    ),
+    ("Erlang takes priorities above 15", |difference| {
+        ours(difference, &["a priority up to 15"])
     }),
     (
         "Erlang takes numbers with a sign and with more digits",
-        |it| {
+        |difference| {
             let numbers = [
                 "a number up to",
                 "transaction or first-last",
@@ -68,68 +76,71 @@ const REASONS: [Reason; 17] = [
                 "a context:",
                 "an error code",
             ];
-            ours(it, &numbers)
+            ours(difference, &numbers)
         },
     ),
-    ("Erlang drops empty parts between slashes", |it| match it {
-        Ours(error) => error.expected().contains("transaction/segment"),
-        Erlangs(_) => false,
-        Content(ours, erlangs) => without_empty_parts(ours) == without_empty_parts(erlangs),
-    }),
-    ("Erlang drops what is audited twice", |it| {
+    (
+        "Erlang drops empty parts between slashes",
+        |difference| match difference {
+            Ours(error) => error.expected().contains("transaction/segment"),
+            Erlangs(_) => false,
+            Content(ours, erlangs) => without_empty_parts(ours) == without_empty_parts(erlangs),
+        },
+    ),
+    ("Erlang drops what is audited twice", |difference| {
         let parts = |text: &str| text.matches(',').count();
         let fewer = |a: &str, b: &str| a.contains("at{") && parts(a) > parts(b);
-        matches!(it, Ours(error) if error.to_string().starts_with("given twice"))
-            || matches!(it, Content(ours, erlangs) if fewer(ours, erlangs))
+        matches!(difference, Ours(error) if error.to_string().starts_with("given twice"))
+            || matches!(difference, Content(ours, erlangs) if fewer(ours, erlangs))
     }),
     (
         "Erlang turns the items of an audit behind an error around",
-        |it| {
+        |difference| {
             let sorted = |text: &str| sorted_parts(&without_empty_parts(text));
-            matches!(it, Content(a, b) if a.contains("{er=") && sorted(a) == sorted(b))
+            matches!(difference, Content(a, b) if a.contains("{er=") && sorted(a) == sorted(b))
         },
     ),
     (
         "Erlang reads relations in parameters of events as `=`",
-        |it| {
+        |difference| {
             let plain = |text: &str| sorted_parts(&text.replace(['<', '>', '#'], "="));
-            matches!(it, Content(ours, erlangs) if plain(ours) == plain(erlangs) && !erlangs.contains(['<', '>', '#']))
+            matches!(difference, Content(ours, erlangs) if plain(ours) == plain(erlangs) && !erlangs.contains(['<', '>', '#']))
         },
     ),
     (
         "Erlang wants session descriptions to be lines of `name=value`",
-        |it| erlangs(it, &["bad_prop_name", "'PropertyParm'"]),
+        |difference| erlangs(difference, &["bad_prop_name", "'PropertyParm'"]),
     ),
     (
         "Erlang takes words of the protocol for names and values in few places",
-        |it| erlangs(it, &["\"syntax error before: \",[\"\\\""]),
+        |difference| erlangs(difference, &["\"syntax error before: \",[\"\\\""]),
     ),
     (
         "Erlang takes no name without a slash for an address",
-        |it| erlangs(it, &["not_an_integer"]),
+        |difference| erlangs(difference, &["not_an_integer"]),
     ),
-    ("Erlang takes error codes up to 999", |it| {
-        erlangs(it, &["too_large_integer"])
+    ("Erlang takes error codes up to 999", |difference| {
+        erlangs(difference, &["too_large_integer"])
     }),
     (
         "Erlang reads empty strings, but does not write them",
-        |it| erlangs(it, &["count_too_small,0,1"]),
+        |difference| erlangs(difference, &["count_too_small,0,1"]),
     ),
-    ("Erlang knows versions 1 to 3", |it| {
-        erlangs(it, &["unsupported_version"])
+    ("Erlang knows versions 1 to 3", |difference| {
+        erlangs(difference, &["unsupported_version"])
     }),
     (
         "Erlang takes no empty Signals in a request, and no lone extension of a direction",
-        |it| erlangs(it, &["'RBRKT'", "enc_TopologyDirection"]),
+        |difference| erlangs(difference, &["'RBRKT'", "enc_TopologyDirection"]),
     ),
 ];
 
-fn ours(it: &Difference<'_>, expected: &[&str]) -> bool {
-    matches!(it, Ours(error) if expected.iter().any(|part| error.expected().contains(part)))
+fn ours(difference: &Difference<'_>, expected: &[&str]) -> bool {
+    matches!(difference, Ours(error) if expected.iter().any(|part| error.expected().contains(part)))
 }
 
-fn erlangs(it: &Difference<'_>, reasons: &[&str]) -> bool {
-    matches!(it, Erlangs(reason) if reasons.iter().any(|part| reason.contains(part)))
+fn erlangs(difference: &Difference<'_>, reasons: &[&str]) -> bool {
+    matches!(difference, Erlangs(reason) if reasons.iter().any(|part| reason.contains(part)))
 }
 
 /// The parts between braces and commas, sorted.
@@ -224,7 +235,9 @@ fn damaged(text: &[u8], random: &mut Random) -> Vec<u8> {
 /// Texts of the corpus and of the generator.
 fn texts() -> Vec<Vec<u8>> {
     let samples = corpus::samples().into_iter();
-    let mut texts: Vec<Vec<u8>> = samples.flat_map(|it| [it.pretty, it.compact]).collect();
+    let mut texts: Vec<Vec<u8>> = samples
+        .flat_map(|sample| [sample.pretty, sample.compact])
+        .collect();
     for seed in 0..1000 {
         let arena = Arena::new();
         let message = Generator::new(seed, &arena).for_erlang_text().message();
@@ -286,7 +299,7 @@ impl Verdicts {
             );
             again.map_or_else(
                 |error| format!("{error}: {}", erlangs.escape_ascii()),
-                |it| written(&it),
+                |message| written(&message),
             )
         });
         let ours_written = ours.as_ref().map(written);

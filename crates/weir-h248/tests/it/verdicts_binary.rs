@@ -30,30 +30,31 @@ type Reason = (&'static str, fn(Encoding, &Difference<'_>) -> bool);
 
 /// Each a line of `docs/reference/erlang-differences.md`.
 const REASONS: [Reason; 10] = [
-    ("Erlang takes any term", |encoding, it| {
-        encoding == Encoding::Erl && matches!(it, Ours(_))
-    }),
-    ("Erlang ignores what follows the message", |_, it| {
-        ours(it, &["the end of the message"])
+    ("Erlang takes any term", |encoding, difference| {
+        encoding == Encoding::Erl && matches!(difference, Ours(_))
     }),
     (
+        "Erlang ignores what follows the message",
+        |_, difference| ours(difference, &["the end of the message"]),
+    ),
+    (
         "Erlang takes an INTEGER without contents and a negative one",
-        |_, it| ours(it, &["a non-negative number"]),
+        |_, difference| ours(difference, &["a non-negative number"]),
     ),
     (
         "Erlang does not look at profiles and wildcards that stay native",
-        |_, it| {
+        |_, difference| {
             ours(
-                it,
+                difference,
                 &["a profile of the form name/version", "wildcards that fit"],
             )
         },
     ),
     (
         "Limits of this crate: choices and additions that no version has, lists of 16384",
-        |_, it| {
+        |_, difference| {
             ours(
-                it,
+                difference,
                 &[
                     "a choice below 64",
                     "at most 32 additions",
@@ -64,35 +65,35 @@ const REASONS: [Reason; 10] = [
     ),
     (
         "Erlang takes an unknown alternative, but does not write it",
-        |_, it| {
-            ours(it, &["an alternative of"])
-                || matches!(it, Erlangs(_, reason) if reason.contains("if_clause,[{megaco_per") || reason.contains("asn1_ExtAlt"))
+        |_, difference| {
+            ours(difference, &["an alternative of"])
+                || matches!(difference, Erlangs(_, reason) if reason.contains("if_clause,[{megaco_per") || reason.contains("asn1_ExtAlt"))
         },
     ),
     (
         "Erlang knows versions 1 to 3",
-        |_, it| matches!(it, Erlangs(message, _) if !(1..=3).contains(&message.version)),
+        |_, difference| matches!(difference, Erlangs(message, _) if !(1..=3).contains(&message.version)),
     ),
     (
         "Erlang drops what came with a later version than the message's",
-        |_, it| matches!(it, Content(message) | Erlangs(message, _) if is_of_later_version(message)),
+        |_, difference| matches!(difference, Content(message) | Erlangs(message, _) if is_of_later_version(message)),
     ),
     (
         "Erlang takes some elements whose constructed bit is wrong",
-        |_, it| ours(it, &["the constructed bit"]),
+        |_, difference| ours(difference, &["the constructed bit"]),
     ),
     (
         "Erlang looks for elements in unknown extension additions",
-        |encoding, it| {
+        |encoding, difference| {
             encoding == Encoding::Ber
-                && matches!(it, Erlangs(message, reason)
+                && matches!(difference, Erlangs(message, reason)
                 if !message.extensions.is_empty() && reason.contains("asn1rt_nif"))
         },
     ),
 ];
 
-fn ours(it: &Difference<'_>, expected: &[&str]) -> bool {
-    matches!(it, Ours(error) if expected.iter().any(|part| error.expected().contains(part)))
+fn ours(difference: &Difference<'_>, expected: &[&str]) -> bool {
+    matches!(difference, Ours(error) if expected.iter().any(|part| error.expected().contains(part)))
 }
 
 /// Erlang's records are those of each version: what came later has no place in them.

@@ -29,7 +29,9 @@ pub(super) fn insert(
     let mut courses: BTreeMap<Ends, Course> = BTreeMap::new();
     let mut all = Vec::with_capacity(frames.len());
     for frame in frames {
-        let header = capture.header(&frame).filter(|it| it.protocol == TCP);
+        let header = capture
+            .header(&frame)
+            .filter(|header| header.protocol == TCP);
         let link = capture.link_types.get(frame.interface as usize).copied();
         let mut inserted = None;
         if let (Some(header), Some(origin), Some(link)) = (header, frame.origin, link) {

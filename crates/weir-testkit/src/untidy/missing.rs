@@ -50,7 +50,7 @@ fn leave_out(
     let link_types = capture.link_types.clone();
     capture.frames.retain(|frame| {
         let link_type = link_types.get(frame.interface as usize).copied();
-        let header = link_type.and_then(|it| super::IpHeaders::of(it, &frame.bytes));
+        let header = link_type.and_then(|link_type| super::IpHeaders::of(link_type, &frame.bytes));
         let (Some(header), Some(origin)) = (header, frame.origin) else {
             return true;
         };

@@ -79,7 +79,7 @@ impl Capture {
     /// The connection of each frame.
     #[must_use]
     pub fn connections(&self) -> Connections {
-        let headers: Vec<_> = self.frames.iter().map(|it| self.header(it)).collect();
+        let headers: Vec<_> = self.frames.iter().map(|frame| self.header(frame)).collect();
         let fragmented = headers
             .iter()
             .flatten()

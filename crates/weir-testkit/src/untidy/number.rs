@@ -7,7 +7,11 @@ use super::{Account, Capture, Draw, Ends, Frame, How};
 
 /// Adds a number to all sequence numbers of each direction of connections, so that they wrap a little behind the first one.
 pub(super) fn shift(draw: &Draw<'_>, capture: &mut Capture, account: &mut Account, per_mille: u16) {
-    let headers: Vec<_> = capture.frames.iter().map(|it| capture.header(it)).collect();
+    let headers: Vec<_> = capture
+        .frames
+        .iter()
+        .map(|frame| capture.header(frame))
+        .collect();
     let mut firsts: BTreeMap<(Ends, bool), u32> = BTreeMap::new();
     let mut fixed: BTreeSet<Ends> = BTreeSet::new();
     for (frame, header) in capture.frames.iter().zip(&headers) {

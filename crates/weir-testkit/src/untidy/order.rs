@@ -89,7 +89,11 @@ pub(super) fn reordering(
     (per_mille, distance): (u16, u16),
     in_time: bool,
 ) {
-    let headers: Vec<_> = capture.frames.iter().map(|it| capture.header(it)).collect();
+    let headers: Vec<_> = capture
+        .frames
+        .iter()
+        .map(|frame| capture.header(frame))
+        .collect();
     let times: Vec<u64> = capture.frames.iter().map(|frame| frame.time_ns).collect();
     let mut order: Vec<usize> = (0..capture.frames.len()).collect();
     let mut is_moved = vec![false; order.len()];
@@ -128,7 +132,10 @@ pub(super) fn reordering(
         is_moved[index] = true;
         order[at..=at + count].rotate_left(1);
     }
-    let mut frames: Vec<Frame> = order.iter().map(|it| capture.frames[*it].clone()).collect();
+    let mut frames: Vec<Frame> = order
+        .iter()
+        .map(|index| capture.frames[*index].clone())
+        .collect();
     if in_time {
         for (frame, time_ns) in frames.iter_mut().zip(&times) {
             if let Some(origin) = frame.origin.filter(|_| frame.time_ns != *time_ns) {
@@ -162,7 +169,7 @@ fn overtaking(
     }
     let mut random = draw.frame(&ends, frame.origin?, per_mille)?;
     let wanted = 1 + random.below(u64::from(distance.max(1))) as usize;
-    let is_own = |next: usize| headers[next].filter(|it| draw.connections.ends(it) == ends);
+    let is_own = |next: usize| headers[next].filter(|header| draw.connections.ends(header) == ends);
     let count = behind
         .iter()
         .take(wanted)

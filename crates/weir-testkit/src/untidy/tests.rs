@@ -251,7 +251,11 @@ fn a_seed_does_the_same_each_time_and_to_a_part_what_it_does_to_all() {
             let (part, part_account) = plan.apply(&tidy.only(&touched));
             assert_eq!(part_account, account);
             let mut rest = untidy.frames.iter();
-            assert!(part.frames.iter().all(|frame| rest.any(|it| it == frame)));
+            assert!(
+                part.frames
+                    .iter()
+                    .all(|frame| rest.any(|other| other == frame))
+            );
         }
     }
 }
@@ -328,7 +332,7 @@ fn what_was_not_touched_is_as_it_was_and_nothing_is_missing_that_is_not_accounte
             let attempts = account
                 .touches
                 .iter()
-                .filter(|it| it.how == How::Added)
+                .filter(|touch| touch.how == How::Added)
                 .count();
             assert_eq!(added, 2 * attempts);
         }
@@ -550,7 +554,7 @@ fn tunnels_carry_all_packets_of_a_connection() {
         }
     }
     assert!(tunnels.len() > 5, "{tunnels:?}");
-    let protocols: BTreeSet<u8> = tunnels.keys().map(|it| it.protocol).collect();
+    let protocols: BTreeSet<u8> = tunnels.keys().map(|ends| ends.protocol).collect();
     assert!(protocols.len() > 1, "{protocols:?}");
 }
 
@@ -560,7 +564,7 @@ fn a_connection_that_is_reused_was_closed_before() {
     for tidy in captures() {
         let (untidy, account) = Plan::new(1, vec![Dose::Reuses { per_mille: 1_000 }]).apply(&tidy);
         assert_eq!(account.touches.len() % 3, 0);
-        let mut added = untidy.frames.iter().filter(|it| it.origin.is_none());
+        let mut added = untidy.frames.iter().filter(|frame| frame.origin.is_none());
         while let Some(first) = added.next() {
             let rest: Vec<_> = added.by_ref().take(5).collect();
             let all = [&[first][..], &rest].concat();
@@ -613,8 +617,12 @@ fn small_records_say_what_the_large_one_said() {
         let (said, says) = (streams(&tidy), streams(&untidy));
         assert_eq!(said.len(), says.len());
         for (key, stream) in &said {
-            let all =
-                |stream: &[Option<u8>]| stream.iter().map(|it| it.unwrap()).collect::<Vec<_>>();
+            let all = |stream: &[Option<u8>]| {
+                stream
+                    .iter()
+                    .map(|octet| octet.unwrap())
+                    .collect::<Vec<_>>()
+            };
             let is_split = account
                 .touches
                 .iter()

@@ -367,7 +367,7 @@ impl HarState {
         if is_of_response && self.last == Member::Status {
             self.entry.status = std::str::from_utf8(text)
                 .ok()
-                .and_then(|it| it.parse().ok());
+                .and_then(|text| text.parse().ok());
         }
     }
 }

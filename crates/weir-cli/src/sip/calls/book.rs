@@ -263,10 +263,10 @@ impl Pages {
         // A response that comes first goes the other way, but its From and To are the request's.
         let from = digest
             .from
-            .map(|it| party(it.uri.user, it.uri.host, it.uri.text));
+            .map(|header| party(header.uri.user, header.uri.host, header.uri.text));
         let to = digest
             .to
-            .map(|it| party(it.uri.user, it.uri.host, it.uri.text));
+            .map(|header| party(header.uri.user, header.uri.host, header.uri.text));
         let (from, to) = (from.unwrap_or_default(), to.unwrap_or_default());
         let method = digest.method.map_or(&b"?"[..], |method| method.as_bytes());
         let sought = format!(
@@ -386,8 +386,8 @@ impl CallRow {
         self.is_call = true;
         if call.is_caller_known && !self.is_caller_known {
             self.is_caller_known = true;
-            let [from, to] =
-                [&call.caller, &call.callee].map(|it| party(it.user.as_deref(), &it.host, &it.uri));
+            let [from, to] = [&call.caller, &call.callee]
+                .map(|end| party(end.user.as_deref(), &end.host, &end.uri));
             (self.from, self.to) = (from, to);
         }
         call.state.text().clone_into(&mut self.state);
@@ -686,7 +686,11 @@ pub(super) mod tests {
             }
         }
         let row = book.rows().next().unwrap();
-        let labels: Vec<&str> = row.entries().iter().map(|it| it.label.as_str()).collect();
+        let labels: Vec<&str> = row
+            .entries()
+            .iter()
+            .map(|entry| entry.label.as_str())
+            .collect();
         assert_eq!(labels.len(), 4, "{labels:?}");
         assert_eq!((labels[1], labels[3]), ("RTP", "T.38"));
     }

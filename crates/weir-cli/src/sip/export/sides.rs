@@ -90,20 +90,21 @@ impl Directions {
             return sides;
         };
         let mut heard: [Vec<Direction<'_>>; 2] = Default::default();
-        let (own, others): (Vec<_>, Vec<_>) = legs(all)
-            .into_iter()
-            .partition(|leg| leg.iter().all(|it| it.own_side(left).is_some()));
+        let (own, others): (Vec<_>, Vec<_>) = legs(all).into_iter().partition(|leg| {
+            leg.iter()
+                .all(|direction| direction.own_side(left).is_some())
+        });
         for leg in own {
             let leg: Vec<(AudioChannel, Direction<'_>)> = leg
                 .into_iter()
-                .filter_map(|it| Some((it.own_side(left)?, it)))
+                .filter_map(|direction| Some((direction.own_side(left)?, direction)))
                 .collect();
             accept(&mut heard, &leg);
         }
         let far: Vec<&Endpoint> = heard
             .iter()
             .flatten()
-            .flat_map(|it| [it.from, it.to])
+            .flat_map(|direction| [direction.from, direction.to])
             .filter(|end| *end != left)
             .collect();
         // One direction of another leg says nothing of the other one.
@@ -127,13 +128,13 @@ impl Directions {
 /// The end that is heard on the left.
 fn left<'d>(all: &[Direction<'d>], caller: Option<&str>) -> Option<&'d Endpoint> {
     let is_caller = |end: &Endpoint| caller == Some(&*end.address);
-    let of_caller = all
-        .iter()
-        .find_map(|it| match (is_caller(it.from), is_caller(it.to)) {
-            (true, false) => Some(it.from),
-            (false, true) => Some(it.to),
+    let of_caller = all.iter().find_map(|direction| {
+        match (is_caller(direction.from), is_caller(direction.to)) {
+            (true, false) => Some(direction.from),
+            (false, true) => Some(direction.to),
             _ => None,
-        });
+        }
+    });
     of_caller.or_else(|| Some(all.first()?.from))
 }
 
@@ -151,7 +152,7 @@ fn legs(all: Vec<Direction<'_>>) -> Vec<Vec<Direction<'_>>> {
         }
     }
     let packets = |leg: &Vec<Direction<'_>>| -> u64 {
-        let each = leg.iter().map(|it| it.activity.packets);
+        let each = leg.iter().map(|direction| direction.activity.packets);
         each.fold(0, u64::saturating_add)
     };
     // Legs with as many packets stay in their order.
@@ -163,7 +164,7 @@ fn legs(all: Vec<Direction<'_>>) -> Vec<Vec<Direction<'_>>> {
 fn accept<'d>(heard: &mut [Vec<Direction<'d>>; 2], leg: &[(AudioChannel, Direction<'d>)]) {
     let is_free = |(side, direction): &(AudioChannel, Direction<'d>)| {
         let of_side = heard.get(*side);
-        of_side.is_some_and(|of_side| !of_side.iter().any(|it| it.is_at_once_with(direction)))
+        of_side.is_some_and(|of_side| !of_side.iter().any(|other| other.is_at_once_with(direction)))
     };
     if !leg.iter().all(is_free) {
         return;
@@ -201,11 +202,15 @@ impl Direction<'_> {
         of_left: &[Vec<Direction<'_>>; 2],
     ) -> Option<AudioChannel> {
         let is_far = |end: &Endpoint| {
-            far.iter().any(|it| {
-                it.socket == end.socket || it.address == end.address && it.address != left.address
+            far.iter().any(|known| {
+                known.socket == end.socket
+                    || known.address == end.address && known.address != left.address
             })
         };
-        let is_at_once = of_left.iter().flatten().any(|it| it.is_at_once_with(self));
+        let is_at_once = of_left
+            .iter()
+            .flatten()
+            .any(|other| other.is_at_once_with(self));
         match (is_far(self.from), is_far(self.to)) {
             (true, false) => Some(usize::from(!is_at_once)),
             (false, true) => Some(usize::from(is_at_once)),
