@@ -87,11 +87,11 @@ impl Follower {
         let Some(file) = &self.file else {
             return Ok(true);
         };
-        let ours = file.metadata()?;
+        let open = file.metadata()?;
         let read = self.offset.saturating_add(self.pending.len() as u64);
         // A writer that repairs a log cuts off bytes that were no record, which the caller has not received.
-        let shorter = ours.len() < self.offset.min(read);
-        Ok((found.dev(), found.ino()) != (ours.dev(), ours.ino()) || shorter)
+        let shorter = open.len() < self.offset.min(read);
+        Ok((found.dev(), found.ino()) != (open.dev(), open.ino()) || shorter)
     }
 
     /// Moves behind the last whole record.

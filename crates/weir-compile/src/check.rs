@@ -204,7 +204,7 @@ fn given(program: &Program) -> Result<Facts, Fault> {
     Ok(first)
 }
 
-/// Leads on to a block with what is known, but for one register of which more is. Facts that are not known on another
+/// Continues to a block with the known facts, and with one more fact about a register. Facts that are not known on another
 /// way to the block are not known in it.
 fn meet(entry: &mut Option<Facts>, facts: &Facts, more: Option<(Register, Fact)>) {
     let more_of = |index: usize| match more {
@@ -220,9 +220,11 @@ fn meet(entry: &mut Option<Facts>, facts: &Facts, more: Option<(Register, Fact)>
             *entry = Some(facts);
         }
         Some(entry) => {
-            for (index, (ours, theirs)) in entry.iter_mut().zip(facts).enumerate() {
-                let theirs = more_of(index).or(*theirs);
-                *ours = ours.zip(theirs).map(|(ours, theirs)| ours.or(theirs));
+            for (index, (known, arriving)) in entry.iter_mut().zip(facts).enumerate() {
+                let arriving = more_of(index).or(*arriving);
+                *known = known
+                    .zip(arriving)
+                    .map(|(known, arriving)| known.or(arriving));
             }
         }
     }

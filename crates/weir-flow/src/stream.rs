@@ -652,10 +652,10 @@ impl Reassembler {
             if from >= to || piece.bytes.is_empty() {
                 return false;
             }
-            let ours = piece
+            let waiting = piece
                 .bytes
                 .get((from - piece.offset) as usize..(to - piece.offset) as usize);
-            ours != bytes.get((from - start) as usize..(to - start) as usize)
+            waiting != bytes.get((from - start) as usize..(to - start) as usize)
         })
     }
 

@@ -56,7 +56,7 @@ impl Version {
     /// there are no entity tags.
     fn is_of(&self, meta: &ObjectMeta) -> bool {
         let same = match (&self.e_tag, &meta.e_tag) {
-            (Some(ours), Some(theirs)) => bare(ours) == bare(theirs),
+            (Some(found), Some(responded)) => bare(found) == bare(responded),
             _ => self.modified_s == meta.last_modified.timestamp(),
         };
         same && self.size == meta.size

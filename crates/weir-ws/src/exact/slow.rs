@@ -169,10 +169,16 @@ impl Slow {
                             let mut fork = state;
                             fork.mem_levels = left & !more;
                             left = more;
-                            let mut theirs = self.spare.pop().unwrap_or_default();
-                            theirs.clone_from(symbols);
-                            fork.step(text, other, previous, previous_distance, &mut theirs);
-                            self.forks.push((fork, theirs));
+                            let mut forked_symbols = self.spare.pop().unwrap_or_default();
+                            forked_symbols.clone_from(symbols);
+                            fork.step(
+                                text,
+                                other,
+                                previous,
+                                previous_distance,
+                                &mut forked_symbols,
+                            );
+                            self.forks.push((fork, forked_symbols));
                         }
                         state.mem_levels &= !rest;
                     }
