@@ -25,6 +25,14 @@ type Embed<'a> = (
     Option<SecondEventsDescriptor<'a>>,
 );
 
+/// The content of the braces of an event, embedded or not.
+struct EventBody<'a> {
+    /// `None` without an action.
+    actions: Option<RequestedActions<'a>>,
+    stream_id: Option<u16>,
+    parameters: &'a [EventParameter<'a>],
+}
+
 impl<'a> Parser<'a> {
     pub(super) fn request_id(&mut self) -> Res<u32> {
         match self.word()? {
@@ -81,16 +89,33 @@ impl<'a> Parser<'a> {
     }
 
     fn event_parameters(&mut self, event: &mut RequestedEvent<'a>) -> Res<()> {
+        let body = self.event_body::<false>()?;
+        event.stream_id = body.stream_id;
+        event.parameters = body.parameters;
+        event.action = body.actions.map(|actions| self.arena.keep(actions));
+        Ok(())
+    }
+
+    /// Reads the rest of an event after the opening brace. An embedded event can embed signals only.
+    fn event_body<const EMBEDDED: bool>(&mut self) -> Res<EventBody<'a>> {
         let mut actions = RequestedActions::default();
+        let mut stream_id = None;
         let mut parameters = self.arena.growing(0);
-        let mut has_action = true;
         let mut any_action = false;
         loop {
             let word = self.word()?;
             let sign = self.peek();
+            let mut has_action = true;
             match token(word) {
                 Token::KeepActive if matches!(sign, b',' | b'}') => {
                     once!(self, actions.keep_active, true);
+                }
+                Token::Embed if EMBEDDED && sign == b'{' => {
+                    self.open()?;
+                    self.keyword(Token::Signals, "Signals")?;
+                    let signals = within!(self, "Signals", self.signals())?;
+                    self.expect(b'}', "`}`")?;
+                    once!(self, actions.signals, signals);
                 }
                 Token::Embed if sign == b'{' => {
                     self.enter()?;
@@ -120,7 +145,7 @@ impl<'a> Parser<'a> {
                 }
                 Token::Stream if sign == b'=' => {
                     let id = self.equals_uint16()?;
-                    once!(self, event.stream_id, id);
+                    once!(self, stream_id, id);
                     has_action = false;
                 }
                 _ => {
@@ -129,14 +154,15 @@ impl<'a> Parser<'a> {
                 }
             }
             any_action |= has_action;
-            has_action = true;
             if !self.more()? {
                 break;
             }
         }
-        event.parameters = parameters.into_bump_slice();
-        event.action = any_action.then(|| self.arena.keep(actions));
-        Ok(())
+        Ok(EventBody {
+            actions: any_action.then_some(actions),
+            stream_id,
+            parameters: parameters.into_bump_slice(),
+        })
     }
 
     /// `al/of(strict=state)`, which the call flows of RFC 3525 Appendix I have where its grammar
@@ -264,58 +290,18 @@ impl<'a> Parser<'a> {
     }
 
     fn second_event_parameters(&mut self, event: &mut SecondRequestedEvent<'a>) -> Res<()> {
-        let mut actions = SecondRequestedActions::default();
-        let mut parameters = self.arena.growing(0);
-        let mut any_action = false;
-        loop {
-            let word = self.word()?;
-            let sign = self.peek();
-            let mut has_action = true;
-            match token(word) {
-                Token::KeepActive if matches!(sign, b',' | b'}') => {
-                    once!(self, actions.keep_active, true);
-                }
-                Token::Embed if sign == b'{' => {
-                    self.open()?;
-                    self.keyword(Token::Signals, "Signals")?;
-                    let signals = within!(self, "Signals", self.signals())?;
-                    self.expect(b'}', "`}`")?;
-                    once!(self, actions.signals, signals);
-                }
-                Token::DigitMap if matches!(sign, b'=' | b'{') => {
-                    let map = within!(self, "DigitMap", self.event_digit_map())?;
-                    once!(self, actions.digit_map, map);
-                }
-                Token::NotifyImmediate if matches!(sign, b',' | b'}') => {
-                    once!(self, actions.notify, NotifyBehaviour::Immediate(()));
-                }
-                Token::NeverNotify if matches!(sign, b',' | b'}') => {
-                    once!(self, actions.notify, NotifyBehaviour::Never(()));
-                }
-                Token::NotifyRegulated if matches!(sign, b',' | b'}' | b'{') => {
-                    let notify = within!(self, "RegulatedNotify", self.regulated())?;
-                    once!(self, actions.notify, notify);
-                }
-                Token::ResetEventsDescriptor if matches!(sign, b',' | b'}') => {
-                    once_flag!(self, actions.reset_events);
-                }
-                Token::Stream if sign == b'=' => {
-                    let id = self.equals_uint16()?;
-                    once!(self, event.stream_id, id);
-                    has_action = false;
-                }
-                _ => {
-                    parameters.push(self.event_parameter(word)?);
-                    has_action = false;
-                }
-            }
-            any_action |= has_action;
-            if !self.more()? {
-                break;
-            }
-        }
-        event.parameters = parameters.into_bump_slice();
-        event.action = any_action.then(|| self.arena.keep(actions));
+        let body = self.event_body::<true>()?;
+        event.stream_id = body.stream_id;
+        event.parameters = body.parameters;
+        event.action = body.actions.map(|actions| {
+            self.arena.keep(SecondRequestedActions {
+                keep_active: actions.keep_active,
+                digit_map: actions.digit_map,
+                signals: actions.signals,
+                notify: actions.notify,
+                reset_events: actions.reset_events,
+            })
+        });
         Ok(())
     }
 
