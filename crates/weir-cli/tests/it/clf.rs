@@ -4,7 +4,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
@@ -12,7 +12,7 @@ use std::thread;
 
 use weir_testkit::{Limited as _, until};
 
-use crate::shell::{signal, until_udp_port_is_taken};
+use crate::shell::{signal, until_it_captures, until_udp_port_is_taken};
 
 fn folder(name: &str) -> PathBuf {
     let name = format!("clf-{name}-{}", std::process::id());
@@ -58,15 +58,7 @@ impl Capture {
             .stderr(Stdio::piped())
             .spawn_limited()
             .unwrap();
-        let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        stderr.read_line(&mut line).unwrap();
-        if line.contains("Operation not permitted") {
-            weir_testkit::missing("capture-rights", &line);
-            child.wait().unwrap();
-            return None;
-        }
-        assert!(line.contains("capturing on lo"), "{line}");
+        let stderr = until_it_captures(&mut child)?;
         Some(Self { child, stderr })
     }
 

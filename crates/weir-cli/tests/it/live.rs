@@ -12,7 +12,7 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
 use weir_capture::{WriteRecord, Writer};
 use weir_testkit::{LIFE, Limited as _, until};
 
-use crate::shell::{heeding, signal, until_udp_port_is_taken};
+use crate::shell::{heeding, signal, until_it_captures, until_udp_port_is_taken};
 
 fn folder(name: &str) -> PathBuf {
     let name = format!("live-{name}-{}", std::process::id());
@@ -37,19 +37,7 @@ fn capturing(words: &[&str]) -> Option<(Child, BufReader<ChildStderr>)> {
     let mut child = weir(&[&["live", "-i", "lo"], words].concat())
         .spawn_limited()
         .unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    stderr.read_line(&mut line).unwrap();
-    if line.contains("Operation not permitted") {
-        weir_testkit::missing("capture-rights", &line);
-        child.wait().unwrap();
-        return None;
-    }
-    while !line.contains("capturing on lo") {
-        assert!(!line.starts_with("error:"), "{line}");
-        line.clear();
-        assert!(stderr.read_line(&mut line).unwrap() > 0);
-    }
+    let stderr = until_it_captures(&mut child)?;
     Some((child, stderr))
 }
 

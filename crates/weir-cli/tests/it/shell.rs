@@ -1,7 +1,8 @@
 //! A folder with samples, and the real program run in it by a shell.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
 use weir_testkit::{Limited as _, until};
 
@@ -52,6 +53,23 @@ pub(crate) fn heeding(program: &str) -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal=INT,QUIT,HUP", program]);
     command
+}
+
+/// Waits until a program captures on loopback, and returns the rest of its standard error; `None` where it may not capture.
+pub(crate) fn until_it_captures(child: &mut Child) -> Option<BufReader<ChildStderr>> {
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("capturing on lo") {
+        line.clear();
+        assert!(stderr.read_line(&mut line).unwrap() > 0, "it has ended");
+        if line.contains("Operation not permitted") {
+            weir_testkit::missing("capture-rights", &line);
+            child.wait().unwrap();
+            return None;
+        }
+        assert!(!line.starts_with("error:"), "{line}");
+    }
+    Some(stderr)
 }
 
 /// Sends a signal, by its name in kill(1).

@@ -12,7 +12,7 @@ use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::http2;
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 
-use crate::shell::signal;
+use crate::shell::{signal, until_it_captures};
 
 /// A client that is connected to a server.
 struct Peers {
@@ -82,18 +82,7 @@ fn capturing(words: &[&str]) -> Option<(Child, BufReader<ChildStderr>)> {
         .stderr(Stdio::piped())
         .spawn_limited()
         .unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("capturing on lo") {
-        line.clear();
-        assert!(stderr.read_line(&mut line).unwrap() > 0, "it has ended");
-        if line.contains("Operation not permitted") {
-            weir_testkit::missing("capture-rights", &line);
-            child.wait().unwrap();
-            return None;
-        }
-        assert!(!line.starts_with("error:"), "{line}");
-    }
+    let stderr = until_it_captures(&mut child)?;
     Some((child, stderr))
 }
 
