@@ -55,6 +55,17 @@ fn every_kind_of_question_is_answered_as_by_looking_at_all() {
     }
 }
 
+/// The sources of the records that have an address, found in every way.
+fn sources_of(path: &Path, address: &str) -> Vec<String> {
+    let found = search_all_ways(path, &exact(Target::Address, address));
+    let sources = found
+        .iter()
+        .map(|record| &record.fields[Field::Source as usize]);
+    sources
+        .map(|source| String::from_utf8(source.clone()).unwrap())
+        .collect()
+}
+
 /// One address can be written in many ways (RFC 4291, 2.2).
 #[test]
 fn an_address_is_found_however_it_is_written() {
@@ -70,15 +81,7 @@ fn an_address_is_found_however_it_is_written() {
         records[place].fields[Field::Source as usize] = source.as_bytes().to_vec();
     }
     log(&path, &records);
-    let sources = |wanted: &str| {
-        let found = search_all_ways(&path, &exact(Target::Address, wanted));
-        let sources = found
-            .iter()
-            .map(|record| &record.fields[Field::Source as usize]);
-        sources
-            .map(|source| String::from_utf8(source.clone()).unwrap())
-            .collect::<Vec<_>>()
-    };
+    let sources = |wanted: &str| sources_of(&path, wanted);
     for wanted in [
         "2001:db8::1",
         "[2001:db8::1]",
@@ -133,15 +136,7 @@ fn an_ipv4_address_is_found_in_ipv6_too() {
         record.fields[Field::Source as usize] = source.as_bytes().to_vec();
     }
     log(&path, &records);
-    let sources = |wanted: &str| {
-        let found = search_all_ways(&path, &exact(Target::Address, wanted));
-        let sources = found
-            .iter()
-            .map(|record| &record.fields[Field::Source as usize]);
-        sources
-            .map(|source| String::from_utf8(source.clone()).unwrap())
-            .collect::<Vec<_>>()
-    };
+    let sources = |wanted: &str| sources_of(&path, wanted);
     for wanted in [
         "192.0.2.1",
         "[192.0.2.1]",
