@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use weir_bytes::{u8_at, u16_be_at, u32_be_at, u64_be_at};
+use weir_bytes::{u8_at, u16_be_at, u32_be_at};
 
 use crate::protocol::{
     Header, Input, Ipv4Header, Ipv6FragmentHeader, Ipv6Header, PROTOCOLS, network_identifier,
@@ -408,13 +408,6 @@ impl<'a> Packet<'a> {
     #[must_use]
     pub fn u32_be(&self, layer: Layer, offset: usize) -> Option<u32> {
         u32_be_at(self.bytes(layer)?, offset)
-    }
-
-    /// The big-endian 64-bit number at `offset` of the outermost header of `layer`.
-    #[inline]
-    #[must_use]
-    pub fn u64_be(&self, layer: Layer, offset: usize) -> Option<u64> {
-        u64_be_at(self.bytes(layer)?, offset)
     }
 
     /// Whether any bit of `mask` is set in the byte at `offset` of the outermost header of `layer`.

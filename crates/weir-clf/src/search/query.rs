@@ -301,12 +301,6 @@ impl Query {
         self
     }
 
-    /// Returns whether every record matches.
-    #[must_use]
-    pub const fn is_everything(&self) -> bool {
-        self.conditions.is_empty() && self.since.is_none() && self.until.is_none()
-    }
-
     /// Returns whether a record matches. `written` are its bytes, for free text.
     #[must_use]
     pub fn matches(&self, record: &Record<'_>, written: &[u8]) -> bool {

@@ -296,15 +296,6 @@ impl Dose {
         matches!(self, Self::Fragments { .. } | Self::Tunnels { .. })
     }
 
-    /// Returns true when the dose can change the time between two packets.
-    #[must_use]
-    pub const fn changes_times(&self) -> bool {
-        matches!(
-            self,
-            Self::ClockStep { .. } | Self::Reordering { in_time: true, .. }
-        )
-    }
-
     /// The same dose with half the amount; `None` when no amount would remain.
     #[must_use]
     pub fn halved(self) -> Option<Self> {
