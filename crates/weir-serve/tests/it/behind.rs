@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 
-use crate::refusals::{begun, message, until_ready};
+use crate::messages::{begun, message, until_ready};
 use crate::served::Served;
 
 const ENDLESS: &[u8] =

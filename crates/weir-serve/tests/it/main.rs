@@ -12,6 +12,7 @@ mod grafana;
 mod hostile;
 mod http;
 mod loads;
+mod messages;
 mod psql;
 mod refusals;
 mod served;

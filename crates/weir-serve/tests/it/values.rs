@@ -5,7 +5,7 @@ use std::io::Write;
 use tokio_postgres::error::SqlState;
 
 use crate::attacks::postgres;
-use crate::refusals::{begun, message, until_ready};
+use crate::messages::{begun, message, until_ready};
 use crate::served::Served;
 
 /// A text with an octet 0 was a value.
