@@ -63,7 +63,7 @@ where
             return Hangup::Closed;
         }
         let octets = rustix::io::ioctl_fionread(socket).unwrap_or(0);
-        if unread.is_stuck(octets, false) {
+        if unread.is_stuck(octets, !ahead.is_full()) {
             return Hangup::Filled(octets);
         }
         // Octets that had no room before are tried again.
@@ -90,9 +90,9 @@ struct Unread {
 }
 
 impl Unread {
-    /// Whether more octets than a bound have been left unread for some checks, and no body of a request is being received.
-    fn is_stuck(&mut self, octets: u64, is_receiving: bool) -> bool {
-        let is_left = octets > UNREAD_MAX && octets == self.octets && !is_receiving;
+    /// Whether more octets than a bound have been left unread for some checks, where no more are about to be read.
+    fn is_stuck(&mut self, octets: u64, is_reading: bool) -> bool {
+        let is_left = octets > UNREAD_MAX && octets == self.octets && !is_reading;
         self.checks = match is_left {
             true => self.checks + 1,
             false => 0,
@@ -116,8 +116,8 @@ mod tests {
     #[test]
     fn octets_that_stay_unread_fill_a_connection() {
         let mut unread = Unread::default();
-        let mut found = |octets: u64, is_receiving: bool| {
-            let checks = (0..=STUCK_CHECKS).map(|_| unread.is_stuck(octets, is_receiving));
+        let mut found = |octets: u64, is_reading: bool| {
+            let checks = (0..=STUCK_CHECKS).map(|_| unread.is_stuck(octets, is_reading));
             checks.collect::<Vec<_>>()
         };
         let stuck = [false, false, false, false, true];

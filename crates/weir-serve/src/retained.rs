@@ -1,5 +1,5 @@
-//! Memory that a client has the server hold: prepared statements and the values of parameters between its messages, and messages that
-//! have come in part.
+//! Memory that a client has the server hold: prepared statements and the values of parameters between its messages, messages that
+//! have come in part, and those that are read ahead while a statement runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,6 +46,20 @@ impl Retention {
             bytes_max: ALL_ARRIVALS_MAX.max(one),
             bytes_of_one_max: one,
             own_max: 0,
+            own: AtomicUsize::new(0),
+            all: None,
+        })
+    }
+
+    /// The retention of the messages of a server that are read ahead while statements of their clients run. Short ones are when others
+    /// hold all.
+    pub(crate) fn of_ahead() -> Arc<Self> {
+        Arc::new(Self {
+            what: "messages behind statements",
+            bytes: AtomicUsize::new(0),
+            bytes_max: ALL_AHEAD_MAX,
+            bytes_of_one_max: ALL_AHEAD_MAX,
+            own_max: OWN_BYTES_MAX,
             own: AtomicUsize::new(0),
             all: None,
         })
@@ -206,10 +220,12 @@ const WORDS_MAX: usize = 200_000;
 const ALL_BYTES_MAX: usize = 128 << 20;
 /// Bytes of the statements and values of one connection.
 const ONE_BYTES_MAX: usize = 16 << 20;
-/// The bytes of short statements and values of a connection that are not counted with those of all.
+/// The bytes of short statements, values and messages of a connection that are not counted with those of all.
 const OWN_BYTES_MAX: usize = 64 << 10;
 /// Bytes of the unfinished messages of all connections together.
 const ALL_ARRIVALS_MAX: usize = 64 << 20;
+/// Bytes that are read ahead of all connections together.
+const ALL_AHEAD_MAX: usize = 32 << 20;
 /// Bytes of the unfinished messages of one connection.
 const ONE_ARRIVALS_MAX: usize = 8 << 20;
 

@@ -54,6 +54,8 @@ pub(crate) struct Shared {
     pub(crate) parquet_answers: Arc<()>,
     /// The memory of messages that have not been received whole.
     pub(crate) arrivals: Arc<Retention>,
+    /// The memory of messages that are read ahead while statements of their clients run.
+    pub(crate) ahead: Arc<Retention>,
     /// The memory of all statements together, where it has a limit.
     memory: Option<SharedMemory>,
     pub(crate) metrics: Metrics,
@@ -187,6 +189,7 @@ impl Shared {
             studies: Arc::new(Semaphore::new(1)),
             parquet_answers: Arc::default(),
             arrivals: Retention::of_arrivals(options.limits.text_bytes_max),
+            ahead: Retention::of_ahead(),
             memory: (options.engine.memory_limit_bytes)
                 .map(|bytes| SharedMemory::new(bytes, options.limits.queries_max)),
             options,

@@ -105,7 +105,7 @@ impl PgProtocol {
         let fits = lengths.take(&parts.read_buf);
         let arrivals = Retention::of_one(&self.shared.arrivals);
         // What is read ahead has room for one message of any length.
-        let ahead = Ahead::new(parts.io, most, Retention::of_one(&self.shared.arrivals));
+        let ahead = Ahead::new(parts.io, most, Retention::of_one(&self.shared.ahead));
         let mut guarded = FramedParts::new(Guarded::new(ahead, lengths, arrivals), parts.codec);
         guarded.read_buf = parts.read_buf;
         guarded.write_buf = parts.write_buf;
