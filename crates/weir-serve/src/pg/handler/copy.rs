@@ -12,6 +12,7 @@ use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::{CopyData, CopyDone, CopyOutResponse};
 use tokio::sync::OwnedSemaphorePermit;
+use weir_engine::Statement;
 
 use super::{LONG_ROW_BYTES, PgConnection, checked};
 use crate::error::{Failure, FailureKind};
@@ -22,6 +23,17 @@ use crate::pg::route::{CopyFormat, CopyOut};
 use crate::pg::setting;
 
 impl PgConnection {
+    /// The query whose rows are copied.
+    fn query_of(&self, copy: &CopyOut) -> Result<Statement, Failure> {
+        let mut statements = self.session.parse(&copy.query)?;
+        let failed = |message: &str| Err(Failure::new(FailureKind::Plan, message));
+        match (statements.pop(), statements.is_empty()) {
+            (Some(statement), true) if statement.is_query() => Ok(statement),
+            (Some(_), true) => failed("COPY takes a query: COPY (SELECT …) TO STDOUT"),
+            _ => failed("COPY takes one query"),
+        }
+    }
+
     /// Sends the rows of a query as `COPY … TO STDOUT` does.
     pub(super) async fn copy<C: Client>(
         &self,
@@ -34,19 +46,7 @@ impl PgConnection {
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         let failed = |failure: Failure| pg_error(&failure);
-        let mut statements = self.session.parse(&copy.query).map_err(failed)?;
-        let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
-            return Err(pg_error(&Failure::new(
-                FailureKind::Plan,
-                "COPY takes one query",
-            )));
-        };
-        if !statement.is_query() {
-            return Err(pg_error(&Failure::new(
-                FailureKind::Plan,
-                "COPY takes a query: COPY (SELECT …) TO STDOUT",
-            )));
-        }
+        let statement = self.query_of(copy).map_err(failed)?;
         let configured = checked(client, &statement)?;
         let answer = self.session.start(statement).await.map_err(failed)?;
         drop(load);
