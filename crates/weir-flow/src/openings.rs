@@ -46,6 +46,8 @@ struct OpeningSide {
     is_decided: bool,
 }
 
+/// Packets of each direction whose payload is checked by itself, to recognise the application.
+pub(crate) const LOOKED_AT_MAX: u32 = 16;
 /// The octets of a direction that are searched for the application of the connection.
 pub(crate) const OCTETS_MAX: u64 = 32_768;
 /// The maximum octets that are read from one place: a head that upgrades to another protocol.
@@ -154,7 +156,7 @@ impl Openings {
             }
         }
         let Some(opening) = self.opening(seen.number) else {
-            let is_spent = table.packets_of(seen) >= super::tracker::LOOKED_AT_MAX;
+            let is_spent = table.packets_of(seen) >= LOOKED_AT_MAX;
             decide(table, seen, known, detect(payload, context), is_spent);
             return;
         };

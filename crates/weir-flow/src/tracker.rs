@@ -10,7 +10,7 @@ use crate::fragment::{
 };
 use crate::gathered::GatheredFrames;
 use crate::key::Scope;
-use crate::openings::Openings;
+use crate::openings::{LOOKED_AT_MAX, Openings};
 use crate::options::{Counters, Options, TUNNELS_MAX, Tunnels};
 use crate::record::{End, FlowRecord};
 use crate::sctp;
@@ -125,9 +125,6 @@ struct Analyzing {
 
 /// A layer, and a function that gives whether the checksum of its header is right: `None` without what it covers.
 type ChecksumField = (Layer, fn(&Packet<'_>) -> Option<bool>);
-
-/// Packets of each direction whose payload is checked by itself, to recognise the application.
-pub(crate) const LOOKED_AT_MAX: u32 = 16;
 
 /// The number of consecutive packets of one source (SSRC) in one direction that make a flow RTP.
 const RTP_PACKETS_MIN: u32 = 3;

@@ -4,28 +4,10 @@ use super::expression::Expr;
 use super::field::{FieldPlace, FieldSlot, KnownFields, NONE};
 use super::framing::Cutting;
 use super::machine::{Machine, halt, holds};
+use super::row::{DecodedFacts, Row};
 use super::stop::{Halt, StopReason};
 use super::view::View;
 use super::{ColumnOutput, Layout, Start};
-
-/// The buffers for fields whose positions depend on others. Made once ([`Layout::row`]), used for every record of that layout.
-#[derive(Clone, Debug)]
-pub struct Row {
-    pub(super) slots: Vec<FieldSlot>,
-    pub(super) groups: Vec<bool>,
-    /// Run this many steps only.
-    steps: usize,
-    wants_payload: bool,
-    pub(super) found: DecodedFacts,
-}
-
-/// The results of decoding besides the positions of fields.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct DecodedFacts {
-    pub(super) kind: Option<u16>,
-    pub(super) payload: Option<(u16, usize, usize)>,
-    pub(super) stop: Option<Halt>,
-}
 
 /// The position and the kind of a payload.
 #[derive(Clone, Debug)]

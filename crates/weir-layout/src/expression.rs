@@ -1,7 +1,7 @@
 //! Expressions over fields that were read before: parsed once into postfix operations, evaluated
 //! over 64-bit signed numbers with checked arithmetic and without allocation.
 
-use super::parser::{Binary, Op};
+use super::parser::{Binary, Op, STACK_MAX};
 
 /// An expression ready to be evaluated. The frequent small forms have an arm of their own.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,9 +109,6 @@ impl FieldScope for Nothing {
         0
     }
 }
-
-/// Numbers that wait for their operator, at most. The parser refuses expressions that need more.
-pub(super) const STACK_MAX: usize = 16;
 
 fn run(ops: &[Op], scope: &impl FieldScope) -> Result<i64, EvalError> {
     let mut stack = Stack {

@@ -52,6 +52,7 @@ mod payload;
 mod place;
 mod plain;
 mod read;
+mod row;
 mod source;
 mod stop;
 mod time;
@@ -61,10 +62,10 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub use decode::Row;
 pub use error::{ErrorKind, LayoutError};
 pub use framing::Framing;
 pub use payload::Start;
+pub use row::Row;
 pub use stop::{Stop, StopReason};
 pub use view::View;
 

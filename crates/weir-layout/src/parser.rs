@@ -1,7 +1,6 @@
 //! Reads expressions: precedence climbing, straight into postfix operations.
 
 use super::error::{At, Checked, ErrorKind, FaultAt};
-use super::expression::STACK_MAX;
 use super::source::Text;
 
 /// One operation on the stack.
@@ -50,6 +49,8 @@ pub(super) trait FieldNames {
     fn named_value(&self, field: u16, name: &str, at: At) -> Checked<i64>;
 }
 
+/// Numbers that wait for their operator, at most. Expressions that need more are refused.
+pub(super) const STACK_MAX: usize = 16;
 /// Operations in one expression, at most.
 pub(super) const OPERATIONS_MAX: usize = 256;
 /// Parentheses and signs inside each other, at most.

@@ -1,7 +1,7 @@
 //! A view of a decoded record.
 
-use super::decode::Row;
 use super::field::{Field, KnownFields};
+use super::row::Row;
 use super::stop::Stop;
 use super::{ColumnOutput, Layout, Start, time};
 use weir_packet::Value;

@@ -13,6 +13,7 @@ mod hpack;
 mod limits;
 mod pairs;
 mod side;
+mod stream_event;
 mod streams;
 mod tunnel;
 mod two;
@@ -21,7 +22,8 @@ pub use connection_state::ConnectionState;
 pub use exchange::{Exchange, HttpFault, HttpMessage, Request, Response};
 pub use head::{Head, RequestLine, StatusLine};
 pub use limits::{BODY_OCTETS_MAX, HEAD_OCTETS_MAX, PIPELINE_MAX};
-pub use streams::{StreamEvent, StreamOrigin, Streams, StreamsBegin};
+pub use stream_event::{StreamEvent, StreamOrigin};
+pub use streams::{Streams, StreamsBegin};
 pub use tunnel::TUNNEL_OCTETS_MAX;
 pub use two::{
     BLOCK_OCTETS_MAX, Dependency, FIELD_OCTETS_MAX, Priority, SETTINGS_MAX, STREAMS_MAX, Settings,

@@ -21,7 +21,7 @@ use self::settings::Ahead;
 pub use self::settings::{Dependency, Priority, SETTINGS_MAX, Settings, setting_name};
 use self::side::{DirectionState, Http2Side, fill};
 use super::hpack::{Decoder, Field};
-use super::streams::{StreamEvent, StreamOrigin};
+use super::stream_event::{StreamEvent, StreamOrigin};
 use super::{
     ConnectionState, Exchange, Head, HttpFault, Request, RequestLine, Response, StatusLine,
 };
