@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod convert;
+mod job;
 mod log;
 mod packets;
 mod search;

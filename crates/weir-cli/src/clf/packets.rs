@@ -10,7 +10,7 @@ use weir_clf::{Flags, Passage, Retransmission, Time, Transport};
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
 use weir_tables::{Constant, Note, Predicate, SipMessage, SipMessages, SipTransport, Table};
 
-use super::write::Job;
+use super::job::Job;
 use crate::failure::Failure;
 use crate::interface::Source;
 

@@ -5,51 +5,24 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use weir_clf::{Appender, Extras, Losses, Passage, Recorder, Time, Writer, WriterOptions};
-use weir_sip::{Digest, Framer, FramerEvent, Limits, Message};
+use weir_clf::{Extras, Losses, Passage, Recorder, Time, Writer, WriterOptions};
+use weir_sip::{Framer, FramerEvent};
 use weir_tables::Stop;
 
 use super::args::Write;
+use super::job::{Job, Log, Tally};
 use super::log::{report_losses, unreadable};
 use super::packets;
 use crate::args::Global;
 use crate::failure::Failure;
 use crate::message::{Messages, counted};
-use crate::progress::{Passing, Progress};
+use crate::progress::Progress;
 use crate::{signals, target};
 
 /// The mark by which editors begin a file of text in UTF-8 (U+FEFF).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// The log while it is written.
-struct Log {
-    writer: Writer,
-    appender: Appender,
-    reopen: Arc<AtomicBool>,
-}
-
-/// The counts of a run.
-#[derive(Default)]
-pub(super) struct Tally {
-    records: u64,
-    faulty: u64,
-    pub(super) damaged: u64,
-}
-
-/// A log while it is written.
-pub(super) struct Job<'w> {
-    write: &'w Write,
-    log: Log,
-    recorder: Recorder,
-    pub(super) tally: Tally,
-    /// The progress through the inputs.
-    pub(super) passing: Passing,
-    /// The flag that ends the run.
-    pub(super) stop: Stop,
-    pub(super) messages: Messages,
-}
 
 pub(super) fn run(write: &Write, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     // The writer appends to a log that exists; the guard refuses to overwrite a capture that was named by mistake.
@@ -127,41 +100,6 @@ impl Job<'_> {
         }
         Ok(())
     }
-
-    /// Logs a message; bytes that are not one are counted.
-    pub(super) fn message(&mut self, bytes: &[u8], passage: &Passage) -> Result<(), Failure> {
-        if !self.wants(passage) {
-            return Ok(());
-        }
-        match Message::parse(bytes, &Limits::default()) {
-            Ok(message) => {
-                let digest = Digest::of(&message);
-                self.tally.faulty += u64::from(message.check().first_error().is_some());
-                self.tally.records += 1;
-                self.passing.record();
-                self.log
-                    .push(&self.recorder.record(&message, &digest, passage))
-            }
-            Err(_) => {
-                self.tally.faulty += 1;
-                Ok(())
-            }
-        }
-    }
-
-    fn wants(&self, passage: &Passage) -> bool {
-        let ports = &self.write.port;
-        ports.is_empty()
-            || [passage.source, passage.destination]
-                .iter()
-                .flatten()
-                .any(|socket| ports.contains(&socket.port()))
-    }
-
-    /// No record has come for a moment: readers of the log have to see all records until then.
-    pub(super) fn pause(&mut self) -> Result<(), Failure> {
-        self.log.hand_over()
-    }
 }
 
 fn open(write: &Write, messages: Messages) -> Result<Log, Failure> {
@@ -211,24 +149,6 @@ fn close(log: Log, messages: Messages) -> Result<Losses, Failure> {
         messages.warning(warning);
     }
     Ok(summary.losses)
-}
-
-impl Log {
-    fn push(&mut self, record: &weir_clf::Record<'_>) -> Result<(), Failure> {
-        let failed = |error: weir_clf::WriteError| Failure::running(error.to_string());
-        if self.reopen.swap(false, Ordering::Relaxed) {
-            self.appender.commit().map_err(failed)?;
-            self.writer.reopen();
-        }
-        self.appender.append(record).map_err(failed)
-    }
-
-    /// Hands on what was formatted, without waiting until it is written.
-    fn hand_over(&mut self) -> Result<(), Failure> {
-        self.appender
-            .submit()
-            .map_err(|error| Failure::running(error.to_string()))
-    }
 }
 
 impl Job<'_> {
