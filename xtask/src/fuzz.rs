@@ -104,7 +104,7 @@ fn arguments<'w>(words: &[&'w str]) -> Result<(f64, Vec<&'w str>)> {
     Ok((minutes, asked))
 }
 
-/// Says what each target came to; fails where an input broke a promise.
+/// Prints the result of each target; fails where an input broke a promise.
 fn judged(outcomes: Vec<Outcome>) -> Result<()> {
     let mut found = Vec::new();
     for outcome in outcomes {

@@ -238,7 +238,7 @@ fn print_seen(seen: &Observed, served: &Served, elapsed: Duration) {
     }
 }
 
-/// Asks `SELECT 1` and looks at memory; false when there was no answer.
+/// Runs `SELECT 1` and reads the memory in use; false when there was no answer.
 fn look(served: &Served, seen: &Observed) -> bool {
     let asked = Instant::now();
     let is_answered = request(&served.http, "SELECT 1", Duration::from_secs(20))

@@ -18,7 +18,7 @@ pub(crate) fn run_limited(command: &mut Command) -> Result<()> {
     judged(&line, limit::status(command, limit::STEP)?)
 }
 
-/// Says how to repeat a command.
+/// Prints how to repeat a command.
 pub(crate) fn announced(command: &Command) -> String {
     let words: Vec<_> = std::iter::once(command.get_program())
         .chain(command.get_args())
@@ -45,7 +45,7 @@ pub(crate) fn installed(program: &str) -> bool {
         .is_ok_and(|output| output.status.success())
 }
 
-/// Says that a tool is not there and what is not checked; an error where `WEIR_REQUIRE` lists it.
+/// Reports that a tool is not there and what is not checked; an error where `WEIR_REQUIRE` lists it.
 pub(crate) fn missing(tool: &str, unchecked: &str) -> Result<()> {
     let required = std::env::var("WEIR_REQUIRE").unwrap_or_default();
     if required

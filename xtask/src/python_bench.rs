@@ -200,7 +200,7 @@ query = \"SELECT frame.time, frame.len, ip.src, ip.dst, port.src, port.dst FROM 
 print(sum(batch.num_rows for batch in weir.sql(query).batches()))
 ";
 
-/// Asks as the command line does: the rows are read to their end.
+/// Runs a query as the command line does: the rows are read to their end.
 const ASK: &str = "
 import sys, weir
 print(*weir.sql(sys.argv[1]).rows(), sep='\\n')

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-/// Hands every Rust source below a folder to `each`.
+/// Calls `each` with every Rust source below a folder.
 pub(crate) fn visit(folder: &Path, each: &mut dyn FnMut(&Path, &str)) -> Result<()> {
     if !folder.is_dir() {
         return Ok(());

@@ -202,7 +202,7 @@ impl Error {
         self
     }
 
-    /// Says that it is not a record that is damaged, but what comes before the first.
+    /// Marks the error as one of the bytes before the first record.
     pub(crate) fn in_file_header(mut self) -> Self {
         if let Some(location) = &mut self.inner.location {
             location.record = 0;

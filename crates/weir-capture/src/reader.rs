@@ -253,7 +253,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Goes on as the reader of a part of a file: the stream is at `start` now, and records that begin
+    /// Continues as the reader of a part of a file: the stream is at `start` now, and records that begin
     /// at `stop` or behind are left to others.
     pub(crate) fn begin_part(&mut self, knowledge: &Knowledge, start: u64, stop: u64) {
         match (&mut self.parser, knowledge) {

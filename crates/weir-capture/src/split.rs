@@ -166,7 +166,7 @@ impl Split {
         }
     }
 
-    /// Lets a reader that has come to the end of its part read part number `part` as well.
+    /// Extends a reader that has come to the end of its part to part number `part`.
     pub fn read_on<R: Read>(&self, reader: &mut Reader<R>, part: usize) {
         reader.set_stop(self.stop(part));
     }

@@ -149,7 +149,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Hands all records to the output.
+    /// Writes all records to the output.
     ///
     /// # Errors
     /// When the output cannot be written.
@@ -159,7 +159,7 @@ impl<W: Write> Writer<W> {
         Ok(self.out.flush()?)
     }
 
-    /// Hands all records to the output and gives it back. A pcap without records says Ethernet.
+    /// Writes all records to the output and returns it. A pcap without records has the link type Ethernet.
     ///
     /// # Errors
     /// When the output cannot be written.

@@ -47,7 +47,7 @@ impl Failure {
         }
     }
 
-    /// Says at what place of a text it happened.
+    /// Adds the place in a text where the failure happened.
     pub(crate) fn at(mut self, place: &str) -> Self {
         self.message = format!("{place}: {}", self.message);
         self
@@ -69,7 +69,7 @@ impl Failure {
         Self::environment(format!("{}: {error}", shown(path)))
     }
 
-    /// Says it and gives the exit status.
+    /// Prints the failure and returns the exit status.
     pub(crate) fn report(&self, messages: Messages) -> ExitCode {
         messages.error(&self.message);
         if let Some(hint) = &self.hint {

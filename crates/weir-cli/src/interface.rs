@@ -61,7 +61,7 @@ impl InterfaceArgs {
         Ok(Interface::open(name, &options)?)
     }
 
-    /// Asks for the end when the time is over, if there is one.
+    /// Sets the stop flag when the duration is over, if there is one.
     pub(crate) fn end_in_time(&self, stop: &Stop) {
         if let Some(duration) = self.duration {
             let stop = stop.clone();
@@ -165,7 +165,7 @@ pub(crate) enum LiveCounts {
 }
 
 impl LiveCounts {
-    /// Says what was counted, and `remedy` when packets were lost.
+    /// Reports what was counted, and `remedy` when packets were lost.
     pub(crate) fn report(&self, name: &str, remedy: &str, messages: Messages) {
         let counts = match self {
             Self::ByKernel(counts) => return report_counts(name, counts, remedy, messages),
@@ -197,7 +197,7 @@ pub(crate) fn filter(wanted: Option<&Predicate>, link_type: u32) -> Vec<Instruct
     filter.unwrap_or_default().iter().map(instruction).collect()
 }
 
-/// Says that packets are captured from now on.
+/// Reports that packets are captured from now on.
 pub(crate) fn report_start(name: &str, filter: &[Instruction], messages: Messages) {
     messages.note(&started(name, filter));
 }
@@ -210,7 +210,7 @@ fn started(name: &str, filter: &[Instruction]) -> String {
     format!("capturing on {name}: {filtered}")
 }
 
-/// Says what the kernel has counted, and `remedy` when packets were lost.
+/// Reports what the kernel has counted, and `remedy` when packets were lost.
 pub(crate) fn report_counts(name: &str, counts: &Counts, remedy: &str, messages: Messages) {
     let (received, dropped) = (counts.received(), counts.dropped());
     messages.note(&format!(

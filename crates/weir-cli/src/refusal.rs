@@ -29,7 +29,7 @@ impl Refusal {
         }
     }
 
-    /// Says it: help on standard output with status 0, errors on standard error with status 2. Help that cannot be written is a
+    /// Prints the refusal: help on standard output with status 0, errors on standard error with status 2. Help that cannot be written is a
     /// failure, as rows are.
     pub(crate) fn report(&self, messages: Messages) -> ExitCode {
         match self {

@@ -281,12 +281,12 @@ impl Session {
         outcome
     }
 
-    /// Says what was found damaged, and with `stats` what was read; gives the exit status.
+    /// Reports damage, and with `stats` what was read; returns the exit status.
     pub(crate) fn close(self, stats: bool) -> ExitCode {
         ExitCode::from(u8::from(self.report(stats)))
     }
 
-    /// Says what was found damaged since the last report, and with `stats` what was read; true for damage.
+    /// Reports damage since the last report, and with `stats` what was read; true for damage.
     pub(crate) fn report(&self, stats: bool) -> bool {
         let now = self.engine.scan_report().counters().totals();
         let since = std::mem::replace(

@@ -123,13 +123,13 @@ impl Builder {
         label
     }
 
-    /// Goes on writing in this block, behind all that were written before.
+    /// Continues to write in this block, behind all that were written before.
     pub fn write(&mut self, label: Label) {
         self.order.push(label);
         self.current = Some(label);
     }
 
-    /// Goes on writing in a block of its own.
+    /// Continues to write in a block of its own.
     fn write_next(&mut self, end: impl FnOnce(Label) -> Terminator) {
         let next = self.label();
         self.end(end(next));
@@ -154,12 +154,12 @@ impl Builder {
         }
     }
 
-    /// Goes to another block.
+    /// Ends the block with a jump to another one.
     pub fn jump(&mut self, to: Label) {
         self.end(Terminator::Jump(to));
     }
 
-    /// Goes to one of two blocks.
+    /// Ends the block with a branch to one of two.
     pub fn branch(
         &mut self,
         relation: Relation,
@@ -177,7 +177,7 @@ impl Builder {
         });
     }
 
-    /// Goes on only when the relation holds, and otherwise elsewhere.
+    /// Continues only when the relation holds, and branches elsewhere otherwise.
     pub fn require(
         &mut self,
         relation: Relation,
@@ -195,7 +195,7 @@ impl Builder {
         });
     }
 
-    /// Goes on only when `bytes` bytes from `at` on end at `end` or before.
+    /// Continues only when `bytes` bytes from `at` on end at `end` or before.
     pub fn require_bytes(&mut self, at: Register, bytes: u32, end: Register, otherwise: Label) {
         self.write_next(|then| Terminator::Within {
             at,
@@ -226,7 +226,7 @@ impl Builder {
         to
     }
 
-    /// Goes on only when a space has `words` words from `at` on.
+    /// Continues only when a space has `words` words from `at` on.
     pub fn require_words(&mut self, at: Register, words: u32, space: SpaceId, otherwise: Label) {
         self.write_next(|then| Terminator::WithinSpace {
             at,

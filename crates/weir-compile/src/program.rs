@@ -341,9 +341,9 @@ pub enum Instruction {
 /// The terminator of a block. Blocks lead to later blocks only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Terminator {
-    /// Goes on.
+    /// A jump to a block.
     Jump(Label),
-    /// Goes on where the relation says.
+    /// A branch by a relation.
     If {
         /// Whether it is `then`.
         relation: Relation,
@@ -356,7 +356,7 @@ pub enum Terminator {
         /// The target otherwise.
         otherwise: Label,
     },
-    /// Goes on to `then` when `bytes` bytes from `at` on end at `end` or before.
+    /// A branch to `then` when `bytes` bytes from `at` on end at `end` or before.
     Within {
         /// A place in the window, perhaps behind its end.
         at: Register,
@@ -369,7 +369,7 @@ pub enum Terminator {
         /// The target otherwise.
         otherwise: Label,
     },
-    /// Goes on to `then`, with `to` behind `bytes` bytes from `at` on, when that is `end` or before.
+    /// A branch to `then`, with `to` behind `bytes` bytes from `at` on, when that is `end` or before.
     Reach {
         /// Becomes the place behind the bytes, on the way to `then`.
         to: Register,
@@ -384,7 +384,7 @@ pub enum Terminator {
         /// The target otherwise.
         otherwise: Label,
     },
-    /// Goes on to `then` when a space has `words` words from `at` on.
+    /// A branch to `then` when a space has `words` words from `at` on.
     WithinSpace {
         /// A place in the space, perhaps behind its end.
         at: Register,

@@ -14,7 +14,7 @@ use rustix::fs::OFlags;
 /// Only Linux tells which folder was opened; elsewhere this is no more than its path.
 #[derive(Debug)]
 pub struct OpenFolder {
-    /// Leads into the folder while it is open.
+    /// A path into the folder while it is open.
     path: PathBuf,
     #[cfg(target_os = "linux")]
     _opened: File,

@@ -502,7 +502,7 @@ impl Sight<'_> {
         end.flags = self.found.flags;
     }
 
-    /// Lets go what it acknowledges of the peer.
+    /// Drops the segments of the peer that it acknowledges.
     fn acknowledge(&mut self, peer: &mut DirectionHistory) {
         let ack = self.segment.ack;
         let mut acked = None;

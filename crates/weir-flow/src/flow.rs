@@ -97,7 +97,7 @@ impl Side {
         (self.payload_bytes_high as u64) << 32 | self.payload_bytes_low as u64
     }
 
-    /// Forgets what was counted, after a partial result.
+    /// Resets the counts, after a partial result.
     pub(crate) fn forget_counts(&mut self) {
         self.packets = 0;
         self.ip_bytes_low = 0;
@@ -577,7 +577,7 @@ impl Answers {
         self.at.iter().all(Option::is_none)
     }
 
-    /// Forgets all: one was confirmed.
+    /// Removes all of them: one was confirmed.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
@@ -617,7 +617,7 @@ pub(crate) struct SideDetail {
 }
 
 impl SideDetail {
-    /// Forgets what was counted, after a partial result.
+    /// Resets the counts, after a partial result.
     pub(crate) fn forget_counts(&mut self) {
         self.retransmissions = 0;
         self.out_of_order = 0;

@@ -298,7 +298,7 @@ impl Defragmenter {
         waiting.is_some_and(|one| one.serial == serial)
     }
 
-    /// Forgets a packet whose fragments did not come, but for its first part. False for copies of fragments that were
+    /// Drops a packet whose fragments did not come, but for its first part. False for copies of fragments that were
     /// there before, of which nothing is missing.
     fn give_up(&mut self, key: &DatagramKey) -> bool {
         let is_repeated = self.repeated.contains_key(key);
@@ -333,7 +333,7 @@ impl Defragmenter {
         }
     }
 
-    /// Hands on the first part of a packet, or the numbers of its frames where there is no such part.
+    /// Reports the first part of a packet, or the numbers of its frames where there is no such part.
     fn hand_on(&mut self, mut waiting: IncompletePacket) {
         if let Some(older) = waiting.older.take() {
             self.counters.invalid += 1;

@@ -105,7 +105,7 @@ impl Framer {
         }
     }
 
-    /// Says that bytes are missing: the message that was begun is lost, and the next one must be found.
+    /// Records that bytes are missing: the message that was begun is lost, and the next one must be found.
     pub fn gap(&mut self, mut each: impl FnMut(Framed<'_>)) {
         let begun = std::mem::take(&mut self.begun);
         if !begun.is_empty() {
@@ -114,7 +114,7 @@ impl Framer {
         self.lost = true;
     }
 
-    /// Hands on the messages in `bytes`; gives how many bytes are done with.
+    /// Passes on the messages in `bytes`; returns the number of bytes that are done with.
     fn cut(&mut self, bytes: &[u8], each: &mut impl FnMut(Framed<'_>)) -> usize {
         let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {

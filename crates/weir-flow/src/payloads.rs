@@ -119,7 +119,7 @@ pub enum Carried<'a> {
     },
 }
 
-/// Hands on what packets carry: datagrams, TCP streams in order, and user messages of SCTP; from
+/// Reports what packets carry: datagrams, TCP streams in order, and user messages of SCTP; from
 /// fragments put together, and out of tunnels too (see [`Tunnels`](crate::Tunnels)).
 ///
 /// Costs a packet a look-up in a [`FlowTable`], and one of TCP another in [`Streams`]. Memory is limited
@@ -339,7 +339,7 @@ impl Payloads {
         self.messages.finish();
     }
 
-    /// Hands on what packets begin with whose other fragments did not come.
+    /// Reports the beginnings of packets whose other fragments did not come.
     #[cold]
     fn hand_on_incomplete(&mut self, each: &mut OnPayload<'_>) {
         while let Some(incomplete) = self.defragmenter.take_incomplete() {

@@ -151,7 +151,7 @@ impl Reassembler {
         }
     }
 
-    /// Says that the first byte has the number `seq`: one more than that of the SYN. Only the first
+    /// Sets the number of the first byte to `seq`: one more than that of the SYN. Only the first
     /// call, and only before data, has an effect.
     pub const fn begin(&mut self, seq: u32) {
         if !self.began {
@@ -160,7 +160,7 @@ impl Reassembler {
         }
     }
 
-    /// Says that the receiver had all before the number `ack` when data from the number `seq` on came, the first that was
+    /// Records that the receiver had all before the number `ack` when data from the number `seq` on came, the first that was
     /// seen: what is between them may come yet. Where it does not, the stream begins behind it.
     pub(crate) fn begin_behind(&mut self, ack: u32, seq: u32) {
         if !self.began && (1..=AHEAD_MAX).contains(&beyond(seq, ack)) {
@@ -261,7 +261,7 @@ impl Reassembler {
         self.is_held_back
     }
 
-    /// Says whether what is next waits, until [`Self::give_first`] gives it out.
+    /// Sets whether the next piece waits, until [`Self::give_first`] gives it out.
     pub(crate) const fn hold_back(&mut self, is_held_back: bool) {
         self.is_held_back = is_held_back;
     }
@@ -397,7 +397,7 @@ impl Reassembler {
         self.flow(&mut each);
     }
 
-    /// Says that the receiver has all in front of the number `ack`: octets that end there are no padding.
+    /// Records that the receiver has all in front of the number `ack`: octets that end there are no padding.
     #[inline]
     pub(crate) fn acknowledged(&mut self, ack: u32, each: impl FnMut(u64, Part<'_>, Carrier)) {
         if !self.pieces.is_empty() {
@@ -596,7 +596,7 @@ impl Reassembler {
         }
     }
 
-    /// Forgets what waits between `start` and `end`.
+    /// Removes the waiting pieces between `start` and `end`.
     fn remove(&mut self, start: u64, end: u64) {
         self.remove_if(start, end, |_| true);
     }

@@ -498,7 +498,7 @@ impl StreamTable {
         );
     }
 
-    /// Forgets connections that were silent for too long. Looks at a few.
+    /// Removes connections that were silent for too long, of the few that each call examines.
     fn expire(&mut self, origin: ChunkOrigin, each: &mut impl FnMut(&Chunk<'_>) -> Interest) {
         while self.forget_closed(self.now_ns.saturating_sub(CLOSED_NS)) {}
         if self.now_ns < self.looks_from_ns {
@@ -527,7 +527,7 @@ impl StreamTable {
         }
     }
 
-    /// Forgets the connection that closed first, if it did by `until_ns`.
+    /// Removes the connection that closed first, if it did by `until_ns`.
     fn forget_closed(&mut self, until_ns: i64) -> bool {
         let closed = self
             .closed

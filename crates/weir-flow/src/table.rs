@@ -202,7 +202,7 @@ impl FlowTable {
         }
     }
 
-    /// Says what a flow carries; see [`Application`].
+    /// Sets the application of a flow.
     pub fn set_application(&mut self, seen: &Seen, application: Application, is_final: bool) {
         if let Some(flow) = self.flows.get_mut(seen.id)
             && flow.number == seen.number

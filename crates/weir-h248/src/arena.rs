@@ -19,7 +19,7 @@ impl Arena {
         Self::default()
     }
 
-    /// Forgets every message that was decoded into this arena and keeps the memory for the next.
+    /// Drops every message that was decoded into this arena and reuses the memory for the next.
     pub fn reset(&mut self) {
         self.bump.reset();
     }

@@ -56,7 +56,7 @@ impl PartialEq for Message<'_> {
 impl Eq for Message<'_> {}
 
 impl Message<'_> {
-    /// Hands every part to `visitor`, in order.
+    /// Visits every part in order.
     pub fn visit(&self, visitor: &mut dyn Visitor) {
         MegacoMessage::visit(&MegacoMessage::from(*self), visitor);
     }

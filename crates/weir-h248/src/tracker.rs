@@ -232,7 +232,7 @@ impl Tracker {
         }
     }
 
-    /// Forgets every transaction that is silent for longer than the LONG-TIMER.
+    /// Removes every transaction that is silent for longer than the LONG-TIMER.
     pub fn expire(&mut self, now_ns: i64, unanswered: &mut impl FnMut(Unanswered)) {
         let long = self.limits.long_timer_ns;
         while let Some((seen_ns, key)) = self.queue.front().copied() {
@@ -249,7 +249,7 @@ impl Tracker {
         }
     }
 
-    /// Forgets everything: what is open has no reply.
+    /// Removes all transactions: those that are open have no reply.
     pub fn finish(&mut self, mut unanswered: impl FnMut(Unanswered)) {
         while let Some((_, key)) = self.queue.pop_front() {
             self.forget(&key, &mut unanswered);

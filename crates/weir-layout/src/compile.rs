@@ -235,7 +235,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// Goes to an explicit place.
+    /// Moves to an explicit place.
     pub(super) fn seek(
         &mut self,
         place: &Text,

@@ -130,7 +130,7 @@ impl Layout {
         }
     }
 
-    /// Asks for more bytes, unless no record can be that long.
+    /// Requests more bytes, unless no record can be that long.
     fn need(&self, needed: usize, available: usize) -> Framing<'_> {
         let most = self.record_len_max;
         if needed > most {

@@ -41,7 +41,7 @@ pub(super) enum Binary {
     Remainder,
 }
 
-/// Knows the fields that an expression may name.
+/// The fields that an expression may name.
 pub(super) trait FieldNames {
     /// The field with this name.
     fn field(&self, name: &str, at: At) -> Checked<u16>;

@@ -89,7 +89,7 @@ pub fn looks_like_http(bytes: &[u8]) -> bool {
     head::looks_like(bytes)
 }
 
-/// Hands on the exchanges among what a connection of HTTP/2 gives.
+/// Passes on the exchanges among the events of a connection of HTTP/2.
 fn exchanges(each: &mut dyn FnMut(Exchange)) -> impl FnMut(two::Event<'_>) {
     move |event| {
         if let two::Event::Over(exchange) = event {
@@ -172,7 +172,7 @@ impl Connection {
         self.two.as_ref().map(|two| two.client()).or(self.client)
     }
 
-    /// Says that the connection is read from its beginning, so that no request came before those that are captured or known to be
+    /// Records that the connection is read from its beginning, so that no request came before those that are captured or known to be
     /// missing: the first response may be captured in front of its request also where places are not known.
     pub const fn from_start(&mut self) {
         self.pairs.read_from_start();

@@ -13,7 +13,7 @@ pub(super) struct Pipe {
     watch: Watch,
 }
 
-/// Tells whether the reader of a [`Pipe`] has gone.
+/// Shows whether the reader of a [`Pipe`] has gone.
 #[derive(Clone, Default)]
 pub(super) struct Watch(Arc<AtomicBool>);
 

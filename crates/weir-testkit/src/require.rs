@@ -7,7 +7,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 
-/// Says that `peer` is not there, and what is therefore not checked.
+/// Reports that `peer` is not there, and what is therefore not checked.
 ///
 /// The line goes to standard error and, where `WEIR_SKIPPED` names a file, to its end: the test runner swallows
 /// the output of tests that pass.

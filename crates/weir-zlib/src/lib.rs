@@ -155,7 +155,7 @@ impl Deflate {
         (code == z::Z_OK).then_some(Self { inner })
     }
 
-    /// Forgets everything, as without context takeover.
+    /// Resets the stream, as without context takeover.
     pub fn reset(&mut self) {
         // SAFETY: a stream that `new` began.
         unsafe { z::deflateReset(&mut *self.inner.stream) };

@@ -61,7 +61,7 @@ impl NextGeneration {
             .into_owned()
     }
 
-    /// Forgets everything, as without context takeover.
+    /// Resets the stream, as without context takeover.
     pub fn reset(&mut self) {
         // SAFETY: a stream that `new` began.
         unsafe { ng::deflateReset(&mut *self.stream) };

@@ -311,7 +311,7 @@ impl Cluster {
         !waits.is_empty()
     }
 
-    /// Asks a statement, and looks at memory and open files.
+    /// Runs a statement, and reads the memory in use and the number of open files.
     fn look(&mut self) {
         match self.ask(QUESTION) {
             Ok(took) => self.waits.push(took),

@@ -93,7 +93,7 @@ impl<R: Read> Lz4<R> {
         }
     }
 
-    /// Goes to the next frame, over those that are to be skipped; false at the end.
+    /// Moves to the next frame, over those that are to be skipped; false at the end.
     fn begin(&mut self) -> Result<bool, InputError> {
         loop {
             let source = &mut self.decoder.get_mut().source;

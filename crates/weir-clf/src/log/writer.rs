@@ -273,7 +273,7 @@ impl Appender {
         self.encoder.losses()
     }
 
-    /// Hands over the formatted records.
+    /// Passes the formatted records to the writing thread.
     ///
     /// # Errors
     /// When records could not be written.
@@ -314,7 +314,7 @@ impl Appender {
         Ok(())
     }
 
-    /// Hands over the formatted records and waits until all of this appender are written, and on the disk if the policy
+    /// Passes on the formatted records and waits until all of this appender are written, and on the disk if the policy
     /// is [`Fsync::Always`]. Appenders that wait together share one write and one sync.
     ///
     /// # Errors

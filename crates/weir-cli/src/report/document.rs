@@ -180,7 +180,7 @@ impl Document {
 }
 
 impl PageSection {
-    /// Says that rows are not there; empty when all are.
+    /// The note that rows are left out; empty when all are there.
     fn left_out(&self) -> String {
         let kept = u64::try_from(ROWS_MAX).unwrap_or(u64::MAX);
         match self.count > kept {

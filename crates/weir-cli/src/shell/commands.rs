@@ -226,7 +226,7 @@ pub(super) fn parse(line: &str) -> Result<(Verb, &str), Refusal> {
     Err(Refusal::usage(format!("no command named {name}"), hint))
 }
 
-/// Says that a command wants something else behind it.
+/// The refusal of a command with another argument than it takes.
 pub(super) fn wants(verb: Verb, given: &str) -> Refusal {
     let usage = COMMANDS
         .iter()
@@ -273,7 +273,7 @@ pub(super) fn switch(verb: Verb, word: &str, now: bool) -> Result<bool, Refusal>
     }
 }
 
-/// Says how a switch stands.
+/// Prints the state of a switch.
 pub(super) fn report_switch(name: &str, on: bool, messages: Messages) {
     let state = if on { "on" } else { "off" };
     messages.note(&format!("{name} is {state}"));

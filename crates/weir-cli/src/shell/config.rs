@@ -26,7 +26,7 @@ pub(super) struct Config {
     pub(super) all_columns: bool,
     /// The value of `--tz`.
     pub(super) time_zone: Option<String>,
-    /// Says how long each answer took.
+    /// Whether the time of each answer is printed.
     pub(super) timer: bool,
     /// The value of `--stats` of `weir query`.
     pub(super) stats: bool,

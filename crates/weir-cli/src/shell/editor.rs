@@ -183,7 +183,7 @@ impl Completer for NameCompleter {
     }
 }
 
-/// Knows when Enter is meant as the end.
+/// Decides whether Enter ends the input.
 struct Wholes;
 
 impl Validator for Wholes {

@@ -85,7 +85,7 @@ impl PendingLines {
         last
     }
 
-    /// Forgets what waits.
+    /// Drops the lines that wait.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
     }

@@ -50,7 +50,7 @@ impl Views {
         self.list.push((name.to_owned(), statement.to_owned()));
     }
 
-    /// Forgets a view.
+    /// Removes a view.
     pub(super) fn forget(&mut self, name: &str) {
         self.list.retain(|(known, _)| known != name);
     }

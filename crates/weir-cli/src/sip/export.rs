@@ -239,7 +239,7 @@ struct AudioPacket<'b> {
     payload: &'b [u8],
 }
 
-/// Hands the packets of speech that a query finds to `each`.
+/// Calls `each` with the packets of speech that a query finds.
 fn each_packet(
     session: &Session,
     sql: &str,
@@ -251,7 +251,7 @@ fn each_packet(
     Ok(())
 }
 
-/// Hands the packets of speech of a batch to `each`.
+/// Calls `each` with the packets of speech of a batch.
 fn packets(
     batch: &RecordBatch,
     each: &mut dyn FnMut(AudioPacket<'_>),

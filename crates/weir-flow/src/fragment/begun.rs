@@ -22,7 +22,7 @@ pub(super) struct BegunPackets {
 const PATIENCE_NS: i64 = 1_000_000_000;
 
 impl Defragmenter {
-    /// Looks at a packet before it is read, and gives up the packets of its flow whose fragments were missing for a second. True
+    /// Examines a packet before it is read, and gives up the packets of its flow whose fragments were missing for a second. True
     /// when [`Self::take_incomplete`] has the first part of one.
     #[inline]
     pub(crate) fn pass(&mut self, packet: &Packet<'_>, origin: &Origin) -> bool {

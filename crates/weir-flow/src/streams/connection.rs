@@ -253,7 +253,7 @@ impl FollowedConnection {
         }
     }
 
-    /// Hands on the segments that were kept, and count now.
+    /// Processes the segments that were stored, and count now.
     pub(super) fn place_outliers<F: FnMut(&Chunk<'_>) -> Interest>(
         &mut self,
         details: &Details,
@@ -325,7 +325,7 @@ impl FollowedConnection {
         true
     }
 
-    /// Hands on what a segment makes ready in its own direction, and what its acknowledgment gives up
+    /// Passes on what a segment makes ready in its own direction, and what its acknowledgment gives up
     /// in the other one.
     pub(super) fn deliver<F: FnMut(&Chunk<'_>) -> Interest>(
         &mut self,
@@ -641,7 +641,7 @@ impl Direction {
         }
     }
 
-    /// Forgets that something is missing once it came.
+    /// Removes the record of a missing piece once it came.
     fn look_again(&mut self) {
         let stream = &self.stream;
         let is_missing = |missing: &Missing| stream.has_hole() && !stream.is_before(missing.ack);

@@ -29,7 +29,7 @@ impl Sent {
     }
 }
 
-/// Hands each packet, decoded, to `each`.
+/// Calls `each` with each packet, decoded.
 pub(crate) fn decode(packets: &[Sent], mut each: impl FnMut(&Packet<'_>)) {
     let mut decoder = Decoder::default();
     for (index, sent) in packets.iter().enumerate() {

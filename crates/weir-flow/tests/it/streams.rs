@@ -10,7 +10,7 @@ use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 
 use crate::capture::{Sent, decode, shuffle};
 
-/// Hands segments in; gives what came out, with `None` for bytes of gaps.
+/// Adds segments; returns what came out, with `None` for bytes of gaps.
 fn run(overlap: Overlap, start: u32, segments: &[(u64, Vec<u8>, u32)]) -> (Vec<Option<u8>>, usize) {
     let mut stream = Reassembler::new(overlap);
     let mut out = Vec::new();

@@ -25,7 +25,7 @@ macro_rules! sequence_wire {
         $( [$tag:literal] $kind:ident ($($from:literal)?) $field:ident => $marker:ty, )*
     }) => {
         impl $(<$lt>)? $name $(<$lt>)? {
-            /// Hands every component to `visitor`, in order.
+            /// Visits every component in order.
             pub fn visit(&self, visitor: &mut dyn $crate::Visitor) {
                 <Self as $crate::wire::Wire<'_>>::visit(self, visitor);
             }
@@ -405,7 +405,7 @@ macro_rules! choice {
                 match self { $( Self::$variant(_) => $erl, )* }
             }
 
-            /// Hands the alternative and what it holds to `visitor`.
+            /// Visits the alternative and its content.
             pub fn visit(&self, visitor: &mut dyn $crate::Visitor) {
                 <Self as $crate::wire::Wire<'_>>::visit(self, visitor);
             }

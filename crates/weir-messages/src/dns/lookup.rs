@@ -149,7 +149,7 @@ impl Questions {
         false
     }
 
-    /// Forgets the oldest questions where there are too many.
+    /// Removes the oldest questions where there are too many.
     fn forget(&mut self) {
         if self.order.len() > QUESTIONS_MAX
             && let Some(oldest) = self.order.pop_front()

@@ -202,7 +202,7 @@ pub(super) enum StatusBeginning {
     Other,
 }
 
-/// Tells whether octets are the version and the code that a response begins with, or become these with more behind them.
+/// Whether octets are the version and the code that a response begins with, or become these with more behind them.
 pub(super) fn begins_status(bytes: &[u8]) -> StatusBeginning {
     let line = bytes.get(..STATUS_OCTETS).unwrap_or(bytes);
     let fits = |(at, octet): (usize, &u8)| match at {

@@ -177,12 +177,12 @@ impl Pairs {
         self.dropped
     }
 
-    /// Says that the connection is read from its beginning.
+    /// Records that the connection is read from its beginning.
     pub(super) const fn read_from_start(&mut self) {
         self.is_from_start = true;
     }
 
-    /// Says when the next octets came.
+    /// Sets the time of the next octets.
     pub(super) const fn read_at(&mut self, stamp: Stamp) {
         self.stamp = stamp;
     }
@@ -192,7 +192,7 @@ impl Pairs {
         waiting.sum()
     }
 
-    /// Hands on what is over.
+    /// Reports the exchanges that are over.
     pub(super) fn hand_on(&mut self, each: &mut dyn FnMut(Exchange)) {
         while let Some(exchange) = self.over.pop_front() {
             each(exchange);
@@ -268,7 +268,7 @@ impl Pairs {
         }
     }
 
-    /// Says of the response whose request has just come behind it when it may be that of another one.
+    /// Marks the response whose request has just come behind it, when it may answer another request.
     fn prove_early(&mut self) {
         let all = self.waiting.iter();
         let at = all.rev().position(|it| it.request == Progress::UnderWay);

@@ -494,7 +494,7 @@ impl Http2Connection {
         exchange
     }
 
-    /// Hands on responses that wait for their requests or the rest of them, the oldest first, but so many.
+    /// Reports responses that wait for their requests or the rest of them, the oldest first, but so many.
     fn pass_early(&mut self, most: usize, each: &mut dyn FnMut(Event<'_>)) {
         let is_early = |it: &Exchange| it.response.as_ref().is_some_and(|it| it.is_whole);
         let waiting = self.streams.iter().filter(|it| is_early(it)).count();
@@ -588,7 +588,7 @@ impl Http2Connection {
         }
     }
 
-    /// Hands on the exchange of a stream that was reset.
+    /// Reports the exchange of a stream that was reset.
     fn leave(&mut self, stream: u32, each: &mut dyn FnMut(Event<'_>)) {
         let place = self
             .streams
@@ -903,7 +903,7 @@ fn is_extended_connect(request: &Request) -> bool {
     request.head.line.method == "CONNECT" && request.head.field(":protocol").is_some()
 }
 
-/// Hands on what agrees on a tunnel, or refuses it.
+/// Reports the response that accepts or refuses a tunnel.
 fn connected(exchange: &Exchange, stream: u32, each: &mut dyn FnMut(Event<'_>)) {
     if let (Some(request), Some(response)) = (&exchange.request, &exchange.response)
         && is_extended_connect(request)

@@ -283,7 +283,7 @@ fn least_octets(packet: &[u8]) -> usize {
     }
 }
 
-/// Hands on what a datagram reports, as far as its packets are whole.
+/// Calls `each` with the reports of a datagram, as far as its packets are whole.
 pub fn reports<'p>(bytes: &'p [u8], each: &mut dyn FnMut(&Report<'p>)) {
     let mut rest = bytes;
     let mut packet = 0_u32;
@@ -317,7 +317,7 @@ pub fn reports<'p>(bytes: &'p [u8], each: &mut dyn FnMut(&Report<'p>)) {
     }
 }
 
-/// Hands on the parts of a packet.
+/// Passes on the parts of a packet.
 struct CompoundParts<'e, 'p> {
     /// The fields that all parts have.
     report: Report<'p>,

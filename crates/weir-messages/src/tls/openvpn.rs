@@ -234,7 +234,7 @@ impl OpenVpn {
         }
     }
 
-    /// Goes on behind packets that did not come; false where nothing waits.
+    /// Continues behind packets that did not come; false where nothing waits.
     fn skip(&mut self, side: usize, each: &mut OnPiece<'_>) -> bool {
         let Some(this) = self.sides.get_mut(side) else {
             return false;

@@ -497,7 +497,7 @@ impl Crypto {
         }
     }
 
-    /// Hands on the messages that are whole.
+    /// Passes on the messages that are whole.
     fn messages(&mut self, each: &mut dyn FnMut(RecordPart<'_>)) {
         while let Some([kind, a, b, c, after @ ..]) = self.octets.get(self.read..) {
             let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;

@@ -278,7 +278,7 @@ impl Session {
         })
     }
 
-    /// Says of which sides octets in front of the handshake were not captured.
+    /// Sets the sides of which octets in front of the handshake were not captured.
     pub const fn lacks_before(&mut self, sides: [bool; 2]) {
         self.gaps_before = sides;
         self.is_partial = sides;

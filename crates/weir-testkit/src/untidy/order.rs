@@ -80,7 +80,7 @@ fn route(header: &IpHeaders, frame: &mut Frame, is_ethernet: bool, random: &mut 
     }
 }
 
-/// Lets segments with data come behind frames that were sent after them. Where a connection begins or ends, and where
+/// Moves segments with data behind frames that were sent after them. Where a connection begins or ends, and where
 /// times pass that a receiver waits for, everything stays in its order.
 pub(super) fn reordering(
     draw: &Draw<'_>,

@@ -59,7 +59,7 @@ impl Links {
         }
     }
 
-    /// Forgets the first `bytes` of the buffer: what follows moves to its beginning.
+    /// Removes the first `bytes` of the buffer: the bytes behind them move to its beginning.
     pub(crate) fn shift(&mut self, bytes: usize) {
         if self.counted == 0 {
             return;

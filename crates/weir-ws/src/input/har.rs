@@ -173,7 +173,7 @@ impl Fields {
         }
     }
 
-    /// Hands the message on. In archives, binary payloads are in base64.
+    /// Passes the message to the caller. In archives, binary payloads are in base64.
     fn emit(
         &mut self,
         connection: u64,

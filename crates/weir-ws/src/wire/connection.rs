@@ -442,7 +442,7 @@ impl Connection {
         });
     }
 
-    /// Goes on with the trial, and begins to read when it is over.
+    /// Continues the trial, and begins to read when it is over.
     fn on_trial(&mut self, each: &mut OnEvent<'_>, step: impl FnOnce(&mut Trial) -> Verdict) {
         let Some(trial) = &mut self.trial else {
             return;

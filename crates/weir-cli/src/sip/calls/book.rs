@@ -341,7 +341,7 @@ impl Pages {
         self.rows.get_mut(usize::try_from(at).ok()?)
     }
 
-    /// Forgets the oldest calls while they take too much; the last one stays.
+    /// Removes the oldest calls while they take too much memory; the last one stays.
     fn forget(&mut self) {
         while (self.bytes > self.bytes_max || self.rows.len() > ROWS_MAX)
             && self.rows.len() > 1
