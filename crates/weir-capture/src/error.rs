@@ -4,7 +4,7 @@ use std::{fmt, io};
 
 use crate::{Compression, Format};
 
-/// Why a capture could not be opened, or why reading stopped.
+/// The reason why a capture could not be opened, or why reading stopped.
 ///
 /// The message says what was expected, what was found and where, but not in which file: the caller
 /// knows the path. Cheap to return: one pointer.

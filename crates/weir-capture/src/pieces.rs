@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// Pieces in which a file is read into one reused buffer.
 ///
-/// Which size costs least differs from processor to processor: where a piece fits the second cache, what was read is found there,
+/// The size that costs least differs from processor to processor: where a piece fits the second cache, what was read is found there,
 /// but some (AMD, Zen 4) copy half as fast again to memory that lies in that cache as to memory that does not. It differs within a
 /// file, too, by how much of it lies together in the kernel's cache. So some megabytes of a large file are read in pieces of two
 /// sizes in turn, now and then, and the rest in those that cost less.

@@ -274,7 +274,7 @@ impl<W> fmt::Debug for Writer<W> {
     }
 }
 
-/// Why a record cannot be written.
+/// The reason why a record cannot be written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WriteError {

@@ -30,7 +30,7 @@ pub(crate) fn modified_ns(metadata: &std::fs::Metadata) -> i64 {
         .saturating_add(metadata.mtime_nsec())
 }
 
-/// What opens the files of a log.
+/// The function that opens the files of a log.
 pub(crate) type FileOpener = fn(&Path) -> io::Result<File>;
 
 /// Opens a file as the system does.

@@ -16,7 +16,7 @@ pub(crate) struct Absent {
     _arguments: Vec<OsString>,
 }
 
-/// Why a command is not run, and how to get it.
+/// The reason why a command is not run, and how to get it.
 pub(crate) fn refusal(what: &str) -> Failure {
     Refusal::usage(format!("this build of weir has no {what}"), GET).into()
 }

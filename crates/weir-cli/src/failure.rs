@@ -11,7 +11,7 @@ use weir_output::picture::PictureError;
 
 use crate::message::Messages;
 
-/// Why a command could not do its work.
+/// The reason why a command could not do its work.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: u8,

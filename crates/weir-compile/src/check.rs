@@ -8,7 +8,7 @@ use crate::program::{
 };
 use crate::state::STATE_WORDS;
 
-/// Why a program is not accepted.
+/// The reason why a program is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {

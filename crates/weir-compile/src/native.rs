@@ -41,7 +41,7 @@ struct RawSpace {
     len: u64,
 }
 
-/// Why there is no machine code.
+/// The reason why there is no machine code.
 #[derive(Debug)]
 pub struct CompileError {
     reason: String,

@@ -19,11 +19,11 @@ pub struct Run {
     pub at: usize,
     /// Records that are done.
     pub records: u64,
-    /// Why it ended.
+    /// The reason why it ended.
     pub exit: Exit,
 }
 
-/// Why a run ended.
+/// The reason why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// The maximum number of records was processed.

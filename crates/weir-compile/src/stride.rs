@@ -17,7 +17,7 @@ type Distances = Vec<Option<u32>>;
 impl Stride {
     /// The stride of a program; `None` for one whose records differ in length, or without tests that follow from it.
     ///
-    /// Why a test that [`Stride::holds`] names may be left out where `n` strides follow the first of `n` records: `check` has seen to it
+    /// A test that [`Stride::holds`] names may be left out where `n` strides follow the first of `n` records: `check` ensures
     /// that the record begins within the window at every [`Terminator::Next`], and here each one is `bytes` behind the one before. So
     /// the record with the number `i`, from 0 on, has `(n - i) * bytes` bytes behind its beginning, which are `bytes` at least; and the
     /// test asks for bytes that end at `bytes` behind its beginning or before.

@@ -70,7 +70,7 @@ impl GrowingFile {
     /// Another handle of the same file, to write to.
     ///
     /// # Errors
-    /// What the system gives.
+    /// The errors of the system.
     pub fn writer(&mut self) -> io::Result<File> {
         self.written = true;
         self.file.try_clone()

@@ -18,7 +18,7 @@ impl Unfinished {
     /// Makes something at `path` that does not stay. No more of them are made once [`remove_unfinished`] has begun.
     ///
     /// # Errors
-    /// What making it gives; nothing is removed then, as it may be another's.
+    /// The error of making it; nothing is removed then, as it may be another's.
     pub(crate) fn made<T>(
         path: PathBuf,
         make: impl FnOnce(&Path) -> io::Result<T>,

@@ -230,7 +230,7 @@ struct IncompletePacket {
     older: Option<Box<Self>>,
 }
 
-/// Why a packet is dropped.
+/// The reason why a packet is dropped.
 enum Bad {
     Overlap,
     Invalid,

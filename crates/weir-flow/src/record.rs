@@ -34,7 +34,7 @@ pub struct FlowRecord {
     pub round_trip_ns: Option<u32>,
     /// The application protocol, recognised by its bytes.
     pub application: Application,
-    /// Why it is given out.
+    /// The reason why it is given out.
     pub end: End,
 }
 
@@ -61,7 +61,7 @@ pub struct Totals {
     pub ttl: Option<u8>,
 }
 
-/// Why a flow is given out.
+/// The reason why a flow is given out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum End {

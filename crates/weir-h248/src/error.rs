@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a message could not be decoded or encoded.
+/// The reason why a message could not be decoded or encoded.
 ///
 /// A decoder's error has a place: octet offset, and for text line and column; what was expected
 /// there, and the path of the element that was being read. Cheap to return: one pointer.

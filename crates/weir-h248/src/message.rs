@@ -315,7 +315,7 @@ sequence! {
     ActionReply<'a> "ActionReply" extensible 9 {
         /// Number of the [`context`].
         [0] req context_id: u32 => Uint32,
-        /// Why the commands after those in this reply were not done.
+        /// The reason why the commands after those in this reply were not done.
         [1] opt error: Option<&'a ErrorDescriptor<'a>> => Ref<ErrorDescriptor<'a>>,
         /// The properties of the context.
         [2] opt context_reply: Option<&'a ContextRequest<'a>> => Ref<ContextRequest<'a>>,

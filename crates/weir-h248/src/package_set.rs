@@ -79,7 +79,7 @@ impl<N: Copy + Ord> NameSpace<N> {
     }
 }
 
-/// Why a file of packages cannot be read.
+/// The reason why a file of packages cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageFileError {
     line: usize,

@@ -20,7 +20,7 @@ pub(super) enum Expr {
     Program(Box<[Op]>),
 }
 
-/// Why an expression has no value for a record.
+/// The reason why an expression has no value for a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EvalError {
     /// A field that it needs is absent from the record, or holds no number.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Layout;
 
-/// Why a record was not understood to its end. Plain data, made without allocation.
+/// The reason why a record was not understood to its end. Plain data, made without allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop<'a> {
     /// The field that could not be read; empty for the record as a whole.

@@ -86,7 +86,7 @@ impl<'a> View<'a> {
             .map(AsRef::as_ref)
     }
 
-    /// Why the record was not understood to its end; `None` for a sound one.
+    /// The reason why the record was not understood to its end; `None` for a sound one.
     #[must_use]
     pub fn stop(&self) -> Option<Stop<'a>> {
         self.row.found.stop.map(|halt| self.layout.stop(halt))

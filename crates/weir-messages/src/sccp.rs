@@ -17,7 +17,7 @@ pub struct SccpMessage<'m> {
     pub source_reference: Option<u32>,
     /// Number that the receiver gave a connection.
     pub destination_reference: Option<u32>,
-    /// Why a message came back, or a connection was refused, released, reset or wrong.
+    /// The reason why a message came back, or a connection was refused, released, reset or wrong.
     pub cause: Option<u8>,
     /// The remaining number of relays.
     pub hops: Option<u8>,

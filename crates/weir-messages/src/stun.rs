@@ -15,7 +15,7 @@ pub mod attribute {
     pub const MAPPED_ADDRESS: u16 = 0x0001;
     /// User name.
     pub const USERNAME: u16 = 0x0006;
-    /// Why something failed.
+    /// The reason why something failed.
     pub const ERROR_CODE: u16 = 0x0009;
     /// Number of a channel.
     pub const CHANNEL_NUMBER: u16 = 0x000c;
@@ -135,7 +135,7 @@ impl<'m> StunMessage<'m> {
         Some((address, port))
     }
 
-    /// Why something failed: 300 to 699, and in words.
+    /// The reason why something failed: 300 to 699, and in words.
     #[must_use]
     pub fn error(&self) -> Option<(u16, &'m [u8])> {
         let value = self.attribute(attribute::ERROR_CODE)?;

@@ -18,7 +18,7 @@ pub struct TcapMessage<'m> {
     pub origin: Option<&'m [u8]>,
     /// The receiver's number of the transaction.
     pub destination: Option<&'m [u8]>,
-    /// Why the provider aborted.
+    /// The reason why the provider aborted.
     pub abort_cause: Option<u8>,
     /// The application's context: an object identifier.
     pub context: Option<String>,

@@ -6,7 +6,7 @@ use std::io;
 use crate::error::DecompressFailure;
 use crate::{Compression, Error};
 
-/// Why no more bytes can be had.
+/// The reason why no more bytes can be had.
 #[derive(Debug)]
 pub(crate) enum InputError {
     Io(io::Error),

@@ -16,7 +16,8 @@ pub struct SearchOptions {
     pub index: bool,
     /// Whether sidecars are loaded into memory, for many searches. Costs some 2.3 % of the log.
     pub resident: bool,
-    /// What opens segments and sidecars: a program may refuse some files once they are open. The system's own open by default.
+    /// The function that opens segments and sidecars: a program may refuse some files once they are open. By default files are
+    /// opened as the system does.
     pub opener: fn(&Path) -> io::Result<File>,
 }
 

@@ -143,7 +143,7 @@ pub(super) fn index(logs: &Logs, global: Global, messages: Messages) -> Result<E
     Ok(ExitCode::from(u8::from(damaged > 0)))
 }
 
-/// Why a log got no index, with what to do about it where something can be done.
+/// The reason why a log got no index, with what to do about it where something can be done.
 fn refused(path: &Path, error: &std::io::Error) -> Failure {
     if error.kind() != std::io::ErrorKind::Unsupported {
         return Failure::file(path, error);

@@ -46,7 +46,7 @@ pub enum Content<'a> {
     End(StreamEnd),
 }
 
-/// Why a stream ends.
+/// The reason why a stream ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamEnd {

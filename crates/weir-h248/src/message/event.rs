@@ -226,7 +226,7 @@ sequence! {
         [5] opt keep_active: Option<bool> => bool,
         /// The parameters.
         [6] req parameters: &'a [SigParameter<'a>] => List<SigParameter<'a>>,
-        /// Whither (version 3).
+        /// The direction in which it is played (version 3).
         [7] ext(3) direction: Option<SignalDirection> => SignalDirection,
         /// Number by which it is known (version 3).
         [8] ext(3) request_id: Option<u32> => Uint32,
@@ -282,7 +282,7 @@ impl SignalDirection {
 flags! {
     /// The ends of a signal that are notified.
     NotifyCompletion of
-    /// Why a signal ended.
+    /// The reason why a signal ended.
     NotificationReason max 5 {
         /// The duration of the signal is over.
         [0] OnTimeOut "onTimeOut",

@@ -89,7 +89,7 @@ pub(super) struct Http2Connection {
     reset: VecDeque<u32>,
     /// Streams that were reset and reported: later frames of them begin nothing.
     gone: VecDeque<u32>,
-    /// Why the fields of each side are lost, where they are.
+    /// The reason why the fields of each side are lost, where they are.
     lost: [Option<HttpFault>; 2],
     /// Requests may be lost.
     lacks_requests: bool,

@@ -89,7 +89,7 @@ impl<W: Write> ErfWriter<W> {
     /// Writes a record.
     ///
     /// # Errors
-    /// What the output gives, and `InvalidInput` when the record exceeds the 65,535 bytes that its
+    /// The errors of the output, and `InvalidInput` when the record exceeds the 65,535 bytes that its
     /// length can say.
     pub fn record(&mut self, time_ns: u64, record: &ErfRecord<'_>) -> io::Result<()> {
         let mut bytes = erf_timestamp(time_ns).to_le_bytes().to_vec();

@@ -41,7 +41,7 @@ impl<W: Write> PcapWriter<W> {
     /// Writes the file header.
     ///
     /// # Errors
-    /// What `out` gives.
+    /// The errors of `out`.
     pub fn new(
         mut out: W,
         link_type: u16,
@@ -75,7 +75,7 @@ impl<W: Write> PcapWriter<W> {
     /// Writes a record; `data` beyond the snaplen is cut off. Seconds beyond 32 bits wrap.
     ///
     /// # Errors
-    /// What the output gives.
+    /// The errors of the output.
     pub fn packet(&mut self, time_ns: u64, wire_len: u32, data: &[u8]) -> io::Result<()> {
         let captured = &data[..data.len().min(self.snaplen as usize)];
         let nanoseconds = (time_ns % 1_000_000_000) as u32;

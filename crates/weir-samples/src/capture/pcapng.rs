@@ -97,7 +97,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes the first section's header, with options.
     ///
     /// # Errors
-    /// What `out` gives.
+    /// The errors of `out`.
     pub fn new(out: W, endian: Endian, options: &[(u16, &[u8])]) -> io::Result<Self> {
         let mut writer = Self {
             out,
@@ -112,7 +112,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Begins a section: its own byte order, and no interface yet.
     ///
     /// # Errors
-    /// What the output gives.
+    /// The errors of the output.
     pub fn section(&mut self, endian: Endian, options: &[(u16, &[u8])]) -> io::Result<()> {
         self.endian = endian;
         self.interfaces.clear();
@@ -128,7 +128,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Describes an interface and gives its number within the section.
     ///
     /// # Errors
-    /// What the output gives.
+    /// The errors of the output.
     pub fn interface(&mut self, interface: Interface) -> io::Result<u32> {
         let mut body = self.endian.u16(interface.link_type).to_vec();
         body.extend_from_slice(&[0, 0]);
@@ -163,7 +163,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes an enhanced packet block; `data` beyond the interface's snaplen is cut off.
     ///
     /// # Errors
-    /// What the output gives. A number that [`Self::interface`] has not given is written with
+    /// The errors of the output. A number that [`Self::interface`] has not given is written with
     /// microseconds and no snaplen: tests want such files.
     pub fn packet(
         &mut self,
@@ -180,7 +180,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes a packet block, the obsolete type 2, with a count of packets dropped before it.
     ///
     /// # Errors
-    /// What the output gives.
+    /// The errors of the output.
     pub fn obsolete_packet(
         &mut self,
         interface: u16,
@@ -204,7 +204,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes a simple packet block, which belongs to interface 0 and has no time.
     ///
     /// # Errors
-    /// What the output gives.
+    /// The errors of the output.
     pub fn simple_packet(&mut self, wire_len: u32, data: &[u8]) -> io::Result<()> {
         let mut body = self.endian.u32(wire_len).to_vec();
         body.extend_from_slice(self.cut(0, data));
@@ -215,7 +215,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes a name resolution block of IPv4 and IPv6 addresses.
     ///
     /// # Errors
-    /// What the output gives.
+    /// The errors of the output.
     pub fn names(&mut self, names: &[(std::net::IpAddr, &str)]) -> io::Result<()> {
         let mut body = Vec::new();
         for (address, name) in names {
@@ -234,7 +234,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes a decryption secrets block of TLS keys (type 544C534B).
     ///
     /// # Errors
-    /// What the output gives.
+    /// The errors of the output.
     pub fn secrets(&mut self, keys: &[u8]) -> io::Result<()> {
         let mut body = self.endian.u32(0x544c_534b).to_vec();
         body.extend_from_slice(&self.endian.u32(length_u32(keys.len())));
@@ -245,7 +245,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes an interface statistics block: packets received and dropped.
     ///
     /// # Errors
-    /// What the output gives.
+    /// The errors of the output.
     pub fn statistics(
         &mut self,
         interface: u32,
@@ -265,7 +265,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes a block of any type; the body is padded to four bytes.
     ///
     /// # Errors
-    /// What the output gives.
+    /// The errors of the output.
     pub fn block(&mut self, kind: u32, body: &[u8]) -> io::Result<()> {
         let padded_len = body.len().next_multiple_of(4);
         let total = self.endian.u32(length_u32(padded_len + 12));

@@ -12,7 +12,7 @@ const VOICE: [u16; 2] = [16_400, 30_400];
 /// The capture, and how many packets it has: a call of 48 seconds, the same on every machine.
 ///
 /// # Errors
-/// What the writer of captures gives.
+/// The errors of the writer of captures.
 pub fn call_pcap() -> io::Result<(Vec<u8>, u64)> {
     let mut wire = Wire::default();
     for (at_ms, is_asked, line, cseq, has_media) in [

@@ -38,7 +38,7 @@ pub struct DemoFile {
 /// are replaced. Their bytes are the same on every machine. Some 3 MB, well under a second.
 ///
 /// # Errors
-/// What the file system gives.
+/// The errors of the file system.
 pub fn write_demo(dir: &Path) -> io::Result<Vec<DemoFile>> {
     std::fs::create_dir_all(dir)?;
     let mut files = Vec::new();
@@ -52,7 +52,7 @@ pub fn write_demo(dir: &Path) -> io::Result<Vec<DemoFile>> {
 /// The sample captures and their bytes, for callers that write the files themselves.
 ///
 /// # Errors
-/// What the writers of captures give.
+/// The errors of the writer of captures.
 pub fn demo_files() -> io::Result<Vec<(DemoFile, Vec<u8>)>> {
     let mut files = Vec::new();
     for (index, (file_name, what, make)) in FILES.iter().enumerate() {

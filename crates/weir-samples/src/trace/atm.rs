@@ -16,7 +16,7 @@ use std::io::{self, Write};
 /// last cell of a unit is marked.
 ///
 /// # Errors
-/// What `out` gives.
+/// The errors of `out`.
 ///
 /// ```
 /// let mut file = Vec::new();
@@ -39,7 +39,7 @@ pub fn atm_cells(out: impl Write, seed: u64, bytes: u64) -> io::Result<Trace> {
 /// cell's 52 bytes without HEC, four of padding.
 ///
 /// # Errors
-/// What `out` gives.
+/// The errors of `out`.
 pub fn atm_erf(out: impl Write, seed: u64, bytes: u64) -> io::Result<Trace> {
     generate(out, seed, bytes, |file, time_ns, header, cell| {
         let mut record = [0; 72];

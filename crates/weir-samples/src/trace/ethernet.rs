@@ -10,7 +10,7 @@ use std::io::{self, Write};
 /// a few with two, a few ARP, a few later fragments without ports.
 ///
 /// # Errors
-/// What `out` gives.
+/// The errors of `out`.
 ///
 /// ```
 /// let mut file = Vec::new();

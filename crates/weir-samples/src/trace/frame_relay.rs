@@ -25,7 +25,7 @@ use std::io::{self, Write};
 /// way; a frame in ten is other traffic: link management, DEC's cluster protocol, an experiment.
 ///
 /// # Errors
-/// What `out` gives.
+/// The errors of `out`.
 ///
 /// ```
 /// let mut file = Vec::new();

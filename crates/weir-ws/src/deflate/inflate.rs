@@ -55,7 +55,7 @@ pub struct Inflated {
     pub beyond_message: u64,
 }
 
-/// Why a message could not be inflated, and after how many of its bytes.
+/// The reason why a message could not be inflated, and after how many of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InflateError {
     /// Why.

@@ -154,7 +154,7 @@ pub struct InputReport {
     pub extensions: Vec<String>,
 }
 
-/// Why reading stopped.
+/// The reason why reading stopped.
 #[derive(Debug)]
 pub struct InputError {
     kind: InputErrorKind,

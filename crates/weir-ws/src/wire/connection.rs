@@ -23,7 +23,7 @@ pub enum ConnectionEvent<'a> {
     Replay {
         /// The number of the piece, from 0.
         number: usize,
-        /// How many of the last bytes of the piece are read, as those before them are of a head; `usize::MAX` for the piece that
+        /// The number of the last bytes of the piece that are read, as those before them are of a head; `usize::MAX` for the piece that
         /// is being fed.
         bytes: usize,
     },
@@ -62,7 +62,7 @@ pub struct Connection {
     pieces: Vec<(Direction, usize)>,
     /// Whether bytes of the head of a direction were not captured.
     lost: [bool; 2],
-    /// How many bytes behind those were the rest of the head.
+    /// The number of bytes behind those that were the rest of the head.
     passed: usize,
     /// The trial of bytes without a handshake, until they are recognised.
     trial: Option<Box<Trial>>,
@@ -156,7 +156,7 @@ impl Connection {
         }
     }
 
-    /// How many of these bytes are the rest of the head of a response, of which a part was not captured.
+    /// The number of these bytes that are the rest of the head of a response, of which a part was not captured.
     fn rest_of_head(&self, direction: Direction, bytes: &[u8]) -> usize {
         let [request, response] = &self.waiting;
         let is_behind_gap = self.lost[direction.slot()] && response.is_empty();
@@ -301,7 +301,7 @@ impl Connection {
         waiting.chain(decoders).chain(trial).chain([pieces]).sum()
     }
 
-    /// How many bytes wait behind the head of their direction for that of the other one.
+    /// The number of bytes that wait behind the head of their direction for that of the other one.
     #[must_use]
     pub fn bytes_behind_heads(&self) -> u64 {
         if self.state != ConnectionState::Handshake {
@@ -314,7 +314,7 @@ impl Connection {
         self.waiting.iter().map(behind).sum()
     }
 
-    /// How many of the last bytes of a direction belong to a message that is [not whole yet](Decoder::under_way_bytes); `None` while
+    /// The number of the last bytes of a direction that belong to a message that is [not whole yet](Decoder::under_way_bytes); `None` while
     /// it is not known what the bytes are.
     #[must_use]
     pub fn under_way_bytes(&self, direction: Direction) -> Option<u64> {

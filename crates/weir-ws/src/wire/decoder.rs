@@ -272,7 +272,7 @@ impl Decoder {
         self.payload.capacity() + self.inflated.capacity() + self.control.capacity() + window
     }
 
-    /// How many of the last bytes belong to a message or a frame that is not whole yet, and what lies between them; those that
+    /// The number of the last bytes that belong to a message or a frame that is not whole yet, or lie between them; those that
     /// were not captured, too.
     #[must_use]
     pub fn under_way_bytes(&self) -> u64 {
