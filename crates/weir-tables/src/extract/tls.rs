@@ -18,10 +18,8 @@ use weir_packet::{Needs, Packet, Value};
 
 use self::columns::{FIELDS, has_times_outside};
 use self::datagrams::Datagrams;
-use self::eap::EapTalks;
-use self::eapol::EapOnLink;
+use self::eap::once;
 use self::openvpn::{OpenVpnChannels, OpenVpnStream};
-use self::tds::{TdsPackets, begins_with_packed_hello, may_begin_with_packed_hello};
 use super::extraction::{Extract, Extraction, columns, push_item};
 use super::followed::Followed;
 use super::list::Cache;
@@ -32,6 +30,10 @@ use super::opened::OpenedPayloads;
 use crate::Row;
 use crate::row::Item;
 use crate::rows::Rows;
+
+pub(super) use self::eap::{EapTalks, TalkReader};
+pub(super) use self::eapol::EapOnLink;
+pub(super) use self::tds::{TdsPackets, begins_with_packed_hello, may_begin_with_packed_hello};
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "tls",
@@ -175,7 +177,7 @@ struct Sessions {
     streams: Followed<TlsStream>,
     datagrams: Datagrams,
     openvpn: OpenVpnChannels,
-    eap: EapTalks,
+    eap: EapTalks<Session>,
     counts: HandshakeCounts,
 }
 
@@ -214,7 +216,7 @@ impl Default for Sessions {
             streams: Followed::new(HELD_BYTES_MAX),
             datagrams: Datagrams::default(),
             openvpn: OpenVpnChannels::default(),
-            eap: EapTalks::default(),
+            eap: EapTalks::new(),
             counts: HandshakeCounts::default(),
         }
     }
@@ -260,7 +262,7 @@ impl Sessions {
                     counted(session, way);
                 };
                 let is_read = openvpn.take(payload.key, bytes, &way, side, &mut with_side)
-                    || eap.take(payload.key, bytes, &way, side, &mut with_side);
+                    || eap.take(payload.key, bytes, &way, side, &mut once(&mut with_side));
                 if !is_read {
                     // A server of TURN passes on what its client and a peer send each other.
                     let of_peer = data_of_peer(bytes, payload.missing)
@@ -292,7 +294,8 @@ impl Sessions {
             let way = directed(&session, way, side);
             counts.pass(session, way, each);
         };
-        eap.take_on_link(&on_link, &Way::on_link(packet.frame()), &mut with_side);
+        let way = Way::on_link(packet.frame());
+        eap.take_on_link(&on_link, &way, &mut once(&mut with_side));
     }
 
     /// Reports the handshakes over datagrams that are open when the capture ends.
@@ -311,7 +314,7 @@ impl Sessions {
             counted(session, way);
         };
         openvpn.finish(&mut with_side);
-        eap.finish(&mut with_side);
+        eap.finish(&mut once(&mut with_side));
     }
 }
 

@@ -2,9 +2,11 @@
 //! handshake message in it, for the hellos of QUIC, and for each datagram of DTLS and of QUIC. It is not a table of SQL,
 //! whose `tls` has a row for each handshake.
 
+mod carried;
+
 use std::collections::HashMap;
 
-use weir_flow::{Carried, Content, FlowKey, Interest, Payload, Payloads, Sender};
+use weir_flow::{Carried, FlowKey, Interest, Payload, Payloads, Sender};
 use weir_messages::tls::{
     Carrier, ClientHello, QuicHeader, ServerHello, Session, SessionState, Stamp, begins_with_hello,
     has_quic_long_header, is_of_datagram_records, is_quic_initial, may_begin_with_hello,
@@ -12,8 +14,10 @@ use weir_messages::tls::{
 };
 use weir_packet::{Kind, Needs, Value};
 
+use self::carried::{CarriedRecords, RecordStream};
 use super::extraction::{Extract, Extraction, ItemField, columns};
 use super::followed::Followed;
+use super::messages::Way;
 use super::note::Note;
 use super::value::number;
 use crate::Row;
@@ -376,6 +380,15 @@ impl RecordConnection {
         true
     }
 
+    /// Octets of a side were not captured.
+    fn gap(&mut self, side: usize) {
+        if let Some(side) = self.sides.get_mut(side) {
+            side.begun = Vec::new();
+            side.message = Vec::new();
+            side.passing = 0;
+        }
+    }
+
     fn held(&self) -> usize {
         let [one, other] = &self.sides;
         let octets = [&one.begun, &one.message, &other.begun, &other.message];
@@ -504,7 +517,8 @@ fn is_header_begun(bytes: &[u8]) -> bool {
 /// The state of the search for records.
 struct Records {
     payloads: Payloads,
-    streams: Followed<RecordConnection>,
+    streams: Followed<RecordStream>,
+    carried: CarriedRecords,
     /// The session of each QUIC conversation, and which of the two hellos have their rows.
     quic: HashMap<FlowKey, (Box<Session>, [bool; 2])>,
     /// The conversations in which QUIC has begun.
@@ -519,6 +533,7 @@ impl Default for Records {
         Self {
             payloads: Payloads::new(),
             streams: Followed::new(HELD_BYTES_MAX),
+            carried: CarriedRecords::new(),
             quic: HashMap::new(),
             known_quic: HashMap::new(),
             given_up: 0,
@@ -606,11 +621,15 @@ impl Extract for Records {
         let Self {
             payloads,
             streams,
+            carried,
             quic,
             known_quic,
             given_up,
             unknown,
         } = self;
+        carried.link(row.packet, &mut |record| {
+            rows.push_row(&row.with_item(&record));
+        });
         payloads.packet(row.packet, &mut |payload| {
             let mut each = |record: RecordRow| {
                 rows.push_row(&row.with_item(&record));
@@ -620,25 +639,17 @@ impl Extract for Records {
                     let side = usize::from(payload.sender == Sender::High);
                     streams.chunk(
                         chunk,
-                        |_| Some(RecordConnection::default()),
+                        |bytes| Some(RecordStream::before(bytes, Way::of(payload).ports())),
                         |stream| {
-                            let goes_on = match chunk.content {
-                                Content::Bytes(bytes) => stream.take(side, bytes, &mut each),
-                                Content::Gap(_) => {
-                                    if let Some(side) = stream.sides.get_mut(side) {
-                                        side.begun = Vec::new();
-                                        side.message = Vec::new();
-                                        side.passing = 0;
-                                    }
-                                    true
-                                }
-                                Content::End(_) => true,
-                            };
+                            let goes_on = stream.take(side, chunk.content, &mut each);
                             (goes_on && !chunk.is_last).then(|| stream.held())
                         },
                     )
                 }
                 Carried::Datagram(bytes) => {
+                    if carried.datagram(payload, bytes, &mut each) {
+                        return Interest::Follow;
+                    }
                     if is_of_datagram_records(bytes, payload.missing) {
                         each(RecordRow::of_datagram(Carrier::Dtls));
                     } else if known_quic.contains_key(payload.key) || has_quic_long_header(bytes) {
@@ -666,11 +677,21 @@ impl Extract for Records {
     }
 
     fn notes(&self) -> Vec<Note> {
-        let counted = [self.streams.given_up(), self.given_up, self.unknown];
+        let counted = [
+            self.streams.given_up(),
+            self.given_up,
+            self.unknown,
+            self.carried.channels_given_up(),
+            self.carried.talks_given_up(),
+            self.carried.cut(),
+        ];
         let words = [
             "TCP connections were dropped in the search for TLS records because they took too much memory",
             "QUIC datagrams were not decoded because too many conversations began",
             "QUIC datagrams were in more conversations than are known: those behind them with short headers are not found",
+            "control channels of OpenVPN were given up because more than 4,096 were open",
+            "messages of TLS in EAP were left out because more than 4,096 conversations were open",
+            "packets of EAP in 802.1X were not read because they were not captured completely",
         ];
         let counted = counted.into_iter().zip(words);
         Note::of("display filter", counted.chain(self.payloads.given_up())).collect()

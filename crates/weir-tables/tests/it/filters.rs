@@ -2,6 +2,7 @@
 //!
 //! One run of tshark applies all filters to a capture: a listener of Lua for each.
 
+mod carried;
 mod conversation_differences;
 mod descriptions;
 mod differences;
@@ -224,8 +225,13 @@ fn are_selected(packets: &[Vec<u8>], expected: &[(&str, &[u64])], preferences: &
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("quotes.pcap");
     crate::wire::write(packets, &path);
+    are_selected_in(&path, expected, preferences);
+}
+
+/// Checks which packets of a capture these filters select, and that tshark selects the same.
+fn are_selected_in(path: &Path, expected: &[(&str, &[u64])], preferences: &[&str]) {
     for (filter, expected) in expected {
-        let selected: Vec<u64> = by_weir(filter, &path).into_iter().collect();
+        let selected: Vec<u64> = by_weir(filter, path).into_iter().collect();
         assert_eq!(selected, *expected, "{filter}");
     }
     if !tshark::is_installed() {
@@ -233,9 +239,10 @@ fn are_selected(packets: &[Vec<u8>], expected: &[(&str, &[u64])], preferences: &
         return;
     }
     let filters: Vec<&str> = expected.iter().map(|(filter, _)| *filter).collect();
+    let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("filters.lua");
     std::fs::write(&script, lua(&filters)).unwrap();
-    let selected = by_tshark(&script, preferences, &path, filters.len()).unwrap();
+    let selected = by_tshark(&script, preferences, path, filters.len()).unwrap();
     for ((filter, expected), selected) in expected.iter().zip(selected) {
         let selected: Vec<u64> = selected.into_iter().collect();
         assert_eq!(selected, *expected, "tshark: {filter}");

@@ -28,7 +28,8 @@ fn segments(sent: &[Sent<'_>]) -> Vec<Vec<u8>> {
     packets
 }
 
-fn record(kind: u8, body: &[u8]) -> Vec<u8> {
+/// A record of TLS with a whole message of the handshake.
+pub(crate) fn record(kind: u8, body: &[u8]) -> Vec<u8> {
     let message = [&[kind, 0, 0, body.len() as u8][..], body].concat();
     [&[22, 3, 1, 0, message.len() as u8][..], &message].concat()
 }
@@ -105,7 +106,13 @@ fn the_server_may_begin_in_the_capture() {
 }
 
 /// A packet of the control channel of OpenVPN, with a code of so many octets (`tls-auth`).
-fn control(from_client: bool, operation: u8, code: usize, number: u32, octets: &[u8]) -> Vec<u8> {
+pub(crate) fn control(
+    from_client: bool,
+    operation: u8,
+    code: usize,
+    number: u32,
+    octets: &[u8],
+) -> Vec<u8> {
     let mut bytes = vec![operation << 3];
     bytes.extend([if from_client { 1 } else { 2 }; 8]);
     if code > 0 {
@@ -136,7 +143,7 @@ fn control_packets(code: usize) -> Vec<(bool, Vec<u8>)> {
 }
 
 /// Datagrams between a client and the port of OpenVPN.
-fn datagrams(packets: &[(bool, Vec<u8>)]) -> Vec<Vec<u8>> {
+pub(crate) fn datagrams(packets: &[(bool, Vec<u8>)]) -> Vec<Vec<u8>> {
     let ends = [1, 2].map(|last| Ipv4Addr::new(10, 0, 0, last));
     let sent = packets.iter().map(|(from_client, bytes)| {
         let (from, to, ports) = match from_client {
@@ -186,7 +193,7 @@ fn handshakes_of_openvpn_have_their_rows() {
 }
 
 /// A packet of a prelogin message of TDS (MS-TDS, 2.2.3.1).
-fn prelogin(body: &[u8]) -> Vec<u8> {
+pub(crate) fn prelogin(body: &[u8]) -> Vec<u8> {
     let [high, low] = (8 + body.len() as u16).to_be_bytes();
     [&[0x12, 1, high, low, 0, 0, 0, 0][..], body].concat()
 }
@@ -348,7 +355,12 @@ fn attribute(kind: u8, value: &[u8]) -> Vec<u8> {
 }
 
 /// A packet of RADIUS with this code and number, and a packet of EAP with TLS that has these flags and octets.
-fn eap(code: u8, number: u8, state: Option<&[u8]>, (flags, octets): (u8, &[u8])) -> Vec<u8> {
+pub(crate) fn eap(
+    code: u8,
+    number: u8,
+    state: Option<&[u8]>,
+    (flags, octets): (u8, &[u8]),
+) -> Vec<u8> {
     let direction = if code == 1 { 2 } else { 1 };
     let [high, low] = (6 + octets.len() as u16).to_be_bytes();
     let message = [&[direction, number, high, low, 13, flags][..], octets].concat();
@@ -423,7 +435,7 @@ const EAPOL: u16 = 0x888e;
 const ALL_PORTS: [u8; 6] = [1, 0x80, 0xc2, 0, 0, 3];
 
 /// A packet of EAP with TLS in one of 802.1X (IEEE 802.1X, 11.3), with this code and number, and these flags and octets.
-fn eapol(code: u8, number: u8, (flags, octets): (u8, &[u8])) -> Vec<u8> {
+pub(crate) fn eapol(code: u8, number: u8, (flags, octets): (u8, &[u8])) -> Vec<u8> {
     let [high, low] = (6 + octets.len() as u16).to_be_bytes();
     let header = [2, 0, high, low, code, number, high, low, 13, flags];
     [&header[..], octets].concat()

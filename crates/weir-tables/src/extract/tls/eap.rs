@@ -8,13 +8,58 @@ use weir_messages::radius::Packet;
 use weir_messages::tls::{Carrier, Session, SessionState, Stamp};
 
 use super::eapol::{EapOnLink, Station};
-use super::openvpn::OnControl;
 use crate::extract::messages::Way;
 
+/// What reads the octets of TLS in a conversation: the handshake of a row, or the records of each frame.
+pub(in crate::extract) trait TalkReader {
+    /// The reader of a conversation that begins.
+    fn begun() -> Self;
+
+    /// Reads octets of a side, with which a message of EAP ends or goes on. Returns whether there is something to report.
+    fn octets(&mut self, side: usize, octets: &[u8], is_end: bool, stamp: Stamp) -> bool;
+
+    /// Octets of a side are missing.
+    fn lacks(&mut self, side: usize);
+
+    /// Whether there is something to report where nothing more comes.
+    fn is_open(&self) -> bool;
+}
+
+impl TalkReader for Session {
+    fn begun() -> Self {
+        Self::new(Carrier::Tls)
+    }
+
+    fn octets(&mut self, side: usize, octets: &[u8], _is_end: bool, stamp: Stamp) -> bool {
+        self.stream(side, octets, stamp) != SessionState::More
+    }
+
+    fn lacks(&mut self, side: usize) {
+        self.gap(side);
+    }
+
+    fn is_open(&self) -> bool {
+        self.is_seen()
+    }
+}
+
+/// The callback for a conversation that has something to report, with the way of its last octets and the side that sent them. It returns
+/// the reader where that reads on.
+pub(in crate::extract) type OnTalk<'e, R> = dyn FnMut(Box<R>, Way, usize) -> Option<Box<R>> + 'e;
+
+/// The callback for conversations that are over once they have reported something.
+pub(super) fn once<R>(
+    mut each: impl FnMut(Box<R>, Way, usize),
+) -> impl FnMut(Box<R>, Way, usize) -> Option<Box<R>> {
+    move |reader: Box<R>, way: Way, side: usize| {
+        each(reader, way, side);
+        None
+    }
+}
+
 /// The conversations of EAP with TLS between clients and servers of RADIUS, and on links.
-#[derive(Default)]
-pub(super) struct EapTalks {
-    talks: HashMap<u64, EapTalk>,
+pub(in crate::extract) struct EapTalks<R> {
+    talks: HashMap<u64, EapTalk<R>>,
     /// Their numbers in the order in which they began.
     order: VecDeque<u64>,
     next: u64,
@@ -31,9 +76,9 @@ pub(super) struct EapTalks {
 }
 
 /// A conversation.
-struct EapTalk {
-    /// The handshake; `None` once it is over.
-    session: Option<Box<Session>>,
+struct EapTalk<R> {
+    /// What reads its TLS; `None` once it is over.
+    reader: Option<Box<R>>,
     /// What was read of the peer's packets, and of the server's.
     directions: [EapDirection; 2],
     /// The way of its last packet, and the side that sent it.
@@ -137,26 +182,39 @@ impl EapDirection {
     }
 }
 
-impl EapTalks {
-    /// The number of handshakes that were reported early because there were too many.
-    pub(super) const fn given_up(&self) -> u64 {
+impl<R: TalkReader> EapTalks<R> {
+    pub(in crate::extract) fn new() -> Self {
+        Self {
+            talks: HashMap::new(),
+            order: VecDeque::new(),
+            next: 0,
+            by_request: HashMap::new(),
+            by_state: HashMap::new(),
+            by_peer: HashMap::new(),
+            last_peer: None,
+            given_up: 0,
+            cut: 0,
+        }
+    }
+
+    /// The number of conversations that ended early, with something to report, because there were too many.
+    pub(in crate::extract) const fn given_up(&self) -> u64 {
         self.given_up
     }
 
     /// The number of packets on links that were not captured completely.
-    pub(super) const fn cut(&self) -> u64 {
+    pub(in crate::extract) const fn cut(&self) -> u64 {
         self.cut
     }
 
-    /// Reads a datagram, and reports the handshake that it completes. Returns false where it is no packet of RADIUS between ports of
-    /// authentication.
-    pub(super) fn take(
+    /// Reads a datagram, and reports what it completes. Returns false where it is no packet of RADIUS between ports of authentication.
+    pub(in crate::extract) fn take(
         &mut self,
         key: &FlowKey,
         bytes: &[u8],
         way: &Way,
         side: usize,
-        each: &mut OnControl<'_>,
+        each: &mut OnTalk<'_, R>,
     ) -> bool {
         let is_port = way.ports().iter().any(|port| PORTS.contains(port));
         if !is_port {
@@ -200,12 +258,12 @@ impl EapTalks {
         true
     }
 
-    /// Reads a packet that a link carries, and reports the handshake that it completes.
-    pub(super) fn take_on_link(
+    /// Reads a packet that a link carries, and reports what it completes.
+    pub(in crate::extract) fn take_on_link(
         &mut self,
         packet: &EapOnLink<'_>,
         way: &Way,
-        each: &mut OnControl<'_>,
+        each: &mut OnTalk<'_, R>,
     ) {
         let Some(eap) = EapPacket::new(packet.eap) else {
             self.cut = self.cut.saturating_add(packet.is_cut.into());
@@ -234,7 +292,7 @@ impl EapTalks {
     }
 
     /// Begins a conversation; returns its number.
-    fn begin(&mut self, way: &Way, side: usize, each: &mut OnControl<'_>) -> u64 {
+    fn begin(&mut self, way: &Way, side: usize, each: &mut OnTalk<'_, R>) -> u64 {
         if self.order.len() >= TALKS_MAX
             && let Some(oldest) = self.order.pop_front()
         {
@@ -244,7 +302,7 @@ impl EapTalks {
         self.next += 1;
         self.order.push_back(self.next);
         let talk = EapTalk {
-            session: Some(Box::new(Session::new(Carrier::Tls))),
+            reader: Some(Box::new(R::begun())),
             directions: Default::default(),
             way: *way,
             side,
@@ -274,8 +332,8 @@ impl EapTalks {
         }
     }
 
-    /// Ends a conversation, and reports its handshake; returns whether that was open.
-    fn forget(&mut self, number: u64, each: &mut OnControl<'_>) -> bool {
+    /// Ends a conversation, and reports what is open; returns whether something was.
+    fn forget(&mut self, number: u64, each: &mut OnTalk<'_, R>) -> bool {
         let Some(talk) = self.talks.remove(&number) else {
             return false;
         };
@@ -294,34 +352,34 @@ impl EapTalks {
         {
             self.by_peer.remove(&peer);
         }
-        let Some(mut session) = talk.session.filter(|session| session.is_seen()) else {
+        let Some(mut reader) = talk.reader.filter(|reader| reader.is_open()) else {
             return false;
         };
         for direction in talk.directions.iter().filter(|it| it.left > 0) {
-            session.gap(direction.side);
+            reader.lacks(direction.side);
         }
-        each(session, talk.way, talk.side);
+        each(reader, talk.way, talk.side);
         true
     }
 
     /// Reports the handshakes that are open when the capture ends.
-    pub(super) fn finish(&mut self, each: &mut OnControl<'_>) {
+    pub(super) fn finish(&mut self, each: &mut OnTalk<'_, R>) {
         while let Some(number) = self.order.pop_front() {
             self.forget(number, each);
         }
     }
 }
 
-impl EapTalk {
-    /// Reads a packet, and reports the handshake once it is over.
-    fn take(&mut self, packet: &EapPacket<'_>, way: &Way, side: usize, each: &mut OnControl<'_>) {
+impl<R: TalkReader> EapTalk<R> {
+    /// Reads a packet, and reports what it completes.
+    fn take(&mut self, packet: &EapPacket<'_>, way: &Way, side: usize, each: &mut OnTalk<'_, R>) {
         let [of_server, of_peer] = &mut self.directions;
         let direction = if packet.is_response {
             of_peer
         } else {
             of_server
         };
-        let Some(session) = &mut self.session else {
+        let Some(reader) = &mut self.reader else {
             return;
         };
         let Some(lacks) = direction.note(packet) else {
@@ -329,7 +387,7 @@ impl EapTalk {
         };
         direction.side = side;
         if lacks || way.missing > 0 {
-            session.gap(side);
+            reader.lacks(side);
         }
         if packet.octets.is_empty() {
             return;
@@ -339,10 +397,10 @@ impl EapTalk {
             time_ns: way.time_ns,
             frame: way.frame,
         };
-        if session.stream(side, packet.octets, stamp) != SessionState::More
-            && let Some(session) = self.session.take().filter(|session| session.is_seen())
+        if reader.octets(side, packet.octets, !packet.has_more, stamp)
+            && let Some(reader) = self.reader.take().filter(|reader| reader.is_open())
         {
-            each(session, *way, side);
+            self.reader = each(reader, *way, side);
         }
     }
 }

@@ -6,7 +6,7 @@ use weir_packet::{Layer, Packet};
 pub(super) type Station = [u8; 6];
 
 /// A packet of EAP that a link carries.
-pub(super) struct EapOnLink<'p> {
+pub(in crate::extract) struct EapOnLink<'p> {
     /// The receiver; `None` where the link does not say it (cooked captures of Linux).
     pub(super) to: Option<Station>,
     pub(super) from: Station,
@@ -20,7 +20,7 @@ const EAP: u8 = 0;
 
 impl<'p> EapOnLink<'p> {
     /// Finds the packet of EAP behind the headers of a link, which a tunnel may carry; `None` where there is none.
-    pub(super) fn of(packet: &Packet<'p>) -> Option<Self> {
+    pub(in crate::extract) fn of(packet: &Packet<'p>) -> Option<Self> {
         if packet.has(Layer::Tcp) {
             return None;
         }

@@ -9,12 +9,12 @@ const HEADER_OCTETS: usize = 8;
 const PRELOGIN: u8 = 0x12;
 
 /// Whether octets begin with a packet of a prelogin message in which a hello begins.
-pub(super) fn begins_with_packed_hello(octets: &[u8]) -> bool {
+pub(in crate::extract) fn begins_with_packed_hello(octets: &[u8]) -> bool {
     behind_header(octets).is_some_and(begins_with_hello)
 }
 
 /// Whether more octets may make these the beginning of such a packet.
-pub(super) fn may_begin_with_packed_hello(octets: &[u8]) -> bool {
+pub(in crate::extract) fn may_begin_with_packed_hello(octets: &[u8]) -> bool {
     match behind_header(octets) {
         Some(body) => may_begin_with_hello(body),
         None => octets.len() < HEADER_OCTETS && may_be_header(octets),
@@ -42,7 +42,7 @@ fn may_be_header(octets: &[u8]) -> bool {
 
 /// Takes TLS out of the packets of both sides.
 #[derive(Default)]
-pub(super) struct TdsPackets([PackedSide; 2]);
+pub(in crate::extract) struct TdsPackets([PackedSide; 2]);
 
 #[derive(Default)]
 struct PackedSide {
@@ -56,7 +56,7 @@ struct PackedSide {
 
 impl TdsPackets {
     /// The octets of TLS in the next octets of a side.
-    pub(super) fn take(&mut self, side: usize, bytes: &[u8]) -> Vec<u8> {
+    pub(in crate::extract) fn take(&mut self, side: usize, bytes: &[u8]) -> Vec<u8> {
         let [low, high] = &mut self.0;
         match side {
             0 => low.take(bytes),
@@ -65,7 +65,7 @@ impl TdsPackets {
     }
 
     /// Octets of a side are missing: the next packet is expected behind them, unless all are of the current one.
-    pub(super) fn gap(&mut self, side: usize, octets: u64) {
+    pub(in crate::extract) fn gap(&mut self, side: usize, octets: u64) {
         if let Some(this) = self.0.get_mut(side) {
             this.header = Vec::new();
             let octets = usize::try_from(octets).unwrap_or(usize::MAX);
