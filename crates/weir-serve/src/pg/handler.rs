@@ -280,7 +280,7 @@ impl PgConnection {
                 }
                 Tag::new("RESET")
             }
-            Setting::Begin => setting::begin(client)?,
+            Setting::Begin => setting::begin(client).await?,
             Setting::Savepoint(name) => setting::savepoint(client, name)?,
             Setting::Release(name) => setting::release(client, name)?,
             Setting::RollbackTo(name) => setting::roll_back_to(client, name).await?,

@@ -124,7 +124,8 @@ where
         return Ok(());
     }
     if is_local && !is_in_transaction(client) {
-        return warn(client, "SET LOCAL can only be used in transaction blocks").await;
+        let message = "SET LOCAL can only be used in transaction blocks";
+        return warn(client, "25P01", message).await;
     }
     change(client, |settings| {
         settings.set(name, value.as_deref(), is_local)
@@ -166,16 +167,19 @@ where
     .await
 }
 
-/// Sends a warning that something has no effect outside of a transaction.
-async fn warn<C: Client>(client: &mut C, message: &str) -> PgWireResult<()>
+/// Sends a warning about a command of transactions that has no effect, unless the client wants errors only.
+async fn warn<C: Client>(client: &mut C, code: &str, message: &str) -> PgWireResult<()>
 where
     C::Error: Debug,
     PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
 {
+    if wants_errors_only(client) {
+        return Ok(());
+    }
     let fields = [
         (b'S', "WARNING"),
         (b'V', "WARNING"),
-        (b'C', "25P01"),
+        (b'C', code),
         (b'M', message),
     ];
     let fields = fields.map(|(key, text)| (key, text.to_owned()));
@@ -333,12 +337,24 @@ pub(super) fn shown_as(name: &str) -> &str {
     shown_name(name)
 }
 
-/// Begins a transaction.
+/// Begins a transaction; in one it has no effect.
 ///
 /// # Errors
 /// In one that has failed.
-pub(super) fn begin<C: ClientInfo>(client: &mut C) -> PgWireResult<Tag> {
+pub(super) async fn begin<C: Client>(client: &mut C) -> PgWireResult<Tag>
+where
+    C::Error: Debug,
+    PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+{
     may_run(client)?;
+    if is_in_transaction(client) {
+        warn(
+            client,
+            "25001",
+            "there is already a transaction in progress",
+        )
+        .await?;
+    }
     lock(&settings(client)).begin();
     client.set_transaction_status(TransactionStatus::Transaction);
     Ok(Tag::new("BEGIN"))
@@ -350,6 +366,9 @@ where
     C::Error: Debug,
     PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
 {
+    if !is_in_transaction(client) {
+        warn(client, "25P01", "there is no transaction in progress").await?;
+    }
     let has_failed = client.transaction_status() == TransactionStatus::Error;
     let is_commit = is_commit && !has_failed;
     client.set_transaction_status(TransactionStatus::Idle);

@@ -283,3 +283,26 @@ os.waitpid(pid, 0)
     served.wait_for("weir_queries_running 0");
     assert!(typed.wait().unwrap().success());
 }
+
+/// As in PostgreSQL; they had no effect, without a word.
+#[test]
+fn commands_of_transactions_without_an_effect_have_warnings() {
+    if !has_psql() {
+        return;
+    }
+    let served = Served::plain();
+    let begun = "WARNING:  there is already a transaction in progress";
+    let none = "WARNING:  there is no transaction in progress";
+    for (commands, expected) in [
+        (["BEGIN", "BEGIN", "COMMIT"], vec![begun]),
+        (["BEGIN", "COMMIT", "COMMIT"], vec![none]),
+        (["ROLLBACK", "BEGIN", "ROLLBACK"], vec![none]),
+        (
+            ["SET client_min_messages = error", "COMMIT", "BEGIN"],
+            vec![],
+        ),
+    ] {
+        let told = served.error(&commands);
+        assert_eq!(told.lines().collect::<Vec<_>>(), expected, "{commands:?}");
+    }
+}
