@@ -118,8 +118,15 @@ impl Processes {
     /// Starts a statement, once both executors have started.
     fn begin(&self, sql: &str) -> Child {
         self.ask_both("weir query --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"");
+        self.start_query(&[], sql)
+    }
+
+    /// Starts a statement with these options.
+    fn start_query(&self, options: &[&str], sql: &str) -> Child {
         quiet(heeding(env!("CARGO_BIN_EXE_weir")), &self.folder)
-            .args(["query", "--cluster", &self.address, "--format", "csv", sql])
+            .args(["query", "--cluster", &self.address, "--format", "csv"])
+            .args(options)
+            .arg(sql)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn_limited()

@@ -35,15 +35,40 @@ fn a_lost_executor_is_done_without() {
     assert_eq!(again.code, Some(0), "{}", again.stderr);
 }
 
-/// Whether an executor has written rows of a stage of a job.
-fn has_written(folder: &Path, number: usize, stage: &str) -> bool {
-    let folders = |folder: &Path| -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(folder).into_iter().flatten();
-        entries.flatten().map(|entry| entry.path()).collect()
+/// The folders of jobs whose rows an executor has.
+fn jobs(folder: &Path, number: usize) -> Vec<PathBuf> {
+    let works = below(&folder.join(format!("work-{number}")));
+    let entries = works.iter().flat_map(|work| below(work));
+    // The mark of the executor and the folders of spilled rows have names that no job has.
+    let is_job = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        !name.to_string_lossy().contains('-')
     };
-    let works = folders(&folder.join(format!("work-{number}")));
-    let mut jobs = works.iter().flat_map(|work| folders(work));
-    jobs.any(|job| job.join(stage).exists())
+    entries.filter(is_job).collect()
+}
+
+/// The number of files that an executor has for a stage of its jobs.
+fn written(folder: &Path, number: usize, stage: &str) -> usize {
+    let mut folders: Vec<_> = jobs(folder, number)
+        .iter()
+        .map(|job| job.join(stage))
+        .collect();
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for path in below(&folder) {
+            match path.is_dir() {
+                true => folders.push(path),
+                false => files += 1,
+            }
+        }
+    }
+    files
+}
+
+/// What a folder has; nothing where it is not there, or goes meanwhile.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    entries.flatten().map(|entry| entry.path()).collect()
 }
 
 /// An executor was lost in the second of three stages, all of whose tasks were run again, and what those of the other executor had
@@ -55,10 +80,24 @@ fn an_executor_that_is_lost_in_a_later_stage_is_done_without() {
     let sql = "SELECT count(*), sum(n), sum(length(regexp_replace(repeat(CAST(k AS text), 200), '[0-9]+', 'x', 'g'))) \
                FROM (SELECT frame.number AS k, count(*) AS n FROM 'long/*.pcap' GROUP BY 1)";
     let here = run(&format!("weir query --format csv \"{sql}\""), &folder);
-    let mut asked = cluster.begin(sql);
-    // It may also have ended.
-    wait_until(|| has_written(&folder, 1, "2") || asked.try_wait().unwrap().is_some());
+    cluster.ask_both("weir query --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"");
+    wait_until(|| (0..2).all(|number| jobs(&folder, number).is_empty()));
+    // The second stage has eight tasks.
+    let mut asked = cluster.start_query(&["--threads", "8"], sql);
+    let mut wait_while_it_runs = |is_met: &dyn Fn() -> bool| {
+        wait_until(|| {
+            let ended = asked.try_wait().unwrap();
+            assert!(ended.is_none(), "it has ended before: {ended:?}");
+            is_met()
+        });
+    };
+    // The second executor, which has one core, has ended its first task of the second stage.
+    wait_while_it_runs(&|| written(&folder, 1, "2") > 1);
+    let of_first_stage = [0, 1].map(|number| written(&folder, number, "1"));
+    assert!(of_first_stage[0] > 0, "one executor reads all");
     cluster.executors[0].kill().unwrap();
+    // It reads what the lost one had read.
+    wait_while_it_runs(&|| written(&folder, 1, "1") > of_first_stage[1]);
     let ended = asked.wait_with_output().unwrap();
     let errors = String::from_utf8_lossy(&ended.stderr);
     let rows = String::from_utf8_lossy(&ended.stdout);
