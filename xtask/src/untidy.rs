@@ -175,7 +175,14 @@ fn plan(seed: u64) -> Plan {
     } else {
         random.between(2, 3)
     };
-    let mut doses: Vec<Dose> = (0..count).map(|_| dose(&mut random)).collect();
+    // The other seeds say what they said before there were these doses.
+    let has_newer_doses = seed % 5 > 2;
+    let mut doses: Vec<Dose> = (0..count)
+        .map(|_| match has_newer_doses {
+            true => newer_dose(&mut random),
+            false => dose(&mut random),
+        })
+        .collect();
     // Others would not find the connections behind these.
     doses.sort_by_key(Dose::hides_connections);
     let hiding = doses.iter().filter(|dose| dose.hides_connections());
@@ -277,6 +284,24 @@ fn unchanging_dose(random: &mut Rng, many: u16) -> Dose {
                 Insertion::ZeroWindow,
             ]),
         },
+    }
+}
+
+/// A dose of what capturing makes of packets, or one of [`dose`]'s beside it.
+fn newer_dose(random: &mut Rng) -> Dose {
+    let many = *random.pick(&[50, 300, 1_000]);
+    match random.below(10) {
+        0 => Dose::PriorityTags { per_mille: many },
+        1 => Dose::Sessions { per_mille: many },
+        2 => Dose::Options { per_mille: many },
+        3 => Dose::EqualTimes {
+            within_us: *random.pick(&[20, 300, 2_000]),
+        },
+        4 => Dose::Interfaces { per_mille: many },
+        5 => Dose::Retransmissions { per_mille: many },
+        6 => Dose::LargeSegments { per_mille: many },
+        7 => Dose::LostAcks { per_mille: many },
+        _ => dose(random),
     }
 }
 

@@ -69,13 +69,24 @@ impl ConnectionFate {
                     | How::Records(_)
                     | How::Added
                     | How::Fragmented(_)
+                    | How::Optional
+                    | How::Joined(_)
+                    | How::Absorbed
+                    | How::Unacknowledged
             )
         });
+        // Messages came in other frames, or what showed that something is missing is not there.
+        let has_fewer_packets = self.has(|how| matches!(how, How::Absorbed | How::Unacknowledged));
         match kind {
             Dependency::None => false,
             Dependency::Content => true,
-            Dependency::Frame | Dependency::Time => !is_moved && !self.is_again() && !self.lacks(),
-            Dependency::Span => !is_moved && !self.is_again() && !self.lacks() && !self.is_retimed,
+            Dependency::Frame | Dependency::Time => {
+                !is_moved && !self.is_again() && !self.lacks() && !has_fewer_packets
+            }
+            Dependency::Span => {
+                let has_frames = !is_moved && !has_fewer_packets;
+                has_frames && !self.is_again() && !self.lacks() && !self.is_retimed
+            }
             Dependency::Wire | Dependency::WireFrame | Dependency::LastTime => {
                 !has_other_packets && !self.lacks() && !self.is_retimed
             }
@@ -84,7 +95,10 @@ impl ConnectionFate {
             Dependency::Sum => {
                 !self.is_again() && !self.lacks() && !self.is_undecided && !self.has_other_octets
             }
-            Dependency::Doubt => !self.lacks() && !self.has_leaps,
+            Dependency::Doubt => {
+                let is_unacknowledged = self.has(|how| matches!(how, How::Unacknowledged));
+                !self.lacks() && !self.has_leaps && !is_unacknowledged
+            }
         }
     }
 
@@ -109,6 +123,11 @@ impl ConnectionFate {
         }
         names
     }
+}
+
+/// Whether a frame is no longer in the capture: it shows no more how much time passed.
+pub(super) const fn is_absent(how: How) -> bool {
+    matches!(how, How::Lost | How::Absorbed | How::Unacknowledged)
 }
 
 /// The frames that were divided into fragments, from 1: all but the last of these have no flow yet.
@@ -145,6 +164,12 @@ fn name(how: &How) -> &'static str {
         How::Renumbered(_) => "renumbered",
         How::Fragmented(_) => "fragmented",
         How::Tunnelled(_) => "tunnelled",
+        How::InSession(_) => "session",
+        How::Optional => "option",
+        How::Elsewhere(_) => "interface",
+        How::Joined(_) => "joined",
+        How::Absorbed => "absorbed",
+        How::Unacknowledged => "unacknowledged",
         _ => "other",
     }
 }

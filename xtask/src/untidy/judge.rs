@@ -10,7 +10,7 @@ use super::carriers::carriers;
 use super::compare::{
     differences, frames, is_less, is_shorter, is_uncertain, last_frame, likeness,
 };
-use super::fate::{ConnectionFate, fragmented, unidentified};
+use super::fate::{ConnectionFate, fragmented, is_absent, unidentified};
 use super::gone::{lost, unseen};
 use super::judged::{JudgedCapture, ends, flows_of_records, id, number};
 use super::labels::{Labels, timestamp};
@@ -85,7 +85,7 @@ impl<'s> Judge<'s> {
         let connections = tidy.capture.connections();
         let by_ends = states(tidy.capture, &connections, account);
         let has_other_times = account.times.values().any(|shift| *shift != 0)
-            || account.touches.iter().any(|touch| touch.how == How::Lost);
+            || account.touches.iter().any(|touch| is_absent(touch.how));
         let mut states = BTreeMap::new();
         for row in tidy.answer.rows(FLOWS) {
             if let (Some(id), Some(ends)) = (id(row), ends(row)) {

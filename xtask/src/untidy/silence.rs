@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use weir_testkit::untidy::{Account, Frame, How, Touch};
 
 use super::answers::TableRow;
-use super::fate::ConnectionFate;
+use super::fate::{ConnectionFate, is_absent};
 use super::judged::{JudgedCapture, id, number};
 use super::tables::{FLOW_PACKETS, FLOWS};
 
@@ -28,7 +28,7 @@ pub(super) fn undecided(tidy: &JudgedCapture<'_>, account: &Account) -> BTreeMap
     let mut first_of = BTreeMap::new();
     let touches = account.touches.iter();
     let lost: BTreeSet<usize> = touches
-        .filter(|touch| touch.how == How::Lost)
+        .filter(|touch| is_absent(touch.how))
         .map(|touch| touch.origin)
         .collect();
     let may_be_mistaken = may_be_mistaken(tidy, account);
@@ -71,7 +71,8 @@ fn may_be_mistaken(tidy: &JudgedCapture<'_>, account: &Account) -> bool {
     let has_clocks = pairs().any(|pair| after_ns(&pair[1], &pair[0]) > out_of_order_ns)
         && pairs().any(|pair| after_ns(&pair[0], &pair[1]) > SILENCE_NS_MIN);
     let is_set = |shift: &i64| shift.unsigned_abs() > out_of_order_ns;
-    let is_elsewhere = |touch: &Touch| matches!(touch.how, How::Lost | How::Moved | How::Doubled);
+    let is_elsewhere =
+        |touch: &Touch| is_absent(touch.how) || matches!(touch.how, How::Moved | How::Doubled);
     let is_other = account.times.values().any(is_set) || account.touches.iter().any(is_elsewhere);
     has_clocks && is_other
 }

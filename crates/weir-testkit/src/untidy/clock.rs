@@ -4,6 +4,32 @@ use std::collections::BTreeSet;
 
 use super::{Account, Capture};
 
+/// Gives the frames of each burst the time of its first one.
+pub(super) fn equal(capture: &mut Capture, account: &mut Account, within_us: u16) {
+    let within_ns = u64::from(within_us) * 1_000;
+    let mut first_ns: Option<u64> = None;
+    let mut seen = BTreeSet::new();
+    for frame in &mut capture.frames {
+        let own_ns = frame.time_ns;
+        let is_of_burst = |first: &u64| {
+            own_ns
+                .checked_sub(*first)
+                .is_some_and(|behind| behind <= within_ns)
+        };
+        let time_ns = first_ns.filter(is_of_burst).unwrap_or(own_ns);
+        first_ns = Some(time_ns);
+        frame.time_ns = time_ns;
+        // The difference of a frame is that of the first one that was made of it.
+        if let Some(origin) = frame.origin
+            && seen.insert(origin)
+            && time_ns != own_ns
+        {
+            let difference = time_ns.wrapping_sub(own_ns).cast_signed();
+            *account.times.entry(origin).or_default() += difference;
+        }
+    }
+}
+
 /// Sets the clock from some frame on.
 pub(super) fn step(
     tidy: &Capture,

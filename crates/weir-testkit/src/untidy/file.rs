@@ -18,16 +18,21 @@ impl Capture {
         }
     }
 
-    /// Writes a pcapng file whose times are nanoseconds.
+    /// Writes a pcapng file whose times are nanoseconds, and of every other interface picoseconds behind an offset, so that a reader has
+    /// to go by what each interface says of its own.
     ///
     /// # Errors
     /// The errors of the writer.
     pub fn write(&self) -> io::Result<Vec<u8>> {
         let mut file = Vec::new();
         let mut writer = PcapngWriter::new(&mut file, Endian::Little, &[])?;
-        for link_type in &self.link_types {
+        let offset_s = self.offset_s();
+        for (number, link_type) in self.link_types.iter().enumerate() {
+            let offset_s = offset_s.filter(|_| number % 2 == 1);
+            let resolution = if offset_s.is_some() { 12 } else { 9 };
             writer.interface(Interface {
-                resolution: Some(9),
+                resolution: Some(resolution),
+                offset_s,
                 ..Interface::new(*link_type)
             })?;
         }
@@ -43,6 +48,14 @@ impl Capture {
         Ok(file)
     }
 
+    /// The seconds of the earliest time, where 64 bits have room for the picoseconds from there to the latest one.
+    fn offset_s(&self) -> Option<i64> {
+        let times = self.frames.iter().map(|frame| frame.time_ns);
+        let (first, last) = (times.clone().min()?, times.max()?);
+        let offset_s = (first / 1_000_000_000).cast_signed();
+        (last - first < SPAN_NS_MAX).then_some(offset_s)
+    }
+
     fn push(&mut self, interface: u32, time_ns: u64, wire_len: u32, bytes: &[u8]) {
         self.frames.push(Frame {
             origin: Some(self.frames.len()),
@@ -53,6 +66,9 @@ impl Capture {
         });
     }
 }
+
+/// The longest time from the first frame to the last one that 64 bits have in picoseconds, with a second before it.
+const SPAN_NS_MAX: u64 = 10_000_000_000_000_000;
 
 /// Numbers of a file.
 #[derive(Clone, Copy)]

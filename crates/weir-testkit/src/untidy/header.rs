@@ -104,6 +104,9 @@ pub(super) const ACK: u8 = 0x10;
 /// URG of TCP's flags.
 pub(super) const URG: u8 = 0x20;
 
+/// Octets of the shortest payload of Ethernet, 46, without the headers of IPv4 and TCP.
+const FILLER_OCTETS_MAX: usize = 6;
+
 pub(super) const TCP: u8 = 6;
 pub(super) const UDP: u8 = 17;
 
@@ -253,6 +256,13 @@ impl IpHeaders {
     #[must_use]
     pub const fn is_rewritable(&self, bytes: &[u8]) -> bool {
         self.is_plain && !self.is_fragment && self.is_whole(bytes) && self.tcp.is_some()
+    }
+
+    /// Returns true when the payload is a few zeros, which may only fill the shortest frame of Ethernet, counted by a wrong length.
+    pub(super) fn may_be_padding(&self, bytes: &[u8]) -> bool {
+        let payload = bytes.get(self.payload()..self.end).unwrap_or_default();
+        let is_short = (1..=FILLER_OCTETS_MAX).contains(&payload.len());
+        is_short && payload.iter().all(|octet| *octet == 0)
     }
 
     /// The frame with another transport segment, its lengths and checksums right. Padding behind the packet is left

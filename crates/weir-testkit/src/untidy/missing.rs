@@ -1,7 +1,8 @@
 //! Packets that a capture lacks, packets without their ends, and connections without one direction.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::header::{FIN, RST, SYN};
 use super::{Account, Capture, Draw, Ends, How};
 
 /// Leaves packets out.
@@ -38,6 +39,36 @@ pub(super) fn late_beginnings(
         let random = draw.connection(ends, None, per_mille);
         let gone = random.map_or(0, |mut random| random.between(1, u64::from(packets.max(1))));
         *before <= gone && draw.allows(origin)
+    });
+}
+
+/// Leaves out segments without data of senders that have sent some.
+pub(super) fn acks(draw: &Draw<'_>, capture: &mut Capture, account: &mut Account, per_mille: u16) {
+    let link_types = capture.link_types.clone();
+    let mut have_sent: BTreeSet<(Ends, bool)> = BTreeSet::new();
+    capture.frames.retain(|frame| {
+        let link_type = link_types.get(frame.interface as usize).copied();
+        let header = link_type.and_then(|it| super::IpHeaders::of(it, &frame.bytes));
+        let (Some(header), Some(origin)) = (header, frame.origin) else {
+            return true;
+        };
+        let Some(tcp) = header.tcp else {
+            return true;
+        };
+        let ends = draw.connections.ends(&header);
+        let way = (ends, header.from_low());
+        let has_data = header.payload_range(&frame.bytes).1 > 0;
+        if tcp.has(SYN) {
+            have_sent.remove(&way);
+        } else if has_data {
+            have_sent.insert(way);
+        }
+        let is_ack = !has_data && !tcp.has(SYN | FIN | RST) && have_sent.contains(&way);
+        let is_lost = is_ack && draw.frame(&ends, origin, per_mille).is_some();
+        if is_lost {
+            account.touch(origin, ends, &header, &frame.bytes, How::Unacknowledged);
+        }
+        !is_lost
     });
 }
 

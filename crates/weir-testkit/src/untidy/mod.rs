@@ -19,18 +19,23 @@
 //! What is drawn for a frame depends on the seed, the dose and the frame's origin alone: a plan does the same to the
 //! frames of a part of a capture as to those of all of it, so that a failure can be made smaller.
 
+mod again;
 mod attempt;
 mod clock;
 mod file;
 mod fragment;
 mod header;
 mod insert;
+mod interface;
+mod join;
 mod missing;
 mod number;
+mod option;
 mod order;
 mod pad;
 mod record;
 mod segment;
+mod session;
 mod tag;
 mod tunnel;
 
@@ -261,6 +266,46 @@ pub enum Dose {
         /// The share of connections, per thousand.
         per_mille: u16,
     },
+    /// Connections of which one direction has tags that name a priority and no VLAN (IEEE 802.1Q, 9.6).
+    PriorityTags {
+        /// The share of connections, per thousand.
+        per_mille: u16,
+    },
+    /// Connections in a session of PPPoE (RFC 2516). Further doses would not know its length.
+    Sessions {
+        /// The share of connections, per thousand.
+        per_mille: u16,
+    },
+    /// Packets with an option behind their header of IPv4 (RFC 2113), or an extension header of IPv6 with options (RFC 8200, 4.2).
+    Options {
+        /// The share of packets, per thousand.
+        per_mille: u16,
+    },
+    /// Frames that have the time of the first one of their burst, as where an interface hands several on at once.
+    EqualTimes {
+        /// The longest time between the first frame of a burst and its last one, in microseconds.
+        within_us: u16,
+    },
+    /// Connections of which one direction came by another interface, whose times are counted otherwise.
+    Interfaces {
+        /// The share of connections, per thousand.
+        per_mille: u16,
+    },
+    /// Segments of TCP that are sent again with other bounds and the same octets: parts of two as one, and one as it was.
+    Retransmissions {
+        /// The share of segments with data that follow others with data, per thousand.
+        per_mille: u16,
+    },
+    /// Segments of TCP that were captured as one with those in front of them, as where a host divides or joins them in its interface.
+    LargeSegments {
+        /// The share of segments with data that follow others with data, per thousand.
+        per_mille: u16,
+    },
+    /// Segments of TCP without data that were not captured: nothing of a stream is missing.
+    LostAcks {
+        /// The share of segments without data, per thousand.
+        per_mille: u16,
+    },
 }
 
 /// A kind of segments that change nothing of a connection.
@@ -293,7 +338,10 @@ impl Dose {
     /// Returns true when further doses would not find the connections of the packets, so that the dose has to be the last one.
     #[must_use]
     pub const fn hides_connections(&self) -> bool {
-        matches!(self, Self::Fragments { .. } | Self::Tunnels { .. })
+        matches!(
+            self,
+            Self::Fragments { .. } | Self::Tunnels { .. } | Self::Sessions { .. }
+        )
     }
 
     /// The same dose with half the amount; `None` when no amount would remain.
@@ -319,7 +367,15 @@ impl Dose {
             | Self::OtherNumbers { per_mille }
             | Self::Insertions { per_mille, .. }
             | Self::Fragments { per_mille, .. }
-            | Self::Tunnels { per_mille } => per_mille,
+            | Self::Tunnels { per_mille }
+            | Self::PriorityTags { per_mille }
+            | Self::Sessions { per_mille }
+            | Self::Options { per_mille }
+            | Self::Interfaces { per_mille }
+            | Self::Retransmissions { per_mille }
+            | Self::LargeSegments { per_mille }
+            | Self::LostAcks { per_mille } => per_mille,
+            Self::EqualTimes { within_us } => within_us,
             Self::ClockStep { .. } => return None,
         };
         *amount /= 2;
@@ -358,6 +414,18 @@ pub enum How {
     Fragmented(u32),
     /// The packet is in a tunnel, whose headers have this number of octets.
     Tunnelled(u32),
+    /// The packet is in the session of PPPoE with this number.
+    InSession(u16),
+    /// The packet has an option.
+    Optional,
+    /// The packet came by the interface with this number.
+    Elsewhere(u32),
+    /// The segment has the octets of this number of segments behind it, too.
+    Joined(u32),
+    /// The segment's octets are in one in front of it.
+    Absorbed,
+    /// The segment has no data and is no longer in the capture.
+    Unacknowledged,
 }
 
 /// A packet that was touched.
@@ -518,6 +586,14 @@ impl Draw<'_> {
                 fragment::divide(self, capture, account, (per_mille, octets));
             }
             Dose::Tunnels { per_mille } => tunnel::wrap(self, capture, account, per_mille),
+            Dose::PriorityTags { per_mille } => tag::prioritize(self, capture, account, per_mille),
+            Dose::Sessions { per_mille } => session::open(self, capture, account, per_mille),
+            Dose::Options { per_mille } => option::add(self, capture, account, per_mille),
+            Dose::EqualTimes { within_us } => clock::equal(capture, account, within_us),
+            Dose::Interfaces { per_mille } => interface::other(self, capture, account, per_mille),
+            Dose::Retransmissions { per_mille } => again::send(self, capture, account, per_mille),
+            Dose::LargeSegments { per_mille } => join::join(self, capture, account, per_mille),
+            Dose::LostAcks { per_mille } => missing::acks(self, capture, account, per_mille),
         }
     }
 

@@ -45,6 +45,36 @@ pub(super) fn add(
     }
 }
 
+/// Puts a tag without a VLAN into the packets of one direction of connections: its identifier is 0, and only its priority says something.
+pub(super) fn prioritize(
+    draw: &Draw<'_>,
+    capture: &mut Capture,
+    account: &mut Account,
+    per_mille: u16,
+) {
+    for index in 0..capture.frames.len() {
+        let frame = &capture.frames[index];
+        let (Some(header), Some(origin)) = (capture.header(frame), frame.origin) else {
+            continue;
+        };
+        let link = capture.link_types.get(frame.interface as usize);
+        let ends = draw.connections.ends(&header);
+        let random = draw.connection(&ends, None, per_mille);
+        let (Some(mut random), Some(&link_type::ETHERNET)) = (random, link) else {
+            continue;
+        };
+        let is_tagged = random.percent(50) == header.from_low();
+        if !is_tagged || !draw.allows(origin) {
+            continue;
+        }
+        let priority = random.below(8) as u8;
+        account.touch(origin, ends, &header, &frame.bytes, How::Tagged(0));
+        let frame = &mut capture.frames[index];
+        frame.wire_len = frame.wire_len.saturating_add(4);
+        frame.bytes.splice(12..12, [0x81, 0x00, priority << 5, 0]);
+    }
+}
+
 /// Puts labels (RFC 3032) before the packets of connections.
 pub(super) fn label(
     draw: &Draw<'_>,

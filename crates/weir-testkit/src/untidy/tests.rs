@@ -78,6 +78,13 @@ const ALL: &[Dose] = &[
         per_mille: 200,
         kind: Insertion::ZeroWindow,
     },
+    Dose::PriorityTags { per_mille: 500 },
+    Dose::Options { per_mille: 300 },
+    Dose::EqualTimes { within_us: 2_000 },
+    Dose::Interfaces { per_mille: 500 },
+    Dose::Retransmissions { per_mille: 300 },
+    Dose::LargeSegments { per_mille: 500 },
+    Dose::LostAcks { per_mille: 500 },
 ];
 
 /// The demo's captures that are pcap or pcapng.
@@ -137,73 +144,83 @@ fn origins(capture: &Capture) -> BTreeMap<usize, usize> {
     origins
 }
 
+/// The same dose of nothing.
+fn none(dose: &Dose) -> Dose {
+    let mut dose = *dose;
+    while let Some(half) = dose.halved() {
+        dose = half;
+    }
+    match dose {
+        Dose::Loss { .. } => Dose::Loss { per_mille: 0 },
+        Dose::Duplicates { distance, .. } => Dose::Duplicates {
+            per_mille: 0,
+            distance,
+        },
+        Dose::Reordering {
+            distance, in_time, ..
+        } => Dose::Reordering {
+            per_mille: 0,
+            distance,
+            in_time,
+        },
+        Dose::Cuts { snap_len, .. } => Dose::Cuts {
+            per_mille: 0,
+            snap_len,
+        },
+        Dose::Attempts { most, .. } => Dose::Attempts { per_mille: 0, most },
+        Dose::Reuses { .. } => Dose::Reuses { per_mille: 0 },
+        Dose::LateBeginnings { packets, .. } => Dose::LateBeginnings {
+            per_mille: 0,
+            packets,
+        },
+        Dose::ClockStep { at_per_mille, .. } => Dose::ClockStep {
+            at_per_mille,
+            by_ms: 0,
+        },
+        Dose::SmallSegments { octets, .. } => Dose::SmallSegments {
+            per_mille: 0,
+            octets,
+        },
+        Dose::SmallRecords { octets, .. } => Dose::SmallRecords {
+            per_mille: 0,
+            octets,
+        },
+        Dose::Tags { .. } => Dose::Tags { per_mille: 0 },
+        Dose::OneDirection { .. } => Dose::OneDirection { per_mille: 0 },
+        Dose::RoutedCopies { distance, .. } => Dose::RoutedCopies {
+            per_mille: 0,
+            distance,
+        },
+        Dose::DoubleTags { .. } => Dose::DoubleTags { per_mille: 0 },
+        Dose::Labels { count, .. } => Dose::Labels {
+            per_mille: 0,
+            count,
+        },
+        Dose::Padding { octets, .. } => Dose::Padding {
+            per_mille: 0,
+            octets,
+        },
+        Dose::OtherNumbers { .. } => Dose::OtherNumbers { per_mille: 0 },
+        Dose::Insertions { kind, .. } => Dose::Insertions { per_mille: 0, kind },
+        Dose::Fragments { octets, .. } => Dose::Fragments {
+            per_mille: 0,
+            octets,
+        },
+        Dose::Tunnels { .. } => Dose::Tunnels { per_mille: 0 },
+        Dose::PriorityTags { .. } => Dose::PriorityTags { per_mille: 0 },
+        Dose::Sessions { .. } => Dose::Sessions { per_mille: 0 },
+        Dose::Options { .. } => Dose::Options { per_mille: 0 },
+        Dose::EqualTimes { .. } => Dose::EqualTimes { within_us: 0 },
+        Dose::Interfaces { .. } => Dose::Interfaces { per_mille: 0 },
+        Dose::Retransmissions { .. } => Dose::Retransmissions { per_mille: 0 },
+        Dose::LargeSegments { .. } => Dose::LargeSegments { per_mille: 0 },
+        Dose::LostAcks { .. } => Dose::LostAcks { per_mille: 0 },
+    }
+}
+
 #[test]
 fn a_dose_of_nothing_changes_nothing() {
     for tidy in captures() {
-        let none = |dose: &Dose| {
-            let mut dose = *dose;
-            while let Some(half) = dose.halved() {
-                dose = half;
-            }
-            match dose {
-                Dose::Loss { .. } => Dose::Loss { per_mille: 0 },
-                Dose::Duplicates { distance, .. } => Dose::Duplicates {
-                    per_mille: 0,
-                    distance,
-                },
-                Dose::Reordering {
-                    distance, in_time, ..
-                } => Dose::Reordering {
-                    per_mille: 0,
-                    distance,
-                    in_time,
-                },
-                Dose::Cuts { snap_len, .. } => Dose::Cuts {
-                    per_mille: 0,
-                    snap_len,
-                },
-                Dose::Attempts { most, .. } => Dose::Attempts { per_mille: 0, most },
-                Dose::Reuses { .. } => Dose::Reuses { per_mille: 0 },
-                Dose::LateBeginnings { packets, .. } => Dose::LateBeginnings {
-                    per_mille: 0,
-                    packets,
-                },
-                Dose::ClockStep { at_per_mille, .. } => Dose::ClockStep {
-                    at_per_mille,
-                    by_ms: 0,
-                },
-                Dose::SmallSegments { octets, .. } => Dose::SmallSegments {
-                    per_mille: 0,
-                    octets,
-                },
-                Dose::SmallRecords { octets, .. } => Dose::SmallRecords {
-                    per_mille: 0,
-                    octets,
-                },
-                Dose::Tags { .. } => Dose::Tags { per_mille: 0 },
-                Dose::OneDirection { .. } => Dose::OneDirection { per_mille: 0 },
-                Dose::RoutedCopies { distance, .. } => Dose::RoutedCopies {
-                    per_mille: 0,
-                    distance,
-                },
-                Dose::DoubleTags { .. } => Dose::DoubleTags { per_mille: 0 },
-                Dose::Labels { count, .. } => Dose::Labels {
-                    per_mille: 0,
-                    count,
-                },
-                Dose::Padding { octets, .. } => Dose::Padding {
-                    per_mille: 0,
-                    octets,
-                },
-                Dose::OtherNumbers { .. } => Dose::OtherNumbers { per_mille: 0 },
-                Dose::Insertions { kind, .. } => Dose::Insertions { per_mille: 0, kind },
-                Dose::Fragments { octets, .. } => Dose::Fragments {
-                    per_mille: 0,
-                    octets,
-                },
-                Dose::Tunnels { .. } => Dose::Tunnels { per_mille: 0 },
-            }
-        };
         let plan = Plan::new(1, ALL.iter().map(none).collect());
         let (untidy, account) = plan.apply(&tidy);
         assert_eq!(untidy, tidy);
@@ -238,10 +255,14 @@ fn a_seed_does_the_same_each_time_and_to_a_part_what_it_does_to_all() {
             plan.connections_per_mille = 500;
             let (untidy, account) = plan.apply(&tidy);
             assert_eq!(plan.apply(&tidy), (untidy, account));
-            // Doses that look at other frames (reordering, clock steps) are left out here: they give another result for a part of
-            // a capture.
-            let alone =
-                |dose: &&Dose| !matches!(dose, Dose::Reordering { .. } | Dose::ClockStep { .. });
+            // Doses that look at other frames (reordering, clock steps, times of bursts) are left out here: they give another result for
+            // a part of a capture.
+            let alone = |dose: &&Dose| {
+                !matches!(
+                    dose,
+                    Dose::Reordering { .. } | Dose::ClockStep { .. } | Dose::EqualTimes { .. }
+                )
+            };
             plan.doses = ALL.iter().filter(alone).copied().collect();
             let is_copying =
                 |dose: &Dose| matches!(dose, Dose::Duplicates { .. } | Dose::RoutedCopies { .. });
@@ -306,7 +327,7 @@ fn what_was_not_touched_is_as_it_was_and_nothing_is_missing_that_is_not_accounte
                 .collect();
             for (index, frame) in tidy.frames.iter().enumerate() {
                 let expected = match touched.get(&index) {
-                    Some(How::Lost) => 0,
+                    Some(How::Lost | How::Absorbed | How::Unacknowledged) => 0,
                     Some(How::Doubled) => 2,
                     Some(How::Split(pieces)) => *pieces as usize,
                     _ => 1,
@@ -577,6 +598,160 @@ fn a_connection_that_is_reused_was_closed_before() {
         }
     }
     assert!(reused > 5, "{reused}");
+}
+
+#[test]
+fn frames_of_a_burst_have_the_time_of_its_first_one() {
+    let dose = Dose::EqualTimes { within_us: 2_000 };
+    let mut moved = 0;
+    for tidy in captures() {
+        let (untidy, account) = Plan::new(1, vec![dose]).apply(&tidy);
+        moved += account.times.len();
+        for (one, two) in tidy.frames.iter().zip(&untidy.frames) {
+            let earlier = one.time_ns - two.time_ns;
+            assert!(earlier <= 2_000_000, "{earlier}");
+            let shift = one.origin.and_then(|origin| account.times.get(&origin));
+            assert_eq!(shift.copied().unwrap_or(0), -earlier.cast_signed());
+        }
+    }
+    assert!(moved > 20, "{moved}");
+}
+
+#[test]
+fn tags_of_a_priority_are_those_of_one_direction() {
+    for (tidy, untidy) in pairs(Dose::PriorityTags { per_mille: 1_000 }) {
+        let mut ways: BTreeMap<Ends, BTreeSet<bool>> = BTreeMap::new();
+        for (one, two) in tidy.frames.iter().zip(&untidy.frames) {
+            let Some(header) = untidy.header(two) else {
+                continue;
+            };
+            if one != two {
+                assert_eq!(two.bytes[12..14], [0x81, 0]);
+                assert_eq!((two.bytes[14] & 0x1f, two.bytes[15]), (0, 0));
+                assert_eq!(two.bytes[16..], one.bytes[12..]);
+                ways.entry(header.ends())
+                    .or_default()
+                    .insert(header.from_low());
+            }
+        }
+        assert!(ways.values().all(|ways| ways.len() == 1));
+    }
+}
+
+#[test]
+fn sessions_have_the_packets_and_their_lengths() {
+    for (tidy, untidy) in pairs(Dose::Sessions { per_mille: 1_000 }) {
+        for (one, two) in tidy.frames.iter().zip(&untidy.frames) {
+            if one == two {
+                continue;
+            }
+            let header = tidy.header(one).unwrap();
+            let (before, now) = (&one.bytes, &two.bytes);
+            assert_eq!(now[header.ip - 2..header.ip + 2], [0x88, 0x64, 0x11, 0]);
+            let len = usize::from(super::header::u16_at(now, header.ip + 4).unwrap());
+            assert_eq!(len, header.end - header.ip + 2);
+            assert_eq!(now[header.ip + 8..], before[header.ip..]);
+            assert_eq!(
+                (two.wire_len - one.wire_len) as usize,
+                now.len() - before.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn options_stand_before_the_same_payload() {
+    let mut families = BTreeSet::new();
+    for (tidy, untidy) in pairs(Dose::Options { per_mille: 1_000 }) {
+        for (one, two) in tidy.frames.iter().zip(&untidy.frames) {
+            if one == two {
+                continue;
+            }
+            let (before, now) = (tidy.header(one).unwrap(), untidy.header(two).unwrap());
+            assert!(!now.is_plain);
+            assert_eq!((now.src, now.dst), (before.src, before.dst));
+            assert_eq!(now.protocol, before.protocol);
+            assert_eq!(two.bytes[now.transport..], one.bytes[before.transport..]);
+            assert_eq!(now.end - now.transport, before.end - before.transport);
+            let ip = &two.bytes[now.ip..now.transport];
+            assert!(now.src.0.is_ipv6() || checksum::internet(ip) == 0);
+            families.insert(now.src.0.is_ipv6());
+        }
+    }
+    assert!(!families.is_empty());
+}
+
+#[test]
+fn other_interfaces_have_one_direction_and_exact_times() {
+    for (tidy, untidy) in pairs(Dose::Interfaces { per_mille: 1_000 }) {
+        assert_eq!(untidy.link_types.len(), 2 * tidy.link_types.len());
+        let mut ways: BTreeMap<Ends, BTreeSet<bool>> = BTreeMap::new();
+        for (one, two) in tidy.frames.iter().zip(&untidy.frames) {
+            assert_eq!((one.time_ns, &one.bytes), (two.time_ns, &two.bytes));
+            assert_eq!(untidy.header(two), tidy.header(one));
+            if let Some(header) = untidy.header(two).filter(|_| one != two) {
+                ways.entry(header.ends())
+                    .or_default()
+                    .insert(header.from_low());
+            }
+        }
+        assert!(ways.values().all(|ways| ways.len() == 1));
+        let again = Capture::read(&untidy.write().unwrap()).unwrap();
+        assert_eq!(again, untidy);
+    }
+}
+
+#[test]
+fn segments_that_come_again_have_the_same_octets_and_other_bounds() {
+    let mut others = 0;
+    for (tidy, mut untidy) in pairs(Dose::Retransmissions { per_mille: 1_000 }) {
+        for frame in untidy.frames.iter().filter(|it| it.origin.is_none()) {
+            assert!(has_right_checksums(&untidy, frame));
+            others += 1;
+        }
+        assert_eq!(streams(&untidy), streams(&tidy));
+        untidy.frames.retain(|frame| frame.origin.is_some());
+        assert_eq!(untidy, tidy);
+    }
+    assert!(others > 20, "{others}");
+}
+
+#[test]
+fn large_segments_have_the_octets_of_those_that_are_gone() {
+    let mut absorbed = 0;
+    for tidy in captures() {
+        let dose = Dose::LargeSegments { per_mille: 1_000 };
+        let (untidy, account) = Plan::new(1, vec![dose]).apply(&tidy);
+        let is_absorbed = |touch: &&super::Touch| touch.how == How::Absorbed;
+        let gone = account.touches.iter().filter(is_absorbed).count();
+        assert_eq!(untidy.frames.len() + gone, tidy.frames.len());
+        assert_eq!(streams(&untidy), streams(&tidy));
+        for frame in &untidy.frames {
+            let origin = frame.origin.unwrap();
+            if *frame != tidy.frames[origin] {
+                assert!(has_right_checksums(&untidy, frame));
+            }
+        }
+        absorbed += gone;
+    }
+    assert!(absorbed > 20, "{absorbed}");
+}
+
+#[test]
+fn segments_without_data_take_nothing_with_them() {
+    let mut gone = 0;
+    for tidy in captures() {
+        let dose = Dose::LostAcks { per_mille: 1_000 };
+        let (untidy, account) = Plan::new(1, vec![dose]).apply(&tidy);
+        assert!(account.touches.iter().all(|touch| touch.octets == 0));
+        assert_eq!(
+            untidy.frames.len() + account.touches.len(),
+            tidy.frames.len()
+        );
+        assert_eq!(streams(&untidy), streams(&tidy));
+        gone += account.touches.len();
+    }
+    assert!(gone > 20, "{gone}");
 }
 
 #[test]
