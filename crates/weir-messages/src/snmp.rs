@@ -10,6 +10,8 @@ use crate::ber::{Ber, INTEGER, OBJECT, OCTETS, integer, object, unsigned};
 pub const PORTS: [u16; 2] = [161, 162];
 /// The user-based security model (RFC 3414, 1.5.2).
 const USER_BASED: u32 = 3;
+/// The flag of messages whose PDU is encrypted (RFC 3412, 6.4).
+const ENCRYPTED: u8 = 2;
 /// Variables of a message that are kept.
 pub const VARIABLES_MAX: usize = 1_000;
 
@@ -65,6 +67,38 @@ pub struct Pdu<'m> {
     pub names: Vec<String>,
     /// Their values.
     pub values: Vec<Value<'m>>,
+    /// What of it could not be read.
+    pub fault: Option<SnmpFault>,
+}
+
+/// The reason why a message could not be read to its end, or as what it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SnmpFault {
+    /// The PDU ends behind the message, lacks fields, or is of an unknown type.
+    Pdu,
+    /// A number in front of the variables is none, or has no place in 32 bits.
+    Number,
+    /// The list of variables, or one of them, does not end within the PDU, or is something else.
+    Variables,
+    /// The name of a variable is empty, does not end, or has a part beyond 64 bits.
+    Name,
+    /// More variables than [`VARIABLES_MAX`].
+    TooMany,
+}
+
+impl SnmpFault {
+    /// The fault as text.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pdu => "the PDU is damaged, or of an unknown type",
+            Self::Number => "a number of the PDU is damaged or out of range",
+            Self::Variables => "the variables are damaged",
+            Self::Name => "the name of a variable is no object identifier",
+            Self::TooMany => "more than 1,000 variables",
+        }
+    }
 }
 
 /// The fields of a trap of version 1 (RFC 1157, 4.1.6).
@@ -178,8 +212,20 @@ impl<'m> SnmpMessage<'m> {
             _ => return None,
         }
         let is_port = ports.iter().any(|port| PORTS.contains(port));
-        let is_sure = outer.0.is_empty() && message.pdu.is_some();
+        let has_id = |pdu: &Pdu<'_>| pdu.id.is_some() || pdu.trap.is_some();
+        let is_sure = outer.0.is_empty() && message.pdu.as_ref().is_some_and(has_id);
         (is_port || is_sure).then_some(message)
+    }
+
+    /// The reason why the message could not be read to its end; `None` of one that is encrypted.
+    #[must_use]
+    pub fn fault(&self) -> Option<SnmpFault> {
+        let is_encrypted = self.security.is_some_and(|it| it.flags & ENCRYPTED != 0);
+        match &self.pdu {
+            Some(pdu) => pdu.fault,
+            None if is_encrypted => None,
+            None => Some(SnmpFault::Pdu),
+        }
     }
 }
 
@@ -216,27 +262,50 @@ fn pdu<'m>(mut fields: Ber<'m>) -> Option<Pdu<'m>> {
             uptime: u32::try_from(unsigned(uptime)?).ok()?,
         });
     } else {
-        pdu.id = small(fields.integer()?);
-        pdu.error = fields.integer().and_then(small);
-        pdu.index = fields.integer().and_then(small);
+        let mut number = || fields.integer().and_then(small);
+        (pdu.id, pdu.error, pdu.index) = (number(), number(), number());
+        if pdu.id.is_none() || pdu.error.is_none() || pdu.index.is_none() {
+            pdu.fault = Some(SnmpFault::Number);
+        }
     }
-    variables(&mut pdu, fields);
+    let fault = variables(&mut pdu, fields);
+    pdu.fault = pdu.fault.or(fault);
     Some(pdu)
 }
 
 /// Reads the variables, as far as they go.
-fn variables<'m>(pdu: &mut Pdu<'m>, mut fields: Ber<'m>) -> Option<()> {
-    let mut list = fields.sequence()?;
-    while !list.0.is_empty() && pdu.names.len() < VARIABLES_MAX {
-        let mut variable = list.sequence()?;
-        let name = object(variable.of(OBJECT)?)?;
-        let (tag, contents) = variable.next()?;
-        // A value that is none of its type has its octets; some agents write the empty identifier without any.
+fn variables<'m>(pdu: &mut Pdu<'m>, mut fields: Ber<'m>) -> Option<SnmpFault> {
+    let Some(mut list) = fields.sequence() else {
+        return Some(SnmpFault::Variables);
+    };
+    let mut fault = None;
+    while !list.0.is_empty() {
+        if pdu.names.len() >= VARIABLES_MAX {
+            return Some(SnmpFault::TooMany);
+        }
+        let Some((octets, tag, contents)) = variable(&mut list) else {
+            return Some(SnmpFault::Variables);
+        };
+        let name = object(octets);
+        let is_ended = octets.last().is_some_and(|last| last & 0x80 == 0);
+        if name.is_none() || !is_ended {
+            fault = Some(SnmpFault::Name);
+        }
+        // What is none of its type has its octets; some agents write the empty identifier without any.
+        pdu.names
+            .push(name.unwrap_or_else(|| crate::text::digits(octets)));
         let value = value(tag, contents).unwrap_or(Value::Other(contents));
-        pdu.names.push(name);
         pdu.values.push(value);
     }
-    Some(())
+    fault
+}
+
+/// The octets of the name of the next variable, and the tag and the contents of its value.
+fn variable<'m>(list: &mut Ber<'m>) -> Option<(&'m [u8], u8, &'m [u8])> {
+    let mut variable = list.sequence()?;
+    let name = variable.of(OBJECT)?;
+    let (tag, contents) = variable.next()?;
+    Some((name, tag, contents))
 }
 
 /// The name of a PDU (RFC 3416, 3).
@@ -356,6 +425,63 @@ mod tests {
         let values: Vec<String> = pdu.values.iter().map(Value::text).collect();
         assert_eq!(values, ["", "0102", "5"]);
         assert_eq!(pdu.names.len(), 3);
+    }
+
+    /// Variables from a damaged name on, or all of them behind a damaged number, were left out without a word.
+    #[test]
+    fn what_is_damaged_is_a_fault() {
+        fn tlv(tag: u8, contents: &[u8]) -> Vec<u8> {
+            [&[tag, contents.len() as u8][..], contents].concat()
+        }
+        let with = |kind: u8, numbers: &[u8], list: &[u8]| {
+            let pdu = tlv(kind, &[numbers, list].concat());
+            tlv(0x30, &[&b"\x02\x01\x01\x04\x01p"[..], &pdu].concat())
+        };
+        let second = b"\x30\x08\x06\x03\x2b\x06\x02\x02\x01\x05";
+        let named = |name: &[u8]| {
+            let first = tlv(0x30, &[tlv(6, name), vec![5, 0]].concat());
+            tlv(0x30, &[&first[..], second].concat())
+        };
+        let numbers = b"\x02\x01\x07\x02\x01\0\x02\x01\0";
+        let sound = named(b"\x2b\x06\x01");
+        let cut = tlv(0x30, b"\x30\x20\x06\x01\x2b\x05\0");
+        let long_arc = [&[0x2b_u8][..], &[0xff; 12], &[0x7f]].concat();
+        let digits = "2bffffffffffffffffffffffff7f";
+        for (bytes, names, fault) in [
+            (
+                with(0xa2, numbers, &sound),
+                &["1.3.6.1", "1.3.6.2"][..],
+                None,
+            ),
+            (
+                with(0xa2, numbers, &named(b"")),
+                &["", "1.3.6.2"],
+                Some(SnmpFault::Name),
+            ),
+            (
+                with(0xa2, numbers, &named(b"\x2b\xff")),
+                &["1.3", "1.3.6.2"],
+                Some(SnmpFault::Name),
+            ),
+            (
+                with(0xa2, numbers, &named(&long_arc)),
+                &[digits, "1.3.6.2"],
+                Some(SnmpFault::Name),
+            ),
+            (with(0xa2, numbers, &cut), &[], Some(SnmpFault::Variables)),
+            (with(0xa2, numbers, b""), &[], Some(SnmpFault::Variables)),
+            (
+                with(0xa2, b"\x02\0\x02\x01\0\x02\x01\0", &sound),
+                &["1.3.6.1", "1.3.6.2"],
+                Some(SnmpFault::Number),
+            ),
+            (with(0xa9, numbers, &sound), &[], Some(SnmpFault::Pdu)),
+        ] {
+            let message = SnmpMessage::new(&bytes, [161, 2]).unwrap();
+            assert_eq!(message.fault(), fault, "{bytes:x?}");
+            let found = message.pdu.unwrap_or_default().names;
+            assert_eq!(found, names, "{bytes:x?}");
+        }
     }
 
     #[test]

@@ -356,7 +356,14 @@ pub(super) const TABLES: &[TableRule] = &[
             ("radius.fault", Doubt),
         ],
     ),
-    own("snmp", &[("snmp.time", Span), ("snmp.response_to", Frame)]),
+    own(
+        "snmp",
+        &[
+            ("snmp.time", Span),
+            ("snmp.response_to", Frame),
+            ("snmp.fault", Doubt),
+        ],
+    ),
     own("mqtt", &[("mqtt.fault", Doubt)]),
     own("stun", &[("stun.time", Span), ("stun.response_to", Frame)]),
     own(

@@ -241,4 +241,6 @@ static FIELDS: &[ItemField<SnmpGetter>] = &[
         "User name of version 3", "RFC 3414, 2.4"),
     ItemField::new("snmp.contextname", Kind::Text, |s| s.context.as_deref().map(Value::Text),
         "Context name", "RFC 3412, 7.1"),
+    ItemField::new("snmp.fault", Kind::Text, |s| s.message.fault().map(|fault| Value::Text(fault.as_str())),
+        "Why the message could not be read to its end: a damaged PDU, number, name or list of variables, or more than 1,000 of these", "weir"),
 ];
