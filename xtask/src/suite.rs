@@ -632,7 +632,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_program_that_passes_its_result_is_told() {
+    fn the_result_of_a_program_that_passes_is_reported() {
         let suite = Suite::new(&[]).unwrap();
         let (failed, report) = run(&suite, vec![passes("a", "passes")]);
         assert_eq!(failed, Vec::<String>::new());

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_told_from_paths() {
+    fn addresses_are_distinguished_from_paths() {
         for remote in ["s3://b/k", "S3://b", "https://h/x", "gs://b/k", "az://c/k"] {
             assert!(is_remote(remote), "{remote}");
         }

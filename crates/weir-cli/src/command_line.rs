@@ -578,7 +578,7 @@ mod tests {
     }
 
     #[test]
-    fn the_build_is_told_where_version_and_verbose_stand_together() {
+    fn the_build_is_shown_where_version_and_verbose_stand_together() {
         let asks = |line: &str| {
             let words = line.split_whitespace().map(OsString::from);
             asks_for_build(&words.collect::<Vec<_>>())

@@ -115,7 +115,7 @@ mod tests {
     /// A token that each user of the machine can read was taken without a word.
     #[cfg(unix)]
     #[test]
-    fn files_that_others_can_read_are_said_to_be() {
+    fn files_that_others_can_read_are_reported() {
         use std::os::unix::fs::PermissionsExt as _;
 
         let folder = tempfile::tempdir().unwrap();

@@ -799,7 +799,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn errors_name_their_place() {
         for (text, message, start) in [
             ("", "an empty filter", 0),
             ("tcp and", "expected a field or a value, found the end", 7),

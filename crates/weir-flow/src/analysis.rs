@@ -702,7 +702,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgment_of_what_was_not_seen_is_said_once() {
+    fn an_acknowledgment_of_missing_data_is_reported_once() {
         let mut run = TestConnection::open();
         assert_eq!(
             run.one(SERVER, 50, 1000, 400, 0).flags,

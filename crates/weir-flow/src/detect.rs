@@ -689,7 +689,7 @@ mod tests {
 
     /// A watchdog of Diameter, whole and as far as its header.
     #[test]
-    fn diameter_is_told_by_its_header_and_first_pair() {
+    fn diameter_is_recognised_by_its_header_and_first_pair() {
         let mut message = vec![
             1, 0, 0, 40, 0x80, 0, 1, 24, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1,
         ];

@@ -599,7 +599,7 @@ fn with_parquet<T>(
 }
 
 #[test]
-fn a_name_that_comes_twice_is_told_apart_where_it_must() {
+fn a_repeated_name_is_made_unique_where_the_format_needs_it() {
     let one = || Arc::new(Int64Array::from(vec![1])) as ArrayRef;
     let fields = ["x", "x"].map(|name| Field::new(name, DataType::Int64, true));
     let schema = Arc::new(Schema::new(fields.to_vec()));

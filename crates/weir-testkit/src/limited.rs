@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_for_a_program_that_does_not_end_goes_on() {
+    fn a_program_that_does_not_end_is_ended() {
         // The shell waits for a child of its own, which holds the pipe open.
         let mut endless = Command::new("sh");
         endless

@@ -220,7 +220,7 @@ fn damaged_records_are_located() {
 }
 
 #[test]
-fn limits_stop_a_file_that_asks_for_too_much() {
+fn limits_stop_a_file_that_needs_too_much() {
     let mut options = Options::default();
     options.interfaces_max = 2;
     options.block_bytes_max = 64;

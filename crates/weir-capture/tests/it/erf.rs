@@ -144,7 +144,7 @@ fn a_prefix_is_recognised_once_it_holds_three_records() {
 }
 
 #[test]
-fn the_format_can_be_told() {
+fn the_format_is_recognised() {
     // The record type is one that detection does not recognise.
     let file = erf(TIME, 100, 0, &[0; 64], 60);
     assert!(Reader::new(&file[..]).is_err());
@@ -156,7 +156,7 @@ fn the_format_can_be_told() {
 }
 
 #[test]
-fn the_format_is_told_alike_however_the_bytes_arrive() {
+fn the_format_is_recognised_however_the_bytes_arrive() {
     // Bytes that are no record follow three that are: this is a damaged ERF file, not another kind of file.
     let mut file: Vec<u8> = (0..3)
         .flat_map(|n| erf(TIME + n, 1, 0, &[0; 64], 60))

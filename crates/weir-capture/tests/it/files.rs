@@ -47,7 +47,7 @@ fn readers_can_move_to_other_threads() {
 }
 
 #[test]
-fn captures_are_told_from_other_files() {
+fn captures_are_distinguished_from_other_files() {
     let folder = tempfile::tempdir().unwrap();
     let pcap = capture(&[1]);
     let pcapng = [section(Big), interface(Big, 1, 0, &[])].concat();

@@ -129,7 +129,7 @@ fn parts_give_what_the_whole_gives() {
 }
 
 #[test]
-fn a_part_that_knows_too_little_is_read_again() {
+fn a_part_without_the_needed_descriptions_is_read_again() {
     for (name, bytes) in [
         (
             "an interface described late",

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_is_asked_for_with_the_last_message() {
+    fn capturing_stops_with_the_last_message() {
         let stop = Stop::default();
         let mut meter = Meter {
             left: Some(2),

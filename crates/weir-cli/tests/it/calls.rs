@@ -325,8 +325,8 @@ fn calls_in_a_store_and_in_a_folder_are_listed_and_saved() {
 }
 
 #[test]
-fn damage_is_told_when_the_terminal_is_given_back() {
-    let folder = folder("damage_is_told_when_the_terminal_is_given_back");
+fn damage_is_reported_when_the_terminal_is_restored() {
+    let folder = folder("damage_is_reported_when_the_terminal_is_restored");
     let whole = carve::calls();
     fs::write(folder.join("cut.pcap"), &whole[..whole.len() - 30]).unwrap();
     let Some(mut terminal) = Terminal::open(&folder, "cut.pcap") else {

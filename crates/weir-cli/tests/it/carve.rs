@@ -471,8 +471,8 @@ fn a_call_is_exported_with_all_segments_and_fragments_and_its_fax() {
 
 /// A capture without packets was written without a word.
 #[test]
-fn a_capture_without_packets_is_told() {
-    let folder = folder("a_capture_without_packets_is_told");
+fn a_capture_without_packets_is_reported() {
+    let folder = folder("a_capture_without_packets_is_reported");
     std::fs::write(folder.join("calls.pcap"), calls()).unwrap();
     for (selects, note) in [
         ("--flow 999", "no packet is of flow 999"),

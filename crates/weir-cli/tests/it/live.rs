@@ -423,7 +423,7 @@ fn tables_of_what_packets_carry_are_live() {
 }
 
 #[test]
-fn what_cannot_be_captured_is_said() {
+fn sources_that_cannot_be_captured_are_errors() {
     for (words, message) in [
         (
             &["live", "-i", "none0", "SELECT 1"][..],

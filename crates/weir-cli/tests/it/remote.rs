@@ -323,7 +323,7 @@ while True:
 ";
 
 #[test]
-fn https_is_read_from_who_shows_a_certificate_that_is_trusted() {
+fn https_is_read_from_servers_with_a_trusted_certificate() {
     let known = Command::new("openssl")
         .arg("version")
         .output_limited()
@@ -336,7 +336,7 @@ fn https_is_read_from_who_shows_a_certificate_that_is_trusted() {
         weir_testkit::missing("openssl and python3", "reading by HTTPS");
         return;
     }
-    let folder = folder("https_is_read_from_who_shows_a_certificate_that_is_trusted");
+    let folder = folder("https_is_read_from_servers_with_a_trusted_certificate");
     let made = run(
         "echo subjectAltName=IP:127.0.0.1,DNS:localhost > names; \
          openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 30 -subj /CN=ours && \
@@ -451,8 +451,8 @@ fn parts_of_one_large_object_give_the_answer_of_one_reader() {
 }
 
 #[test]
-fn who_is_kept_in_folders_reads_no_address_that_is_not_named() {
-    let folder = folder("who_is_kept_in_folders_reads_no_address_that_is_not_named");
+fn a_program_with_roots_reads_only_the_named_addresses() {
+    let folder = folder("a_program_with_roots_reads_only_the_named_addresses");
     let server = WebServer::start(Faults::default());
     server.put(
         "day/a.pcap",

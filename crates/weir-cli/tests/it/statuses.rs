@@ -855,7 +855,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
 
 #[test]
 #[cfg_attr(not(feature = "remote"), ignore = "some of them are addresses")]
-fn a_hundred_wrong_inputs_are_told_what_is_wrong_and_what_to_try() {
+fn a_hundred_wrong_inputs_have_an_error_and_a_hint() {
     let folder = folder("a_hundred_wrong_inputs");
     let mut wrong = String::new();
     for (line, status, error, hint) in WRONG {

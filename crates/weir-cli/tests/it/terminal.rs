@@ -95,7 +95,7 @@ fn a_script_is_answered_up_to_its_first_failure() {
 
 /// Rows were written as CSV under the name of a picture where the screen had a format of its own.
 #[test]
-fn who_names_a_picture_gets_one_whatever_the_screen_has() {
+fn a_named_picture_is_written_whatever_the_terminal_has() {
     let folder = folder("pictures");
     std::fs::write(
         folder.join("pictures.sql"),

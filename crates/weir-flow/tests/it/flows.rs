@@ -157,7 +157,7 @@ fn an_answer_whose_syn_was_missed_turns_the_flow_round() {
 
 /// Zeek's `TCPSessionAdapter::IsReuse`.
 #[test]
-fn who_was_refused_and_tries_again_begins_another_flow() {
+fn an_attempt_after_a_refused_one_begins_another_flow() {
     let lines = "0 > S 0 0 0\n 9 < RA 0 1 0\n 500 > S 0 0 0\n 509 < RA 0 1 0";
     let flows = capture::flows(&tcp(lines), Options::default());
     assert_eq!(flows.len(), 2);
@@ -472,7 +472,7 @@ fn an_answer_from_a_servers_port_turns_the_flow_round() {
 }
 
 #[test]
-fn networks_behind_tags_are_told_apart_when_asked_for() {
+fn networks_behind_tags_are_distinguished_with_the_option() {
     let packets = [None, Some(1), Some(2), Some(1)].map(|tag| datagram(0, (1, 2), false, tag));
     assert_eq!(capture::flows(&packets, Options::default()).len(), 1);
     let mut options = Options::default();
@@ -506,7 +506,7 @@ fn messages_of_icmp_have_types_for_ports() {
 }
 
 #[test]
-fn wrong_checksums_are_noted_when_asked_for() {
+fn wrong_checksums_are_reported_with_the_option() {
     let mut packets = tcp(HANDSHAKE);
     packets[2].bytes[34 + 16] ^= 1;
     let mut options = Options::default();

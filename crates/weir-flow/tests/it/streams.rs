@@ -553,7 +553,7 @@ fn a_flood_of_tiny_segments_stays_within_the_limits() {
 }
 
 #[test]
-fn the_reason_of_an_end_is_told() {
+fn the_reason_of_an_end_is_reported() {
     let packets = [
         segment(0, true, SYN, 99, 0, b""),
         segment(1, true, ACK, 100, 7, b"x"),

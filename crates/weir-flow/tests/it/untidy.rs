@@ -122,7 +122,7 @@ const ATTEMPT: Flow<'_> = ("S0", 0, "", "");
 const REFUSED: Flow<'_> = ("REJ", 0, "", "");
 
 #[test]
-fn who_was_refused_and_is_let_in_is_heard() {
+fn a_connection_after_a_refused_attempt_is_read() {
     let once = format!("0 > S 0 0\n 1 < RA 0 1\n 500 > S 0 0\n {EXCHANGE}");
     check(&once, &[REFUSED, SEEN]);
     let twice =
@@ -135,7 +135,7 @@ fn who_was_refused_and_is_let_in_is_heard() {
 
 /// The SYN of the attempt that was accepted was not captured, and nothing of its connection was read.
 #[test]
-fn who_was_refused_and_is_let_in_is_heard_without_the_second_syn() {
+fn a_connection_after_a_refused_attempt_is_read_without_its_syn() {
     let missed = format!("0 > S 0 0\n 1 < RA 0 1 {EXCHANGE}");
     check(&missed, &[REFUSED, SEEN]);
     // A late segment of a reset connection begins no other one.

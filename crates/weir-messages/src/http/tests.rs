@@ -167,7 +167,7 @@ fn a_body_that_ends_with_its_connection_is_whole_then() {
 }
 
 #[test]
-fn what_is_missing_of_a_body_is_said() {
+fn the_missing_octets_of_a_body_are_counted() {
     let mut connection = Connection::default();
     let mut found = Vec::new();
     let mut each = |it| found.push(it);

@@ -229,7 +229,7 @@ mod tests {
     use crate::picture::{FONT, glyph};
 
     #[test]
-    fn a_character_that_no_font_has_is_drawn_all_the_same_and_told() {
+    fn a_character_that_no_font_has_is_drawn_and_reported() {
         let mut surface = Surface::new(100, 40).unwrap();
         // The fonts of the machine may have it.
         surface.painter.has_looked = true;

@@ -117,7 +117,7 @@ fn ranges_of_a_large_object_are_fetched_several_at_once() {
 }
 
 #[test]
-fn who_wants_little_fetches_little() {
+fn a_reader_of_few_bytes_fetches_few() {
     let server = WebServer::start(Faults::default());
     server.put("a", bytes(96 << 20, 5));
     let object = one(&stores(), &server.url("a"));

@@ -140,7 +140,7 @@ fn another_content_argument_extension_or_version_is_another_question() {
 }
 
 #[test]
-fn an_answer_that_is_not_what_was_written_is_asked_for_again() {
+fn a_stored_answer_with_other_bytes_is_requested_again() {
     let scene = Scene::new("damaged");
     let first = scene.answer(&scene.peers(), "word", "file.pcap");
     let entries = scene.entries();
@@ -164,7 +164,7 @@ fn an_answer_that_is_not_what_was_written_is_asked_for_again() {
 }
 
 #[test]
-fn anew_asks_again_and_once() {
+fn anew_requests_again_and_once() {
     let scene = Scene::new("anew");
     scene.answer(&scene.peers(), "word", "file.pcap");
     let entry = scene.entries().remove(0);

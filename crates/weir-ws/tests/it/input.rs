@@ -245,7 +245,7 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
 /// The reader reported what a browser had requested as agreed on, and a refused upgrade as a connection. Entries have
 /// their members in any order, as Chrome's have the messages first.
 #[test]
-fn archives_say_what_was_agreed_on_and_with_whom() {
+fn archives_name_the_agreed_parameters_and_the_server() {
     let headers =
         |value: &str| format!(r#"[{{"name":"Sec-WebSocket-Extensions","value":"{value}"}}]"#);
     let request = format!(r#""request":{{"headers":{}}}"#, headers("asked"));

@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_asked_for_and_is_a_safe_one_to_begin_with() {
+    fn the_prompt_for_a_name_proposes_a_safe_one() {
         let book = sample();
         let mut view = View::new(false);
         typed(&mut view, &book, "s");

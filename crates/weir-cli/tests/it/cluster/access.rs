@@ -10,7 +10,7 @@ use super::{Processes, captures, scheduler_by};
 use crate::shell::{folder, run};
 
 #[test]
-fn certificates_and_a_token_let_in_who_has_them() {
+fn peers_with_certificates_or_a_token_are_accepted() {
     if Command::new("openssl")
         .arg("version")
         .output_limited()
@@ -19,7 +19,7 @@ fn certificates_and_a_token_let_in_who_has_them() {
         weir_testkit::missing("openssl", "TLS of the cluster");
         return;
     }
-    let folder = captures("certificates_and_a_token_let_in_who_has_them");
+    let folder = captures("peers_with_certificates_or_a_token_are_accepted");
     let made = run(
         "echo subjectAltName=IP:127.0.0.1 > names; echo a-token-of-the-test > token; echo a-token-of-others > other; \
          for ca in ours theirs; do \
@@ -83,8 +83,8 @@ fn certificates_and_a_token_let_in_who_has_them() {
 }
 
 #[test]
-fn strangers_are_not_let_in_by_accident() {
-    let folder = folder("strangers_are_not_let_in_by_accident");
+fn addresses_beyond_this_machine_need_an_option() {
+    let folder = folder("addresses_beyond_this_machine_need_an_option");
     for line in [
         "weir cluster scheduler --listen 0.0.0.0:0",
         "weir cluster executor --scheduler 127.0.0.1:1 --listen 0.0.0.0",

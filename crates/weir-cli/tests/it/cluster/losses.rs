@@ -200,8 +200,8 @@ fn an_interrupted_statement_leaves_executors_idle() {
 }
 
 #[test]
-fn a_scheduler_that_was_restarted_is_said_and_answers_the_next_statement() {
-    let folder = captures("a_scheduler_that_was_restarted_is_said_and_answers_the_next_statement");
+fn a_restarted_scheduler_is_reported_and_answers_the_next_statement() {
+    let folder = captures("a_restarted_scheduler_is_reported_and_answers_the_next_statement");
     let mut cluster = Processes::start(&folder, 2);
     let asked = cluster.ask_long(4);
     cluster.wait_for_work();

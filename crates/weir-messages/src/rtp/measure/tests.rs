@@ -102,7 +102,7 @@ fn what_a_buffer_cannot_wait_for_is_late() {
 }
 
 #[test]
-fn a_slow_clock_is_told_and_does_not_make_all_late() {
+fn a_slow_clock_is_reported_and_does_not_make_all_packets_late() {
     let mut measure = Measure::default();
     for n in 0..50_000_i64 {
         measure.take(&Arrival {
