@@ -169,11 +169,12 @@ impl<'m> DiameterMessage<'m> {
             open,
             depth: 0,
             is_broken: false,
+            is_too_deep: false,
         }
     }
 
-    /// What keeps pairs from being read: the reason why they end before the message or their group does, or a number, a time or an
-    /// address of another length than it has.
+    /// What keeps pairs from being read: the reason why they end before the message or their group does, groups that are nested more
+    /// than [`DEPTH_MAX`] deep, or a number, a time or an address of another length than it has.
     #[must_use]
     pub fn fault(&self) -> Option<&'static str> {
         if usize::try_from(self.length()).is_ok_and(|length| self.0.len() < length) {
@@ -186,6 +187,9 @@ impl<'m> DiameterMessage<'m> {
         }
         if avps.is_broken {
             return Some("a pair ends behind the message or its group, or within its header");
+        }
+        if avps.is_too_deep {
+            return Some("groups are nested more than 12 deep");
         }
         has_other_length
             .then_some("a number, a time or an address has another length than its pair")
@@ -318,6 +322,8 @@ pub struct Avps<'m> {
     depth: usize,
     /// Octets of the message or of a group are no pair.
     is_broken: bool,
+    /// The members of a group were passed over, as [`DEPTH_MAX`] groups are around them.
+    is_too_deep: bool,
 }
 
 impl<'m> Iterator for Avps<'m> {
@@ -328,9 +334,14 @@ impl<'m> Iterator for Avps<'m> {
             let rest = self.open.get_mut(self.depth)?;
             if let Some((avp, padded)) = head(rest).filter(|(avp, _)| avp.length <= rest.len()) {
                 *rest = rest.get(padded..).unwrap_or_default();
-                if self.depth + 1 < DEPTH_MAX && avp.shape() == Shape::Group {
-                    self.depth += 1;
-                    *self.open.get_mut(self.depth)? = avp.data;
+                if avp.shape() == Shape::Group {
+                    match self.open.get_mut(self.depth + 1) {
+                        Some(inner) => {
+                            *inner = avp.data;
+                            self.depth += 1;
+                        }
+                        None => self.is_too_deep |= !avp.data.is_empty(),
+                    }
                 }
                 return Some(avp);
             }
@@ -582,5 +593,6 @@ mod tests {
         bytes[1..4].copy_from_slice(&length[1..]);
         let message = DiameterMessage::new(&bytes).unwrap();
         assert_eq!(message.avps().count(), DEPTH_MAX);
+        assert_eq!(message.fault(), Some("groups are nested more than 12 deep"));
     }
 }

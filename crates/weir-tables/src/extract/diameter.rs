@@ -298,5 +298,5 @@ static FIELDS: &[ItemField<Say<CapturedDiameter>>] = &[
     ItemField::new("diameter.qos_class_identifier", Kind::I64, Say::Value(|s| s.integer_of_3gpp(1_028)),
         "First QoS class identifier (QCI)", "3GPP TS 29.212, 5.3.17"),
     ItemField::new("diameter.fault", Kind::Text, Say::Value(|s| s.message()?.fault().map(Value::Text)),
-        "Why pairs could not be read: they end behind the message or their group, are numbers or addresses of another length, or were not captured", "weir"),
+        "Why pairs could not be read: they end behind the message or their group, are in groups nested more than 12 deep, are numbers or addresses of another length, or were not captured", "weir"),
 ];

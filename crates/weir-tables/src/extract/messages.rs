@@ -555,13 +555,16 @@ impl<P: Protocol> Messages<P> {
                 tunnel::Beginning::Other => {}
             }
         }
-        let is_searched = is_within && (P::FINDS_ANYWHERE || P::is_expected(ports));
+        let is_expected = P::is_expected(ports);
+        let is_searched = is_within && (P::FINDS_ANYWHERE || is_expected);
+        // The first message may be damaged.
+        let may_follow = is_searched || P::FINDS_ANYWHERE && is_expected;
         match P::begins(bytes, ports) {
             // The port alone may be the reason, and the octets the rest of a message.
             true if is_within && P::FIND_OCTETS > 0 => within(),
             true => from_beginning(),
             // The capture may begin within a message that others follow in the same segment.
-            false if is_searched && P::find(bytes).is_some() => within(),
+            false if may_follow && P::find(bytes).is_some() => within(),
             false if P::may_begin(bytes) => Begin::Unsure,
             // A header may go on in the next segment.
             false if is_searched => match P::begun(bytes) {

@@ -28,6 +28,8 @@ pub(super) struct Stun(Requests<[u8; 12]>);
 
 /// The port of servers (RFC 8489, 8).
 const PORT: u16 = 3_478;
+/// The magic cookie (RFC 8489, 5).
+const COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 /// The class of requests.
 const REQUEST: u8 = 0;
 /// The class of indications, which have no answer.
@@ -46,7 +48,8 @@ impl Protocol for Stun {
 
     /// The data of TURN's channels, and what a relay passes on, have the same ports.
     fn may_be_damaged(bytes: &[u8], _ports: [u16; 2]) -> bool {
-        length(bytes).is_some()
+        // The length may be wrong.
+        bytes.first().is_some_and(|first| *first < 0x40) && bytes.get(4..8) == Some(&COOKIE)
     }
 
     const READS_SEGMENTS: bool = true;

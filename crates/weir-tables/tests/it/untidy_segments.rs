@@ -1,5 +1,7 @@
 //! Messages within segments of TCP, of which the first ones were not captured or some were lost.
 
+use weir_testkit::packet::{Ipv4, protocol, udp};
+
 use crate::untidy::{
     CLIENT, SERVER, columns_of, from_the_middle, rows, watchdog, without_the_first,
 };
@@ -50,6 +52,21 @@ fn messages_within_segments_are_found_from_the_middle() {
             let columns = columns_of("sip", &packets, &["port.src"]);
             assert_eq!(columns, vec![["5060"]; 19], "{skipped} by {size}");
         }
+    }
+}
+
+/// A connection whose first message has no sound length was left out, with all messages behind it.
+#[test]
+fn messages_behind_a_damaged_first_one_are_found() {
+    for length in [0, 19, 57] {
+        let mut messages = watchdog().repeat(3);
+        messages[3] = length;
+        let mut packets = Vec::new();
+        let mut connection = Connection::open((CLIENT, 40_000), (SERVER, 3_868), &mut packets);
+        connection.send_one(true, &messages, &mut packets);
+        let note = "diameter: 56 bytes of TCP streams are not part of a complete message";
+        let expected = (2, vec![note.to_owned()]);
+        assert_eq!(rows("diameter", &packets), expected, "{length}");
     }
 }
 
@@ -127,6 +144,23 @@ fn messages_of_stun_are_found_from_the_middle() {
     let mut packets = in_segments(3_478, &messages, 7);
     packets.remove(5);
     assert_eq!(rows("stun", &packets).0, 3);
+}
+
+/// There was no word of a message of STUN whose length is not a number of words.
+#[test]
+fn messages_of_stun_with_a_wrong_length_are_counted() {
+    for length in [0, 7, 9, 100] {
+        let message = [
+            &[0, 1, 0, length][..],
+            b"\x21\x12\xa4\x42abcdefghijkl\0\x24\0\x04\0\0\0\x07",
+        ]
+        .concat();
+        let datagram = udp(CLIENT.into(), SERVER.into(), 40_000, 3_478, &message);
+        let packet = Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&datagram);
+        let note = "stun: 1 datagrams on the protocol's ports are left out because they are not messages that could be decoded";
+        let expected = (0, vec![note.to_owned()]);
+        assert_eq!(rows("stun", &[packet]), expected, "{length}");
+    }
 }
 
 /// Messages of the protocols that TCP carries one behind the other, each with its port.
