@@ -26,7 +26,7 @@ use weir_sql::Statement;
 use weir_tables::{Compile, Feed, Location, Settings, Source, Stop, Table, is_address};
 
 use self::file_kind::{FileKind, kind};
-use self::names::{PlanNames, Replacer, name_of, reference_name};
+use self::names::{Factors, PlanNames, Replacer, name_of, reference_name};
 use self::paths::{log_paths, look_at_path};
 use self::written::{LIVE, Reads, Reference};
 use crate::clf::ClfTable;
@@ -153,7 +153,9 @@ impl Resolver<'_> {
     pub(crate) async fn resolve(&self, statement: &mut Statement) -> Result<Resolved, Error> {
         let mut resolved = Resolved::default();
         let mut names = PlanNames::default();
-        for factor in statement.table_factors() {
+        let mut factors = Factors::default();
+        statement.visit(&mut factors);
+        for (factor, is_of_with) in factors.found {
             let TableFactor::Table {
                 name, alias, args, ..
             } = &factor
@@ -161,6 +163,11 @@ impl Resolver<'_> {
                 continue;
             };
             let alias = alias.as_ref().map(|alias| alias.name.value.as_str());
+            if is_of_with {
+                let alias = alias.map_or_else(|| name_of(name), str::to_owned);
+                resolved.tables.insert(alias.to_ascii_lowercase(), None);
+                continue;
+            }
             let arguments = args.as_ref().map(|args| args.args.as_slice());
             let Some(reference) = Reference::read(name, arguments)? else {
                 self.note_known_table(name, alias, &mut resolved).await;
@@ -188,7 +195,7 @@ impl Resolver<'_> {
         for alias in statement.aliases() {
             resolved.tables.insert(alias.to_ascii_lowercase(), None);
         }
-        statement.visit_mut(&mut Replacer(names));
+        statement.visit_mut(&mut Replacer::of(names));
         Ok(resolved)
     }
 

@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Ident, ObjectName, ObjectNamePart, TableFactor, VisitorMut};
+use datafusion::sql::sqlparser::ast::{
+    Ident, ObjectName, ObjectNamePart, Query, TableFactor, Visitor, VisitorMut,
+};
 use weir_capture::redacted;
 
 use super::written::Reference;
@@ -50,18 +52,133 @@ impl PlanNames {
     }
 }
 
+/// Collects the tables in FROM, and whether each is a query of WITH.
+#[derive(Default)]
+pub(super) struct Factors {
+    pub(super) found: Vec<(TableFactor, bool)>,
+    scopes: Scopes,
+}
+
+impl Visitor for Factors {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        self.scopes.enter(query);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {
+        self.scopes.leave();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        // A subquery may have others within, and each would be copied as often as it is deep.
+        if matches!(factor, TableFactor::Table { .. }) {
+            self.found.push((factor.clone(), self.scopes.has(factor)));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The queries of WITH that FROM may name at a place of the walk: the name of one stands for it, also where it looks like that of a file.
+#[derive(Default)]
+struct Scopes(Vec<Scope>);
+
+/// The queries of the WITH of one query.
+struct Scope {
+    names: Vec<String>,
+    /// Whether the queries of WITH may name all of them, and not only those in front.
+    is_recursive: bool,
+    /// The number of queries right below this one that the walk has left: those of WITH come first.
+    left: usize,
+}
+
+impl Scopes {
+    fn enter(&mut self, query: &Query) {
+        let with = query.with.iter();
+        let names = with.flat_map(|with| &with.cte_tables);
+        self.0.push(Scope {
+            names: names.map(|cte| known_as(&cte.alias.name)).collect(),
+            is_recursive: query.with.as_ref().is_some_and(|with| with.recursive),
+            left: 0,
+        });
+    }
+
+    fn leave(&mut self) {
+        self.0.pop();
+        if let Some(around) = self.0.last_mut() {
+            around.left = around.left.saturating_add(1);
+        }
+    }
+
+    /// Whether a table is a query of WITH, in quotes of either kind, as in DuckDB.
+    fn has(&self, factor: &TableFactor) -> bool {
+        let TableFactor::Table {
+            name, args: None, ..
+        } = factor
+        else {
+            return false;
+        };
+        let [ObjectNamePart::Identifier(ident)] = name.0.as_slice() else {
+            return false;
+        };
+        let name = known_as(ident);
+        self.0.iter().any(|scope| {
+            let count = match scope.is_recursive {
+                true => scope.names.len(),
+                false => scope.left,
+            };
+            scope.names.iter().take(count).any(|known| *known == name)
+        })
+    }
+}
+
+/// A name as the planner knows it.
+fn known_as(ident: &Ident) -> String {
+    match ident.quote_style {
+        Some(_) => ident.value.clone(),
+        None => ident.value.to_lowercase(),
+    }
+}
+
 /// Replaces references by the names of their tables.
-pub(super) struct Replacer(pub(super) PlanNames);
+pub(super) struct Replacer {
+    names: PlanNames,
+    scopes: Scopes,
+}
+
+impl Replacer {
+    pub(super) fn of(names: PlanNames) -> Self {
+        Self {
+            names,
+            scopes: Scopes::default(),
+        }
+    }
+}
 
 impl VisitorMut for Replacer {
     type Break = ();
 
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        self.scopes.enter(query);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _query: &mut Query) -> ControlFlow<()> {
+        self.scopes.leave();
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if self.scopes.has(factor) {
+            return ControlFlow::Continue(());
+        }
         let table = reference_name(factor);
         if let TableFactor::Table { name, args, .. } = factor {
             let arguments = args.as_ref().map(|args| args.args.as_slice());
             if let Ok(Some(_)) = Reference::read(name, arguments) {
-                let table = self.0.shown(table);
+                let table = self.names.shown(table);
                 *args = None;
                 *name = ObjectName::from(vec![Ident::with_quote('"', table)]);
             }
