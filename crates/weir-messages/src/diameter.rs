@@ -457,7 +457,7 @@ mod tests {
         assert_eq!(application_word(message.application()), Some("3GPP Cx"));
         let said: Vec<_> = message
             .avps()
-            .map(|it| (it.name().unwrap_or("?"), it.text()))
+            .map(|pair| (pair.name().unwrap_or("?"), pair.text()))
             .collect();
         let said: Vec<_> = said
             .iter()
@@ -515,7 +515,7 @@ mod tests {
         for end in 0..bytes.len() {
             let message = DiameterMessage::new(&bytes[..end]);
             assert_eq!(message.is_some(), end >= HEADER_OCTETS);
-            let pairs = message.map_or(0, |it| it.avps().count());
+            let pairs = message.map_or(0, |message| message.avps().count());
             assert!((before..=11).contains(&pairs), "{end}");
             before = pairs;
         }

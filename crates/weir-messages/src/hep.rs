@@ -342,7 +342,9 @@ mod tests {
         let destination = "10.0.0.2:5060".parse().unwrap();
         let of = |kind: u8, payload: &[u8]| {
             let mut bytes = write(3, source, destination, 6, payload);
-            let place = bytes.windows(6).position(|it| it == [0, 0, 0, 11, 0, 7]);
+            let place = bytes
+                .windows(6)
+                .position(|octets| octets == [0, 0, 0, 11, 0, 7]);
             bytes[place.unwrap() + 6] = kind;
             Hep::parse(&bytes).unwrap().is_message()
         };
@@ -364,7 +366,9 @@ mod tests {
         }
         // The address of the destination is of another family; there is no message at all.
         let mut other = whole.clone();
-        let place = other.windows(6).position(|it| it == [0, 0, 0, 4, 0, 10]);
+        let place = other
+            .windows(6)
+            .position(|octets| octets == [0, 0, 0, 4, 0, 10]);
         other[place.unwrap() + 3] = 14;
         assert!(is_incomplete(&other));
         assert!(!is_incomplete(&write(3, source, destination, 6, b"")));

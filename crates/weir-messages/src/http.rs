@@ -546,9 +546,9 @@ impl Connection {
             // The rest arrived with the last octets, unless nothing was used.
             this.first = match (done, this.next) {
                 (0, _) => this.first,
-                (_, Some(next)) => behind(this.first, done).map(|it| Place {
+                (_, Some(next)) => behind(this.first, done).map(|place| Place {
                     received: next.received,
-                    ..it
+                    ..place
                 }),
                 (_, None) => None,
             };
@@ -720,7 +720,7 @@ impl Connection {
                 let method = exchange
                     .request
                     .as_ref()
-                    .map(|it| it.head.line.method.as_str());
+                    .map(|request| request.head.line.method.as_str());
                 let body = Body::of_response(&head, method);
                 let code = head.line.code;
                 let is_upgrade = code == 101

@@ -214,7 +214,8 @@ pub fn is_of_version_5(bytes: &[u8]) -> bool {
         kind::CONNECT => false,
         kind::PUBLISH => {
             let mut properties = packet.properties.iter();
-            !packet.properties.is_empty() && properties.all(|it| OF_PUBLISH.contains(&it.id))
+            !packet.properties.is_empty()
+                && properties.all(|property| OF_PUBLISH.contains(&property.id))
         }
         _ => !is_understood_as(bytes, 4),
     };

@@ -372,7 +372,7 @@ impl<K: Copy + Eq + std::hash::Hash> Parts<K> {
         let data = message.data?;
         let Some(segment) = message
             .segment
-            .filter(|it| !it.is_first || it.remaining > 0)
+            .filter(|segment| !segment.is_first || segment.remaining > 0)
         else {
             return Some(data);
         };
@@ -385,10 +385,10 @@ impl<K: Copy + Eq + std::hash::Hash> Parts<K> {
             return None;
         }
         // The part before it, or the first one, was not captured, or comes later.
-        let goes_on = |it: &&mut IncompleteMessage| it.remaining == segment.remaining + 1;
+        let goes_on = |waiting: &&mut IncompleteMessage| waiting.remaining == segment.remaining + 1;
         let Some(waiting) = self.waiting.get_mut(&key).filter(goes_on) else {
             match self.waiting.remove(&key) {
-                Some(it) if it.is_given_up => {}
+                Some(waiting) if waiting.is_given_up => {}
                 _ => self.given_up += 1,
             }
             if segment.remaining > 0 {
@@ -403,7 +403,10 @@ impl<K: Copy + Eq + std::hash::Hash> Parts<K> {
         if segment.remaining > 0 {
             return None;
         }
-        let whole = self.waiting.remove(&key).filter(|it| !it.is_given_up)?;
+        let whole = self
+            .waiting
+            .remove(&key)
+            .filter(|waiting| !waiting.is_given_up)?;
         self.whole = whole.bytes;
         Some(&self.whole)
     }
@@ -426,7 +429,7 @@ impl<K: Copy + Eq + std::hash::Hash> Parts<K> {
             && self
                 .waiting
                 .get(&oldest)
-                .is_some_and(|it| it.number == number)
+                .is_some_and(|waiting| waiting.number == number)
         {
             self.forget_begun(oldest);
         }
@@ -435,14 +438,14 @@ impl<K: Copy + Eq + std::hash::Hash> Parts<K> {
     /// Gives up a message that has begun, and counts it.
     fn forget_begun(&mut self, key: K) {
         let begun = self.waiting.remove(&key);
-        let is_counted = begun.is_some_and(|it| !it.is_given_up);
+        let is_counted = begun.is_some_and(|waiting| !waiting.is_given_up);
         self.given_up += u64::from(is_counted);
     }
 
     /// Messages that were given up, with those that wait for parts.
     #[must_use]
     pub fn given_up(&self) -> u64 {
-        let waiting = self.waiting.values().filter(|it| !it.is_given_up);
+        let waiting = self.waiting.values().filter(|waiting| !waiting.is_given_up);
         self.given_up.saturating_add(waiting.count() as u64)
     }
 }
@@ -526,7 +529,7 @@ mod tests {
         // Messages without their first part, without one between others, and without the last one: each counts once.
         for lost in [0_u8, 1, 2, 3] {
             let mut parts = Parts::default();
-            for remaining in (0..4_u8).rev().filter(|it| *it != lost) {
+            for remaining in (0..4_u8).rev().filter(|remaining| *remaining != lost) {
                 let first = if remaining == 3 { 0x83 } else { remaining };
                 assert_eq!(parts.take(1, &part(first, b"a")), None);
             }

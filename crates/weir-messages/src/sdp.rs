@@ -69,14 +69,14 @@ impl Media {
     #[must_use]
     pub fn is_over_tcp(&self) -> bool {
         let transport = self.profile.split('/').next();
-        transport.is_some_and(|it| it.eq_ignore_ascii_case("tcp"))
+        transport.is_some_and(|protocol| protocol.eq_ignore_ascii_case("tcp"))
     }
 
     /// Whether it is sent over TLS, over TCP (RFC 8122), by its profile: `TCP/TLS/RTP/SAVP`.
     #[must_use]
     pub fn is_over_tls(&self) -> bool {
         let mut words = self.profile.split('/');
-        self.is_over_tcp() && words.any(|it| it.eq_ignore_ascii_case("tls"))
+        self.is_over_tcp() && words.any(|word| word.eq_ignore_ascii_case("tls"))
     }
 
     /// Whether it is encrypted: SRTP (RFC 3711), by its profile.
@@ -275,7 +275,7 @@ impl SdpReader {
                     self.has_keys |= gives_keys(value);
                     self.has_ice |= value_of(value, ICE).is_some();
                     let group = value_of(value, "group");
-                    if let Some(names) = group.and_then(|it| it.strip_prefix("BUNDLE ")) {
+                    if let Some(names) = group.and_then(|group| group.strip_prefix("BUNDLE ")) {
                         let names = names.split_ascii_whitespace().map(kept);
                         self.bundle.extend(names.take(MEDIA_MAX));
                         self.bundle.truncate(MEDIA_MAX);
@@ -373,7 +373,9 @@ fn connection(value: &str) -> Option<IpAddr> {
 /// Whether the address in the value of `c=` is a host name: `IN IP4 gateway.example`.
 fn is_named(value: &str) -> bool {
     let address = value.split_ascii_whitespace().nth(2);
-    let is_name = |it: &str| !it.contains(':') && it.contains(|c: char| c.is_ascii_alphabetic());
+    let is_name = |address: &str| {
+        !address.contains(':') && address.contains(|c: char| c.is_ascii_alphabetic())
+    };
     address.is_some_and(is_name)
 }
 
@@ -395,7 +397,7 @@ fn begin(value: &str) -> Option<Begun> {
         return None;
     }
     let assigned = words.filter_map(|word| {
-        let payload_type: u8 = word.parse().ok().filter(|it| *it < 128)?;
+        let payload_type: u8 = word.parse().ok().filter(|number| *number < 128)?;
         Some((payload_type, Codec::assigned(payload_type)?))
     });
     Some(Begun {
@@ -513,7 +515,7 @@ fn rtpmap(value: &str) -> Option<(u8, Codec)> {
         name: spelled.map_or_else(|| kept(name).into(), Into::into),
         clock_rate: parts.next()?.trim().parse().ok()?,
     };
-    let payload_type = payload_type.parse().ok().filter(|it| *it < 128)?;
+    let payload_type = payload_type.parse().ok().filter(|number| *number < 128)?;
     Some((payload_type, codec))
 }
 
@@ -532,7 +534,11 @@ mod tests {
         let text = "v=0\r\nc=IN IP4 192.0.2.1\r\nm=audio 30000 RTP/AVP 8 96 97 98\r\na=rtpmap:8 pcma/8000\r\n\
             a=rtpmap:96 OPUS/48000/2\r\na=rtpmap:97 Telephone-Event/8000\r\na=rtpmap:98 x-Own/8000\r\n";
         let all = media(text.as_bytes());
-        let names: Vec<&str> = all[0].codecs.iter().map(|(_, it)| &*it.name).collect();
+        let names: Vec<&str> = all[0]
+            .codecs
+            .iter()
+            .map(|(_, codec)| &*codec.name)
+            .collect();
         assert_eq!(names, ["PCMA", "opus", "telephone-event", "x-Own"]);
     }
 
@@ -541,7 +547,7 @@ mod tests {
         let all = media(OFFER.as_bytes());
         let ports: Vec<_> = all
             .iter()
-            .map(|it| (it.port, it.control_port, it.is_secure()))
+            .map(|media| (media.port, media.control_port, media.is_secure()))
             .collect();
         assert_eq!(
             ports,
@@ -565,7 +571,7 @@ mod tests {
         let all = media(text);
         let ports: Vec<_> = all
             .iter()
-            .map(|it| (&*it.kind, it.port, it.control_port))
+            .map(|media| (&*media.kind, media.port, media.control_port))
             .collect();
         assert_eq!(
             ports,
@@ -583,7 +589,7 @@ mod tests {
         let all = media(text);
         let others: Vec<Vec<String>> = all
             .iter()
-            .map(|it| it.others.iter().map(ToString::to_string).collect())
+            .map(|media| media.others.iter().map(ToString::to_string).collect())
             .collect();
         let candidate = "192.0.2.7:31000".to_owned();
         let first = "192.0.2.1:30000".to_owned();
@@ -661,7 +667,13 @@ mod tests {
         let all = media(text);
         let found: Vec<_> = all
             .iter()
-            .map(|it| (it.mid.as_deref(), it.mid_extension, &it.sources[..]))
+            .map(|media| {
+                (
+                    media.mid.as_deref(),
+                    media.mid_extension,
+                    &media.sources[..],
+                )
+            })
             .collect();
         assert_eq!(
             found,
@@ -670,7 +682,9 @@ mod tests {
                 (Some("v"), Some(5), &[u32::MAX])
             ]
         );
-        let many: String = (0..1_000).map(|it| format!("a=ssrc:{it} x\n")).collect();
+        let many: String = (0..1_000)
+            .map(|number| format!("a=ssrc:{number} x\n"))
+            .collect();
         let text = format!("c=IN IP4 192.0.2.1\nm=audio 1 RTP/AVP 0\n{many}");
         assert_eq!(media(text.as_bytes())[0].sources.len(), SOURCES_MAX);
     }
@@ -728,7 +742,7 @@ mod tests {
             );
             media(text.as_bytes())
                 .iter()
-                .map(|it| it.has_keys)
+                .map(|media| media.has_keys)
                 .collect::<Vec<_>>()
         };
         assert_eq!(has_keys(""), [false, false]);
@@ -765,11 +779,11 @@ mod tests {
 
     #[test]
     fn faxes_are_no_media_over_rtp() {
-        assert!(media(OFFER.as_bytes()).iter().all(|it| !it.is_fax()));
+        assert!(media(OFFER.as_bytes()).iter().all(|media| !media.is_fax()));
         let faxes: Vec<_> = media_and_faxes(OFFER.as_bytes())
             .into_iter()
             .filter(Media::is_fax)
-            .map(|it| (it.kind, it.port))
+            .map(|media| (media.kind, media.port))
             .collect();
         assert_eq!(faxes, [("image".to_owned(), 5_000)]);
     }

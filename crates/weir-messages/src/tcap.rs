@@ -341,7 +341,10 @@ mod tests {
         );
         // The length of the components is wrong.
         let mut bytes = BEGIN.to_vec();
-        let at = bytes.windows(2).position(|it| it == [0x6c, 0x15]).unwrap();
+        let at = bytes
+            .windows(2)
+            .position(|octets| octets == [0x6c, 0x15])
+            .unwrap();
         bytes[at + 1] = 0x16;
         let message = TcapMessage::new(&bytes).unwrap();
         assert_eq!(

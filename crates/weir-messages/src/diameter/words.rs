@@ -32,8 +32,10 @@ pub fn definition(vendor: u32, code: u32) -> Option<(&'static str, Shape)> {
         TGPP => OF_3GPP,
         _ => return None,
     };
-    let place = of_vendor.binary_search_by_key(&code, |it| it.0).ok()?;
-    of_vendor.get(place).map(|it| (it.1, it.2))
+    let place = of_vendor
+        .binary_search_by_key(&code, |entry| entry.0)
+        .ok()?;
+    of_vendor.get(place).map(|entry| (entry.1, entry.2))
 }
 
 /// The name of a command, without `-Request` and `-Answer` (IANA; 3GPP TS 29.230, 7).

@@ -176,12 +176,15 @@ impl SameNumber {
 
     /// The question with this content.
     fn find(&mut self, content: u64) -> Option<&mut Query> {
-        self.all().find(|it| it.content == content)
+        self.all().find(|pending| pending.content == content)
     }
 
     /// The question that a response with this content answers: the last one where none has its content.
     fn answered(&mut self, content: u64) -> &mut Query {
-        let later = self.later.iter().position(|it| it.content == content);
+        let later = self
+            .later
+            .iter()
+            .position(|pending| pending.content == content);
         let is_first = self.first.content == content;
         let last = self.later.len().checked_sub(1).filter(|_| !is_first);
         match later.or(last).and_then(|at| self.later.get_mut(at)) {
@@ -400,15 +403,17 @@ impl<W: Clone> Lookups<W> {
         let place = match self.recent.question_of_copy(key, way.sight()) {
             Some(question) => {
                 let content = content_of(message);
-                let is_its =
-                    |it: &Pending<W>| it.content == content && it.sight.may_be_copy_of(question);
+                let is_its = |pending: &Pending<W>| {
+                    pending.content == content && pending.sight.may_be_copy_of(question)
+                };
                 let mut all = numbers.iter();
                 all.position(|number| pending.get(number).is_some_and(is_its))?
             }
             None if numbers.len() > 1 => {
                 let content = content_of(message);
-                let is_its =
-                    |number: &u64| pending.get(number).map(|it| it.content) == Some(content);
+                let is_its = |number: &u64| {
+                    pending.get(number).map(|pending| pending.content) == Some(content)
+                };
                 numbers.iter().position(is_its).unwrap_or(0)
             }
             None => 0,

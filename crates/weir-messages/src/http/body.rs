@@ -44,9 +44,11 @@ enum Transfer {
 
 impl Transfer {
     fn of<L>(head: &Head<L>) -> Self {
-        let codings = head.all("transfer-encoding").flat_map(|it| it.split(','));
-        let names = codings.map(|it| it.split(';').next().unwrap_or_default().trim());
-        match names.filter(|it| !it.is_empty()).last() {
+        let codings = head
+            .all("transfer-encoding")
+            .flat_map(|value| value.split(','));
+        let names = codings.map(|coding| coding.split(';').next().unwrap_or_default().trim());
+        match names.filter(|name| !name.is_empty()).last() {
             Some(last) if last.eq_ignore_ascii_case("chunked") => Self::Chunked,
             Some(last) if !last.eq_ignore_ascii_case("identity") => Self::Unknown,
             _ => Self::Plain,
@@ -56,7 +58,9 @@ impl Transfer {
 
 /// The lengths that a head gives, `None` for a value that is not a number: several fields or values may give one (RFC 9112, 6.3).
 fn lengths<L>(head: &Head<L>) -> impl Iterator<Item = Option<u64>> {
-    let values = head.all("content-length").flat_map(|it| it.split(','));
+    let values = head
+        .all("content-length")
+        .flat_map(|value| value.split(','));
     values.map(str::trim).map(|value| {
         let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
         value.parse().ok().filter(|_| is_number)

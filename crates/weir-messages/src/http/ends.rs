@@ -157,7 +157,7 @@ impl Connection {
     /// A response came: a request before it whose lines end in carriage returns alone is over.
     pub(super) fn over_by_answer(&mut self, client: usize) {
         let place = self.sides.get_mut(client);
-        let Some(place) = place.filter(|it| it.ends_in_returns()) else {
+        let Some(place) = place.filter(|ends| ends.ends_in_returns()) else {
             return;
         };
         let mut this = std::mem::take(place);

@@ -114,9 +114,18 @@ impl<L> HttpMessage<L> {
 
 impl Exchange {
     pub(super) fn held(&self) -> usize {
-        let request = self.request.as_ref().map_or(0, |it| it.head.octets());
-        let response = self.response.as_ref().map_or(0, |it| it.head.octets());
-        let update = self.priority.as_ref().and_then(|it| it.update.as_ref());
+        let request = self
+            .request
+            .as_ref()
+            .map_or(0, |message| message.head.octets());
+        let response = self
+            .response
+            .as_ref()
+            .map_or(0, |message| message.head.octets());
+        let update = self
+            .priority
+            .as_ref()
+            .and_then(|priority| priority.update.as_ref());
         let update = update.map_or(0, String::capacity);
         request + response + update + size_of::<Self>()
     }

@@ -163,7 +163,7 @@ fn is_status(bytes: &[u8]) -> bool {
     if let [b'I', b'C', b'Y', b' ', code @ ..] = bytes {
         return code
             .get(..3)
-            .is_some_and(|it| it.iter().all(u8::is_ascii_digit));
+            .is_some_and(|code| code.iter().all(u8::is_ascii_digit));
     }
     let is_number = match bytes.get(5..) {
         Some([b'0'..=b'9', ..]) => true,
@@ -252,7 +252,9 @@ fn request_behind_body(line: &[u8]) -> Option<usize> {
     let is_version = last_word(line)?.starts_with(VERSION_BEGINS);
     let target = line.get(..line.iter().rposition(is_blank)?)?;
     let before = target.get(..target.iter().rposition(is_blank)?)?;
-    let bodies = METHODS.iter().filter_map(|it| before.strip_suffix(*it));
+    let bodies = METHODS
+        .iter()
+        .filter_map(|method| before.strip_suffix(*method));
     let at = bodies.map(<[u8]>::len).min()?;
     let is_behind = before.get(..at)?.last().is_some_and(|byte| !is_blank(byte));
     (is_version && is_behind).then_some(at)

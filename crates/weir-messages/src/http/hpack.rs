@@ -246,7 +246,10 @@ mod tests {
     use super::*;
 
     fn hex(text: &str) -> Vec<u8> {
-        let digits: Vec<u32> = text.chars().filter_map(|it| it.to_digit(16)).collect();
+        let digits: Vec<u32> = text
+            .chars()
+            .filter_map(|digit| digit.to_digit(16))
+            .collect();
         digits
             .chunks(2)
             .map(|pair| (pair[0] << 4 | pair[1]) as u8)

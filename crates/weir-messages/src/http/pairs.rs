@@ -67,7 +67,7 @@ impl Losses {
     /// Whether the response of a request that waits for it may have been lost: several may be, and one is assumed.
     fn may_have_response_of(self, waiting: &PendingExchange) -> bool {
         // What the client had when it asked is not the answer.
-        let may_be_before = |end| waiting.places[0].is_none_or(|it| it.received < end);
+        let may_be_before = |end| waiting.places[0].is_none_or(|place| place.received < end);
         let is_lost = self.gap_end.is_some_and(may_be_before);
         let awaits = waiting.response == Progress::Awaited && waiting.exchange.request.is_some();
         awaits && (self.is_uncertain || is_lost)
@@ -149,7 +149,9 @@ impl PendingExchange {
     fn may_lack_body(&self) -> bool {
         let request = self.exchange.request.as_ref();
         self.request == Progress::UnderWay
-            && request.is_some_and(|it| it.body_len == 0 && it.head.field("expect").is_some())
+            && request.is_some_and(|request| {
+                request.body_len == 0 && request.head.field("expect").is_some()
+            })
     }
 }
 
@@ -188,7 +190,7 @@ impl Pairs {
     }
 
     pub(super) fn held(&self) -> usize {
-        let waiting = self.waiting.iter().map(|it| it.exchange.held());
+        let waiting = self.waiting.iter().map(|pending| pending.exchange.held());
         waiting.sum()
     }
 
@@ -271,11 +273,13 @@ impl Pairs {
     /// Marks the response whose request has just come behind it, when it may answer another request.
     fn prove_early(&mut self) {
         let all = self.waiting.iter();
-        let at = all.rev().position(|it| it.request == Progress::UnderWay);
+        let at = all
+            .rev()
+            .position(|pending| pending.request == Progress::UnderWay);
         let Some(at) = at.map(|back| self.waiting.len().saturating_sub(back + 1)) else {
             return;
         };
-        let response = self.waiting.get(at).and_then(|it| it.places[1]);
+        let response = self.waiting.get(at).and_then(|pending| pending.places[1]);
         let is_proven = response.is_none_or(|response| self.is_proven(at, response));
         if let Some(early) = self.waiting.get_mut(at).filter(|_| !is_proven) {
             early.exchange.fault.get_or_insert(HttpFault::Uncertain);
@@ -314,7 +318,7 @@ impl Pairs {
         self.losses.gap_end = None;
         let is_proven = place.is_none_or(|place| self.is_proven(at, place));
         let is_uncertain = self.losses.is_uncertain || !is_proven;
-        self.losses.answered = place.map_or(self.losses.answered, |it| it.received);
+        self.losses.answered = place.map_or(self.losses.answered, |place| place.received);
         let next = self.waiting.get_mut(at)?;
         next.is_doubtful = false;
         next.is_uncertain = is_uncertain;
@@ -328,9 +332,10 @@ impl Pairs {
     /// Whether several requests came before anything of the server, within a connection: a response to the first may have come before
     /// the second, and was not captured.
     fn awaits_unplaced(&self) -> bool {
-        let unplaced = self.waiting.iter().filter(|it| {
-            let is_open = it.response == Progress::Awaited && it.exchange.request.is_some();
-            is_open && it.places[0].is_none()
+        let unplaced = self.waiting.iter().filter(|pending| {
+            let is_open =
+                pending.response == Progress::Awaited && pending.exchange.request.is_some();
+            is_open && pending.places[0].is_none()
         });
         unplaced.count() > 1
     }
@@ -339,13 +344,13 @@ impl Pairs {
     /// A server that had received nothing of its request did not answer it: the response is unsolicited.
     fn by_order(&mut self, place: Option<Place>) -> usize {
         let all = self.waiting.iter().enumerate();
-        let mut open = all.filter(|(_, it)| it.response == Progress::Awaited);
-        let is_behind = |it: &PendingExchange| {
-            let both = it.asked_at.zip(place);
+        let mut open = all.filter(|(_, pending)| pending.response == Progress::Awaited);
+        let is_behind = |pending: &PendingExchange| {
+            let both = pending.asked_at.zip(place);
             both.is_some_and(|(request, response)| request >= response.received)
         };
         match (open.next(), open.next()) {
-            (Some((first, it)), _) if is_behind(it) => self.insert(first, None),
+            (Some((first, pending)), _) if is_behind(pending) => self.insert(first, None),
             // One response was not captured, and is taken for that of the first.
             (Some((_, first)), Some((second, _))) if first.is_doubtful => second,
             (Some((first, _)), _) => first,
@@ -359,8 +364,8 @@ impl Pairs {
     fn begin_next(&mut self, place: Option<Place>) -> usize {
         let may_follow = self.is_in_step || self.offset.is_some();
         let is_unread = std::mem::take(&mut self.is_unread);
-        let is_early = place.map_or(may_follow && !is_unread, |it| {
-            it.received > self.client_octets
+        let is_early = place.map_or(may_follow && !is_unread, |place| {
+            place.received > self.client_octets
         });
         if !self.is_in_step && self.early >= EARLY_MAX {
             self.is_one_sided = true;
@@ -378,7 +383,9 @@ impl Pairs {
         let is_lost = request == Progress::Over
             && place
                 .zip(self.losses.requests)
-                .is_some_and(|(it, lost)| lost.1 >= self.losses.answered && it.received > lost.1);
+                .is_some_and(|(place, lost)| {
+                    lost.1 >= self.losses.answered && place.received > lost.1
+                });
         self.begin(Exchange::default(), request);
         if let Some(last) = self.waiting.back_mut() {
             last.offset = self.offset;
@@ -402,26 +409,32 @@ impl Pairs {
     /// request had the response to the one before: so many are lost at least where something of the server is missing.
     fn by_place(&mut self, place: Place) -> usize {
         let all = self.waiting.iter().enumerate();
-        let open = all.filter(|(_, it)| it.response == Progress::Awaited);
+        let open = all.filter(|(_, pending)| pending.response == Progress::Awaited);
         let open: Vec<(usize, &PendingExchange)> = open.collect();
         let Some((first, next)) = open.first() else {
             return self.by_order(Some(place));
         };
-        let may_have = |it: &PendingExchange| match it.places[0] {
+        let may_have = |pending: &PendingExchange| match pending.places[0] {
             Some(request) => request.may_have(place),
-            None => it.asked_at.is_none_or(|asked| asked < place.received),
+            None => pending.asked_at.is_none_or(|asked| asked < place.received),
         };
-        let candidates = open.iter().take_while(|(_, it)| may_have(it)).count();
+        let candidates = open
+            .iter()
+            .take_while(|(_, pending)| may_have(pending))
+            .count();
         let Some(most) = candidates.checked_sub(1) else {
             // All requests that are there came after it: that of this response was not captured.
             return self.insert(*first, Some(HttpFault::Missing));
         };
-        let received = open.iter().map(|(_, it)| it.places[0]);
-        let received = received.map(|request| request.map(|it| it.received));
+        let received = open.iter().map(|(_, pending)| pending.places[0]);
+        let received = received.map(|request| request.map(|place| place.received));
         let was_uncertain = self.losses.is_uncertain;
         let lost = match self.losses.since_response {
             Some(known) => {
-                let are_known = received.clone().take(candidates).all(|it| it.is_some());
+                let are_known = received
+                    .clone()
+                    .take(candidates)
+                    .all(|place| place.is_some());
                 let at_least = responses_before(known, received.take(candidates));
                 let is_of_unseen = self.is_of_unseen(place, open.get(most..));
                 if at_least == most && is_of_unseen {
@@ -436,7 +449,7 @@ impl Pairs {
             None if was_uncertain => {
                 let idle = received
                     .take(candidates)
-                    .position(|it| it == Some(place.offset));
+                    .position(|offset| offset == Some(place.offset));
                 let is_of_unseen = self.is_of_unseen(place, open.get(most..));
                 self.losses.is_uncertain = most > 0 || is_of_unseen;
                 idle.unwrap_or(0)
@@ -451,7 +464,7 @@ impl Pairs {
     /// client that had received everything before a response sends the request that it answers.
     fn is_proven(&mut self, at: usize, place: Place) -> bool {
         let mut behind = self.waiting.iter().skip(at.saturating_add(1));
-        let after = behind.find_map(|it| it.places[0]);
+        let after = behind.find_map(|pending| pending.places[0]);
         self.losses.is_pipelined |= after.is_some_and(|after| after.received <= place.offset);
         let (Some((first, last)), Some(next)) = (self.losses.requests, self.waiting.get(at)) else {
             return true;
@@ -499,7 +512,7 @@ impl Pairs {
             return;
         }
         let all = self.waiting.iter_mut();
-        for early in all.filter(|it| it.request == Progress::Awaited) {
+        for early in all.filter(|pending| pending.request == Progress::Awaited) {
             let may_be = match (early.places[1], early.offset) {
                 (Some(response), _) if self.losses.of_client => {
                     place.is_none_or(|place| place.may_have(response))
@@ -525,7 +538,7 @@ impl Pairs {
     /// Adds a response of the exchange that [`Self::next_response`] returned.
     pub(super) fn response(&mut self, head: Head<StatusLine>, stamp: Stamp) {
         let mut open = self.waiting.iter_mut();
-        if let Some(waiting) = open.find(|it| it.response == Progress::Awaited) {
+        if let Some(waiting) = open.find(|pending| pending.response == Progress::Awaited) {
             waiting.response = Progress::UnderWay;
             waiting.exchange.response = Some(Response {
                 head,
@@ -539,7 +552,7 @@ impl Pairs {
     fn next_early(&mut self) -> Option<&mut PendingExchange> {
         self.early = self.early.checked_sub(1)?;
         let mut all = self.waiting.iter_mut();
-        all.find(|it| it.request == Progress::Awaited)
+        all.find(|pending| pending.request == Progress::Awaited)
     }
 
     fn begin(&mut self, exchange: Exchange, request: Progress) {
@@ -580,15 +593,15 @@ impl Pairs {
     /// The exchange whose request is under way: the last that has one.
     fn asking(&mut self) -> Option<&mut PendingExchange> {
         let mut all = self.waiting.iter_mut().rev();
-        let last = all.find(|it| it.request != Progress::Awaited);
-        last.filter(|it| it.request == Progress::UnderWay)
+        let last = all.find(|pending| pending.request != Progress::Awaited);
+        last.filter(|pending| pending.request == Progress::UnderWay)
     }
 
     /// The exchange whose response is under way: the first that lacks its end.
     fn answer(&mut self) -> Option<&mut PendingExchange> {
         let mut all = self.waiting.iter_mut();
-        let first = all.find(|it| it.response != Progress::Over);
-        first.filter(|it| it.response == Progress::UnderWay)
+        let first = all.find(|pending| pending.response != Progress::Over);
+        first.filter(|pending| pending.response == Progress::UnderWay)
     }
 
     /// The kind of the response to the current request, whose head was captured before it.
@@ -645,17 +658,18 @@ impl Pairs {
             let request = last.exchange.request.as_ref();
             last.request == Progress::Over
                 && last.response == Progress::Awaited
-                && request.is_some_and(|it| it.head.field("upgrade").is_some())
+                && request.is_some_and(|request| request.head.field("upgrade").is_some())
         })
     }
 
     /// Whether the next response is that of a request of HTTP/0.9, which has no head.
     pub(super) fn awaits_simple(&self) -> bool {
         let mut all = self.waiting.iter();
-        let next = all.find(|it| it.response == Progress::Awaited);
+        let next = all.find(|pending| pending.response == Progress::Awaited);
         let request = next.and_then(|next| next.exchange.request.as_ref());
-        request.is_some_and(|it| {
-            it.head.line.version.as_deref() == Some(SIMPLE_VERSION) && it.head.fields.is_empty()
+        request.is_some_and(|request| {
+            request.head.line.version.as_deref() == Some(SIMPLE_VERSION)
+                && request.head.fields.is_empty()
         })
     }
 
@@ -759,7 +773,7 @@ impl Pairs {
             return self.response_over(false);
         }
         let mut open = self.waiting.iter_mut();
-        if let Some(open) = open.find(|it| it.response == Progress::Awaited) {
+        if let Some(open) = open.find(|pending| pending.response == Progress::Awaited) {
             open.exchange.fault.get_or_insert(HttpFault::Missing);
             open.is_doubtful = true;
         }
@@ -781,7 +795,7 @@ impl Pairs {
     /// that is known, or requests were lost. The end of the connection alone does not show that there is a body, and neither do chunks.
     pub(super) fn may_be_bodiless(&self, body: Body, place: Option<Place>) -> bool {
         let mut all = self.waiting.iter();
-        let Some(first) = all.find(|it| it.response != Progress::Over) else {
+        let Some(first) = all.find(|pending| pending.response != Progress::Over) else {
             return false;
         };
         let both = first.places[1].zip(place);
@@ -791,8 +805,8 @@ impl Pairs {
         let is_uncertain = first.is_uncertain || first.exchange.fault == Some(HttpFault::Uncertain);
         let had_more = had_more || self.losses.of_client || is_unseen || is_uncertain;
         let response = first.exchange.response.as_ref();
-        let may_be_none =
-            response.is_some_and(|it| it.body_len == 0 && !carries_messages(&it.head));
+        let may_be_none = response
+            .is_some_and(|response| response.body_len == 0 && !carries_messages(&response.head));
         let may_be_of_head = first.exchange.request.is_none() || is_uncertain;
         // No size of a chunk begins as a response does.
         let is_no_chunk = body == Body::ChunkSize;
@@ -803,7 +817,7 @@ impl Pairs {
     /// The response under way has no body: octets that are missing of it are of other responses, up to this place.
     pub(super) fn has_no_body(&mut self, next: Option<Place>) {
         let response = self.response_under_way();
-        let missing = response.map_or(0, |it| std::mem::take(&mut it.missing));
+        let missing = response.map_or(0, |response| std::mem::take(&mut response.missing));
         self.response_over(true);
         if missing > 0 {
             let end = next.map(|place| place.offset);
@@ -815,11 +829,12 @@ impl Pairs {
     /// Whether the response under way has no body so far, and its request was not captured, which may have been HEAD.
     pub(super) fn may_answer_head(&self) -> bool {
         let mut all = self.waiting.iter();
-        let first = all.find(|it| it.response != Progress::Over);
-        first.is_some_and(|it| {
-            let response = it.exchange.response.as_ref();
-            let is_empty = response.is_some_and(|it| it.body_len == 0 && it.missing == 0);
-            is_empty && it.exchange.request.is_none()
+        let first = all.find(|pending| pending.response != Progress::Over);
+        first.is_some_and(|pending| {
+            let response = pending.exchange.response.as_ref();
+            let is_empty =
+                response.is_some_and(|response| response.body_len == 0 && response.missing == 0);
+            is_empty && pending.exchange.request.is_none()
         })
     }
 
@@ -827,7 +842,7 @@ impl Pairs {
     /// of it is the response to this request.
     fn is_of_earlier(&self, end: Option<u64>) -> bool {
         let mut all = self.waiting.iter();
-        let open = all.find(|it| it.response == Progress::Awaited);
+        let open = all.find(|pending| pending.response == Progress::Awaited);
         let request = open.and_then(|open| open.places[0]);
         request
             .zip(end)
@@ -837,7 +852,7 @@ impl Pairs {
     /// Notes a fault of the client's last message.
     pub(super) fn faulty_request(&mut self, fault: HttpFault) {
         let mut all = self.waiting.iter_mut().rev();
-        if let Some(last) = all.find(|it| it.request != Progress::Awaited) {
+        if let Some(last) = all.find(|pending| pending.request != Progress::Awaited) {
             last.exchange.fault.get_or_insert(fault);
         }
     }
@@ -845,7 +860,7 @@ impl Pairs {
     /// Notes a fault of the server's message that is under way or next.
     pub(super) fn faulty_response(&mut self, fault: HttpFault) {
         let mut all = self.waiting.iter_mut();
-        if let Some(next) = all.find(|it| it.response != Progress::Over) {
+        if let Some(next) = all.find(|pending| pending.response != Progress::Over) {
             next.exchange.fault.get_or_insert(fault);
         }
     }
@@ -853,7 +868,9 @@ impl Pairs {
     /// Notes a fault of the next exchange that has a request and no response.
     pub(super) fn unanswered(&mut self, fault: HttpFault) {
         let mut all = self.waiting.iter_mut();
-        let next = all.find(|it| it.response == Progress::Awaited && it.exchange.request.is_some());
+        let next = all.find(|pending| {
+            pending.response == Progress::Awaited && pending.exchange.request.is_some()
+        });
         if let Some(next) = next {
             next.exchange.fault.get_or_insert(fault);
         }
@@ -862,7 +879,7 @@ impl Pairs {
     /// Removes the exchange of the next response: the connection continues with another protocol.
     pub(super) fn take_next(&mut self) -> Exchange {
         let mut all = self.waiting.iter();
-        let at = all.position(|it| it.response == Progress::Awaited);
+        let at = all.position(|pending| pending.response == Progress::Awaited);
         let Some(taken) = at.and_then(|at| self.waiting.remove(at)) else {
             return Exchange::default();
         };

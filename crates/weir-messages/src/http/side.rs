@@ -186,7 +186,7 @@ impl Side {
         octets.into_iter().find(|at| {
             let known = all
                 .get(*at..)
-                .filter(|it| it.first().is_some_and(u8::is_ascii_uppercase));
+                .filter(|line| line.first().is_some_and(u8::is_ascii_uppercase));
             known.is_some_and(head::begins_as_known)
         })
     }

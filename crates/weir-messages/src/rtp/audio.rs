@@ -210,7 +210,10 @@ mod tests {
         // The last one is more than two seconds away from its arrival.
         assert_eq!((track.dropped(), track.lead()), (0, 16_000));
         assert_eq!(track.samples().len(), 16_000 + 599 * 8_000 + 160);
-        let early = track.samples().iter().take_while(|it| **it == -32_124);
+        let early = track
+            .samples()
+            .iter()
+            .take_while(|sample| **sample == -32_124);
         assert_eq!(early.count(), 16_001);
     }
 

@@ -468,8 +468,13 @@ mod tests {
                 let read = Certificate::parse(&certificate(times));
                 let shown = String::from_utf8_lossy(text);
                 assert_eq!(read.subject, "O=weir", "{shown}");
-                let expected =
-                    times.map(|(_, it)| if it == text { seconds } else { 1_577_836_800 });
+                let expected = times.map(|(_, other)| {
+                    if other == text {
+                        seconds
+                    } else {
+                        1_577_836_800
+                    }
+                });
                 assert_eq!(
                     [read.not_before, read.not_after],
                     expected.map(Some),

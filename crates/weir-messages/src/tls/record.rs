@@ -417,13 +417,16 @@ const fn is_datagram_header(bytes: &[u8]) -> bool {
 
 impl Datagrams {
     pub(super) fn held(&self) -> usize {
-        let fragments = self.begun.iter().flat_map(|it| it.fragments.values());
+        let fragments = self
+            .begun
+            .iter()
+            .flat_map(|message| message.fragments.values());
         fragments.map(Vec::capacity).sum()
     }
 
     /// Whether a message did not come, or a part of one, in front of others that came.
     pub(super) fn lacks_messages(&self) -> bool {
-        let mut begun = self.begun.iter().map(|it| it.name.0);
+        let mut begun = self.begun.iter().map(|message| message.name.0);
         has_hole(&self.whole) || begun.any(|number| !self.whole.contains(&number))
     }
 
@@ -526,7 +529,7 @@ impl Datagrams {
         offset: usize,
         octets: &[u8],
     ) -> Option<Vec<u8>> {
-        let known = self.begun.iter().position(|it| it.name == name);
+        let known = self.begun.iter().position(|message| message.name == name);
         let at = known.unwrap_or_else(|| self.begin(name));
         let begun = self.begun.get_mut(at)?;
         let is_inside = offset.saturating_add(octets.len()) <= name.2;

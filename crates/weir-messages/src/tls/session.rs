@@ -274,7 +274,8 @@ impl Session {
         server.is_some_and(|side| {
             let mut datagrams = self.datagrams.get(side).into_iter();
             self.gaps.get(side) == Some(&true)
-                || datagrams.any(|it| it.lacks_messages() || it.lacks_records())
+                || datagrams
+                    .any(|datagrams| datagrams.lacks_messages() || datagrams.lacks_records())
         })
     }
 

@@ -590,7 +590,9 @@ fn alerts_are_read_however_they_lie_in_records() {
         session.stream(0, &hello_record(), Stamp::default());
         session.stream(1, records, Stamp::default());
         let alerts = session.alerts.iter();
-        let alerts: Vec<(u8, u8)> = alerts.map(|it| (it.level, it.description)).collect();
+        let alerts: Vec<(u8, u8)> = alerts
+            .map(|alert| (alert.level, alert.description))
+            .collect();
         alerts
     };
     for records in [

@@ -27,7 +27,7 @@ pub(super) fn time(tag: u8, text: &[u8]) -> Option<i64> {
         return None;
     }
     if let [b'.' | b',', fraction @ ..] = rest {
-        let end = fraction.iter().position(|it| !it.is_ascii_digit());
+        let end = fraction.iter().position(|digit| !digit.is_ascii_digit());
         rest = fraction.get(end.unwrap_or(fraction.len())..)?;
     }
     let of_day = hour * 3_600 + minutes * 60 + seconds;

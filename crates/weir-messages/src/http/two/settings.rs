@@ -108,7 +108,10 @@ impl Ahead {
     }
 
     pub(super) fn held(&self) -> usize {
-        let updates = self.0.iter().filter_map(|(_, it)| it.update.as_ref());
+        let updates = self
+            .0
+            .iter()
+            .filter_map(|(_, update)| update.update.as_ref());
         updates.map(String::capacity).sum()
     }
 }
