@@ -441,6 +441,26 @@ impl Arriving {
         self.refused.is_none()
     }
 
+    /// A message was taken out, and so many bytes are held behind it.
+    fn keep(&mut self, held: usize) {
+        self.bytes = held;
+        self.until = None;
+        if held <= SHORT_BYTES_MAX {
+            self.retained.clear();
+            return;
+        }
+        let counted = self.retained.iter().map(Retained::bytes);
+        let mut counted = counted.fold(0, usize::saturating_add);
+        while let Some(last) = self.retained.pop() {
+            let rest = counted.saturating_sub(last.bytes());
+            if rest < held {
+                self.retained.push(last);
+                return;
+            }
+            counted = rest;
+        }
+    }
+
     /// Whether the time of the message that has begun is over.
     fn is_late(&mut self, context: &mut Context<'_>) -> bool {
         let until = self
@@ -490,11 +510,9 @@ impl<S> Guarded<S> {
         self.arriving.refused.as_ref()
     }
 
-    /// All that has come was taken out.
-    pub(crate) fn release(&mut self) {
-        self.arriving.bytes = 0;
-        self.arriving.retained.clear();
-        self.arriving.until = None;
+    /// A message was taken out; `held` bytes behind it have come, and are still to be.
+    pub(crate) fn keep(&mut self, held: usize) {
+        self.arriving.keep(held);
     }
 }
 
@@ -675,9 +693,50 @@ mod tests {
         assert!(failure.message.contains("unfinished messages"), "{failure}");
         let mut stream = guarded(message(1000));
         stream.read_exact(&mut [0; 1000]).await.unwrap();
-        held[0].release();
+        held[0].keep(0);
         let mut stream = guarded(message(1 << 20));
         stream.read_exact(&mut vec![0; 1 << 20]).await.unwrap();
+    }
+
+    /// A client that sent message behind message, of 8 MiB together, was disconnected.
+    #[tokio::test]
+    async fn messages_that_were_taken_out_are_not_held() {
+        use tokio::io::AsyncReadExt as _;
+        let all = Retention::of_arrivals(1 << 20);
+        let mut message = b"Q\0\x01\0\0".to_vec();
+        message.resize(0x1_0000, b'x');
+        message.push(0);
+        let mut lengths = Lengths::new(1 << 20);
+        assert!(lengths.take(b"\0\0\0\x09\0\x03\0\0\0"));
+        let bytes = message.repeat(300);
+        let stream = tokio::io::join(io::Cursor::new(bytes), tokio::io::sink());
+        let mut stream = Guarded::new(stream, lengths, Retention::of_one(&all));
+        let mut piece = vec![0; 10_000];
+        let (mut read, mut taken) = (0, 0);
+        loop {
+            let octets = stream.read(&mut piece).await.unwrap();
+            if octets == 0 {
+                break;
+            }
+            read += octets;
+            if read / message.len() > taken {
+                taken = read / message.len();
+                stream.keep(read % message.len());
+            }
+            let counted = stream.arriving.retained.iter().map(Retained::bytes);
+            assert!(counted.sum::<usize>() < message.len() + 2 * piece.len());
+        }
+        assert_eq!(taken, 300);
+        let mut arriving = stream.arriving;
+        for _ in 0..10 {
+            assert!(arriving.count(SHORT_BYTES_MAX));
+        }
+        arriving.keep(3 * SHORT_BYTES_MAX);
+        assert_eq!(arriving.retained.len(), 3);
+        arriving.keep(2 * SHORT_BYTES_MAX + 1);
+        assert_eq!(arriving.retained.len(), 3);
+        arriving.keep(SHORT_BYTES_MAX);
+        assert!(arriving.retained.is_empty() && arriving.bytes == SHORT_BYTES_MAX);
     }
 
     #[test]

@@ -124,6 +124,13 @@ pub(crate) struct Retained {
     is_own: bool,
 }
 
+impl Retained {
+    /// The bytes that count as held.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
 impl Drop for Retained {
     fn drop(&mut self) {
         self.of.bytes.fetch_sub(self.bytes, Ordering::Relaxed);

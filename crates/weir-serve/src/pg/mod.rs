@@ -162,10 +162,9 @@ impl PgProtocol {
                 && socket.get_mut().lengths.next_has_invalid_text()
                 // Behind an error, messages are passed over until Sync.
                 && !matches!(socket.state(), PgWireConnectionState::AwaitingSync);
-            if socket.read_buffer().is_empty() {
-                give_back(socket);
-                socket.get_mut().release();
-            }
+            give_back(socket);
+            let held = socket.read_buffer().len();
+            socket.get_mut().keep(held);
             let processed = match is_invalid {
                 true => Some(Err(invalid_text())),
                 false => self.process(message, socket, watched, &handlers).await,

@@ -66,3 +66,18 @@ fn a_connection_with_too_much_behind_a_statement_is_closed() {
     );
     served.wait_for("weir_queries_running 0");
 }
+
+/// The messages of a client were "unfinished" when it had sent 8 MiB of them without a pause.
+#[test]
+fn clients_send_message_behind_message() {
+    let served = Served::plain();
+    // Messages of COPY are passed over outside of one.
+    for (length, count) in [(100_000, 100), (1000, 10_000)] {
+        let mut socket = begun(&served);
+        let copied = message(b'd', &vec![b'x'; length]).repeat(count);
+        socket.write_all(&copied).unwrap();
+        socket.write_all(&message(b'S', b"")).unwrap();
+        let answer = until_ready(&mut socket);
+        assert!(!answer.contains("FATAL"), "{answer}");
+    }
+}
