@@ -111,7 +111,44 @@ const STUCK_CHECKS: u32 = 4;
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::TcpListener;
+
     use super::*;
+    use crate::retained::Retention;
+
+    /// Two sides of a connection, of which the second reads so many octets ahead.
+    async fn connected(octets_max: usize) -> (TcpStream, TcpStream, Ahead<TcpStream>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let client = TcpStream::connect(address).await.unwrap();
+        let (server, _) = listener.accept().await.unwrap();
+        let (server, watched) = duplicated(server).unwrap();
+        let retention = Retention::of_one(&Retention::of_ahead());
+        (client, watched, Ahead::new(server, octets_max, retention))
+    }
+
+    #[tokio::test]
+    async fn a_hangup_is_seen_behind_what_is_read_ahead() {
+        let (mut client, watched, ahead) = connected(1 << 20).await;
+        let leaves = async move {
+            client.write_all(&vec![7; 400_000]).await.unwrap();
+            drop(client);
+        };
+        let (hangup, ()) = tokio::join!(closed_behind(&watched, &ahead), leaves);
+        assert_eq!(hangup, Hangup::Closed);
+        let (mut client, watched, ahead) = connected(1000).await;
+        let stays = async {
+            client.write_all(&vec![7; 400_000]).await.unwrap();
+            std::future::pending().await
+        };
+        let hangup = tokio::select! {
+            hangup = closed_behind(&watched, &ahead) => hangup,
+            () = stays => Hangup::Closed,
+        };
+        assert!(matches!(hangup, Hangup::Filled(octets) if octets > UNREAD_MAX));
+        assert!(ahead.is_full());
+    }
 
     #[test]
     fn octets_that_stay_unread_fill_a_connection() {
