@@ -140,7 +140,7 @@ mod tests {
         let (mut client, watched, ahead) = connected(1000).await;
         let stays = async {
             client.write_all(&vec![7; 400_000]).await.unwrap();
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         let hangup = tokio::select! {
             hangup = closed_behind(&watched, &ahead) => hangup,
