@@ -1,5 +1,6 @@
 //! Executors, schedulers and clients that are lost: a statement goes on without them, or fails with a clear error.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -103,6 +104,35 @@ fn an_executor_that_is_lost_in_a_later_stage_is_done_without() {
     let rows = String::from_utf8_lossy(&ended.stdout);
     assert_eq!(rows, here.stdout, "{errors}");
     assert_eq!(ended.status.code(), Some(0), "{errors}");
+}
+
+/// An answer that breaks off is an error, and no shorter answer.
+#[test]
+fn executors_that_are_lost_with_the_rest_of_an_answer_are_an_error() {
+    let folder = captures("executors_that_are_lost_with_the_rest_of_an_answer_are_an_error");
+    let mut cluster = Processes::start(&folder, 2);
+    let sql = "SELECT frame.number, frame.time, ip.src, frame.layers FROM 'long/*.pcap' ORDER BY frame.time, frame.number";
+    let mut asked = cluster.begin(sql);
+    // The rest of the rows is more than what lies between the executors and the reader of the pipe.
+    let mut rows = BufReader::new(asked.stdout.take().unwrap());
+    for _ in 0..2 {
+        let mut line = String::new();
+        assert!(rows.read_line(&mut line).unwrap() > 0, "{}", cluster.logs());
+    }
+    for executor in &mut cluster.executors {
+        executor.kill().unwrap();
+    }
+    std::io::copy(&mut rows, &mut std::io::sink()).unwrap();
+    let ended = asked.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(3), "{errors}");
+    let lines = errors.lines().filter(|line| line.starts_with("error"));
+    let lines: Vec<_> = lines.collect();
+    assert!(
+        lines.len() == 1 && lines[0].contains("cannot be fetched"),
+        "{errors}"
+    );
+    assert!(errors.contains("hint: run the statement again"), "{errors}");
 }
 
 /// A statement that ends its executors, by their memory for instance, would end all of them, one after the other.
