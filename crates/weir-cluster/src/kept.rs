@@ -60,9 +60,9 @@ impl KeptJobs {
         self.jobs().contains_key(job)
     }
 
-    /// Forgets a job whose rows are removed.
-    pub(crate) fn forget(&self, job: &str) {
-        self.jobs().remove(job);
+    /// Forgets a job whose rows are removed. False when they are not kept.
+    pub(crate) fn forget(&self, job: &str) -> bool {
+        self.jobs().remove(job).is_some()
     }
 
     /// Forgets the jobs whose rows are kept no longer, and returns them.
@@ -112,7 +112,7 @@ mod tests {
         for job in ["read", "asked", "abandoned", "fetched"] {
             jobs.keep(job, start);
         }
-        jobs.forget("fetched");
+        assert!(jobs.forget("fetched") && !jobs.forget("fetched"));
         assert!(!jobs.read("fetched", start) && !jobs.read("unknown", start));
         let mut now = start;
         for _ in 0..10 {

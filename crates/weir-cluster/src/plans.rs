@@ -50,9 +50,11 @@ struct HeldPlan {
     cancelled: Option<Cancelled>,
 }
 
-/// Why the scheduler cancels a job.
+/// Why a job is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cancelled {
+    /// Its client has cancelled it.
+    Client,
     /// Its client did not ask for its status.
     Abandoned,
     /// There was no executor for so long.
@@ -62,6 +64,7 @@ pub(crate) enum Cancelled {
 impl fmt::Display for Cancelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Client => f.write_str("its client has cancelled it"),
             Self::Abandoned => write!(
                 f,
                 "its client did not ask for its status for {} s, and it was cancelled",
@@ -197,12 +200,23 @@ impl Plans {
         })
     }
 
-    /// Removes the plan of a job as soon as it has ended: its client does not ask for it any more.
-    pub(crate) fn forget(&self, job: &str) {
+    /// Removes the plan of a job as soon as it has ended: its client does not ask for it any more. False when this is known, or the job is
+    /// not.
+    pub(crate) fn forget(&self, job: &str) -> bool {
         let mut held = lock(&self.held);
-        for plan in &mut held.plans {
-            plan.is_forgotten |= plan.job.as_str() == job;
-        }
+        let plan = held.plans.iter_mut().find(|plan| plan.job.as_str() == job);
+        plan.is_some_and(|plan| !std::mem::replace(&mut plan.is_forgotten, true))
+    }
+
+    /// Records that the client of a job cancels it. False when it is cancelled already, or is not known.
+    pub(crate) fn cancel(&self, job: &str) -> bool {
+        let mut held = lock(&self.held);
+        let plan = held.plans.iter_mut().find(|plan| plan.job.as_str() == job);
+        plan.is_some_and(|plan| {
+            let is_first = plan.cancelled.is_none();
+            plan.cancelled.get_or_insert(Cancelled::Client);
+            is_first
+        })
     }
 
     /// Records that the client of a job asks for its status. Returns why the job was cancelled, if it was.
@@ -223,16 +237,18 @@ impl Plans {
     }
 
     /// The jobs that are queued or run, and that are to be cancelled: those whose clients have not asked for their status for so long that
-    /// they are gone, and all where there was no executor for so long.
+    /// they are gone, and all where there was no executor for so long. Ballista does not cancel a job that is queued: it is among them again
+    /// when it runs.
     pub(crate) async fn to_cancel(
         &self,
         now: Instant,
         no_executor_for: Option<Duration>,
     ) -> Vec<JobId> {
         let since = |time| now.saturating_duration_since(time);
-        let why = |plan: &HeldPlan| match since(plan.asked) > ABANDONED_AFTER {
-            true => Some(Cancelled::Abandoned),
-            false => no_executor_for.map(Cancelled::NoExecutor),
+        let why = |plan: &HeldPlan| match plan.cancelled {
+            None if since(plan.asked) > ABANDONED_AFTER => Some(Cancelled::Abandoned),
+            None => no_executor_for.map(Cancelled::NoExecutor),
+            known => known,
         };
         let known: Vec<_> = {
             let held = lock(&self.held);
@@ -247,11 +263,16 @@ impl Plans {
             if fate(status.as_ref(), queued_for) != Fate::Needed {
                 continue;
             }
+            let runs = status.is_some_and(|of| {
+                let status = of.status.as_ref();
+                matches!(status, Some(job_status::Status::Running(_)))
+            });
             let mut held = lock(&self.held);
-            if let Some(plan) = held.plans.iter_mut().find(|plan| plan.job == job) {
-                plan.cancelled.get_or_insert(why);
+            let plan = held.plans.iter_mut().find(|plan| plan.job == job);
+            let is_first = plan.is_some_and(|plan| plan.cancelled.replace(why).is_none());
+            if is_first || runs {
+                jobs.push(job);
             }
-            jobs.push(job);
         }
         jobs
     }
@@ -504,6 +525,27 @@ mod tests {
         for id in ["failed", "unknown"] {
             assert_eq!(plans.ask(id, later), None);
         }
+    }
+
+    /// Each request to cancel or to remove a job, of any name, went on to all executors, and was remembered for ten minutes.
+    #[tokio::test]
+    async fn a_job_is_cancelled_once_and_removed_once() {
+        let plans = plans().await;
+        let start = Instant::now();
+        plans
+            .jobs
+            .accept_job(&JobId::from("job".to_owned()), "", 1_000)
+            .unwrap();
+        let reserved = plans.reserve(1, &client(1, ""), start).await;
+        reserved.unwrap().keep("job", start);
+        assert!(!plans.cancel("unknown") && !plans.forget("unknown"));
+        assert!(plans.cancel("job") && !plans.cancel("job"));
+        assert_eq!(plans.ask("job", start), Some(Cancelled::Client));
+        assert!(plans.forget("job") && !plans.forget("job"));
+        // It is cancelled again when it runs.
+        let later = start + ABANDONED_AFTER * 2;
+        assert!(plans.to_cancel(later, None).await.is_empty());
+        assert_eq!(plans.ask("job", later), Some(Cancelled::Client));
     }
 
     /// Times of the system's clock were compared: behind one that was set back, a job waited for executors without an end. So did a job that

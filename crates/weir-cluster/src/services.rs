@@ -647,10 +647,15 @@ impl SchedulerGrpc for ValidatedScheduler {
         &self,
         request: Request<CancelJobParams>,
     ) -> ServiceResponse<CancelJobResult> {
-        check::job_id(&request.get_ref().job_id)?;
-        self.forget(&request.get_ref().job_id);
-        self.records.turns.leave(&request.get_ref().job_id);
-        self.kept.forget(&request.get_ref().job_id);
+        let job = &request.get_ref().job_id;
+        check::job_id(job)?;
+        self.forget(job);
+        self.records.turns.leave(job);
+        self.kept.forget(job);
+        // Ballista would send it on to all executors, and remember it for minutes.
+        if !self.plans.cancel(job) {
+            return Ok(Response::new(CancelJobResult { cancelled: false }));
+        }
         SchedulerGrpc::cancel_job(&self.scheduler, request).await
     }
 
@@ -658,11 +663,14 @@ impl SchedulerGrpc for ValidatedScheduler {
         &self,
         request: Request<CleanJobDataParams>,
     ) -> ServiceResponse<CleanJobDataResult> {
-        check::job_id(&request.get_ref().job_id)?;
-        self.forget(&request.get_ref().job_id);
-        self.records.turns.leave(&request.get_ref().job_id);
-        self.plans.forget(&request.get_ref().job_id);
-        self.kept.forget(&request.get_ref().job_id);
+        let job = &request.get_ref().job_id;
+        check::job_id(job)?;
+        self.forget(job);
+        self.records.turns.leave(job);
+        let (is_held, are_kept) = (self.plans.forget(job), self.kept.forget(job));
+        if !is_held && !are_kept {
+            return Ok(Response::new(CleanJobDataResult {}));
+        }
         SchedulerGrpc::clean_job_data(&self.scheduler, request).await
     }
 }

@@ -712,6 +712,37 @@ fn rows_are_kept_for_jobs_that_are_known() {
     endpoints.answers();
 }
 
+/// Requests to cancel and to remove a job of any name went on to all executors.
+#[test]
+fn jobs_that_are_not_known_are_neither_cancelled_nor_removed() {
+    let endpoints = Endpoints::open();
+    let works = std::fs::read_dir(enter().join("work")).unwrap();
+    let rows: Vec<PathBuf> = works
+        .map(|work| work.unwrap().path().join("elsewhere"))
+        .collect();
+    for folder in &rows {
+        std::fs::create_dir(folder).unwrap();
+    }
+    runtime().block_on(async {
+        let mut scheduler = Endpoints::scheduler();
+        let job_id = || "elsewhere".to_owned();
+        for _ in 0..2 {
+            let request = CancelJobParams { job_id: job_id() };
+            let cancelled = scheduler.cancel_job(request).await.unwrap();
+            assert!(!cancelled.into_inner().cancelled);
+            let request = CleanJobDataParams {
+                job_id: job_id(),
+                remove_stage_ids: Vec::new(),
+            };
+            scheduler.clean_job_data(request).await.unwrap();
+        }
+    });
+    endpoints.answers();
+    for folder in &rows {
+        std::fs::remove_dir(folder).unwrap();
+    }
+}
+
 /// Web pages can send requests to this machine, by HTTP/1.1 or with an Origin.
 #[test]
 fn requests_of_web_pages_are_rejected() {
