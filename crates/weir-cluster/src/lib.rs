@@ -52,6 +52,7 @@ mod panics;
 mod peer;
 mod plans;
 mod pool;
+mod progress;
 mod proof;
 mod protocol;
 mod repeated;

@@ -5,10 +5,10 @@
 //!
 //! An executor has one port, for tasks and rows.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arrow_flight::flight_service_server::FlightServiceServer;
@@ -21,7 +21,6 @@ use ballista_core::serde::protobuf::execute_query_params::Query;
 use ballista_core::serde::protobuf::execute_query_result;
 use ballista_core::serde::protobuf::executor_grpc_server::{ExecutorGrpc, ExecutorGrpcServer};
 use ballista_core::serde::protobuf::executor_resource::Resource;
-use ballista_core::serde::protobuf::operator_metric::Metric;
 use ballista_core::serde::protobuf::scheduler_grpc_server::{SchedulerGrpc, SchedulerGrpcServer};
 use ballista_core::serde::protobuf::{
     CancelJobParams, CancelJobResult, CancelTasksParams, CancelTasksResult, CleanJobDataParams,
@@ -43,11 +42,10 @@ use futures::Stream;
 use prost::Message as _;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tonic::metadata::{MetadataMap, MetadataValue};
+use tonic::metadata::MetadataValue;
 use tonic::service::Routes;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status};
-use weir_engine::Reports;
 
 use crate::answering::{Answers, bounded};
 use crate::check::{self, Checked, Refused, Sender, check_plan};
@@ -61,9 +59,8 @@ use crate::losses::{Losses, RunningTask};
 use crate::panics::{self, caught, caught_in};
 use crate::peer::{Connections, Peer};
 use crate::plans::Plans;
-use crate::protocol::{
-    CLIENT, MESSAGE_BYTES_MAX, PIECES, READERS, READY, RECORDS, REJECTED, RENEW, ROWS, SOURCE_BYTES,
-};
+use crate::progress::Progress;
+use crate::protocol::{CLIENT, MESSAGE_BYTES_MAX, READY, REJECTED, RENEW, ROWS};
 use crate::repeated::{is_any_twice, rows_from, writers};
 use crate::rows::RowService;
 use crate::trust::{Trust, admitted};
@@ -163,7 +160,7 @@ pub(crate) async fn schedule(
         plans,
         kept,
         records,
-        jobs: Mutex::default(),
+        progress: Progress::default(),
         refused: AtomicU64::new(0),
         clock,
     };
@@ -244,32 +241,14 @@ struct ValidatedScheduler {
     plans: Arc<Plans>,
     kept: Arc<KeptJobs>,
     records: JobRecords,
-    jobs: Mutex<Jobs>,
+    progress: Progress,
     /// The number of refused reports of executors.
     refused: AtomicU64,
     /// The clock of what clients ask.
     clock: RunningClock,
 }
 
-/// The progress of jobs, with the order of their arrival.
-#[derive(Default)]
-struct Jobs {
-    read: HashMap<String, Read>,
-    order: VecDeque<String>,
-}
-
-/// The progress of a job.
-#[derive(Default)]
-struct Read {
-    reports: Reports,
-    executors: BTreeSet<String>,
-}
-
 impl ValidatedScheduler {
-    fn jobs(&self) -> MutexGuard<'_, Jobs> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Counts what executors report and the scheduler refuses.
     fn counting<T>(&self, checked: Result<T, Refused>) -> Result<T, Refused> {
         if checked.is_err() {
@@ -307,36 +286,6 @@ impl ValidatedScheduler {
         Ok(known)
     }
 
-    /// Adds the progress that the pieces of a task report.
-    fn take(&self, task: &TaskStatus, executor: &str) {
-        if !matches!(task.status, Some(task_status::Status::Successful(_))) {
-            return;
-        }
-        let mut jobs = self.jobs();
-        let Jobs { read, order } = &mut *jobs;
-        let metrics = task.metrics.iter().flat_map(|set| &set.metrics);
-        for metric in metrics {
-            let Some(Metric::Count(count)) = &metric.metric else {
-                continue;
-            };
-            if !Reports::is_of_progress(&count.name) {
-                continue;
-            }
-            if !read.contains_key(&task.job_id) {
-                order.push_back(task.job_id.clone());
-                // A client that was lost does not remove its job.
-                if order.len() > JOBS_MAX
-                    && let Some(oldest) = order.pop_front()
-                {
-                    read.remove(&oldest);
-                }
-            }
-            let of_job = read.entry(task.job_id.clone()).or_default();
-            of_job.reports.take(&count.name, count.value);
-            of_job.executors.insert(executor.to_owned());
-        }
-    }
-
     /// The rows of a job that has ended. Where those of a partition are in several places, tasks were run again.
     async fn rows(&self, job: &str, rows: Vec<PartitionLocation>) -> Vec<PartitionLocation> {
         if !is_any_twice(&rows) {
@@ -354,29 +303,6 @@ impl ValidatedScheduler {
         match written {
             Some(written) => rows_from(rows, &written),
             None => rows,
-        }
-    }
-
-    fn forget(&self, job: &str) {
-        let mut jobs = self.jobs();
-        if jobs.read.remove(job).is_some() {
-            jobs.order.retain(|known| known != job);
-        }
-    }
-
-    fn add_progress(&self, job: &str, metadata: &mut MetadataMap) {
-        let jobs = self.jobs();
-        let Some(read) = jobs.read.get(job) else {
-            return;
-        };
-        let progress = read.reports.progress();
-        for (name, value) in [
-            (PIECES, progress.pieces),
-            (SOURCE_BYTES, progress.source_bytes),
-            (RECORDS, progress.records),
-            (READERS, read.executors.len() as u64),
-        ] {
-            metadata.insert(name, MetadataValue::from(value));
         }
     }
 }
@@ -513,7 +439,7 @@ impl SchedulerGrpc for ValidatedScheduler {
             )));
         }
         for task in &reported.task_status {
-            self.take(task, &reported.executor_id);
+            self.progress.take(task, &reported.executor_id);
         }
         SchedulerGrpc::update_task_status(&self.scheduler, request).await
     }
@@ -622,7 +548,7 @@ impl SchedulerGrpc for ValidatedScheduler {
                 }
             }
         }
-        self.add_progress(&job, response.metadata_mut());
+        self.progress.add_to(response.metadata_mut(), &job);
         Ok(response)
     }
 
@@ -649,7 +575,7 @@ impl SchedulerGrpc for ValidatedScheduler {
     ) -> ServiceResponse<CancelJobResult> {
         let job = &request.get_ref().job_id;
         check::job_id(job)?;
-        self.forget(job);
+        self.progress.forget(job);
         self.records.turns.leave(job);
         self.kept.forget(job);
         // Ballista would send it on to all executors, and remember it for minutes.
@@ -665,7 +591,7 @@ impl SchedulerGrpc for ValidatedScheduler {
     ) -> ServiceResponse<CleanJobDataResult> {
         let job = &request.get_ref().job_id;
         check::job_id(job)?;
-        self.forget(job);
+        self.progress.forget(job);
         self.records.turns.leave(job);
         let (is_held, are_kept) = (self.plans.forget(job), self.kept.forget(job));
         if !is_held && !are_kept {
@@ -820,8 +746,6 @@ const PANICKED: &str = "the plan cannot be decoded: a reader failed at it";
 const REFUSED: &str = "weir-refused";
 /// Metadata of the same response: the number of messages at which a reader panicked.
 const PANICS: &str = "weir-panics";
-/// The maximum number of jobs with progress.
-const JOBS_MAX: usize = 1_000;
 /// The maximum length of the name that a client gives itself.
 const CLIENT_LEN_MAX: usize = 64;
 /// The maximum number of cores of an executor.
