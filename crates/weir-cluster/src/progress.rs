@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ballista_core::serde::protobuf::operator_metric::Metric;
-use ballista_core::serde::protobuf::{TaskStatus, task_status};
+use ballista_core::serde::protobuf::{NamedCount, TaskStatus, task_status};
 use tonic::metadata::{MetadataMap, MetadataValue};
 use weir_engine::Reports;
 
@@ -19,13 +19,45 @@ pub(crate) struct Progress(Mutex<Jobs>);
 struct Jobs {
     read: HashMap<String, Read>,
     order: VecDeque<String>,
+    /// The number of reports of all jobs.
+    reported: usize,
 }
 
 /// The progress of a job.
 #[derive(Default)]
 struct Read {
     reports: Reports,
+    /// The number of reports.
+    reported: usize,
     executors: BTreeSet<String>,
+}
+
+impl Jobs {
+    /// Adds what a piece has read. Where there is too much, the oldest jobs are forgotten: a client that was lost does not remove its job.
+    fn add(&mut self, job: &str, executor: &str, count: &NamedCount) {
+        if !self.read.contains_key(job) {
+            self.order.push_back(job.to_owned());
+        }
+        let of_job = self.read.entry(job.to_owned()).or_default();
+        of_job.reports.take(&count.name, count.value);
+        of_job.executors.insert(executor.to_owned());
+        of_job.reported += 1;
+        self.reported += 1;
+        while self.order.len() > JOBS_MAX || self.reported > REPORTS_MAX {
+            let Some(oldest) = self.order.pop_front() else {
+                break;
+            };
+            self.remove(&oldest);
+        }
+    }
+
+    /// Removes what is known of a job; false when it is nothing.
+    fn remove(&mut self, job: &str) -> bool {
+        let removed = self.read.remove(job);
+        let reported = removed.as_ref().map_or(0, |of| of.reported);
+        self.reported = self.reported.saturating_sub(reported);
+        removed.is_some()
+    }
 }
 
 impl Progress {
@@ -39,34 +71,20 @@ impl Progress {
             return;
         }
         let mut jobs = self.jobs();
-        let Jobs { read, order } = &mut *jobs;
         let metrics = task.metrics.iter().flat_map(|set| &set.metrics);
         for metric in metrics {
-            let Some(Metric::Count(count)) = &metric.metric else {
-                continue;
-            };
-            if !Reports::is_of_progress(&count.name) {
-                continue;
+            if let Some(Metric::Count(count)) = &metric.metric
+                && Reports::is_of_progress(&count.name)
+            {
+                jobs.add(&task.job_id, executor, count);
             }
-            if !read.contains_key(&task.job_id) {
-                order.push_back(task.job_id.clone());
-                // A client that was lost does not remove its job.
-                if order.len() > JOBS_MAX
-                    && let Some(oldest) = order.pop_front()
-                {
-                    read.remove(&oldest);
-                }
-            }
-            let of_job = read.entry(task.job_id.clone()).or_default();
-            of_job.reports.take(&count.name, count.value);
-            of_job.executors.insert(executor.to_owned());
         }
     }
 
     /// Forgets a job.
     pub(crate) fn forget(&self, job: &str) {
         let mut jobs = self.jobs();
-        if jobs.read.remove(job).is_some() {
+        if jobs.remove(job) {
             jobs.order.retain(|known| known != job);
         }
     }
@@ -91,3 +109,52 @@ impl Progress {
 
 /// The maximum number of jobs with progress.
 const JOBS_MAX: usize = 1_000;
+/// The maximum number of reports of all jobs with progress. A job has two for each piece.
+const REPORTS_MAX: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(piece: usize) -> NamedCount {
+        NamedCount {
+            name: format!("weir.0.{piece}.records"),
+            value: 1,
+        }
+    }
+
+    fn records(progress: &Progress, job: &str) -> Option<String> {
+        let mut metadata = MetadataMap::new();
+        progress.add_to(&mut metadata, job);
+        let records = metadata.get(RECORDS)?;
+        Some(records.to_str().unwrap().to_owned())
+    }
+
+    /// An executor that reported pieces without an end took the memory of its scheduler.
+    #[test]
+    fn the_progress_of_jobs_has_a_limit() {
+        let progress = Progress::default();
+        let add = |job: &str, piece: usize| progress.jobs().add(job, "executor", &count(piece));
+        for piece in 0..3 {
+            add("large", piece);
+            add("small", 0);
+        }
+        assert_eq!(records(&progress, "large").as_deref(), Some("3"));
+        assert_eq!(records(&progress, "small").as_deref(), Some("1"));
+        assert_eq!(progress.jobs().reported, 6);
+        progress.jobs().reported = REPORTS_MAX;
+        add("new", 0);
+        assert_eq!(records(&progress, "large"), None);
+        assert_eq!(records(&progress, "small").as_deref(), Some("1"));
+        progress.forget("small");
+        progress.forget("unknown");
+        assert_eq!(progress.jobs().reported, REPORTS_MAX - 5);
+        progress.jobs().reported = 1;
+        for number in 0..JOBS_MAX {
+            add(&number.to_string(), 0);
+        }
+        assert_eq!(records(&progress, "new"), None);
+        assert_eq!(progress.jobs().order.len(), JOBS_MAX);
+        assert_eq!(progress.jobs().read.len(), JOBS_MAX);
+    }
+}
