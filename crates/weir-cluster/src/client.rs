@@ -554,12 +554,10 @@ impl Client {
                 // Once: a statement whose rows end their executors ends two of them.
                 Err(lost) if lost.is_lost() && !pending.is_added() && !is_run_again => {
                     is_run_again = true;
+                    pending.discard();
                     report.add_notes(vec![format!("the statement was run again: {lost}")]);
                 }
-                Err(error) => {
-                    pending.add();
-                    return Err(error.into());
-                }
+                Err(error) => return Err(error.into()),
             }
         }
     }

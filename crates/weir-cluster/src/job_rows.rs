@@ -22,7 +22,8 @@ use crate::fetch::{FetchError, Location, connect, fetch};
 use crate::retry;
 use crate::trust::Trust;
 
-/// What the executors of a job have read. It counts once the rows of the job do, so that what is read again counts once.
+/// What the executors of a job have read. It counts once the rows of the job do, and otherwise when this is dropped, unless the job is run
+/// again.
 pub(crate) struct PendingReports<'r> {
     reports: Option<Reports>,
     report: &'r ScanReport,
@@ -36,8 +37,13 @@ impl<'r> PendingReports<'r> {
         }
     }
 
+    /// Forgets it: the job is run again.
+    pub(crate) fn discard(&mut self) {
+        self.reports = None;
+    }
+
     /// Adds it to what the session has read.
-    pub(crate) fn add(&mut self) {
+    fn add(&mut self) {
         if let Some(reports) = self.reports.take() {
             reports.tell(self.report);
         }
@@ -46,6 +52,12 @@ impl<'r> PendingReports<'r> {
     /// Whether rows of the job were given out.
     pub(crate) const fn is_added(&self) -> bool {
         self.reports.is_none()
+    }
+}
+
+impl Drop for PendingReports<'_> {
+    fn drop(&mut self) {
+        self.add();
     }
 }
 
