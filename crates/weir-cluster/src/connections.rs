@@ -545,6 +545,43 @@ mod tests {
         });
     }
 
+    /// A host that connected from one address of its network after the other left other hosts no time for their handshakes.
+    #[test]
+    fn pending_connections_of_one_network_leave_those_of_others() {
+        run(async {
+            for (host, flooding, step) in [
+                (
+                    [0x2001, 0xdb8, 0, 1, 0, 0, 0, 1],
+                    [0x2001, 0xdb8, 0, 2, 0, 0, 0, 1],
+                    1,
+                ),
+                // IPv4 addresses at a socket of IPv6 have one prefix, and are hosts of their own.
+                (
+                    [0, 0, 0, 0, 0, 0xffff, 0x0a00, 1],
+                    [0, 0, 0, 0, 0, 0xffff, 0x0a00, 2],
+                    0,
+                ),
+            ] {
+                let connections = Connections::default();
+                let connect = |host: [u16; 8]| {
+                    let host = Some(IpAddr::from(host));
+                    let (other, stream) = tokio::io::duplex(100);
+                    let guarded = GuardedStream::new(PATIENCE, host, stream, &connections);
+                    (other, guarded)
+                };
+                let (mut of_first, mut first) = connect(host);
+                let (mut address, mut flood) = (flooding, Vec::new());
+                for _ in 0..2 * STRANGERS_MAX {
+                    flood.push(connect(address));
+                    address[7] += step;
+                }
+                of_first.write_all(b"x").await.unwrap();
+                assert_eq!(first.read_u8().await.unwrap(), b'x');
+                assert_eq!(connections.open().pending.len(), STRANGERS_MAX);
+            }
+        });
+    }
+
     /// 260 silent connections of a client's token holder took all files of a process that may have 200.
     #[test]
     fn idle_connections_make_room_for_others() {

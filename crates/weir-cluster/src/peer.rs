@@ -1,7 +1,7 @@
 //! The peers of open connections, and their roles.
 
 use std::collections::{HashMap, VecDeque};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -30,14 +30,25 @@ impl OpenConnections {
     fn close_pending(&mut self) {
         let mut of_host = HashMap::<Option<IpAddr>, usize>::new();
         for (known, _) in &self.pending {
-            *of_host.entry(known.host).or_default() += 1;
+            *of_host.entry(known.host.map(network)).or_default() += 1;
         }
         let most = of_host.values().max();
         let mut pending = self.pending.iter();
-        let oldest = pending.position(|(known, _)| of_host.get(&known.host) == most);
+        let oldest = pending.position(|(known, _)| of_host.get(&known.host.map(network)) == most);
         if let Some(place) = oldest {
             self.pending.remove(place);
         }
+    }
+}
+
+/// The addresses that one host may have: an IPv4 address, or all with the same 64-bit prefix (RFC 4291, 2.5.4).
+fn network(host: IpAddr) -> IpAddr {
+    match host.to_canonical() {
+        IpAddr::V6(address) => {
+            let prefix = address.to_bits() & (u128::MAX << 64);
+            IpAddr::V6(Ipv6Addr::from_bits(prefix))
+        }
+        address => address,
     }
 }
 
