@@ -13,6 +13,7 @@ use weir_functions::nested::NestedOrder;
 use weir_functions::no_row::NoRow;
 use weir_functions::number::Arithmetic;
 use weir_functions::pass::{Pass, walked};
+use weir_functions::recursion::Recursion;
 use weir_functions::vocabulary::Words;
 
 use crate::one_row::OneRow;
@@ -26,7 +27,7 @@ pub(crate) fn with_meanings(
     bytes_max: usize,
 ) -> Result<LogicalPlan> {
     let note = |note| scan_report.add_notes(vec![note]);
-    let passes: [&dyn Pass; 14] = [
+    let passes: [&dyn Pass; 15] = [
         &OneRow,
         &Minutes,
         &Intervals,
@@ -41,6 +42,7 @@ pub(crate) fn with_meanings(
         &BoundedOperators { bytes_max },
         &NoRow,
         &WindowKeys,
+        &Recursion,
     ];
     walked(plan, &passes)
 }

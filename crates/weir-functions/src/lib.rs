@@ -41,6 +41,7 @@ pub mod pass;
 mod pattern_size;
 pub mod payload;
 pub mod plan_size;
+pub mod recursion;
 mod registries;
 mod repeated;
 pub mod replacement;

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use datafusion::sql::sqlparser::ast::{
     self, AccessExpr, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
     FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, NullTreatment,
-    ObjectName, Query, SelectItem, SetExpr, Subscript, TableAlias, TableFactor, UnaryOperator,
-    Value, WindowFrameBound, WindowType, With,
+    ObjectName, Query, SelectItem, SetExpr, SetOperator, Subscript, TableAlias, TableFactor,
+    UnaryOperator, Value, WindowFrameBound, WindowType, With,
 };
 
 use crate::names::call;
@@ -432,6 +432,52 @@ pub(crate) fn name_columns_of_with(query: &mut Query) {
             names = own_names(&cte.query.body);
         }
         name_repeated(&mut cte.query.body, &names);
+    }
+}
+
+/// Puts a function around the casts in the second SELECT of recursive queries: the planner adds casts of its own there, which are checked
+/// (`weir_functions::recursion`).
+pub(crate) fn mark_casts_of_recursive(query: &mut Query) {
+    let Some(With {
+        recursive: true,
+        cte_tables,
+        ..
+    }) = &mut query.with
+    else {
+        return;
+    };
+    for cte in cte_tables {
+        if let SetExpr::SetOperation {
+            op: SetOperator::Union,
+            right,
+            ..
+        } = cte.query.body.as_mut()
+        {
+            mark_casts(right);
+        }
+    }
+}
+
+fn mark_casts(body: &mut SetExpr) {
+    let select = match body {
+        SetExpr::Select(select) => select,
+        SetExpr::Query(query) => return mark_casts(&mut query.body),
+        _ => return,
+    };
+    for item in &mut select.projection {
+        if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item
+            && is_cast(expr)
+        {
+            let cast = std::mem::replace(expr, Expr::Value(Value::Null.into()));
+            *expr = call("coalesce", vec![cast]);
+        }
+    }
+}
+
+fn is_cast(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_cast(inner),
+        expr => matches!(expr, Expr::Cast { .. }),
     }
 }
 

@@ -39,6 +39,7 @@ const TYPES: &[Beginning] = &[
     ("Argument #1 must be an INTEGER, TIMESTAMP, DATE or NULL, got ", "", "a series goes from number to number or from time to time, and not from the type ", "generate_series(1, 10)"),
     ("Csv error: Nested type ", " is not", "CSV with OPTIONS has no lists and structs: ", "without OPTIONS it has them as JSON: COPY (SELECT …) TO 'x.csv'"),
     ("Parquet error: NYI: Attempting to write an Arrow interval", "", "Parquet with OPTIONS has no intervals", "extract(epoch FROM a) makes seconds of one; without OPTIONS it is a text"),
+    ("a column of a recursive query has the type of the first SELECT: ", "", "a column of a recursive query has the type of the first SELECT: ", "CAST gives it the type: WITH RECURSIVE r(n) AS (SELECT CAST(1 AS DOUBLE) UNION ALL SELECT n + 0.5 FROM r WHERE n < 3)"),
     ("Field ", " not found in struct", "a struct has no part named ", "arrow_typeof(s) has the parts"),
 ];
 
