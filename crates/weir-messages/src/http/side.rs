@@ -144,8 +144,9 @@ impl Side {
             self.is_behind_other = true;
         }
         let begins = head::looks_like(bytes) || may_become(bytes) && self.wait(bytes);
-        // Empty lines are no other octets (RFC 9112, 2.2).
-        let is_other = !bytes.trim_ascii().is_empty();
+        // Empty lines are no other octets (RFC 9112, 2.2), and neither is that of a keep-alive (RFC 9293, 3.8.4), with which a capture
+        // may begin.
+        let is_other = !bytes.trim_ascii().is_empty() && !matches!(bytes, [0]);
         self.is_behind_other |= !begins && self.begun.is_empty() && is_other;
         begins
     }

@@ -117,6 +117,38 @@ fn a_version_within_a_message_of_ajp_is_no_response() {
     }
 }
 
+/// The octet of a keep-alive, with which a capture began, was taken for the rest of a request: each request had the response to the next.
+#[test]
+fn a_keep_alive_in_front_of_a_request_is_no_rest_of_another() {
+    let get = |n: u8| format!("GET /{n} HTTP/1.1\r\n\r\n");
+    let ok = |n: u8| format!("HTTP/1.1 20{n} A\r\nContent-Length: 0\r\n\r\n");
+    let (asks, answers) = (get(1).len() as u64, ok(1).len() as u64);
+    for client in [Some(0), None] {
+        let mut connection = Connection::within(client);
+        let mut found = Vec::new();
+        let mut each = |it| found.push(it);
+        for (side, text, offset, received) in [
+            (0, "\0".to_owned(), 0, None),
+            (0, get(1), 1, None),
+            (1, ok(1), 0, Some(1 + asks)),
+            (0, get(2), 1 + asks, Some(answers)),
+            (1, ok(2), answers, Some(1 + 2 * asks)),
+        ] {
+            connection.at(side, offset, received);
+            connection.take(side, text.as_bytes(), Stamp::default(), &mut each);
+        }
+        connection.finish(&mut each);
+        let rows = found.iter().map(|it: &Exchange| {
+            let target = it.request.as_ref().map(|it| it.head.line.target.as_str());
+            let code = it.response.as_ref().map(|it| it.head.line.code);
+            (target, code, it.fault)
+        });
+        let row = |target, code| (Some(target), Some(code), None::<HttpFault>);
+        let expected = [row("/1", 201), row("/2", 202)];
+        assert_eq!(rows.collect::<Vec<_>>(), expected, "{client:?}");
+    }
+}
+
 /// The port of a request of SOCKS ends with a `P`, which is not of the method behind it, in segments of any size.
 #[test]
 fn a_request_behind_a_port_of_socks_has_its_own_method() {
