@@ -86,12 +86,30 @@ impl<'m> M3uaMessage<'m> {
     pub fn parameters(&self) -> impl Iterator<Item = (u16, &'m [u8])> + use<'m> {
         let mut rest = self.0.get(HEADER_OCTETS..).unwrap_or_default();
         let all = std::iter::from_fn(move || {
-            let (tag, length) = (u16_be_at(rest, 0)?, usize::from(u16_be_at(rest, 2)?));
-            let value = rest.get(4..length)?;
-            rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+            let (tag, value, behind) = first_parameter(rest)?;
+            rest = behind;
             Some((tag, value))
         });
         all.take(PARAMETERS_MAX)
+    }
+
+    /// The reason why not all parameters are read, or the message of MTP3 is not.
+    #[must_use]
+    pub fn fault(&self) -> Option<&'static str> {
+        let mut rest = self.0.get(HEADER_OCTETS..).unwrap_or_default();
+        let mut count = 0_usize;
+        while let Some((_, _, behind)) = first_parameter(rest) {
+            if count == PARAMETERS_MAX {
+                return Some("more than 256 parameters");
+            }
+            count += 1;
+            rest = behind;
+        }
+        if !rest.is_empty() {
+            return Some("a parameter ends behind the message, or within its header");
+        }
+        let is_short = self.parameter(PROTOCOL_DATA).is_some() && self.transfer().is_none();
+        is_short.then_some("the data of MTP3 are shorter than their header")
     }
 
     /// The value of the first parameter with this tag.
@@ -120,6 +138,14 @@ impl<'m> M3uaMessage<'m> {
             user: value.get(12..)?,
         })
     }
+}
+
+/// The tag and the value of the first parameter, and the octets behind it.
+fn first_parameter(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
+    let (tag, length) = (u16_be_at(bytes, 0)?, usize::from(u16_be_at(bytes, 2)?));
+    let value = bytes.get(4..length)?;
+    let behind = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+    Some((tag, value, behind))
 }
 
 /// A parameter of data.
@@ -180,6 +206,34 @@ pub(crate) mod tests {
         );
     }
 
+    /// Parameters behind a damaged one were left out without a word.
+    #[test]
+    fn parameters_that_cannot_be_read_are_a_fault() {
+        let with = |parameters: &[u8]| {
+            let mut bytes = vec![1, 0, 1, 1, 0, 0, 0, 8 + parameters.len() as u8];
+            bytes.extend(parameters);
+            M3uaMessage::new(&bytes).unwrap().fault()
+        };
+        let damaged = Some("a parameter ends behind the message, or within its header");
+        let short = Some("the data of MTP3 are shorter than their header");
+        assert_eq!(
+            M3uaMessage::new(&carrying(b"\x09\0\x03")).unwrap().fault(),
+            None
+        );
+        for (parameters, fault) in [
+            (&b""[..], None),
+            (b"\0\x06\0\x08\0\0\0\x01", None),
+            // The padding of the last one is left out.
+            (b"\0\x04\0\x07abc", None),
+            (b"\0\x06\0\0\0\0\0\x01", damaged),
+            (b"\0\x06\0\x03\0\0\0\x01", damaged),
+            (b"\0\x06\0\x0c\0\0\0\x01", damaged),
+            (b"\x02\x10\0\x08\0\0\0\x01", short),
+        ] {
+            assert_eq!(with(parameters), fault, "{parameters:x?}");
+        }
+    }
+
     #[test]
     fn every_prefix_and_what_is_alike_is_none() {
         let bytes = carrying(b"\x09\0\x03\x05");
@@ -196,5 +250,7 @@ pub(crate) mod tests {
             M3uaMessage::new(&many).unwrap().parameters().count(),
             PARAMETERS_MAX
         );
+        let fault = M3uaMessage::new(&many).unwrap().fault();
+        assert_eq!(fault, Some("more than 256 parameters"));
     }
 }

@@ -375,7 +375,7 @@ pub(super) const TABLES: &[TableRule] = &[
         ],
     ),
     own("mgcp", &[("mgcp.time", Span), ("mgcp.reqframe", Frame)]),
-    own("m3ua", &[]),
+    own("m3ua", &[("m3ua.fault", Doubt)]),
     own("sccp", &[]),
     own(
         "tcap",

@@ -23,11 +23,18 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 #[derive(Default)]
 pub(super) struct M3ua;
 
+/// The identifier of SCTP payloads that are M3UA (RFC 4666, 7.1).
+pub(super) const IDENTIFIER: u32 = 3;
+
 impl Protocol for M3ua {
     const NAME: &'static str = "m3ua";
 
     fn is_datagram(bytes: &[u8], _ports: [u16; 2]) -> bool {
         M3uaMessage::new(bytes).is_some()
+    }
+
+    fn is_of_carrier(payload_protocol: u32) -> bool {
+        payload_protocol == IDENTIFIER
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
@@ -130,4 +137,6 @@ static FIELDS: &[ItemField<Say<CapturedM3ua>>] = &[
         "Affected point codes: reachable, unreachable or congested", "RFC 4666, 3.4.1"),
     ItemField::new("m3ua.info_string", Kind::Text, Say::Text(|s| s.message()?.parameter(0x0004).map(printable)),
         "Info string, for people to read", "RFC 4666, 3.4.1"),
+    ItemField::new("m3ua.fault", Kind::Text, Say::Value(|s| s.message()?.fault().map(Value::Text)),
+        "Why parameters could not be read: one ends behind the message, there are more than 256, or the data of MTP3 are shorter than their header", "weir"),
 ];

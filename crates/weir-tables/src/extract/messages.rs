@@ -303,6 +303,11 @@ pub(super) trait Protocol: Default + Send + 'static {
         false
     }
 
+    /// Returns true for the identifiers of SCTP payloads that are messages of the protocol, or of the one that carries it.
+    fn is_of_carrier(_payload_protocol: u32) -> bool {
+        false
+    }
+
     /// Whether a column marks truncated messages.
     const REPORTS_CUT: bool = false;
 
@@ -393,6 +398,8 @@ struct CutDatagrams {
     damaged: u64,
     /// The number of messages of SCTP with payloads that are not read.
     of_other_carriers: u64,
+    /// The number of whole messages of SCTP with the protocol's identifier that are none of it.
+    of_carrier: u64,
 }
 
 impl CutDatagrams {
@@ -413,13 +420,22 @@ impl CutDatagrams {
         *count = count.saturating_add(1);
     }
 
-    /// Counts a message of SCTP if its payload may carry messages in a way that is not read.
-    fn take_carrier<P: Protocol>(&mut self, carried: &Carried<'_>) {
-        if let Carried::Message { protocol, .. } = carried
-            && P::is_of_other_carrier(*protocol)
-        {
-            self.of_other_carriers = self.of_other_carriers.saturating_add(1);
-        }
+    /// Counts a message of SCTP if its payload may carry messages in a way that is not read, or should be one and is not.
+    fn take_carrier<P: Protocol>(&mut self, carried: &Carried<'_>, way: &Way) {
+        let Carried::Message { protocol, bytes } = carried else {
+            return;
+        };
+        let count = if P::is_of_other_carrier(*protocol) {
+            &mut self.of_other_carriers
+        } else if P::is_of_carrier(*protocol) && !P::is_datagram(bytes, way.ports()) {
+            match way.missing > 0 {
+                true => &mut self.left_out,
+                false => &mut self.of_carrier,
+            }
+        } else {
+            return;
+        };
+        *count = count.saturating_add(1);
     }
 }
 
@@ -636,7 +652,7 @@ impl<P: Protocol> Extract for Messages<P> {
                         cut.take::<P>(bytes, &way, is_read);
                         rest = behind;
                     }
-                    cut.take_carrier::<P>(&payload.carried);
+                    cut.take_carrier::<P>(&payload.carried, &way);
                     Interest::Follow
                 }
                 Carried::Stream(chunk) => {
@@ -734,6 +750,10 @@ impl<P: Protocol> Extract for Messages<P> {
             (
                 self.cut.of_other_carriers,
                 "SCTP messages of M2UA, SUA and M2PA, which may carry others, are not read",
+            ),
+            (
+                self.cut.of_carrier,
+                "SCTP messages of M3UA are left out because they could not be decoded",
             ),
         ];
         let over_websocket = self.over_websocket.iter().flat_map(OverWebSocket::counted);

@@ -21,7 +21,10 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 };
 
 #[derive(Default)]
-struct Sccp;
+struct Sccp {
+    /// The number of messages with the service of SCCP that are none.
+    undecoded: u64,
+}
 
 /// The identifiers of SCTP payloads that carry SCCP in other ways than M3UA (IANA): M2UA, SUA and M2PA.
 pub(super) const OTHER_CARRIERS: [u32; 3] = [2, 4, 5];
@@ -43,11 +46,16 @@ impl Protocol for Sccp {
         OTHER_CARRIERS.contains(&payload_protocol)
     }
 
+    fn is_of_carrier(payload_protocol: u32) -> bool {
+        payload_protocol == super::m3ua::IDENTIFIER
+    }
+
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
         let Some(transfer) = carried(bytes, way) else {
             return false;
         };
         if SccpMessage::new(transfer.user).is_none() {
+            self.undecoded = self.undecoded.saturating_add(1);
             return false;
         }
         let item = SccpItem {
@@ -61,6 +69,11 @@ impl Protocol for Sccp {
         };
         push(way, &item);
         true
+    }
+
+    fn counted(&self) -> Vec<(u64, &'static str)> {
+        let text = "messages of M3UA carry SCCP that could not be decoded";
+        vec![(self.undecoded, text)]
     }
 }
 

@@ -39,6 +39,10 @@ impl Protocol for Tcap {
         super::sccp::OTHER_CARRIERS.contains(&payload_protocol)
     }
 
+    fn is_of_carrier(payload_protocol: u32) -> bool {
+        payload_protocol == super::m3ua::IDENTIFIER
+    }
+
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
         let Some(transfer) = super::sccp::carried(bytes, way) else {
             return false;

@@ -121,6 +121,31 @@ fn media_are_those_of_their_calls() {
     );
 }
 
+/// There was no word of messages of M3UA with a wrong length, nor of SCCP of an unknown type.
+#[test]
+fn messages_of_m3ua_that_cannot_be_read_are_counted() {
+    let packet = |tsn: u32, length: u8| {
+        let mut payload = vec![1, 0, 1, 1, 0, 0, 0, length, 2, 16, 0, 20];
+        payload.extend(b"\0\0\0\x01\0\0\0\x02\x03\x02\0\0\x77\0\0\0");
+        let chunk = Chunk::Data {
+            tsn,
+            stream: 0,
+            sequence: tsn as u16,
+            protocol: 3,
+            payload,
+        };
+        let packet = sctp(2_905, 2_905, 1, &[chunk]);
+        Ipv4::new(CLIENT, SERVER, protocol::SCTP).packet(&packet)
+    };
+    let packets = [packet(1, 28), packet(2, 40), packet(3, 0)];
+    let note = "2 SCTP messages of M3UA are left out because they could not be decoded";
+    let expected = (1, vec![format!("m3ua: {note}")]);
+    assert_eq!(rows("m3ua", &packets), expected);
+    let other = "1 messages of M3UA carry SCCP that could not be decoded";
+    let expected = (0, vec![format!("sccp: {note}"), format!("sccp: {other}")]);
+    assert_eq!(rows("sccp", &packets), expected);
+}
+
 #[test]
 fn options_of_dhcp_are_those_of_all_fields() {
     let columns = ["dhcp.file", "dhcp.option.domain_name"];
