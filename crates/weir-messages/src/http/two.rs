@@ -475,6 +475,32 @@ impl Http2Connection {
         self.lose(side, this, HttpFault::Fields, each);
     }
 
+    /// A block of fields cannot be read. Where it is whole, the next frame begins behind it, and what does not refer to earlier
+    /// fields is read.
+    fn block_damaged(
+        &mut self,
+        side: usize,
+        this: &mut Http2Side,
+        header: FrameHeader,
+        each: &mut dyn FnMut(Event<'_>),
+    ) {
+        let stream = header.stream;
+        if self.resumes || header.flags & END_HEADERS == 0 {
+            return self.lose_fields(side, this, stream, each);
+        }
+        *this = Http2Side::partial();
+        this.state = DirectionState::Frame;
+        if side == self.client && self.stream(stream).is_none() {
+            self.begin(stream, each);
+        }
+        match self.stream(stream) {
+            Some(exchange) => {
+                exchange.fault.get_or_insert(HttpFault::Fields);
+            }
+            None => self.unknown = self.unknown.saturating_add(1),
+        }
+    }
+
     /// The frames of a side are read again behind a loss. The responses to later streams are not among what was lost.
     fn goes_on(&mut self, side: usize) {
         if let Some(lost) = self.lost.get_mut(side) {
@@ -521,7 +547,7 @@ impl Http2Connection {
             HEADERS | PROMISE | CONTINUATION => {
                 let is_read = self.block(side, this, header, &payload, stamp, each);
                 if is_read.is_none() {
-                    self.lose_fields(side, this, header.stream, each);
+                    self.block_damaged(side, this, header, each);
                 }
             }
             SETTINGS => self.set(side, &payload),

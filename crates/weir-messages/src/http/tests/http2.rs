@@ -430,6 +430,33 @@ fn a_request_behind_a_loss_of_both_is_read_and_a_lost_one_is_missed() {
     assert_eq!(rows_of(&came), expected);
 }
 
+/// All frames behind a damaged block of fields were left out, up to the end of their piece.
+#[test]
+fn frames_behind_a_damaged_block_are_read() {
+    let get = |stream| frame(1, 5, stream, b"\x82\x86\x84");
+    let ok = |stream| frame(1, 5, stream, b"\x88");
+    let settings = frame(4, 0, 0, b"");
+    let row = |stream: u32, method: &str, code: u16, fault: Option<HttpFault>| {
+        (stream, method.to_owned(), code, fault)
+    };
+    let fields = Some(HttpFault::Fields);
+    for damaged in [
+        // More padding than there is, an index without an end, and a text beyond the block.
+        frame(1, 13, 1, b"\xff\x88"),
+        frame(1, 5, 1, b"\xff\xff\xff\xff\xff\xff\xff\xff"),
+        frame(1, 5, 1, b"\x88\0\x20ab"),
+    ] {
+        let begun = [two::PREFACE, &settings[..], &get(1), &get(3)].concat();
+        let answered = [&settings[..], &damaged, &ok(3)].concat();
+        let expected = [row(3, "GET", 200, None), row(1, "GET", 0, fields)];
+        assert_eq!(rows_of(&[(0, Ok(begun)), (1, Ok(answered))]), expected);
+        let begun = [two::PREFACE, &settings[..], &damaged, &get(3)].concat();
+        let answered = [&settings[..], &ok(1), &ok(3)].concat();
+        let expected = [row(3, "GET", 200, None), row(1, "", 200, fields)];
+        assert_eq!(rows_of(&[(0, Ok(begun)), (1, Ok(answered))]), expected);
+    }
+}
+
 /// Settings behind a gap of the preface were those of a server, and a client whose preface was cut ended its connection.
 #[test]
 fn a_client_whose_preface_was_not_captured_is_the_client() {
