@@ -42,6 +42,7 @@ mod draft;
 mod entry;
 mod error;
 mod expression;
+mod extend;
 mod field;
 mod finish;
 mod framing;
@@ -176,7 +177,7 @@ impl Layout {
         load: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<Self, LayoutError> {
         let mut files = Vec::new();
-        draft::read(text, load, &mut files)
+        extend::read(text, load, &mut files)
             .and_then(compile::Compiler::compile)
             .map_err(|fault| LayoutError::locate(*fault, &files))
     }
