@@ -10,6 +10,8 @@ pub(crate) mod notation;
 pub mod rfc6873;
 mod scratch;
 pub(crate) mod text;
+mod transactions;
+mod words;
 
 use crate::forms::line::Line;
 use crate::index::mark::Mark;

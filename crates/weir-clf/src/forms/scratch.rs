@@ -1,6 +1,6 @@
 //! The buffers that reading a record needs.
 
-use crate::forms::text;
+use crate::forms::transactions::Transactions;
 use crate::losses::Losses;
 
 /// The buffers of a record besides its own bytes. They are reused for each record, so that reading one allocates
@@ -12,7 +12,7 @@ pub struct Scratch {
     /// Values that are composed of several parts.
     pub(crate) built: Vec<u8>,
     /// The transactions to which a `+` may refer; `None` when each line is read by itself.
-    pub(crate) earlier: Option<Box<text::Transactions>>,
+    pub(crate) earlier: Option<Box<Transactions>>,
     /// The numbers of `+` without their transactions.
     pub(crate) losses: Losses,
 }

@@ -9,30 +9,19 @@
 //! quotes around `-` and end lines with LF or CR LF: both are read.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
-use crate::hash::xxh64;
 
 use crate::decimal::{decimal, push_decimal};
 use crate::fault::{Fault, FaultKind};
 use crate::forms::escape::{is_word, push_percent};
 use crate::forms::line::Line;
 use crate::forms::scratch::Scratch;
+use crate::forms::words::{
+    EXTENSION, REQUEST_TXN, REQUEST_WORDS, RESPONSE_TXN, RESPONSE_WORDS, words,
+};
 use crate::index::mark::Mark;
 use crate::losses::{Loss, Losses};
 use crate::optional::{HEADER, Optionals, push_optional};
 use crate::record::{ABSENT, Field, Flags, Record, Time, literal, present};
-
-/// The numbers of words of a request and of a response.
-const REQUEST_WORDS: usize = 11;
-const RESPONSE_WORDS: usize = 7;
-/// The index of the server transaction.
-const REQUEST_TXN: usize = 9;
-const RESPONSE_TXN: usize = 1;
-
-/// The mark before an extension.
-const EXTENSION: &[u8] = b"--";
 
 /// Returns whether a line has the number of words of a message, and a time as the first one.
 pub(crate) fn is_line(bytes: &[u8]) -> bool {
@@ -55,107 +44,6 @@ pub(crate) fn may_refer(lines: &[u8]) -> bool {
         next.is_none_or(u8::is_ascii_whitespace)
     });
     bare || memchr::memmem::find(lines, b" \"+\"").is_some()
-}
-
-/// The lines to which a `+` may refer. The oldest are discarded: at least the last [`TEXT_BYTES_MAX`] bytes of lines
-/// are known.
-#[derive(Debug, Default)]
-pub(crate) struct Transactions {
-    now: Generation,
-    before: Generation,
-    /// Whether a `+` was read: most logs have none, and their lines are not looked up.
-    referred: bool,
-}
-
-/// The number of bytes of lines in each of two generations.
-const TEXT_BYTES_MAX: usize = 4 << 20;
-
-#[derive(Debug, Default)]
-struct Generation {
-    lines: Vec<u8>,
-    /// The ends of the lines that are in no place yet.
-    ends: Vec<usize>,
-    /// The beginning of the first of them.
-    begin: usize,
-    places: HashMap<u64, (usize, usize), BuildHasherDefault<Hashed>>,
-}
-
-/// A hasher for keys that are hashes already.
-#[derive(Debug, Default)]
-struct Hashed(u64);
-
-impl Hasher for Hashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = xxh64(bytes);
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
-    }
-}
-
-impl Transactions {
-    fn remember(&mut self, line: &[u8], transaction: &[u8]) {
-        if self.now.lines.len() > TEXT_BYTES_MAX {
-            std::mem::swap(&mut self.now, &mut self.before);
-            self.now.clear();
-        }
-        self.now.lines.extend_from_slice(line);
-        let end = self.now.lines.len();
-        if self.referred {
-            self.now.place(transaction, end);
-        } else {
-            self.now.ends.push(end);
-        }
-    }
-
-    fn find(&mut self, transaction: &[u8]) -> Option<&[u8]> {
-        if !self.referred {
-            self.referred = true;
-            self.before.place_all();
-            self.now.place_all();
-        }
-        let hash = xxh64(transaction);
-        [&self.now, &self.before]
-            .into_iter()
-            .find_map(|generation| {
-                let &(begin, end) = generation.places.get(&hash)?;
-                let line = generation.lines.get(begin..end)?;
-                let (words, count) = words(line).ok()?;
-                (count == REQUEST_WORDS && words[REQUEST_TXN] == transaction).then_some(line)
-            })
-    }
-}
-
-impl Generation {
-    fn clear(&mut self) {
-        self.lines.clear();
-        self.ends.clear();
-        self.begin = 0;
-        self.places.clear();
-    }
-
-    /// Makes the line up to `end` that of a transaction.
-    fn place(&mut self, transaction: &[u8], end: usize) {
-        self.places.insert(xxh64(transaction), (self.begin, end));
-        self.begin = end;
-    }
-
-    /// Makes each line that has no place yet that of its transaction. None of them has a `+`.
-    fn place_all(&mut self) {
-        for end in std::mem::take(&mut self.ends) {
-            let line = self.lines.get(self.begin..end).unwrap_or_default();
-            let hash = words(line).map(|(words, _)| xxh64(words[REQUEST_TXN]));
-            if let Ok(hash) = hash {
-                self.places.insert(hash, (self.begin, end));
-            }
-            self.begin = end;
-        }
-    }
 }
 
 /// Reads a line without its line feed.
@@ -353,52 +241,6 @@ fn split_tag(word: &[u8]) -> (&[u8], &[u8]) {
         end = at;
     }
     (word, ABSENT)
-}
-
-/// The words of a line; a quoted one without its quotes.
-fn words(line: &[u8]) -> Result<([&[u8]; REQUEST_WORDS], usize), Fault> {
-    let mut words: [&[u8]; REQUEST_WORDS] = [b""; REQUEST_WORDS];
-    let (mut count, mut at) = (0_usize, 0_usize);
-    let line = line.trim_ascii_end();
-    while at < line.len() {
-        let rest = line.get(at..).unwrap_or_default();
-        let (word, used) = if rest.first() == Some(&b'"') {
-            let Some(end) = closing_quote(rest) else {
-                return Err(Fault::at(at, FaultKind::Separator));
-            };
-            (rest.get(1..end).unwrap_or_default(), end.saturating_add(1))
-        } else {
-            let end = memchr::memchr(b' ', rest).unwrap_or(rest.len());
-            (rest.get(..end).unwrap_or_default(), end)
-        };
-        let quoted = rest.first() == Some(&b'"');
-        // Two dashes begin an extension; in quotes they are a value.
-        if word == EXTENSION && !quoted {
-            break;
-        }
-        let Some(place) = words.get_mut(count) else {
-            return Err(Fault::at(at, FaultKind::Field));
-        };
-        if word.is_empty() && !quoted {
-            return Err(Fault::at(at, FaultKind::Separator));
-        }
-        *place = if word.is_empty() { ABSENT } else { word };
-        count = count.saturating_add(1);
-        at = at.saturating_add(used).saturating_add(1);
-    }
-    Ok((words, count))
-}
-
-fn closing_quote(quoted: &[u8]) -> Option<usize> {
-    let mut at = 1_usize;
-    loop {
-        let found = memchr::memchr2(b'\\', b'"', quoted.get(at..)?)?;
-        at = at.saturating_add(found);
-        if quoted.get(at)? == &b'"' {
-            return Some(at);
-        }
-        at = at.saturating_add(2);
-    }
 }
 
 /// Parses seconds, with a fraction of up to nine digits that the draft allows.
