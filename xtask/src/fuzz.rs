@@ -85,7 +85,7 @@ pub(crate) fn command(words: &[&str]) -> Result<()> {
     judged(outcomes?)
 }
 
-/// The minutes and the targets that words ask for.
+/// The minutes and the targets that the arguments name.
 fn arguments<'w>(words: &[&'w str]) -> Result<(f64, Vec<&'w str>)> {
     let (mut minutes, mut asked) = (MINUTES, Vec::new());
     let mut words = words.iter();

@@ -1,6 +1,6 @@
 //! `cargo xtask web-vendor [--check]`: the files of others in the page of `weir serve`, built from their packages.
 //!
-//! What is wanted, and the hash of every package, stands in `crates/weir-serve/web-vendor`; npm fetches it and node
+//! The packages, and the hash of each, stand in `crates/weir-serve/web-vendor`; npm fetches it and node
 //! runs `build.mjs` there. Only this command needs them: the files that it writes are kept in the repository.
 
 use std::collections::BTreeMap;

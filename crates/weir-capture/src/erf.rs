@@ -271,7 +271,7 @@ fn headers_len(record: &[u8]) -> Result<usize, Short> {
     Ok(reader.offset())
 }
 
-/// Types that have been given out (1 to 27, and PAD) or may yet be. 0 stood for records of the first
+/// Types that are assigned (1 to 27, and PAD) or may be later. 0 stood for records of the first
 /// cards, which had another layout; those from 32, which Wireshark accepts too, would let text
 /// pass for ERF.
 fn plausible_type(kind: u8) -> bool {

@@ -399,7 +399,7 @@ const OPTION_RESOLUTION: u16 = 9;
 /// Units of 10 to the minus ninth of a second.
 const NANOSECONDS: u8 = 9;
 
-/// Bytes gathered before they are handed on.
+/// Bytes gathered before they are written.
 const PENDING_BYTES: usize = 64 << 10;
 /// The largest record that any link type may have, see [`crate::record_bytes_max_of`].
 const RECORD_BYTES_MAX: u32 = 128 << 20;

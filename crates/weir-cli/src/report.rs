@@ -72,7 +72,7 @@ impl DocumentArgs {
     /// The format of the document.
     ///
     /// # Errors
-    /// When the name of the file asks for something else.
+    /// When the name of the file is that of another format.
     pub(crate) fn format(&self) -> Result<DocumentFormat, Refusal> {
         if let Some(format) = self.format {
             return Ok(format);

@@ -27,7 +27,7 @@ pub(crate) fn secret(
 }
 
 /// Says so where other users of this machine can read or replace the content of a file with a secret. It is used nevertheless: a file that
-/// an administrator hands out may be for a group of users.
+/// an administrator provides may be for a group of users.
 pub(crate) fn look_at_mode(file: &Path, messages: Messages) {
     if let Some(warning) = warning(file) {
         messages.warning(&warning);

@@ -154,7 +154,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("weir-serve")
-        // Statements are read and let go on these threads, as deep as they may be.
+        // Statements are parsed and dropped on these threads, as deep as they may be.
         .thread_stack_size(CONNECTION_STACK_BYTES)
         // Texts are parsed between two looks at the connections, which takes milliseconds each.
         .event_interval(8)

@@ -50,7 +50,7 @@ pub(crate) struct Heed<'h> {
 /// The outcome of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answered {
-    /// Whether more is wanted.
+    /// Whether more rows are read.
     pub(crate) reader: Reader,
     /// The rows that it gave.
     pub(crate) rows: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Answered {
     pub(crate) is_growing: bool,
 }
 
-/// Whether the user wants more statements answered.
+/// Whether the rows of further statements are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
     /// The rows of further statements are read.
@@ -242,7 +242,7 @@ impl Session {
         self.since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows how far reading is, where that is wanted.
+    /// Shows the progress of reading, where that is enabled.
     fn watched(&self) -> Progress {
         let scan_report = Arc::clone(self.engine.scan_report());
         let (before, planned_before) = {

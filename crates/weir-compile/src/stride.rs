@@ -20,7 +20,7 @@ impl Stride {
     /// A test that [`Stride::holds`] names may be left out where `n` strides follow the first of `n` records: `check` ensures
     /// that the record begins within the window at every [`Terminator::Next`], and here each one is `bytes` behind the one before. So
     /// the record with the number `i`, from 0 on, has `(n - i) * bytes` bytes behind its beginning, which are `bytes` at least; and the
-    /// test asks for bytes that end at `bytes` behind its beginning or before.
+    /// test requires bytes that end at `bytes` behind its beginning or before.
     pub(crate) fn of(program: &Program) -> Option<Self> {
         let mut entries: Vec<Option<Distances>> = vec![None; program.blocks.len()];
         let mut first = vec![None; usize::from(program.registers)];

@@ -30,7 +30,7 @@ pub(crate) struct Pool<T> {
     size: usize,
     pages: Vec<NonNull<T>>,
     free: Vec<Block>,
-    /// The number of blocks that have been handed out at least once.
+    /// The number of blocks that have been allocated at least once.
     used: u32,
 }
 

@@ -115,7 +115,7 @@ impl<V, S> BytesDict<V, S> {
         self.table.allocated_bytes() + self.arena.allocated_bytes()
     }
 
-    /// Removes all entries and gives back all memory.
+    /// Removes all entries and frees all memory.
     pub fn clear(&mut self) {
         self.table.clear();
         self.arena.clear();

@@ -126,7 +126,7 @@ impl<K, V, S> Dict<K, V, S> {
         self.table.allocated_bytes()
     }
 
-    /// Removes all entries and gives back all memory.
+    /// Removes all entries and frees all memory.
     pub fn clear(&mut self) {
         self.table.clear();
     }

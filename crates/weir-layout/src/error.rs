@@ -25,7 +25,7 @@ pub enum ErrorKind {
     Key,
     /// A key that is needed is missing.
     Missing,
-    /// A value of the wrong type, out of range, or not of the form that the key asks for.
+    /// A value of the wrong type, out of range, or not of the form that the key requires.
     Value,
     /// A name (type, field, enumeration, protocol) that does not exist.
     Name,

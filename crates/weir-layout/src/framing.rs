@@ -36,7 +36,7 @@ pub(super) enum Cutting {
 }
 
 impl Layout {
-    /// Finds the end of the record at the start of `bytes`. Values that `equals` asks for and that
+    /// Finds the end of the record at the start of `bytes`. Values that `equals` requires and that
     /// stand at a fixed place in every record are checked here; others by
     /// [`decode`](Self::decode).
     #[must_use]

@@ -33,7 +33,7 @@
 //! [`View::stop`] says what was wrong. Everything that a layout or a record could make grow has a limit, a constant of
 //! [`Layout`].
 //!
-//! This crate deliberately does not know files, SQL or how packets are decoded: it hands out the payload and what
+//! This crate deliberately does not know files, SQL or how packets are decoded: it returns the payload and what
 //! it starts with ([`Start`]).
 
 mod compile;

@@ -26,7 +26,7 @@ pub enum StopReason {
         /// Bytes that it has.
         available: usize,
     },
-    /// The field does not hold the value that `equals` asks for.
+    /// The field does not have the value that `equals` requires.
     Unequal,
     /// A computed place or length is negative or beyond the longest record.
     OutOfRange {

@@ -446,7 +446,7 @@ fn push_rounded(out: &mut String, value: f64) {
     let written = out.get(start..).unwrap_or_default();
     if written.contains('.') && !written.contains('e') {
         let kept = written.trim_end_matches('0').len();
-        // `1.` wants one digit after the point.
+        // `1.` needs one digit after the point.
         let point = usize::from(written.get(..kept).is_some_and(|text| text.ends_with('.')));
         out.truncate(start + kept + point);
     }

@@ -36,7 +36,7 @@ pub(super) struct Layout {
     pub(super) more: bool,
 }
 
-/// Every column as wide as it wants.
+/// Every column in its natural width.
 pub(super) fn natural(columns: &[Natural]) -> Layout {
     Layout {
         widths: columns.iter().map(Natural::width).collect(),

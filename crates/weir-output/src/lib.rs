@@ -104,7 +104,7 @@ impl Format {
         if terminal { Self::Table } else { Self::Csv }
     }
 
-    /// The format that the end of a file's name asks for.
+    /// The format that the extension of a file's name selects.
     pub fn of_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         Some(match extension.as_str() {

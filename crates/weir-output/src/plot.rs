@@ -59,7 +59,7 @@ impl Form {
         self != Self::Text
     }
 
-    /// The form that the end of a file's name asks for.
+    /// The form that the extension of a file's name selects.
     pub fn of_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         Some(match extension.as_str() {

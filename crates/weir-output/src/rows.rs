@@ -186,7 +186,7 @@ pub fn unique_names(schema: &Schema) -> Vec<String> {
     schema.fields().iter().map(unique).collect()
 }
 
-/// Text is handed on in pieces of about this size.
+/// Text is written in pieces of about this size.
 const BUFFER_BYTES: usize = 64 << 10;
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ impl RowFormat for Separated {
     fn push_tail(&mut self, _out: &mut String) {}
 }
 
-/// Appends a CSV field, in quotes where RFC 4180 section 2 asks for them.
+/// Appends a CSV field, in quotes where RFC 4180 section 2 requires them.
 fn push_quoted(text: &str, delimiter: u8, out: &mut String) {
     // All octets are looked at, so that the compiler takes several at a time: most fields need no quotes.
     let is_special = text.bytes().fold(false, |special, byte| {

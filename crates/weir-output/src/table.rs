@@ -135,7 +135,7 @@ impl Table {
         Ok(())
     }
 
-    /// The widths that the buffered rows want in the columns `shown`.
+    /// The widths of the buffered rows in the columns `shown`.
     fn measure(&self, shown: &[usize]) -> Result<Vec<Natural>, Error> {
         let mut natural: Vec<_> = shown
             .iter()
@@ -434,5 +434,5 @@ const FILE: &str = "frame.file";
 const FOLD_FROM: usize = 8;
 /// Padding stops here: one payload of a megabyte must not widen every row to a megabyte.
 const CELL_WIDTH_MAX: usize = 256;
-/// Text is handed on in pieces of about this size.
+/// Text is written in pieces of about this size.
 const DRAIN_BYTES: usize = 64 << 10;

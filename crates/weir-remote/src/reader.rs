@@ -14,7 +14,7 @@ use crate::runtime::{Task, spawn};
 
 /// Reads an object by ranges.
 ///
-/// At any moment it holds the range that is given out and the ranges under way, at most as many as
+/// At any moment it holds the range that is being returned and the ranges under way, at most as many as
 /// [`Limits`](crate::Limits) allows. All readers together stay within its `ahead_bytes_max`, except for one range each,
 /// without which a reader could wait for ever for others that wait for it.
 pub(crate) struct RangeReader {

@@ -135,7 +135,7 @@ impl WebServer {
         self.shared.requests.load(Ordering::Relaxed)
     }
 
-    /// Requests that came and whose answers have not been given out, at the most so far.
+    /// The maximum number of requests at one time whose responses had not been sent.
     #[must_use]
     pub fn most_at_once(&self) -> usize {
         self.shared.most_under_way.load(Ordering::Relaxed)
@@ -151,7 +151,7 @@ impl WebServer {
         });
     }
 
-    /// Bytes of bodies that were given out so far.
+    /// Bytes of bodies that were sent so far.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.shared.bytes.load(Ordering::Relaxed)

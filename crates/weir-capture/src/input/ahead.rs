@@ -17,7 +17,7 @@ pub(crate) struct Ahead {
     /// Memory that was used goes back to the thread.
     used: Sender<Vec<u8>>,
     chunk: ReadBuffer,
-    /// Bytes of the chunk that were given out.
+    /// Bytes of the chunk that were returned.
     given: usize,
     /// The input has ended.
     ended: bool,

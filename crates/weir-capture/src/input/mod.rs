@@ -91,7 +91,7 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Bytes of the source that the stream given out so far was made of.
+    /// Bytes of the source from which the stream returned so far was made.
     pub(crate) fn source_bytes(&self) -> u64 {
         match self {
             Self::Plain(source) => source.consumed(),

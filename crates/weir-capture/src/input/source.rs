@@ -27,7 +27,7 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Bytes handed out so far.
+    /// Bytes returned so far.
     pub(super) fn consumed(&self) -> u64 {
         self.consumed
     }

@@ -14,7 +14,7 @@ use crate::{Compression, error::DecompressFailure};
 pub(crate) struct Zstd<R> {
     source: Source<R>,
     context: DCtx<'static>,
-    /// Bytes that the decoder asks for next; 0 between frames.
+    /// Bytes that the decoder needs next; 0 between frames.
     wanted: usize,
     /// The last call filled `out`, so there may be more to come without any input.
     pending: bool,

@@ -47,7 +47,7 @@ pub struct Appender {
     records: u64,
     /// The number of bytes with which a chunk is full.
     chunk_bytes: usize,
-    /// The number of the last chunk that was handed over.
+    /// The number of the last chunk that was passed to the writing thread.
     ticket: u64,
 }
 
@@ -101,7 +101,7 @@ struct WriterState {
 struct Queue {
     chunks: VecDeque<RecordBatch>,
     bytes: usize,
-    /// The number of chunks that were handed over, and of those that are written as the policy requires.
+    /// The number of chunks that were passed to the writing thread, and of those that are written as the policy requires.
     handed: u64,
     committed: u64,
     /// Buffers that are free for reuse.

@@ -180,7 +180,7 @@ impl OutputArgs {
             false => output::Options::plain(format),
         };
         let form = file.and_then(Form::of_path).unwrap_or(Form::Text);
-        // The name of a picture asks for one.
+        // The name of a picture selects the picture.
         let pictured = (form.is_picture() && self.format.is_none()).then_some(Kind::Auto);
         output::Options {
             colour,

@@ -333,7 +333,7 @@ fn command(before: &str, catalog: &Catalog) -> Vec<Completion> {
 #[derive(Clone, Copy)]
 enum Quote<'l> {
     None,
-    /// There is one in front; one behind is wanted where the line has none.
+    /// There is one in front; one is added behind where the line has none.
     Closed(&'l str),
     Both,
 }
@@ -440,7 +440,7 @@ fn identifier(name: &str) -> String {
 /// The tokens before the name of a file.
 const BEFORE_FILES: &[&str] = &["FROM", "JOIN", ",", "(", "[", "TO"];
 
-/// Tables that want more than a capture.
+/// Tables that need more arguments than a capture.
 const ARGUMENTS: &[&str] = &[
     "clf",
     "generate_series",
@@ -450,7 +450,7 @@ const ARGUMENTS: &[&str] = &[
     "stream",
 ];
 
-/// Tables that want no file.
+/// Tables that take no file.
 const SERIES: &[&str] = &["generate_series", "range"];
 
 /// Types that stand behind the AS of CAST.

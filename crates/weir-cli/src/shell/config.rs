@@ -1,4 +1,4 @@
-//! `config.toml`: how a user wants the shell to be.
+//! `config.toml`: the settings of the shell.
 
 use std::io;
 use std::num::NonZeroUsize;

@@ -111,7 +111,7 @@ pub(super) fn run(
     let shown = screen::show(&shared, view, &mut saving, &source, theme, &stop);
     stop.request();
     finish_saving(&mut saving, messages);
-    // Standard input may block for ever; an interface is heard to its end.
+    // Standard input may block for ever; an interface is read to its end.
     if counts.is_some() {
         let _ = reader.join();
     }

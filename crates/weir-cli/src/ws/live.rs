@@ -72,7 +72,7 @@ pub(super) fn report(name: &str, counts: &Counts, messages: Messages) {
     interface::report_counts(name, counts, remedy, messages);
 }
 
-/// Counts messages, and asks for the end after the last one.
+/// Counts messages, and sets the stop flag after the last one.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     /// `None` is without a limit.

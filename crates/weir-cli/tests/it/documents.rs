@@ -355,7 +355,7 @@ impl Busy {
     }
 }
 
-/// A WebSocket connection with a message, for commands that want some.
+/// A WebSocket connection with a message, for commands that need one.
 fn websocket() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

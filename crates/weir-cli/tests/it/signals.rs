@@ -15,7 +15,7 @@ use crate::shell::{heeding, signal};
 
 const SIGNALS: [&str; 3] = ["INT", "TERM", "HUP"];
 
-/// A command that has said a line of which a part is wanted.
+/// A command that has printed a line with an expected part.
 struct Running {
     child: Child,
     stderr: BufReader<ChildStderr>,

@@ -27,7 +27,7 @@ fn fails() -> bool {
 }
 
 #[allow(unsafe_code)]
-// SAFETY: everything is handed on to the system's allocator, or refused.
+// SAFETY: every request is passed to the system's allocator, or refused.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if fails() {

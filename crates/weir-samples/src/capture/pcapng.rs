@@ -164,7 +164,7 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// # Errors
     /// The errors of the output. A number that [`Self::interface`] has not given is written with
-    /// microseconds and no snaplen: tests want such files.
+    /// microseconds and no snaplen: tests need such files.
     pub fn packet(
         &mut self,
         interface: u32,

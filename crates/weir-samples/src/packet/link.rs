@@ -27,7 +27,7 @@ pub mod ethertype {
     pub const SLARP: u16 = 0x8035;
 }
 
-/// An Ethernet II frame without FCS, filled up with zeros to the 60 bytes that the wire asks for.
+/// An Ethernet II frame without FCS, filled up with zeros to the 60 bytes that Ethernet requires.
 #[must_use]
 pub fn ethernet(dst: Mac, src: Mac, ethertype: u16, payload: &[u8]) -> Vec<u8> {
     let mut frame = ethernet_unpadded(dst, src, ethertype, payload);

@@ -1,6 +1,6 @@
 //! Packets, built from the inside out.
 //!
-//! A function or a small header struct takes the payload and gives back header and payload, lengths
+//! A function or a small header struct takes the payload and returns header and payload, lengths
 //! and checksums filled in, so that calls nest as headers do:
 //!
 //! ```

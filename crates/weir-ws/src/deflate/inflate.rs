@@ -1,6 +1,6 @@
 //! Inflating captured messages, with the window watched.
 //!
-//! An inflater of its own, because an audit wants what libraries do not tell: the largest distance,
+//! An inflater of its own, because an audit needs what libraries do not report: the largest distance,
 //! the kinds of blocks, and which distances go beyond the negotiated window (some libraries accept
 //! these silently). Decoding is bounded by the limits given, whatever the input.
 

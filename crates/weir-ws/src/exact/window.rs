@@ -46,7 +46,7 @@ impl Window {
         self.filled = self.end.min(self.base + 2 * self.size);
     }
 
-    /// zlib's `fill_window`, when the lookahead at `position` asks for it; true when the buffer slid.
+    /// zlib's `fill_window`, when the lookahead at `position` is too short; true when the buffer slid.
     #[inline(always)]
     pub(crate) fn fill(&mut self, position: usize) -> bool {
         if self.filled - position >= LOOKAHEAD_MIN {

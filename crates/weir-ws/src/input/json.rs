@@ -127,7 +127,7 @@ impl Json {
         Ok(())
     }
 
-    /// Reads on between values, and over strings and words that can be handed on where they lie.
+    /// Reads on between values, and over strings and words that can be passed on where they lie.
     /// Answers how many bytes of `bytes` were read.
     fn between(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<usize, InputErrorKind> {
         let mut at = 0;

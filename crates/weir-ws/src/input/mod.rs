@@ -142,7 +142,7 @@ impl<'a> InputMessage<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InputReport {
-    /// Messages that were handed on.
+    /// Messages that were passed on.
     pub messages: u64,
     /// Connections.
     pub connections: u64,
@@ -269,7 +269,7 @@ impl InputReader {
     /// Adds the next piece.
     ///
     /// # Errors
-    /// When the input is not of its format. All messages before were handed on; what is fed
+    /// When the input is not of its format. All messages before were passed on; what is fed
     /// afterwards is ignored.
     pub fn feed(&mut self, bytes: &[u8], each: &mut Each<'_>) -> Result<(), InputError> {
         let Some(begun) = self.marked else {
@@ -365,7 +365,7 @@ impl InputReader {
 /// ```
 ///
 /// # Errors
-/// When the source cannot be read or is not of its format; the messages before were handed on.
+/// When the source cannot be read or is not of its format; the messages before were passed on.
 pub fn read_messages(
     mut source: impl Read,
     format: Format,

@@ -1,4 +1,4 @@
-//! The terminal: taken, drawn on, listened to, and given back as it was.
+//! The terminal: its raw mode, drawing, keys, and how it is restored.
 
 use std::io::{self, Stdout};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use super::reading::SharedBook;
 use super::saving::Saving;
 use super::view::{Action, View};
 
-/// Shows calls until the user leaves, or a signal asks for the end.
+/// Shows calls until the user quits, or a signal ends the program.
 pub(super) fn show(
     shared: &SharedBook,
     mut view: View,
@@ -88,7 +88,7 @@ struct Taken {
 
 impl Taken {
     fn new() -> io::Result<Self> {
-        // Whatever ends the program, a shell wants its terminal as it was.
+        // Whatever ends the program, the terminal is restored for the shell.
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             give_back();

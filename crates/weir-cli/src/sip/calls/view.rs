@@ -26,7 +26,7 @@ pub(super) enum Prompt {
     Save(String),
 }
 
-/// The action that a key asks for, beside a change of the view.
+/// The action of a key, beside a change of the view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Nothing,
