@@ -66,6 +66,9 @@ pub struct Connection {
     is_within: bool,
     /// The side that asks in it, as far as its port tells it.
     expected_client: Option<usize>,
+    /// The side whose first message stands behind other octets, which may be the rest of a request, behind which nothing of the other
+    /// side came.
+    is_behind_rest: Option<usize>,
     /// The state of HTTP/2.
     two: Option<Box<two::Http2Connection>>,
 }
@@ -486,15 +489,19 @@ impl Connection {
     }
 
     /// Notes the request that was sent before the capture, and whose rest lies in front of the first one of a client: in so many octets
-    /// of the same piece, or in pieces behind which nothing of the server came.
+    /// of the same piece, or in pieces behind which nothing of the server came. Where no port tells the client, such pieces may be
+    /// of something else.
     fn note_rest(&mut self, side: usize, this: &Side, rest: usize) {
         let is_first = self.is_within && !this.has_begun;
         let server = self.sides.get(1 - (side & 1));
         let is_silent = self.pairs.depth() == 0
             && server.is_some_and(|server| !server.is_behind_other && server.begun.is_empty());
         let is_behind_rest = rest > 0 || this.is_behind_other && is_silent;
-        if is_first && is_behind_rest && self.client.or(self.expected_client) == Some(side) {
-            self.pairs.request_sent_before(this.next);
+        let client = self.client.or(self.expected_client);
+        match client.map(|client| client == side) {
+            Some(true) if is_first && is_behind_rest => self.pairs.request_sent_before(this.next),
+            None if is_first && is_behind_rest => self.is_behind_rest = Some(side),
+            _ => {}
         }
     }
 
@@ -771,6 +778,9 @@ impl Connection {
             return client;
         }
         self.client = Some(side);
+        if self.is_behind_rest == Some(side) {
+            self.pairs.request_may_follow();
+        }
         let lost = |side: usize| self.lost_before.get(side & 1).copied().flatten();
         if let Some((offset, _)) = lost(side) {
             self.pairs.requests_lost(Some(offset));

@@ -33,6 +33,8 @@ pub(super) struct Pairs {
     stamp: Stamp,
     /// The octets before the next request were not captured.
     is_behind_loss: bool,
+    /// The first request stands behind octets that may be the rest of another one.
+    is_behind_rest: bool,
     /// The octets of the client behind its last request are no request.
     is_unread: bool,
     /// The next request, if the octets that were not captured are its first ones.
@@ -300,7 +302,8 @@ impl Pairs {
             cut.exchange.fault.get_or_insert(HttpFault::Missing);
             self.response_over(false);
         }
-        if place.is_some() && self.awaits_unplaced() {
+        let is_behind_rest = std::mem::take(&mut self.is_behind_rest);
+        if place.is_some() && (is_behind_rest || self.awaits_unplaced()) {
             self.losses.of_server = true;
             self.losses.is_uncertain = true;
         }
@@ -450,9 +453,12 @@ impl Pairs {
                 let idle = received
                     .take(candidates)
                     .position(|offset| offset == Some(place.offset));
+                let at = idle.unwrap_or(0);
                 let is_of_unseen = self.is_of_unseen(place, open.get(most..));
-                self.losses.is_uncertain = most > 0 || is_of_unseen;
-                idle.unwrap_or(0)
+                // Nothing shows that a client had the response to the request before when it sent one without a place.
+                let is_unplaced = open.get(at).is_some_and(|(_, request)| request.places[0].is_none());
+                self.losses.is_uncertain = most > 0 || is_of_unseen || is_unplaced;
+                at
             }
             None => 0,
         };
@@ -777,6 +783,11 @@ impl Pairs {
             open.exchange.fault.get_or_insert(HttpFault::Missing);
             open.is_doubtful = true;
         }
+    }
+
+    /// The first request stands behind octets that may be the rest of another one, whose response may be the first one.
+    pub(super) const fn request_may_follow(&mut self) {
+        self.is_behind_rest = true;
     }
 
     /// Octets of the client are no request: the next response may answer them.

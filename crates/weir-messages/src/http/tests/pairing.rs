@@ -219,6 +219,76 @@ fn where_the_capture_begins_within_a_body_the_request_behind_it_is_found() {
     assert_eq!(texts(&[GET_2, both], Some(0)), ["/2 202 false"]);
 }
 
+/// A capture begins within requests that were sent together: all but the first of them had the response to the one before, without a
+/// fault.
+#[test]
+fn requests_that_may_follow_another_say_that_they_may_be_mixed_up() {
+    let get = |n: u8| format!("GET /{n} HTTP/1.1\r\n\r\n");
+    let ok = |n: u8| format!("HTTP/1.1 20{n} A\r\nContent-Length: 0\r\n\r\n");
+    // Each side has sent its octets in this order, and had received so many of the other one.
+    let read = |sent: &[(usize, String, Option<u64>)]| {
+        let mut connection = Connection::within(None);
+        let mut found = Vec::new();
+        let mut each = |it: Exchange| {
+            let target = it.request.map(|it| it.head.line.target);
+            let code = it.response.map(|it| it.head.line.code);
+            found.push((
+                target.unwrap_or_default(),
+                code.unwrap_or_default(),
+                it.fault,
+            ));
+        };
+        let mut offsets = [0; 2];
+        for (side, text, received) in sent {
+            connection.at(*side, offsets[*side], *received);
+            connection.take(*side, text.as_bytes(), Stamp::default(), &mut each);
+            offsets[*side] += text.len() as u64;
+        }
+        connection.finish(&mut each);
+        found
+    };
+    let rest = "a=1&b=2".to_owned();
+    let (asks, answers) = (get(1).len() as u64, ok(1).len() as u64);
+    let all = Some(rest.len() as u64 + 2 * asks);
+    let row = |target: &str, code: u16, fault| (target.to_owned(), code, fault);
+    let uncertain = Some(HttpFault::Uncertain);
+    let found = read(&[
+        (0, rest.clone(), None),
+        (0, get(2), None),
+        (0, get(3), None),
+        (1, ok(1), all),
+        (1, ok(2), all),
+        (1, ok(3), all),
+        // A client that has all responses waits for nothing else.
+        (0, get(4), Some(3 * answers)),
+        (1, ok(4), all.map(|all| all + asks)),
+    ]);
+    let expected = [
+        row("/2", 201, uncertain),
+        row("/3", 202, uncertain),
+        row("", 203, uncertain),
+        row("/4", 204, None),
+    ];
+    assert_eq!(found, expected);
+    // What came before may have been any number of requests.
+    let both = Some(2 * asks);
+    let found = read(&[
+        (0, get(2), None),
+        (0, get(3), None),
+        (1, ok(2), both),
+        (1, ok(3), both),
+    ]);
+    assert_eq!(
+        found,
+        [row("/2", 202, uncertain), row("/3", 203, uncertain)]
+    );
+    let behind = Some(rest.len() as u64 + asks);
+    let found = read(&[(0, rest, None), (0, get(2), None), (1, ok(1), behind)]);
+    assert_eq!(found, [row("/2", 201, uncertain)]);
+    let found = read(&[(0, get(2), None), (1, ok(2), Some(asks))]);
+    assert_eq!(found, [row("/2", 202, None)]);
+}
+
 /// What came with the response that opens a tunnel was left out, and the requests of the tunnel had the responses to later ones.
 #[test]
 fn what_comes_with_the_opening_of_a_tunnel_is_of_it() {
