@@ -23,7 +23,7 @@ use crate::workspace::{cargo, root, target_dir};
 
 /// The arguments of the command.
 #[derive(Debug, Default)]
-struct Wanted {
+struct DistArgs {
     binary: Option<PathBuf>,
     targets: Vec<String>,
     out: Option<PathBuf>,
@@ -70,8 +70,8 @@ pub(crate) fn command(words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn wanted(words: &[&str]) -> Result<Wanted> {
-    let mut wanted = Wanted::default();
+fn wanted(words: &[&str]) -> Result<DistArgs> {
+    let mut wanted = DistArgs::default();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().context(format!("{word} needs a value"));
@@ -90,7 +90,7 @@ fn wanted(words: &[&str]) -> Result<Wanted> {
 }
 
 /// The requested programs; targets that cannot be built here are reported.
-fn programs(wanted: &Wanted) -> Result<Vec<Program>> {
+fn programs(wanted: &DistArgs) -> Result<Vec<Program>> {
     if let Some(path) = &wanted.binary {
         return Ok(vec![Program::of(
             path,

@@ -44,7 +44,7 @@ pub(crate) fn of_package(name: &str) -> Duration {
 
 /// The end of a test program.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct ProgramEnd {
     pub(crate) how: How,
     pub(crate) took: Duration,
     /// The lines of standard output and standard error, in the order of their arrival.
@@ -62,7 +62,11 @@ pub(crate) enum How {
 }
 
 /// Runs a test program within a limit, as the first process of a group that is ended with it.
-pub(crate) fn run_test(command: &mut Command, limit: Duration, guard: &Guard) -> io::Result<Ended> {
+pub(crate) fn run_test(
+    command: &mut Command,
+    limit: Duration,
+    guard: &Guard,
+) -> io::Result<ProgramEnd> {
     let started = Instant::now();
     command
         .stdin(Stdio::null())
@@ -96,7 +100,7 @@ pub(crate) fn run_test(command: &mut Command, limit: Duration, guard: &Guard) ->
             How::OverTime(all.difference(&finished).cloned().collect())
         }
     };
-    Ok(Ended { how, took, output })
+    Ok(ProgramEnd { how, took, output })
 }
 
 /// Waits until both outputs of a program have ended. A process that has left the group may hold them for longer.

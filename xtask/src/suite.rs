@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::limit::{self, Ended, Guard, Guarded, How};
+use crate::limit::{self, Guard, Guarded, How, ProgramEnd};
 use crate::process::{announced, judged};
 use crate::workspace::cargo;
 
@@ -238,7 +238,7 @@ impl<'a> Suite<'a> {
         Ok(failed)
     }
 
-    fn run_one(&self, program: &Program, guard: &Guard) -> Result<Ended> {
+    fn run_one(&self, program: &Program, guard: &Guard) -> Result<ProgramEnd> {
         let mut command = program.command();
         command
             .args(&self.programs)
@@ -252,7 +252,7 @@ impl<'a> Suite<'a> {
     }
 
     /// The output of a program that has ended, and the verdict on it.
-    fn report(&self, program: &Program, ended: Result<Ended>) -> Vec<u8> {
+    fn report(&self, program: &Program, ended: Result<ProgramEnd>) -> Vec<u8> {
         let ended = match ended {
             Ok(ended) => ended,
             Err(error) => return format!("      FAILED {program}: {error:#}\n").into_bytes(),

@@ -93,10 +93,10 @@ fn alone() -> Option<Result<ExitCode, Failure>> {
         overwrite: false,
     };
     let messages = Messages::new(global.color, false);
-    match shell::Alone::here() {
-        shell::Alone::Help => None,
-        shell::Alone::Shell => Some(shell::run(&shell::Shell::plain(), global, messages)),
-        shell::Alone::Script => match shell::script() {
+    match shell::BareCommand::here() {
+        shell::BareCommand::Help => None,
+        shell::BareCommand::Shell => Some(shell::run(&shell::Shell::plain(), global, messages)),
+        shell::BareCommand::Script => match shell::script() {
             // An empty script gives the help.
             Ok(script) if script.trim().is_empty() => None,
             Ok(script) => {

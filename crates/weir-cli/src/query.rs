@@ -18,7 +18,7 @@ use crate::encoder::FileEncoder;
 use crate::failure::Failure;
 use crate::message::Messages;
 use crate::refusal::Refusal;
-use crate::session::{Answered, Apart, Heed, Reader, Session};
+use crate::session::{AnswerEnd, Apart, Heed, Reader, Session};
 use crate::signals::Interrupts;
 use crate::target::Target;
 use crate::watch::Refresh;
@@ -101,7 +101,7 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
 }
 
 /// Whether more answers are wanted. A note says where --follow followed nothing.
-fn reader_of(answered: Answered, query: &Query, messages: Messages) -> Reader {
+fn reader_of(answered: AnswerEnd, query: &Query, messages: Messages) -> Reader {
     if query.follow && !answered.is_growing {
         messages.note(
             "--follow is for captures in files that grow; this statement reads none, and its answer is complete",

@@ -49,7 +49,7 @@ pub(crate) struct Heed<'h> {
 
 /// The outcome of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answered {
+pub(crate) struct AnswerEnd {
     /// Whether more rows are read.
     pub(crate) reader: Reader,
     /// The rows that it gave.
@@ -155,7 +155,7 @@ impl Session {
         out: Box<dyn Write + Send>,
         refresh: Refresh,
         heed: Heed<'_>,
-    ) -> Result<Answered, Failure> {
+    ) -> Result<AnswerEnd, Failure> {
         let progress = self.watched();
         let out: Box<dyn Write + Send> = match options.is_file {
             true => out,
@@ -200,7 +200,7 @@ impl Session {
         for note in summary.notes() {
             self.messages.note(&note);
         }
-        Ok(Answered {
+        Ok(AnswerEnd {
             reader: match summary.closed {
                 true => Reader::Gone,
                 false => Reader::Listens,

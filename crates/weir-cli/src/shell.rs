@@ -104,7 +104,7 @@ impl Shell {
 
 /// The meaning of `weir` without a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Alone {
+pub(crate) enum BareCommand {
     /// Standard input and output are a terminal.
     Shell,
     /// Statements come from a file or a pipe.
@@ -113,7 +113,7 @@ pub(crate) enum Alone {
     Help,
 }
 
-impl Alone {
+impl BareCommand {
     /// The meaning in this process.
     pub(crate) fn here() -> Self {
         match (io::stdin().is_terminal(), io::stdout().is_terminal()) {
@@ -169,19 +169,19 @@ pub(crate) fn answer_script(
 }
 
 /// A statement of a file, and the line that it begins in.
-pub(crate) struct Written {
+pub(crate) struct WrittenStatement {
     pub(crate) text: String,
     pub(crate) line: usize,
 }
 
 /// The statements of a text, with the comments in front of them.
-pub(crate) fn pieces(text: &str) -> Vec<Written> {
+pub(crate) fn pieces(text: &str) -> Vec<WrittenStatement> {
     let (found, _) = weir_engine::statements(text);
     let written = found.into_iter().map(|range| {
         let piece = text.get(range.clone()).unwrap_or_default();
         let blank = piece.len() - piece.trim_start().len();
         let before = text.get(..range.start + blank).unwrap_or_default();
-        Written {
+        WrittenStatement {
             text: piece.trim().to_owned(),
             line: before.matches('\n').count() + 1,
         }

@@ -232,7 +232,7 @@ fn range(mut text: &[u8]) -> Option<u32> {
 }
 
 /// The extent of a match in an alternative.
-struct Reached {
+struct MatchExtent {
     /// The digits match the whole alternative.
     complete: bool,
     /// More digits could follow.
@@ -242,7 +242,7 @@ struct Reached {
 }
 
 /// The extent of the digits in an alternative; `None` when it does not begin with them.
-fn run(elements: &[Element], digits: &[u8]) -> Option<Reached> {
+fn run(elements: &[Element], digits: &[u8]) -> Option<MatchExtent> {
     // The elements that may match next: repetition makes it several.
     let mut places = vec![false; elements.len().saturating_add(1)];
     reach(elements, &mut places, 0);
@@ -280,7 +280,7 @@ fn run(elements: &[Element], digits: &[u8]) -> Option<Reached> {
             timer = timer.max(element.timer);
         }
     }
-    Some(Reached {
+    Some(MatchExtent {
         complete,
         more,
         timer,

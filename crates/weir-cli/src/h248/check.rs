@@ -7,7 +7,7 @@ use weir_h248::{BinaryOptions, Finding, PackageSet, Severity, check_with};
 
 use super::args::{InputArgs, packages_of};
 use super::context::{Context, exit, print};
-use super::input::{self, Found, Next};
+use super::input::{self, InputMessage, Next};
 use crate::failure::Failure;
 use crate::message::counted;
 
@@ -32,7 +32,7 @@ pub(super) fn run(args: &Check, context: Context) -> Result<ExitCode, Failure> {
     let (mut errors, mut warnings, mut bad) = (0_u64, 0_u64, 0_u64);
     let mut options = BinaryOptions::default();
     options.packages = args.packages;
-    let mut each = |found: Found| {
+    let mut each = |found: InputMessage| {
         let findings = check_with(&found.octets, options);
         let wrong = findings
             .iter()

@@ -11,7 +11,7 @@ use weir_h248::{Arena, DecodeOptions, decode};
 use super::args::InputArgs;
 use super::context::{Context, exit, print};
 use super::decode::report;
-use super::input::{self, Found, Next};
+use super::input::{self, InputMessage, Next};
 use crate::failure::Failure;
 use crate::quantity::parse_period;
 use crate::target::Target;
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Compare, context: Context) -> Result<ExitCode, Failure>
     let mut study = Study::new();
     let mut clock = Stopwatch::new(args.time);
     let mut damaged = false;
-    let mut each = |found: Found| {
+    let mut each = |found: InputMessage| {
         let arena = Arena::new();
         match decode(&found.octets, &arena, &DecodeOptions::default()) {
             Ok(message) => study.message(&found.name, &message, &mut |work| clock.time(work)),

@@ -13,7 +13,7 @@ use weir_h248::{
 use super::args::{InputArgs, ReadArgs, Target, WriteArgs, packages_of};
 use super::context::{Context, exit, print};
 use super::decode::report;
-use super::input::{self, Found, Next, Summary};
+use super::input::{self, InputMessage, Next, Summary};
 use crate::args::Global;
 use crate::failure::Failure;
 use crate::refusal::Refusal;
@@ -115,7 +115,7 @@ impl Job<'_> {
         let mut written = 0_u64;
         let mut failed = 0_u64;
         let mut left_out = 0_usize;
-        let mut each = |found: Found| {
+        let mut each = |found: InputMessage| {
             let octets = match self.convert(&found, &mut left_out) {
                 Ok(octets) => octets,
                 Err(error) => {
@@ -166,7 +166,7 @@ impl Job<'_> {
         })
     }
 
-    fn convert(&self, found: &Found, left_out: &mut usize) -> Result<Vec<u8>, Error> {
+    fn convert(&self, found: &InputMessage, left_out: &mut usize) -> Result<Vec<u8>, Error> {
         let arena = Arena::new();
         let message = match self.from {
             Some(encoding) => decode_as(encoding, &found.octets, &arena, &self.decode)?,
@@ -196,7 +196,7 @@ impl Job<'_> {
     fn put(
         &self,
         sink: &mut Destination<'_>,
-        found: &Found,
+        found: &InputMessage,
         mut octets: Vec<u8>,
         before: u64,
         context: Context,

@@ -9,7 +9,7 @@ use weir_h248::{
 
 use super::args::{InputArgs, ReadArgs};
 use super::context::{Context, exit, print};
-use super::input::{self, Found, Next};
+use super::input::{self, InputMessage, Next};
 use crate::failure::Failure;
 
 #[derive(Args, Debug)]
@@ -48,10 +48,10 @@ enum View {
 /// Shows each message; several have their names in front, as comments of the protocol.
 pub(super) fn run(args: &Decode, context: Context) -> Result<ExitCode, Failure> {
     let mut damaged = false;
-    let mut waiting: Option<Found> = None;
+    let mut waiting: Option<InputMessage> = None;
     let mut several = false;
     // One message stays without a heading: whether there is another is known only then.
-    let mut each = |found: Found| {
+    let mut each = |found: InputMessage| {
         let Some(previous) = waiting.replace(found) else {
             return Ok(Next::Go);
         };
@@ -71,7 +71,7 @@ pub(super) fn run(args: &Decode, context: Context) -> Result<ExitCode, Failure> 
 fn show(
     args: &Decode,
     context: Context,
-    found: &Found,
+    found: &InputMessage,
     several: bool,
     damaged: &mut bool,
 ) -> Result<Next, Failure> {
@@ -99,7 +99,11 @@ fn show(
     Ok(if print(&out)? { Next::Go } else { Next::Stop })
 }
 
-fn read<'a>(args: &Decode, found: &'a Found, arena: &'a Arena) -> Result<Message<'a>, Error> {
+fn read<'a>(
+    args: &Decode,
+    found: &'a InputMessage,
+    arena: &'a Arena,
+) -> Result<Message<'a>, Error> {
     let options = args.read.options();
     match args.read.encoding() {
         Some(encoding) => decode_as(encoding, &found.octets, arena, &options),
@@ -119,7 +123,7 @@ fn view(view: View, message: &Message<'_>, several: bool) -> Result<Vec<u8>, Err
 }
 
 /// Reports what is wrong with a message, and where, with the sender and the transaction that its head names.
-pub(super) fn report(context: Context, found: &Found, error: &Error) {
+pub(super) fn report(context: Context, found: &InputMessage, error: &Error) {
     let mut text = format!("{}: {error}", found.name);
     let arena = Arena::new();
     if let Ok(mini) = weir_h248::decode_mini(&found.octets, &arena) {

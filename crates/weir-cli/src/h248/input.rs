@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::progress::{Done, Progress};
 
 /// A message, and where it was found.
-pub(super) struct Found {
+pub(super) struct InputMessage {
     /// The name in messages to the user: the path, and the record of a capture.
     pub(super) name: String,
     /// The name for output files: the path relative to the given one, without its extension.
@@ -45,7 +45,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// The maximum depth of nested folders.
 const FOLDERS_MAX: usize = 32;
 
-type OnMessage<'e> = dyn FnMut(Found) -> Result<Next, Failure> + 'e;
+type OnMessage<'e> = dyn FnMut(InputMessage) -> Result<Next, Failure> + 'e;
 
 /// Passes every message to `each`, in the order of the paths; folders in the order of names. Damage of a capture is reported, and
 /// reading continues with the next path.
@@ -176,7 +176,7 @@ impl MessageWalk<'_, '_> {
             octets = unhex(&octets)
                 .ok_or_else(|| io::Error::other("not an even number of hexadecimal digits"))?;
         }
-        Ok(self.found(Found { name, stem, octets }))
+        Ok(self.found(InputMessage { name, stem, octets }))
     }
 
     fn capture<R: Read>(
@@ -230,7 +230,7 @@ impl MessageWalk<'_, '_> {
                 if several {
                     place.push_str(&format!(".{}", at.saturating_add(1)));
                 }
-                let found = Found {
+                let found = InputMessage {
                     name: format!("{name}: record {place}"),
                     stem: PathBuf::from(format!("{}-{place}", stem.display())),
                     octets,
@@ -248,7 +248,7 @@ impl MessageWalk<'_, '_> {
         }
     }
 
-    fn found(&mut self, found: Found) -> Result<Next, Failure> {
+    fn found(&mut self, found: InputMessage) -> Result<Next, Failure> {
         self.summary.count = self.summary.count.saturating_add(1);
         let octets = found.octets.len() as u64;
         self.counts.0.fetch_add(octets, Ordering::Relaxed);

@@ -66,7 +66,7 @@ pub(super) struct Work {
     /// The destination of the next answer.
     once: Option<PathBuf>,
     views: Views,
-    opened: Option<Opened>,
+    opened: Option<OpenCapture>,
     heeds_interrupts: bool,
     terminal: bool,
     /// Standard output has an answer already.
@@ -85,7 +85,7 @@ struct OutputFile {
 }
 
 /// The open capture.
-struct Opened {
+struct OpenCapture {
     file: String,
     filter: Option<String>,
     /// Views of its tables, made when they were requested.
@@ -203,7 +203,7 @@ impl Work {
             }
         }
         self.known_mut().is_open = true;
-        self.opened = Some(Opened {
+        self.opened = Some(OpenCapture {
             file: file.to_owned(),
             filter: None,
             made: Vec::new(),

@@ -27,7 +27,7 @@ pub(super) fn show(
     theme: Theme,
     stop: &Stop,
 ) -> io::Result<()> {
-    let mut taken = Taken::new()?;
+    let mut screen = RawTerminal::new()?;
     let mut drawn: Option<(u64, bool, Instant)> = None;
     let mut is_stale = true;
     while !stop.is_requested() {
@@ -43,7 +43,7 @@ pub(super) fn show(
         };
         if is_stale || is_due {
             let book = shared.look();
-            taken.terminal.draw(|frame| {
+            screen.terminal.draw(|frame| {
                 let area = frame.area();
                 draw(frame.buffer_mut(), area, &mut view, &book, source, theme);
             })?;
@@ -81,17 +81,17 @@ pub(super) fn show(
     Ok(())
 }
 
-/// The terminal while it is ours.
-struct Taken {
+/// The terminal in raw mode, which is restored when this is dropped.
+struct RawTerminal {
     terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
-impl Taken {
+impl RawTerminal {
     fn new() -> io::Result<Self> {
         // Whatever ends the program, the terminal is restored for the shell.
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            give_back();
+            restore();
             hook(panic);
         }));
         enable_raw_mode()?;
@@ -101,21 +101,21 @@ impl Taken {
         match begun {
             Ok(terminal) => Ok(Self { terminal }),
             Err(error) => {
-                give_back();
+                restore();
                 Err(error)
             }
         }
     }
 }
 
-impl Drop for Taken {
+impl Drop for RawTerminal {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
 /// Errors are ignored: a terminal that is gone needs no restoring.
-fn give_back() {
+fn restore() {
     let _ = disable_raw_mode();
     let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
 }
