@@ -456,7 +456,9 @@ impl Pairs {
                 let at = idle.unwrap_or(0);
                 let is_of_unseen = self.is_of_unseen(place, open.get(most..));
                 // Nothing shows that a client had the response to the request before when it sent one without a place.
-                let is_unplaced = open.get(at).is_some_and(|(_, request)| request.places[0].is_none());
+                let is_unplaced = open
+                    .get(at)
+                    .is_some_and(|(_, request)| request.places[0].is_none());
                 self.losses.is_uncertain = most > 0 || is_of_unseen || is_unplaced;
                 at
             }
