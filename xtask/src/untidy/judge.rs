@@ -287,7 +287,7 @@ impl<'s> Judge<'s> {
         let is_untidy = std::ptr::eq(side.capture, self.untidy.capture);
         let mut by_flow: BTreeMap<Option<u64>, Vec<TableRow>> = BTreeMap::new();
         let by_record = match table.name {
-            CALL_PACKETS => flows_of_records(side.answer),
+            CALL_PACKETS => flows_of_packets(side),
             _ => BTreeMap::new(),
         };
         let rows = side.answer.rows(table.name).iter();
@@ -689,6 +689,22 @@ fn added(table: &'static TableRule, says: &[TableRow], faults: &mut Vec<Discrepa
     }
 }
 
+/// The flow of each record, with the fragments of a packet that came before its last one: these have no flow of their own yet.
+fn flows_of_packets(side: &JudgedCapture<'_>) -> BTreeMap<u64, u64> {
+    let mut flows = flows_of_records(side.answer);
+    let known = flows.iter();
+    let of_origins: BTreeMap<u64, u64> = known
+        .filter_map(|(record, flow)| Some((side.origin(*record)?, *flow)))
+        .collect();
+    for record in 1..=side.capture.frames.len() as u64 {
+        let origin = side.origin(record);
+        if let Some(flow) = origin.and_then(|origin| of_origins.get(&origin)) {
+            flows.entry(record).or_insert(*flow);
+        }
+    }
+    flows
+}
+
 /// The changes of each connection.
 fn states(
     tidy: &Capture,
@@ -848,6 +864,31 @@ mod tests {
             broken(twice, 1, &[(1, "a"), (2, "b"), (3, "c")]),
             ["no row is more"]
         );
+    }
+
+    #[test]
+    fn a_fragment_is_of_the_flow_of_its_packet() {
+        let tidy = capture();
+        let dose = Dose::Fragments {
+            per_mille: 1_000,
+            octets: 24,
+        };
+        let (untidy, _) = Plan::new(1, vec![dose]).apply(&tidy);
+        let last = untidy.frames.iter().rposition(|it| it.origin == Some(0));
+        let last = last.unwrap() as u64 + 1;
+        assert!(last > 1);
+        let row = serde_json::json!({"frame.number": last, "flow.id": 7});
+        let row = row.as_object().unwrap().clone();
+        let answer = TableAnswers {
+            tables: BTreeMap::from([(FLOW_PACKETS, vec![row])]),
+        };
+        let side = JudgedCapture {
+            capture: &untidy,
+            answer: &answer,
+        };
+        let flows = flows_of_packets(&side);
+        let expected: BTreeMap<u64, u64> = (1..=last).map(|record| (record, 7)).collect();
+        assert_eq!(flows, expected);
     }
 
     /// Of an answer without an identification nothing shows whether it is a copy of the one before.
