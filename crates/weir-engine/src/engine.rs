@@ -650,6 +650,8 @@ async fn planned(
 fn config(options: &Options) -> Result<SessionConfig, Error> {
     let mut config = SessionConfig::new()
         .with_information_schema(true)
+        // Rows of a subquery have its order, as in PostgreSQL and DuckDB; `Unordered` removes sorts that no row depends on.
+        .with_enable_subquery_sort_elimination(false)
         // Batches dealt out to several threads would come back in another order, and cost
         // more than most of what is done with them; scans run side by side file by file.
         .with_round_robin_repartition(false);

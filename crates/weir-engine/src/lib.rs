@@ -74,6 +74,7 @@ mod show_functions;
 mod star;
 mod table;
 mod unnested;
+mod unordered;
 mod window;
 
 pub use answer::{Answer, Snapshot};

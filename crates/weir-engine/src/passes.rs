@@ -18,6 +18,7 @@ use weir_functions::vocabulary::Words;
 
 use crate::one_row::OneRow;
 use crate::scan_report::ScanReport;
+use crate::unordered::Unordered;
 use crate::window::WindowKeys;
 
 /// Replaces the operators of a plan by weir's own meanings of them.
@@ -27,7 +28,7 @@ pub(crate) fn with_meanings(
     bytes_max: usize,
 ) -> Result<LogicalPlan> {
     let note = |note| scan_report.add_notes(vec![note]);
-    let passes: [&dyn Pass; 15] = [
+    let passes: [&dyn Pass; 16] = [
         &OneRow,
         &Minutes,
         &Intervals,
@@ -43,6 +44,7 @@ pub(crate) fn with_meanings(
         &NoRow,
         &WindowKeys,
         &Recursion,
+        &Unordered,
     ];
     walked(plan, &passes)
 }
