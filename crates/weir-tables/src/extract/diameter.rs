@@ -10,7 +10,7 @@ use super::extraction::{Extraction, ItemField, columns};
 use super::list::{Cache, List, Say};
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
 use super::requests::{OpenRequest, Requests};
-use super::value::{address, frame, number, seconds};
+use super::value::{SHORTER_THAN_LENGTH, address, frame, number, seconds};
 use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
@@ -89,6 +89,7 @@ impl Protocol for Diameter {
         };
         let captured = CapturedDiameter {
             bytes: bytes.to_vec(),
+            is_captured: way.missing == 0,
             time_ns: request.and_then(|request| request.until(way)),
             request,
         };
@@ -116,6 +117,8 @@ impl Item for DiameterItem {
 /// A message as it was captured, of which a row is made when its columns are read.
 struct CapturedDiameter {
     bytes: Vec<u8>,
+    /// Whether all octets of what carries it were captured.
+    is_captured: bool,
     request: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
@@ -126,6 +129,15 @@ const TGPP: u32 = 10_415;
 impl CapturedDiameter {
     fn message(&self) -> Option<DiameterMessage<'_>> {
         DiameterMessage::new(&self.bytes)
+    }
+
+    fn fault(&self) -> Option<&'static str> {
+        let message = self.message()?;
+        let is_short = usize::try_from(message.length()).is_ok_and(|it| self.bytes.len() < it);
+        match self.is_captured && is_short {
+            true => Some(SHORTER_THAN_LENGTH),
+            false => message.fault(),
+        }
     }
 
     fn flag(&self, bit: u8) -> Option<Value<'static>> {
@@ -297,6 +309,6 @@ static FIELDS: &[ItemField<Say<CapturedDiameter>>] = &[
         "Policy and charging rules that are installed, removed or reported", "3GPP TS 29.212, 5.3.6"),
     ItemField::new("diameter.qos_class_identifier", Kind::I64, Say::Value(|s| s.integer_of_3gpp(1_028)),
         "First QoS class identifier (QCI)", "3GPP TS 29.212, 5.3.17"),
-    ItemField::new("diameter.fault", Kind::Text, Say::Value(|s| s.message()?.fault().map(Value::Text)),
-        "Why pairs could not be read: they end behind the message or their group, are in groups nested more than 12 deep, are numbers or addresses of another length, or were not captured", "weir"),
+    ItemField::new("diameter.fault", Kind::Text, Say::Value(|s| s.fault().map(Value::Text)),
+        "Why pairs could not be read: they end behind the message or their group, are in groups nested more than 12 deep, are numbers or addresses of another length, were not captured, or the message is shorter than its length", "weir"),
 ];

@@ -11,7 +11,7 @@ use super::extraction::{Extraction, ItemField, columns};
 use super::list::{Cache, Say};
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
 use super::requests::{OpenRequest, Requests};
-use super::value::{address, frame, number, seconds};
+use super::value::{SHORTER_THAN_LENGTH, address, frame, number, seconds};
 use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
@@ -104,6 +104,7 @@ impl Protocol for Radius {
         let captured = CapturedRadius {
             bytes: bytes.to_vec(),
             ports: way.ports(),
+            is_captured: way.missing == 0,
             time_ns: request.and_then(|request| request.until(way)),
             request,
         };
@@ -132,6 +133,8 @@ impl Item for RadiusItem {
 struct CapturedRadius {
     bytes: Vec<u8>,
     ports: [u16; 2],
+    /// Whether all octets of what carries it were captured.
+    is_captured: bool,
     request: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
@@ -139,6 +142,14 @@ struct CapturedRadius {
 impl CapturedRadius {
     fn packet(&self) -> Option<Packet<'_>> {
         Packet::new(&self.bytes, self.ports)
+    }
+
+    fn fault(&self) -> Option<&'static str> {
+        let packet = self.packet()?;
+        match self.is_captured && !packet.is_whole() {
+            true => Some(SHORTER_THAN_LENGTH),
+            false => packet.fault(),
+        }
     }
 
     fn attribute(&self, kind: u8) -> Option<&[u8]> {
@@ -252,6 +263,6 @@ static FIELDS: &[ItemField<Say<CapturedRadius>>] = &[
         "IPv6 address of the access server (NAS)", "RFC 3162, 2.1"),
     ItemField::new("radius.error_cause", Kind::U32, Say::Value(|s| s.number(101)),
         "Why a change of authorization failed", "RFC 5176, 3.5"),
-    ItemField::new("radius.fault", Kind::Text, Say::Value(|s| s.packet()?.fault().map(Value::Text)),
-        "Why attributes could not be read: they end behind the packet, are numbers or addresses of another length, or were not captured", "weir"),
+    ItemField::new("radius.fault", Kind::Text, Say::Value(|s| s.fault().map(Value::Text)),
+        "Why attributes could not be read: they end behind the packet, are numbers or addresses of another length, were not captured, or the packet is shorter than its length", "weir"),
 ];

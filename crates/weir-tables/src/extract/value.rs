@@ -7,6 +7,9 @@ use weir_packet::Value;
 
 use crate::files::Files;
 
+/// The fault of a message whose length goes beyond what carries it, although all of that was captured.
+pub(super) const SHORTER_THAN_LENGTH: &str = "the message is shorter than its length says";
+
 /// A number.
 pub(super) fn number(number: impl Into<u64>) -> Option<Value<'static>> {
     Some(Value::Unsigned(number.into()))

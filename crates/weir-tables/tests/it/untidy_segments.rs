@@ -163,6 +163,19 @@ fn messages_of_stun_with_a_wrong_length_are_counted() {
     }
 }
 
+/// It was said that octets were not captured where the length of a packet is wrong.
+#[test]
+fn packets_that_are_shorter_than_their_length_were_captured() {
+    let mut bytes = vec![1, 7, 0, 64];
+    bytes.extend([9; 16]);
+    bytes.extend(b"\x01\x05bob");
+    let datagram = udp(CLIENT.into(), SERVER.into(), 40_000, 1_812, &bytes);
+    let packet = Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&datagram);
+    let columns = ["radius.user_name", "radius.fault"];
+    let expected = [["bob", "the message is shorter than its length says"]];
+    assert_eq!(columns_of("radius", &[packet], &columns), expected);
+}
+
 /// Messages of the protocols that TCP carries one behind the other, each with its port.
 pub(crate) fn streams() -> [(&'static str, u16, Vec<Vec<u8>>); 5] {
     let number = |n: u8| [b'0' + n / 10, b'0' + n % 10];
