@@ -254,6 +254,17 @@ def test_relations(home: Path) -> None:
     assert by.fetchall() == plain.fetchall()
     # The order of the packets is none of their groups.
     assert sip.order_by("frame.len").agg("count(*)").fetchall() == sip.agg("count(*)").fetchall()
+    # Neither an order nor a limit is lost to what is selected then.
+    longest = packets.select("frame.number AS n", "frame.len AS size").order_by("size DESC", "n")
+    expected = [(n,) for n, _ in longest.fetchall()]
+    assert expected != sorted(expected)
+    assert longest.select("n").fetchall() == expected
+    assert longest.filter("n > 0").select("n").limit(5).fetchall() == expected[:5]
+    by_size = packets.order_by("frame.len DESC", "frame.number")
+    assert by_size.select("frame.number").fetchall() == expected
+    assert by_size.select("frame.number AS n", "-frame.len AS \"frame.len\"").select("n").fetchall() == expected
+    assert packets.limit(3).select("count(*)").fetchall() == [(3,)]
+    assert packets.limit(3).select("frame.number").fetchall() == [(1,), (2,), (3,)]
     assert by.filter("n < 0").fetchall() == []
     assert packets.select("frame.number").limit(3).filter("frame.number > 2").fetchall() == [(3,)]
     assert polars.DataFrame(capture.calls().select("call.state")).height > 0

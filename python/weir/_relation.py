@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import weakref
 from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from weir._plot import Kind, Plot
 
 __all__ = ["Capture", "Grouped", "Relation", "open"]
+
+
+# The name of a column. An expression may be an aggregate, and an alias may be what the order goes by.
+_PLAIN = re.compile(r"[\w.]+")
 
 
 def _quoted(text: str) -> str:
@@ -195,16 +200,19 @@ class Relation:
         return replace(at, _filters=(*at._filters, condition))
 
     def select(self, *columns: str) -> Relation:
-        """These columns, or expressions of SQL: ``.select("ip.src", "ip.len * 8 AS bits")``."""
+        """These columns, or expressions of SQL: ``.select("ip.src", "ip.len * 8 AS bits")``. They are those of the rows
+        so far, in their order: ``.limit(3).select("count(*)")`` counts three rows."""
         if not columns:
             raise ValueError("select what? Name a column, or '*'")
-        at = self._nested() if self._columns else self
+        is_bounded = bool(self._order) or self._limit is not None
+        is_plain = all(_PLAIN.fullmatch(column) for column in columns)
+        at = self._nested() if self._columns or (is_bounded and not is_plain) else self
         return replace(at, _columns=columns)
 
     def group_by(self, *keys: str) -> Grouped:
-        """Groups of rows with the same keys, for :meth:`Grouped.agg`."""
+        """Groups of rows with the same keys, for :meth:`Grouped.agg`. They have no order of their rows: an aggregate has
+        its own, as in ``"array_agg(ip.src ORDER BY frame.len)"``."""
         at = self._nested() if self._columns or self._limit is not None else self
-        # Groups have no order of their rows.
         return Grouped(replace(at, _order=()), keys)
 
     def agg(self, *expressions: str) -> Relation:
@@ -224,6 +232,7 @@ class Relation:
         return replace(self, _limit=least)
 
     def _nested(self) -> Relation:
+        # Rows of a query in FROM have its order.
         return Relation(self._capture, f"({self.to_sql()})")
 
     def to_sql(self) -> str:
