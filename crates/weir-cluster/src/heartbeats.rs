@@ -40,7 +40,7 @@ struct LastHeartbeats {
 pub(crate) struct Absence(Option<Instant>);
 
 impl Absence {
-    /// How long there has been none; zero while there is one.
+    /// The time for which there has been no executor; zero while there is one.
     pub(crate) fn read(&mut self, is_there_one: bool, now: Instant) -> Duration {
         if is_there_one {
             self.0 = None;

@@ -77,7 +77,7 @@ pub struct Pdu<'m> {
 pub enum SnmpFault {
     /// The PDU ends behind the message, lacks fields, or is of an unknown type.
     Pdu,
-    /// A number in front of the variables is none, or has no place in 32 bits.
+    /// A number in front of the variables has another type, or has no place in 32 bits.
     Number,
     /// The list of variables, or one of them, does not end within the PDU, or is something else.
     Variables,

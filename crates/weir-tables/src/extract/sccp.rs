@@ -22,7 +22,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 
 #[derive(Default)]
 struct Sccp {
-    /// The number of messages with the service of SCCP that are none.
+    /// The number of messages that have the service of SCCP and another form.
     undecoded: u64,
 }
 

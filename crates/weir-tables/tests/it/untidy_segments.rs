@@ -163,7 +163,7 @@ fn messages_of_stun_with_a_wrong_length_are_counted() {
     }
 }
 
-/// It was said that octets were not captured where the length of a packet is wrong.
+/// A packet with a wrong length had the fault of octets that were not captured.
 #[test]
 fn packets_that_are_shorter_than_their_length_were_captured() {
     let mut bytes = vec![1, 7, 0, 64];
