@@ -374,8 +374,8 @@ mod tests {
             let vendors: Vec<u32> = packet.vendors().collect();
             (types, vendors, packet.fault().is_some())
         };
-        let cases: [(&[u8], &[u8], &[u32], bool); 9] = [
-            (b"\x1a\x08\0\0\0\x09\x01\x02", &[], &[9], false),
+        for (attributes, types, vendors, is_fault) in [
+            (&b"\x1a\x08\0\0\0\x09\x01\x02"[..], &[] as &[u8], &[9_u32][..], false),
             (b"\xf1\x0a\x1a\0\0\0\x09\x01xy", &[26], &[9], false),
             (b"\xf1\x07\x01\0\0\0\x09", &[1], &[], false),
             (b"\xf6\x0a\x1a\0\0\0\0\x09\x01x", &[26], &[9], false),
@@ -397,8 +397,7 @@ mod tests {
             (b"\xf1\x02", &[], &[], true),
             (b"\xf5\x03\x1a", &[], &[], true),
             (b"\xf1\x05\x1a\0\0", &[26], &[], false),
-        ];
-        for (attributes, types, vendors, is_fault) in cases {
+        ] {
             let expected = (types.to_vec(), vendors.to_vec(), is_fault);
             assert_eq!(read(attributes), expected, "{attributes:x?}");
         }

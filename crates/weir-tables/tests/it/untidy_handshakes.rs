@@ -493,6 +493,7 @@ fn handshakes_of(link: u16, frames: &[Vec<u8>]) -> (Vec<[String; 5]>, Vec<String
 /// Such handshakes were left out where a cooked capture of Linux or a tunnel carries them.
 #[test]
 fn handshakes_in_802_1x_are_read_in_cooked_captures_and_tunnels() {
+    type Carry<'c> = &'c dyn Fn((bool, Vec<u8>)) -> Vec<u8>;
     const NUMBER_OF_SLL: u16 = 113;
     const NUMBER_OF_SLL2: u16 = 276;
     let (authenticator, peer) = ([2; 6], [4; 6]);
@@ -528,7 +529,7 @@ fn handshakes_in_802_1x_are_read_in_cooked_captures_and_tunnels() {
         let payload = Gre::default().packet(ethertype::BRIDGED_ETHERNET, &inner(sent));
         outer(Ipv4::new(from, to, protocol::GRE).packet(&payload))
     };
-    let all: [(u16, &dyn Fn((bool, Vec<u8>)) -> Vec<u8>); 4] = [
+    let all: [(u16, Carry<'_>); 4] = [
         (NUMBER_OF_SLL, &in_sll),
         (NUMBER_OF_SLL2, &in_sll2),
         (1, &in_vxlan),
