@@ -26,6 +26,8 @@ struct Tcap {
     /// The parts by the point codes of sender and receiver, and the number that they share.
     parts: Parts<(u32, u32, u32)>,
     open: Requests<u64>,
+    /// The number of messages between subsystems of MAP that are no TCAP.
+    undecoded: u64,
 }
 
 impl Protocol for Tcap {
@@ -53,7 +55,11 @@ impl Protocol for Tcap {
         let reference = outer.segment.map_or(0, |segment| segment.reference);
         let key = (transfer.opc, transfer.dpc, reference);
         let whole = self.parts.take(key, &outer);
+        let subsystem = |party: Option<sccp::Party<'_>>| party.and_then(|it| it.subsystem);
+        let subsystems = [subsystem(outer.called), subsystem(outer.calling)];
         let Some(message) = whole.and_then(TcapMessage::new) else {
+            let is_undecoded = whole.is_some() && is_of_map(&subsystems);
+            self.undecoded = self.undecoded.saturating_add(is_undecoded.into());
             return false;
         };
         let request = message.destination.map(transaction);
@@ -61,12 +67,11 @@ impl Protocol for Tcap {
         if let Some(id) = message.origin.map(transaction) {
             self.open.add(way, id);
         }
-        let subsystem = |party: Option<sccp::Party<'_>>| party.and_then(|it| it.subsystem);
         let digits = |party: Option<sccp::Party<'_>>| party.and_then(|it| it.digits());
         let captured = CapturedTcap {
             opc: transfer.opc,
             dpc: transfer.dpc,
-            subsystems: [subsystem(outer.called), subsystem(outer.calling)],
+            subsystems,
             digits: [digits(outer.called), digits(outer.calling)],
             kind: message.kind,
             origin: message.origin.map(<[u8]>::to_vec),
@@ -90,8 +95,17 @@ impl Protocol for Tcap {
             self.parts.given_up(),
             "segmented messages were dropped because segments were not captured or came out of order, or more than 16,384 waited",
         ));
+        counted.push((
+            self.undecoded,
+            "messages of SCCP between subsystems of MAP carry no TCAP that could be decoded",
+        ));
         counted
     }
+}
+
+/// Whether one of the subsystems belongs to MAP.
+fn is_of_map(subsystems: &[Option<u8>; 2]) -> bool {
+    subsystems.iter().flatten().any(|it| MAP.contains(it))
 }
 
 /// The number of a transaction identifier, whose length counts.
@@ -138,7 +152,7 @@ const MAP: [u8; 12] = [5, 6, 7, 8, 9, 10, 145, 147, 148, 149, 150, 251];
 
 impl CapturedTcap {
     fn is_map(&self) -> bool {
-        self.subsystems.iter().flatten().any(|it| MAP.contains(it))
+        is_of_map(&self.subsystems)
     }
 
     fn first(&self, get: fn(&Component) -> Option<i64>) -> Option<Value<'static>> {

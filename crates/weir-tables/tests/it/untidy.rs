@@ -121,12 +121,14 @@ fn media_are_those_of_their_calls() {
     );
 }
 
-/// There was no word of messages of M3UA with a wrong length, nor of SCCP of an unknown type.
+/// There was no word of messages of M3UA with a wrong length, nor of SCCP of an unknown type, nor of what is no TCAP.
 #[test]
 fn messages_of_m3ua_that_cannot_be_read_are_counted() {
-    let packet = |tsn: u32, length: u8| {
-        let mut payload = vec![1, 0, 1, 1, 0, 0, 0, length, 2, 16, 0, 20];
-        payload.extend(b"\0\0\0\x01\0\0\0\x02\x03\x02\0\0\x77\0\0\0");
+    let packet = |tsn: u32, length: u8, sccp: &[u8]| {
+        let octets = 16 + sccp.len() as u8;
+        let mut payload = vec![1, 0, 1, 1, 0, 0, 0, length, 2, 16, 0, octets];
+        payload.extend(b"\0\0\0\x01\0\0\0\x02\x03\x02\0\0");
+        payload.extend(sccp);
         let chunk = Chunk::Data {
             tsn,
             stream: 0,
@@ -137,13 +139,23 @@ fn messages_of_m3ua_that_cannot_be_read_are_counted() {
         let packet = sctp(2_905, 2_905, 1, &[chunk]);
         Ipv4::new(CLIENT, SERVER, protocol::SCTP).packet(&packet)
     };
-    let packets = [packet(1, 28), packet(2, 40), packet(3, 0)];
+    let unknown = b"\x77\0\0\0";
+    let packets = [
+        packet(1, 28, unknown),
+        packet(2, 40, unknown),
+        packet(3, 0, unknown),
+    ];
     let note = "2 SCTP messages of M3UA are left out because they could not be decoded";
     let expected = (1, vec![format!("m3ua: {note}")]);
     assert_eq!(rows("m3ua", &packets), expected);
     let other = "1 messages of M3UA carry SCCP that could not be decoded";
     let expected = (0, vec![format!("sccp: {note}"), format!("sccp: {other}")]);
     assert_eq!(rows("sccp", &packets), expected);
+    let unitdata = b"\x09\0\x03\x05\x07\x02\x42\x06\x02\x42\x06\x04\xff\xff\xff\xff";
+    let note =
+        "tcap: 1 messages of SCCP between subsystems of MAP carry no TCAP that could be decoded";
+    let expected = (0, vec![note.to_owned()]);
+    assert_eq!(rows("tcap", &[packet(1, 40, unitdata)]), expected);
 }
 
 #[test]
