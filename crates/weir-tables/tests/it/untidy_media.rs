@@ -100,6 +100,23 @@ fn packets_of_another_stream_between_the_same_sockets_are_read() {
     assert_eq!(found, expected);
 }
 
+/// A description that was cut within a port announced another one.
+#[test]
+fn a_description_that_was_cut_announces_what_its_whole_lines_say() {
+    let invite = text_of_description("m=audio 5000 RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\n");
+    let cut_behind = |words: &str| {
+        let end = invite.find(words).unwrap() + words.len();
+        datagram((TO.0, 5_060), (FROM.0, 5_060), &invite.as_bytes()[..end])
+    };
+    let to_port = |port: u16| datagram(FROM, (TO.0, port), &packet(7, 0, 0));
+    let packets = [cut_behind("m=audio 50"), to_port(50)];
+    let (found, _) = rows("rtp", &packets, &["rtp.seq"]);
+    assert_eq!(found, Vec::<Vec<String>>::new());
+    let packets = [cut_behind("a=rtp"), to_port(5_000)];
+    let (found, _) = rows("rtp", &packets, &["rtp.seq"]);
+    assert_eq!(found, [["0"]]);
+}
+
 /// Packets over TCP (RFC 4571) behind a loss that is not as long as packets are, and those of a connection whose beginning is missing.
 #[test]
 fn packets_over_tcp_are_found_behind_a_loss() {

@@ -11,7 +11,7 @@ use weir_h248::{Encoding, detect};
 use weir_messages::rtp::{Codec, Event, Packet as RtpPacket, is_in_use, rtcp};
 use weir_messages::sdp;
 use weir_packet::Packet;
-use weir_sip::{Digest, Method};
+use weir_sip::{Digest, FaultKind, Message, Method};
 
 use super::announced::{Announced, Announcement, CallCourse, Offer};
 use super::dialog::DialogTags;
@@ -398,7 +398,8 @@ impl MediaFinder {
             let call_id = String::from_utf8_lossy(call_id);
             self.announced.answer_offer(&call_id, offer, status >= 300);
         }
-        let is_described = digest.has_sdp() || digest.has_parts() && !digest.body.is_empty();
+        let body = whole_lines(&message);
+        let is_described = digest.has_sdp() || digest.has_parts() && !body.is_empty();
         if is_described || digest.has_candidates() {
             let call_id = digest
                 .call_id
@@ -417,8 +418,8 @@ impl MediaFinder {
                 time_ns: found.way.time_ns,
             };
             match is_described {
-                true => self.announce(&described, digest.body),
-                false => self.trickle(&described, digest.body),
+                true => self.announce(&described, body),
+                false => self.trickle(&described, body),
             }
         }
     }
@@ -813,6 +814,17 @@ const fn endpoint(socket: &SocketAddr) -> Endpoint {
         address: socket.ip(),
         port: socket.port(),
     }
+}
+
+/// The lines of a body that are there: what follows of one that was cut may be a part of its last line.
+fn whole_lines<'m>(message: &Message<'m>) -> &'m [u8] {
+    let body = message.body();
+    if !message.faults().has(FaultKind::BodyShort) {
+        return body;
+    }
+    let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+    let end = body.iter().rposition(is_end).map_or(0, |at| at + 1);
+    body.get(..end).unwrap_or_default()
 }
 
 /// The offer within a call that a request may make, or to which a response belongs: of INVITE and UPDATE, as other requests have
