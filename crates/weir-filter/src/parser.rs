@@ -266,6 +266,11 @@ impl Parser {
                 .unexpected("'{'")
                 .with_hint("a set is written in {80, 443, 8000..8080}"));
         }
+        if matches!(self.peek().kind, TokenKind::Sign("}")) {
+            return Err(self
+                .unexpected("a value in the set")
+                .with_hint("a set is written in {80, 443, 8000..8080}"));
+        }
         let mut set = Vec::new();
         while self.take(&["}"]).is_none() {
             let first = self.operand()?;
@@ -808,6 +813,11 @@ mod tests {
             ("{a + 1 == 2", "expected '}', found '=='", 7),
             ("tcp.port in 80", "expected '{', found 80", 12),
             ("tcp.port in {80", "expected '}', found the end", 15),
+            (
+                "tcp.port in {}",
+                "expected a value in the set, found '}'",
+                13,
+            ),
             ("frame contains \"x", "the text is not closed", 15),
             ("http.host == 'ab'", "single quotes hold one character", 13),
             ("frame contains \"x\\", "the text is not closed", 15),

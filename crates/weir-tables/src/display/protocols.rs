@@ -36,6 +36,54 @@ pub(super) fn condition(name: &str) -> Option<&'static str> {
     known.map(|(_, headers)| *headers)
 }
 
+/// What to write in place of a protocol that is not read: the packets by which Wireshark mostly looks for it, those with data between
+/// its ports, or with its number.
+pub(super) fn instead(name: &str) -> Option<String> {
+    let (name, packets) = UNREAD.iter().find(|(known, _)| *known == name)?;
+    Some(format!(
+        "{name} is not read: {packets} selects packets by their headers"
+    ))
+}
+
+/// The protocols of [`instead`].
+const UNREAD: &[(&str, &str)] = &[
+    ("amqp", "tcp.port == 5672 && tcp.len > 0"),
+    ("bgp", "tcp.port == 179 && tcp.len > 0"),
+    ("dhcpv6", "udp.port in {546, 547}"),
+    ("eapol", "eth.type == 0x888e"),
+    ("eigrp", "ip.proto == 88"),
+    ("ftp", "tcp.port == 21 && tcp.len > 0"),
+    ("hsrp", "udp.port == 1985"),
+    ("imap", "tcp.port == 143 && tcp.len > 0"),
+    ("irc", "tcp.port == 6667 && tcp.len > 0"),
+    ("isakmp", "udp.port in {500, 4500}"),
+    ("kerberos", "tcp.port == 88 || udp.port == 88"),
+    ("ldap", "tcp.port == 389 && tcp.len > 0"),
+    ("lldp", "eth.type == 0x88cc"),
+    ("mysql", "tcp.port == 3306 && tcp.len > 0"),
+    ("nbns", "udp.port == 137"),
+    ("nfs", "tcp.port == 2049 || udp.port == 2049"),
+    ("openvpn", "tcp.port == 1194 || udp.port == 1194"),
+    ("ospf", "ip.proto == 89 || ipv6.nxt == 89"),
+    ("pgsql", "tcp.port == 5432 && tcp.len > 0"),
+    ("pop", "tcp.port == 110 && tcp.len > 0"),
+    ("rdp", "tcp.port == 3389"),
+    ("rip", "udp.port == 520"),
+    ("rsvp", "ip.proto == 46"),
+    ("rtsp", "tcp.port == 554 && tcp.len > 0"),
+    ("smb", "tcp.port in {139, 445} && tcp.len > 0"),
+    ("smb2", "tcp.port == 445 && tcp.len > 0"),
+    ("smtp", "tcp.port in {25, 587} && tcp.len > 0"),
+    ("ssdp", "udp.port == 1900"),
+    ("ssh", "tcp.port == 22 && tcp.len > 0"),
+    ("stp", "llc.dsap == 0x42"),
+    ("tacacs", "tcp.port == 49 && tcp.len > 0"),
+    ("tds", "tcp.port == 1433 && tcp.len > 0"),
+    ("telnet", "tcp.port == 23 && tcp.len > 0"),
+    ("vrrp", "ip.proto == 112 || ipv6.nxt == 112"),
+    ("wg", "udp.port == 51820"),
+];
+
 /// The fields of [`condition`]: options of TCP without a value, and what Wireshark says of a packet.
 const CONDITIONS: &[(&str, &str)] = &[
     ("tcp.connection.syn", "tcp.flags & 0x12 == 0x02"),
@@ -72,3 +120,24 @@ const CARRIED: &[(&str, &str)] = &[
     ("pppoes", "pppoe.code == 0"),
     ("pppoed", "pppoe.code != 0"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DisplayFilter;
+
+    /// They were refused with a word on texts in double quotes.
+    #[test]
+    fn protocols_that_are_not_read_have_a_filter_to_write() {
+        for (name, packets) in UNREAD {
+            assert!(!is_protocol(name), "{name}");
+            assert!(DisplayFilter::new(packets).is_ok(), "{packets}");
+            let error = DisplayFilter::new(name).unwrap_err();
+            assert_eq!(error.message, format!("packets have no field {name}"));
+            let hint = format!("{name} is not read: {packets} selects packets by their headers");
+            assert_eq!(error.hint, Some(hint));
+        }
+        let other = DisplayFilter::new("tcp and bgq").unwrap_err();
+        assert!(other.hint.is_some_and(|hint| !hint.contains("is not read")));
+    }
+}

@@ -14,7 +14,7 @@ use weir_packet::{Kind, Layer, Needs};
 
 use super::literal::{is_bytes, literal, literal_of};
 use super::messages::{FieldTest, MessageField, Messages};
-use super::protocols::{carried, condition, is_protocol, layer_named};
+use super::protocols::{carried, condition, instead, is_protocol, layer_named};
 use super::{Literal, Relation, Test, Type, ValueSource, pattern};
 use crate::names::{Meaning, Name, advice};
 use crate::search::{Search, pattern_error};
@@ -685,7 +685,7 @@ impl<'t> FilterReader<'t> {
     fn not_there(&self, operand: &Operand, word: &str) -> Error {
         let has = |name: &str| self.table.position(name).is_some();
         let error = unknown(operand, word);
-        if let Some(hint) = octets::hint(word) {
+        if let Some(hint) = octets::hint(word).or_else(|| instead(&present(word))) {
             return error.with_hint(hint);
         }
         match advice(word, &has) {
