@@ -276,6 +276,143 @@ fn the_filter_lets_through_what_the_predicate_keeps() {
     assert!(kept > 5_000 && dropped > 5_000, "{kept} {dropped}");
 }
 
+/// A packet of IPv4 with these flags and this offset of a fragment, options, and what it carries.
+fn packet_v4(fragment: u16, options: &[u8], number: u8, payload: &[u8]) -> Vec<u8> {
+    let words = 5 + options.len() / 4;
+    let [high, low] = ((words * 4 + payload.len()) as u16).to_be_bytes();
+    let [first, second] = fragment.to_be_bytes();
+    let version = 0x40 | words as u8;
+    let header = [version, 0, high, low, 0, 7, first, second, 64, number, 0, 0];
+    let (src, dst) = (V4[0].octets(), V4[1].octets());
+    [&header[..], &src[..], &dst[..], options, payload].concat()
+}
+
+/// A packet of IPv6 with this length in its header, the number of its next header, and what is behind.
+fn packet_v6(length: usize, next: u8, payload: &[u8]) -> Vec<u8> {
+    let [high, low] = (length as u16).to_be_bytes();
+    let header = [0x60, 0, 0, 0, high, low, next, 64];
+    let [src, dst, _] = v6().map(|address| address.octets());
+    [&header[..], &src[..], &dst[..], payload].concat()
+}
+
+/// Packets with fragments, options, extension headers and packets inside of them, each with the type of Ethernet.
+fn unusual() -> Vec<(u16, Vec<u8>)> {
+    let (src, dst) = (V4[0].into(), V4[1].into());
+    let segment = Tcp::new(53, 80).segment(src, dst, b"data");
+    let datagram = udp(src, dst, 53, 80, b"hello");
+    let plain = packet_v4(0, &[], protocol::UDP, &datagram);
+    let behind = |header: &[u8], payload: &[u8]| [header, payload].concat();
+    let mut without_length = packet_v4(0, &[], protocol::TCP, &segment);
+    without_length[2..4].fill(0);
+    let mut all: Vec<(u16, Vec<u8>)> = [
+        packet_v4(0x4000, &[], protocol::TCP, &segment),
+        packet_v4(0x8000, &[], protocol::TCP, &segment),
+        packet_v4(0x2000, &[], protocol::TCP, &segment),
+        packet_v4(0x2001, &[], protocol::UDP, &datagram),
+        packet_v4(0x0005, &[], protocol::TCP, &segment),
+        packet_v4(0, &[1, 1, 1, 0], protocol::TCP, &segment),
+        packet_v4(0x2000, &[1, 1, 1, 0], protocol::UDP, &datagram),
+        packet_v4(0, &[], protocol::IPV4, &plain),
+        packet_v4(0, &[], 47, &behind(&[0, 0, 8, 0], &plain)),
+        // An authentication header.
+        packet_v4(
+            0,
+            &[],
+            51,
+            &behind(
+                &[
+                    6, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                ],
+                &segment,
+            ),
+        ),
+        without_length,
+        plain,
+    ]
+    .map(|packet| (ethertype::IPV4, packet))
+    .into();
+    let of_v6 = |next: u8, payload: Vec<u8>| packet_v6(payload.len(), next, &payload);
+    let inner = packet_v4(0, &[], protocol::TCP, &segment);
+    let packets = [
+        of_v6(protocol::TCP, segment.clone()),
+        of_v6(protocol::UDP, datagram.clone()),
+        // Hop-by-hop options, of which the second are those of a jumbogram (RFC 2675), and no length without any.
+        of_v6(0, behind(&[6, 0, 5, 2, 0, 0, 1, 0], &segment)),
+        packet_v6(0, 0, &behind(&[6, 0, 0xc2, 4, 0, 1, 0, 0], &segment)),
+        packet_v6(0, protocol::TCP, &segment),
+        // The first fragment, and a later one.
+        of_v6(44, behind(&[6, 0, 0, 1, 0, 0, 0, 7], &segment)),
+        of_v6(44, behind(&[17, 0, 0, 9, 0, 0, 0, 7], &datagram)),
+        of_v6(60, behind(&[17, 0, 1, 4, 0, 0, 0, 0], &datagram)),
+        of_v6(43, behind(&[6, 0, 0, 0, 0, 0, 0, 0], &segment)),
+        of_v6(protocol::IPV4, inner),
+    ];
+    all.extend(packets.map(|packet| (ethertype::IPV6, packet)));
+    all
+}
+
+/// Frames of Ethernet with a packet: by itself, and behind tags, LLC, PPPoE and a label of MPLS. Each is as it was captured, and as the
+/// kernel's filter sees it.
+fn frames_with(kind: u16, packet: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let [dst, src] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
+    let tag = |payload: &[u8], kind: u16| vlan(0, 7, kind, payload);
+    let plain = ethernet(dst, src, kind, packet);
+    let tagged = ethernet(dst, src, ethertype::VLAN, &tag(packet, kind));
+    let twice = tag(&tag(packet, kind), ethertype::VLAN);
+    let twice = ethernet(dst, src, ethertype::SERVICE_VLAN, &twice);
+    let snap = [&[0xaa, 0xaa, 3, 0, 0, 0][..], &kind.to_be_bytes(), packet].concat();
+    let snap = ethernet(dst, src, snap.len() as u16, &snap);
+    let session: &[u8] = match kind {
+        ethertype::IPV4 => &[0x11, 0, 0, 1, 0, 0, 0, 0x21],
+        _ => &[0x11, 0, 0, 1, 0, 0, 0, 0x57],
+    };
+    let session = ethernet(dst, src, 0x8864, &[session, packet].concat());
+    let label = [&[0, 0, 0x11, 64][..], packet].concat();
+    let label = ethernet(dst, src, 0x8847, &label);
+    let mut all: Vec<(Vec<u8>, Vec<u8>)> = [plain, snap, session, label]
+        .map(|frame| (frame.clone(), frame))
+        .into();
+    for frame in [tagged, twice] {
+        let mut seen = frame.clone();
+        seen.drain(12..16);
+        all.push((frame.clone(), seen));
+        all.push((frame.clone(), frame));
+    }
+    all
+}
+
+/// What the kernel passes is whole, while the scan may read only the first bytes of it.
+#[test]
+fn the_filter_lets_through_unusual_packets_and_those_that_are_cut() {
+    let mut random = Xorshift(0x5eed_0bf1_1e57_0002);
+    let mut decoder = Decoder::default();
+    let frames: Vec<(Vec<u8>, Vec<u8>)> = unusual()
+        .into_iter()
+        .flat_map(|(kind, packet)| frames_with(kind, &packet))
+        .collect();
+    let (mut kept, mut programs) = (0, 0);
+    for _ in 0..300 {
+        let predicate = predicate(&mut random, 2);
+        let Some(program) = compile(&predicate, LinkType::ETHERNET) else {
+            continue;
+        };
+        programs += 1;
+        for (frame, seen) in &frames {
+            let passes = run(&program, seen) != 0;
+            let cut = random.below(frame.len());
+            for data in [frame.as_slice(), &frame[..cut]] {
+                let mut captured = Frame::new(LinkType::ETHERNET, data);
+                captured.wire_len = frame.len() as u32;
+                let packet = decoder.decode(captured);
+                let keeps = predicate.decide(&Row::new("live", &packet)) == Some(true);
+                assert!(passes || !keeps, "{predicate}\n{data:02x?}\n{seen:02x?}");
+                kept += u64::from(keeps);
+            }
+        }
+    }
+    assert!(kept > 1_000 && programs > 50, "{kept} {programs}");
+}
+
 #[test]
 fn the_filter_decides_what_is_plain() {
     let port = |name: &str, port: i128| {
