@@ -49,6 +49,11 @@ impl Dialect for WeirDialect {
         ch != '#' && GenericDialect {}.is_identifier_part(ch)
     }
 
+    /// `1_000` is a number, as in PostgreSQL and DuckDB: it was 1 with the name `_000`.
+    fn supports_numeric_literal_underscores(&self) -> bool {
+        true
+    }
+
     // All that the generic dialect of the version in use overrides: a test holds the two together.
     as_generic!(
         supports_unicode_string_literal,

@@ -901,11 +901,21 @@ fn look_at_function(function: &Function, is_scalar: &dyn Fn(&str) -> bool) -> Re
     }
 }
 
-/// A pattern of PostgreSQL's, which the planner's function would give back as it is.
+/// A pattern of PostgreSQL's, which the planner's function would give back as it is, and one with a part of a time that is passed over.
 fn look_at_format(name: &str, args: &FunctionArguments) -> Result<(), Error> {
     let FunctionArguments::List(list) = args else {
         return Ok(());
     };
+    if name.starts_with("to_timestamp") || name == "to_unixtime" {
+        let mut formats = list.args.iter().skip(1);
+        return refuse_if(
+            formats.any(|argument| literal_text(argument).is_some_and(is_without_minute)),
+            &format!(
+                "a format of {name} with a part of the time of day, and without the hour and the minute"
+            ),
+            "%H and %M are the hour and the minute, %I, %M and %p those of 12 hours: to_timestamp(a || ':00', '%Y-%m-%d %H:%M')",
+        );
+    }
     let (
         "to_char" | "date_format",
         Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(format)))),
@@ -919,6 +929,29 @@ fn look_at_format(name: &str, args: &FunctionArguments) -> Result<(), Error> {
         &format!("a format of {name} without %"),
         "'%Y-%m-%d %H:%M:%S' is what 'YYYY-MM-DD HH24:MI:SS' is in PostgreSQL, as strftime has it",
     )
+}
+
+fn literal_text(argument: &FunctionArg) -> Option<&str> {
+    match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value))) => match &value.value {
+            ast::Value::SingleQuotedString(text) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a format as strftime has it reads a part of a time from which no time of day can be made: the day would begin.
+fn is_without_minute(format: &str) -> bool {
+    // Flags and numbers of digits stand in front of the letter: %-H, %.3f.
+    let letters = format.split('%').skip(1);
+    let letters: String = letters
+        .filter_map(|part| part.chars().find(char::is_ascii_alphabetic))
+        .collect();
+    let has = |wanted: &str| letters.contains(|letter: char| wanted.contains(letter));
+    let is_whole = has("TRrXcs");
+    let has_hour = has("Hk") || (has("Il") && has("pP"));
+    has("HkIlMSfpP") && !is_whole && !(has_hour && has("M"))
 }
 
 #[cfg(test)]

@@ -807,15 +807,20 @@ fn with_described(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 }
 
 /// Makes `0x1f` the number that it is in most languages: the tokenizer holds it for the same as
-/// `X'1f'`, which is bytes.
+/// `X'1f'`, which is bytes. Numbers lose the underscores between their digits: `1_000`.
 fn with_hex_numbers(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     for TokenWithSpan { token, span } in &mut tokens {
+        if let Token::Number(digits, _) = token
+            && !digits.ends_with('_')
+        {
+            digits.retain(|digit| digit != '_');
+        }
         if let Token::HexStringLiteral(digits) = token {
             let written_len = span.end.column.saturating_sub(span.start.column);
             // The text has two characters more than digits in 0x1f, and three in X'1f'.
             let digits_len = u64::try_from(digits.len()).unwrap_or(u64::MAX);
             if written_len == digits_len.saturating_add(2)
-                && let Ok(number) = u64::from_str_radix(digits, 16)
+                && let Ok(number) = u64::from_str_radix(&digits.replace('_', ""), 16)
             {
                 *token = Token::Number(number.to_string(), false);
             }
