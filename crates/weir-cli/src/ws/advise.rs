@@ -9,7 +9,6 @@ use weir_ws::{
 };
 
 use super::args::{Advise, Build, ReportArgs, ReportFormat};
-use super::input::{self, MessageSample};
 use super::print::TextTable;
 use super::study;
 use crate::args::Global;
@@ -21,13 +20,7 @@ use weir_output::grouped;
 /// Reads, studies, recommends.
 pub(super) fn run(args: &Advise, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     let target = args.report.target(global)?;
-    let mut study = weir_ws::Study::new(args.grid.study_options());
-    let mut kept = MessageSample::default();
-    let totals = input::read(&args.input, global, messages, &mut |message| {
-        kept.take(message);
-        study.message(message);
-    })?;
-    let result = study.finish();
+    let (result, kept, totals) = study::read(&args.input, &args.grid, global, messages)?;
     let total = result.total(None);
     if total.messages == 0 {
         return Err(Refusal::usage(

@@ -8,8 +8,8 @@ use weir_ws::{
     bytes_text, deflate_bytes, html_page, inflate_bytes, sample, study_csv, study_json,
 };
 
-use super::args::{CpuTimesFrom, GridArgs, ReportArgs, ReportFormat, Study};
-use super::input::{self, MessageSample};
+use super::args::{CpuTimesFrom, GridArgs, InputArgs, ReportArgs, ReportFormat, Study};
+use super::input::{self, InputTotals, MessageSample};
 use super::print::{Sections, TextTable};
 use super::{codecs, cpu, extra};
 use crate::args::Global;
@@ -24,13 +24,7 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
         return sampled(args, global, messages);
     }
     let target = args.report.target(global)?;
-    let mut study = weir_ws::Study::new(args.grid.study_options());
-    let mut kept = MessageSample::default();
-    let totals = input::read(&args.input, global, messages, &mut |message| {
-        kept.take(message);
-        study.message(message);
-    })?;
-    let result = study.finish();
+    let (result, kept, totals) = read(&args.input, &args.grid, global, messages)?;
     let total = result.total(None);
     if total.messages == 0 {
         return Err(nothing(args));
@@ -83,6 +77,22 @@ fn nothing(args: &Study) -> Failure {
         None => "--input-format names the format of an input whose content does not show it",
     };
     Refusal::usage(format!("no messages in {}", args.input.title()), hint).into()
+}
+
+/// Reads the messages of a study. Returns its result, a sample of the messages, and what was read.
+pub(super) fn read(
+    inputs: &InputArgs,
+    grid: &GridArgs,
+    global: Global,
+    messages: Messages,
+) -> Result<(StudyResult, MessageSample, InputTotals), Failure> {
+    let mut study = weir_ws::Study::new(grid.study_options());
+    let mut kept = MessageSample::default();
+    let totals = input::read(inputs, global, messages, &mut |message| {
+        kept.take(message);
+        study.message(message);
+    })?;
+    Ok((study.finish(), kept, totals))
 }
 
 /// Warns about limits that changed the figures.
