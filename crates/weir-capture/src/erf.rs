@@ -196,7 +196,7 @@ enum Verdict {
     More(usize),
 }
 
-/// Searches a chain of plausible records at the start of a stream. `complete` tells that `bytes` is the whole of it.
+/// Searches a chain of plausible records at the start of a stream. `complete` says that `bytes` is the whole stream.
 ///
 /// There is no magic number, so the first packets must agree, padding not counted: known types, lengths that
 /// hold the headers of the type, times that neither fall by more than a second nor jump by more

@@ -26,9 +26,9 @@ pub(crate) struct Session {
     messages: Messages,
     progress: bool,
     since: Mutex<Since>,
-    /// Signals are heeded already.
+    /// Whether the handlers of signals are installed.
     ends_on_interrupt: AtomicBool,
-    /// The slowness of a debug build was pointed out already.
+    /// Whether the note about the speed of a debug build was printed.
     named_debug_build: AtomicBool,
 }
 
@@ -113,7 +113,7 @@ impl Session {
         self.engine.scan_report().take_stdin();
     }
 
-    /// The first Ctrl-C brings sources without an end to theirs, so that the final answer is given; the
+    /// The first Ctrl-C ends sources without an end, so that the final answer is given; the
     /// second ends the program.
     pub(crate) fn end_on_interrupt(&self) {
         if !self.ends_on_interrupt.swap(true, Ordering::Relaxed) {
@@ -210,7 +210,7 @@ impl Session {
         })
     }
 
-    /// Plans one statement, unless the user has had enough of it before.
+    /// Plans one statement, unless the user interrupts it.
     pub(crate) fn plan(
         &self,
         statement: Statement,
@@ -222,7 +222,7 @@ impl Session {
         }))
     }
 
-    /// Points out once that a debug build is slow, when much is read by one.
+    /// Prints a note once that a debug build is slow, when it reads much.
     fn name_debug_build(&self) {
         let report = self.engine.scan_report();
         let read = report.counters().totals().source_bytes;
@@ -263,7 +263,7 @@ impl Session {
         })
     }
 
-    /// Answers one statement, and hands its batches to `each`.
+    /// Answers one statement, and calls `each` with its batches.
     pub(crate) fn batches(
         &self,
         statement: Statement,
@@ -364,7 +364,7 @@ impl Session {
     }
 }
 
-/// Does something until it is done or the user has had enough.
+/// Runs a future until it is done or the user interrupts it.
 async fn until<T>(
     interrupts: Option<Interrupts>,
     work: impl Future<Output = Result<T, Failure>>,
@@ -414,6 +414,6 @@ impl Write for Apart {
     }
 }
 
-/// Bytes of captures that a debug build reads without a word about its slowness.
+/// Bytes of captures that a debug build reads before the note about its speed.
 const DEBUG_BYTES_MAX: u64 = 1_000_000_000;
 const STACK_BYTES: usize = 16 << 20;

@@ -1,4 +1,4 @@
-//! `weir sip`: what can be done with SIP calls beside asking SQL.
+//! `weir sip`: the commands for SIP calls besides SQL.
 
 mod calls;
 mod export;

@@ -1,4 +1,4 @@
-//! The colours of what is being written.
+//! The colours of the statement at the prompt.
 
 use std::ops::Range;
 

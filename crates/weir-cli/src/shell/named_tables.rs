@@ -25,7 +25,7 @@ pub(super) enum Origin {
 }
 
 impl TableUse {
-    /// The name, when there is no more to it.
+    /// The name of a table that is a name alone.
     pub(super) fn plain_name(&self) -> Option<&str> {
         match &self.origin {
             Origin::Name(name) => Some(name),
@@ -33,7 +33,7 @@ impl TableUse {
         }
     }
 
-    /// Whether columns are written with this in front.
+    /// Whether this name in front of a column means the table.
     pub(super) fn is_called(&self, name: &str) -> bool {
         let own = || match &self.origin {
             Origin::Name(name) | Origin::Call(name) => Some(name.as_str()),
@@ -181,7 +181,7 @@ impl StatementWords<'_> {
     }
 }
 
-/// Words that tables stand behind.
+/// Words in front of tables.
 pub(super) const FROM: &[&str] = &["FROM", "JOIN"];
 
 /// Words that stand behind a table, and are not its name.
