@@ -35,6 +35,10 @@ pub(super) struct Pairs {
     is_behind_loss: bool,
     /// The first request stands behind octets that may be the rest of another one.
     is_behind_rest: bool,
+    /// The place of the last request is not known, as nothing of the server was captured before it.
+    is_unplaced: bool,
+    /// The response that came last is one that a server may send without a request.
+    may_be_unasked: bool,
     /// The octets of the client behind its last request are no request.
     is_unread: bool,
     /// The next request, if the octets that were not captured are its first ones.
@@ -227,6 +231,7 @@ impl Pairs {
         (place, offset): (Option<Place>, Option<u64>),
     ) {
         self.is_in_step = true;
+        self.is_unplaced = place.is_none();
         self.is_unread = false;
         self.request_over(false);
         self.pass_early(place);
@@ -297,6 +302,7 @@ impl Pairs {
         client_octets: u64,
     ) -> Option<&mut Exchange> {
         self.client_octets = client_octets;
+        self.may_be_unasked = offset.is_none();
         self.offset = offset.filter(|_| place.is_none() && !self.is_in_step);
         if let Some(cut) = self.answer() {
             cut.exchange.fault.get_or_insert(HttpFault::Missing);
@@ -389,12 +395,24 @@ impl Pairs {
                 .is_some_and(|(place, lost)| {
                     lost.1 >= self.losses.answered && place.received > lost.1
                 });
+        // The request of one of the responses so far was sent before the capture, and nothing says of which.
+        let is_mixed_up = request == Progress::Over
+            && place.is_some()
+            && self.is_in_step
+            && self.is_unplaced
+            && !self.may_be_unasked;
+        if let Some(before) = self.over.back_mut().filter(|_| is_mixed_up)
+            && before.request.is_some()
+        {
+            before.fault.get_or_insert(HttpFault::Uncertain);
+        }
         self.begin(Exchange::default(), request);
         if let Some(last) = self.waiting.back_mut() {
             last.offset = self.offset;
             last.exchange.fault = match request {
                 Progress::Over if is_lost => Some(HttpFault::Missing),
                 Progress::Over if is_unread => Some(HttpFault::Head),
+                Progress::Over if is_mixed_up => Some(HttpFault::Uncertain),
                 _ => None,
             };
         }
@@ -479,7 +497,9 @@ impl Pairs {
         };
         let Some(request) = next.places[0] else {
             let is_of_seen = after.is_some_and(|after| after.may_have(place));
-            return !is_of_seen && !self.losses.is_pipelined && !self.losses.is_shifted;
+            // Nothing of the server came between a request that was lost in front of it and this one.
+            let is_of_burst = next.is_behind_loss || self.losses.is_pipelined;
+            return !is_of_seen && !is_of_burst && !self.losses.is_shifted;
         };
         if request.offset < first {
             return true;

@@ -219,40 +219,53 @@ fn where_the_capture_begins_within_a_body_the_request_behind_it_is_found() {
     assert_eq!(texts(&[GET_2, both], Some(0)), ["/2 202 false"]);
 }
 
+fn get(n: u8) -> String {
+    format!("GET /{n} HTTP/1.1\r\n\r\n")
+}
+
+fn ok(n: u8) -> String {
+    format!("HTTP/1.1 20{n} A\r\nContent-Length: 0\r\n\r\n")
+}
+
+/// A row: the target of its request, the code of its response, and its fault.
+fn row(target: &str, code: u16, fault: Option<HttpFault>) -> (String, u16, Option<HttpFault>) {
+    (target.to_owned(), code, fault)
+}
+
+/// The rows of a connection that began before the capture. Each side has sent its octets in this order, and had received so many of
+/// the other one.
+fn read_within(sent: &[(usize, String, Option<u64>)]) -> Vec<(String, u16, Option<HttpFault>)> {
+    let mut connection = Connection::within(None);
+    let mut found = Vec::new();
+    let mut each = |it: Exchange| {
+        let target = it.request.map(|it| it.head.line.target);
+        let code = it.response.map(|it| it.head.line.code);
+        found.push(row(
+            &target.unwrap_or_default(),
+            code.unwrap_or_default(),
+            it.fault,
+        ));
+    };
+    let mut offsets = [0; 2];
+    for (side, text, received) in sent {
+        connection.at(*side, offsets[*side], *received);
+        connection.take(*side, text.as_bytes(), Stamp::default(), &mut each);
+        offsets[*side] += text.len() as u64;
+    }
+    connection.finish(&mut each);
+    found
+}
+
+const UNCERTAIN: Option<HttpFault> = Some(HttpFault::Uncertain);
+
 /// A capture begins within requests that were sent together: all but the first of them had the response to the one before, without a
 /// fault.
 #[test]
 fn requests_that_may_follow_another_say_that_they_may_be_mixed_up() {
-    let get = |n: u8| format!("GET /{n} HTTP/1.1\r\n\r\n");
-    let ok = |n: u8| format!("HTTP/1.1 20{n} A\r\nContent-Length: 0\r\n\r\n");
-    // Each side has sent its octets in this order, and had received so many of the other one.
-    let read = |sent: &[(usize, String, Option<u64>)]| {
-        let mut connection = Connection::within(None);
-        let mut found = Vec::new();
-        let mut each = |it: Exchange| {
-            let target = it.request.map(|it| it.head.line.target);
-            let code = it.response.map(|it| it.head.line.code);
-            found.push((
-                target.unwrap_or_default(),
-                code.unwrap_or_default(),
-                it.fault,
-            ));
-        };
-        let mut offsets = [0; 2];
-        for (side, text, received) in sent {
-            connection.at(*side, offsets[*side], *received);
-            connection.take(*side, text.as_bytes(), Stamp::default(), &mut each);
-            offsets[*side] += text.len() as u64;
-        }
-        connection.finish(&mut each);
-        found
-    };
     let rest = "a=1&b=2".to_owned();
     let (asks, answers) = (get(1).len() as u64, ok(1).len() as u64);
     let all = Some(rest.len() as u64 + 2 * asks);
-    let row = |target: &str, code: u16, fault| (target.to_owned(), code, fault);
-    let uncertain = Some(HttpFault::Uncertain);
-    let found = read(&[
+    let found = read_within(&[
         (0, rest.clone(), None),
         (0, get(2), None),
         (0, get(3), None),
@@ -264,15 +277,15 @@ fn requests_that_may_follow_another_say_that_they_may_be_mixed_up() {
         (1, ok(4), all.map(|all| all + asks)),
     ]);
     let expected = [
-        row("/2", 201, uncertain),
-        row("/3", 202, uncertain),
-        row("", 203, uncertain),
+        row("/2", 201, UNCERTAIN),
+        row("/3", 202, UNCERTAIN),
+        row("", 203, UNCERTAIN),
         row("/4", 204, None),
     ];
     assert_eq!(found, expected);
     // What came before may have been any number of requests.
     let both = Some(2 * asks);
-    let found = read(&[
+    let found = read_within(&[
         (0, get(2), None),
         (0, get(3), None),
         (1, ok(2), both),
@@ -280,13 +293,54 @@ fn requests_that_may_follow_another_say_that_they_may_be_mixed_up() {
     ]);
     assert_eq!(
         found,
-        [row("/2", 202, uncertain), row("/3", 203, uncertain)]
+        [row("/2", 202, UNCERTAIN), row("/3", 203, UNCERTAIN)]
     );
     let behind = Some(rest.len() as u64 + asks);
-    let found = read(&[(0, rest, None), (0, get(2), None), (1, ok(1), behind)]);
-    assert_eq!(found, [row("/2", 201, uncertain)]);
-    let found = read(&[(0, get(2), None), (1, ok(2), Some(asks))]);
+    let found = read_within(&[(0, rest, None), (0, get(2), None), (1, ok(1), behind)]);
+    assert_eq!(found, [row("/2", 201, UNCERTAIN)]);
+    let found = read_within(&[(0, get(2), None), (1, ok(2), Some(asks))]);
     assert_eq!(found, [row("/2", 202, None)]);
+}
+
+/// The request of one of two responses was sent before the capture: the request that was captured had the first of them, without a fault.
+#[test]
+fn more_responses_than_requests_say_that_they_may_be_mixed_up() {
+    let asks = get(1).len() as u64;
+    let both = [ok(1), ok(2)].concat();
+    let found = read_within(&[(0, get(2), None), (1, both, Some(asks))]);
+    assert_eq!(found, [row("/2", 201, UNCERTAIN), row("", 202, UNCERTAIN)]);
+    // The first row is handed on when its response is there.
+    let found = read_within(&[
+        (0, get(2), None),
+        (1, ok(1), Some(asks)),
+        (1, ok(2), Some(asks)),
+    ]);
+    assert_eq!(found, [row("/2", 201, None), row("", 202, UNCERTAIN)]);
+    // A server sends this one without being asked.
+    let timeout = "HTTP/1.1 408 A\r\nContent-Length: 0\r\n\r\n".to_owned();
+    let found = read_within(&[
+        (0, get(2), None),
+        (1, ok(2), Some(asks)),
+        (1, timeout, Some(asks)),
+    ]);
+    assert_eq!(found, [row("/2", 202, None), row("", 408, None)]);
+}
+
+/// A request was lost in front of the first one that was captured, before all of the server: the response may be that of the lost one.
+#[test]
+fn the_first_response_behind_a_lost_request_may_be_that_of_it() {
+    let asks = get(1).len() as u64;
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    let mut each = |it: Exchange| found.push((it.response.map(|it| it.head.line.code), it.fault));
+    connection.at(0, 0, None);
+    connection.gap(0, asks, &mut each);
+    connection.at(0, asks, None);
+    connection.take(0, get(2).as_bytes(), Stamp::default(), &mut each);
+    connection.at(1, 0, Some(2 * asks));
+    connection.take(1, ok(1).as_bytes(), Stamp::default(), &mut each);
+    connection.finish(&mut each);
+    assert_eq!(found, [(Some(201), UNCERTAIN)]);
 }
 
 /// What came with the response that opens a tunnel was left out, and the requests of the tunnel had the responses to later ones.
