@@ -765,6 +765,8 @@ impl Http2Connection {
             exchange.fault.get_or_insert(fault);
         }
         if exchange.request.is_some() {
+            // A stream has one request (RFC 9113, 8.1).
+            self.unknown = self.unknown.saturating_add((!method.is_empty()).into());
             return;
         }
         exchange.request_settings = settings;

@@ -430,6 +430,23 @@ fn a_request_behind_a_loss_of_both_is_read_and_a_lost_one_is_missed() {
     assert_eq!(rows_of(&came), expected);
 }
 
+/// A second request of a stream has no row, and there was no word of it.
+#[test]
+fn a_second_request_of_a_stream_is_counted() {
+    let settings = frame(4, 0, 0, b"");
+    let get = frame(1, 5, 1, b"\x82\x86\x84");
+    let client = [two::PREFACE, &settings[..], &get, &get].concat();
+    let server = [settings, frame(1, 5, 1, b"\x88")].concat();
+    let (found, connection) = read(&client, &server, 1_000);
+    assert_eq!((found.len(), connection.unknown()), (1, 1));
+    // The last fields behind a body are no request.
+    let last = frame(1, 5, 1, b"\0\x01a\x01b");
+    let get = frame(1, 4, 1, b"\x82\x86\x84");
+    let client = [two::PREFACE, &server[..9], &get, &last].concat();
+    let (found, connection) = read(&client, &server, 1_000);
+    assert_eq!((found.len(), connection.unknown()), (1, 0));
+}
+
 /// All frames behind a damaged block of fields were left out, up to the end of their piece.
 #[test]
 fn frames_behind_a_damaged_block_are_read() {
