@@ -26,6 +26,9 @@ impl RowEncoder for FileEncoder {
                 let form = output::CsvForm {
                     delimiter: form.delimiter,
                     has_header: form.has_header,
+                    quote: form.quote,
+                    quotes_all: form.quotes_all,
+                    null: form.null.as_str().to_owned(),
                 };
                 return Ok(Box::new(Encoded(Writer::csv(form, schema, out))));
             }

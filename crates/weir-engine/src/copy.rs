@@ -5,10 +5,11 @@
 //!
 //! Rows go into files by the encoder of the program that embeds the engine ([`RowEncoder`]), so that its files are
 //! the same however they are written; DataFusion's own writers write where there is no such encoder, and files with options
-//! of theirs (those of CSV but the delimiter and the header).
+//! of theirs (those of CSV with a name such as `format.null_value`).
 //!
 //! A file takes its name when it is whole (weir-file).
 
+use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +34,7 @@ use crate::folder_writer::{FileForm, FolderWriter};
 use crate::hive;
 use crate::remote::{NewOutput, Remote};
 use crate::root::Root;
-use crate::row_encoder::{CsvForm, EncodeError, RowEncoder, RowFormat};
+use crate::row_encoder::{CsvForm, EncodeError, NullText, RowEncoder, RowFormat};
 
 /// The use that a `COPY` makes of the answer to its query.
 #[derive(Debug)]
@@ -190,23 +191,51 @@ fn format_of(copy: &CopyToStatement, extension: Option<&str>) -> (Option<RowForm
 /// What a file of CSV looks like by the options of a statement; `None` where one is DataFusion's alone, or wrong, or stands there twice.
 fn csv_form(options: &[(String, Value)]) -> Option<CsvForm> {
     let mut form = CsvForm::default();
-    let (mut has_delimiter, mut has_header) = (false, false);
+    let mut seen = HashSet::new();
     for (key, value) in options {
         let key = key.to_ascii_lowercase();
-        let value = value.clone().into_string()?;
-        match key.strip_prefix("format.").unwrap_or(&key) {
-            "delimiter" if !has_delimiter => {
-                has_delimiter = true;
-                form.delimiter = delimiter(&value)?;
-            }
-            "has_header" if !has_header => {
-                has_header = true;
-                form.has_header = value.to_ascii_lowercase().parse().ok()?;
-            }
+        let value = match value {
+            Value::Number(number, _) => number.clone(),
+            value => value.clone().into_string()?,
+        };
+        let name = key.strip_prefix("format.").unwrap_or(&key);
+        if !seen.insert(name.to_owned()) {
+            return None;
+        }
+        match name {
+            "delimiter" => form.delimiter = delimiter(&value)?,
+            "has_header" => form.has_header = is_on(&value)?,
+            // These have the names that PostgreSQL and DuckDB give them.
+            _ if name != key => return None,
+            "quote" => form.quote = quote(&value)?,
+            "force_quote" if value == "*" => form.quotes_all = true,
+            "null_value" => form.null = NullText::of(&value)?,
             _ => return None,
         }
     }
-    Some(form)
+    let marks = [form.delimiter, form.quote, b'\n', b'\r'];
+    let is_apart = form
+        .null
+        .as_str()
+        .bytes()
+        .all(|byte| !marks.contains(&byte));
+    (is_apart && form.delimiter != form.quote).then_some(form)
+}
+
+fn is_on(value: &str) -> Option<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "true" | "on" | "1" => Some(true),
+        "false" | "off" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// The character of an option QUOTE.
+fn quote(text: &str) -> Option<u8> {
+    match text.as_bytes() {
+        b"\"" => Some(b'"'),
+        _ => delimiter(text).filter(u8::is_ascii_punctuation),
+    }
 }
 
 /// The character of an option DELIMITER. Characters of numbers and times are left to DataFusion, since the encoder writes these without quotes.

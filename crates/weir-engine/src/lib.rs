@@ -93,7 +93,7 @@ pub use piece::{
     false_cuts, without_cuts,
 };
 pub use remote::{NewOutput, READS_REMOTE, remove_unfinished};
-pub use row_encoder::{CsvForm, EncodeError, RowEncoder, RowFormat, RowWriter};
+pub use row_encoder::{CsvForm, EncodeError, NullText, RowEncoder, RowFormat, RowWriter};
 pub use scan_report::{PieceProgress, ScanReport};
 pub use unnested::count_unnested_rows;
 pub use weir_file::remove_left_by;

@@ -63,6 +63,12 @@ pub struct CsvForm {
     pub delimiter: u8,
     /// Whether the first line has the names of the columns.
     pub has_header: bool,
+    /// The ASCII character around values that need quotes.
+    pub quote: u8,
+    /// Whether all values but NULL stand in quotes.
+    pub quotes_all: bool,
+    /// The text that stands for NULL. Values that are equal to it stand in quotes.
+    pub null: NullText,
 }
 
 impl Default for CsvForm {
@@ -70,9 +76,39 @@ impl Default for CsvForm {
         Self {
             delimiter: b',',
             has_header: true,
+            quote: b'"',
+            quotes_all: false,
+            null: NullText::default(),
         }
     }
 }
+
+/// A short text that stands for NULL; by default the empty one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NullText {
+    bytes: [u8; NULL_BYTES_MAX],
+    len: usize,
+}
+
+impl NullText {
+    /// The text; `None` where it has more than 32 bytes.
+    #[must_use]
+    pub fn of(text: &str) -> Option<Self> {
+        let mut bytes = [0; NULL_BYTES_MAX];
+        let len = text.len();
+        bytes.get_mut(..len)?.copy_from_slice(text.as_bytes());
+        Some(Self { bytes, len })
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        let bytes = self.bytes.get(..self.len).unwrap_or_default();
+        std::str::from_utf8(bytes).unwrap_or_default()
+    }
+}
+
+const NULL_BYTES_MAX: usize = 32;
 
 /// The error of an encoder.
 pub type EncodeError = Box<dyn std::error::Error + Send + Sync>;

@@ -288,7 +288,7 @@ impl Writer {
         })
     }
 
-    /// Starts a file of CSV with another character between its values, or without the line of names.
+    /// Starts a file of CSV of another form than that of `-o`.
     pub fn csv(form: CsvForm, schema: &Schema, out: Box<dyn Write + Send>) -> Self {
         let (pipe, watch) = Pipe::new(out);
         let csv = separated::Separated::csv_of_form(form, schema);

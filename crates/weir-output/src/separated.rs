@@ -13,17 +13,25 @@ use super::text::{escaped, push_escaped};
 use super::{Format, Options};
 
 /// The form of a CSV file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvForm {
     /// The ASCII character between two values. Numbers and times are written without quotes, and do not have it.
     pub delimiter: u8,
     /// Whether the first line has the names of the columns.
     pub has_header: bool,
+    /// The ASCII character around values that need quotes. Within one it is doubled.
+    pub quote: u8,
+    /// Whether all values but NULL stand in quotes.
+    pub quotes_all: bool,
+    /// The text that stands for NULL. Values that are equal to it stand in quotes.
+    pub null: String,
 }
 
 pub(super) struct Separated {
     format: Format,
     form: CsvForm,
+    /// Whether numbers and times need no quotes, whatever they are.
+    has_bare_numbers: bool,
     names: Vec<String>,
     /// Whether control characters must not get through.
     terminal: bool,
@@ -38,6 +46,7 @@ impl Separated {
     pub(super) fn csv_of_form(form: CsvForm, schema: &Schema) -> Self {
         let options = Options::plain(Format::Csv);
         Self {
+            has_bare_numbers: !form.quotes_all && form.null.is_empty(),
             form,
             ..Self::csv(&options, schema)
         }
@@ -53,7 +62,11 @@ impl Separated {
             form: CsvForm {
                 delimiter,
                 has_header: true,
+                quote: b'"',
+                quotes_all: false,
+                null: String::new(),
             },
+            has_bare_numbers: true,
             names: schema
                 .fields()
                 .iter()
@@ -64,12 +77,12 @@ impl Separated {
         }
     }
 
-    /// Appends one field.
-    fn push_field(&self, text: &str, out: &mut String) {
+    /// Appends one field; with `quotes` in quotes, where the format has them.
+    fn push_field(&self, text: &str, quotes: bool, out: &mut String) {
         match (self.format, self.terminal) {
             (Format::Tsv, terminal) => push_tab_safe(text, terminal, out),
-            (_, true) => push_quoted(&escaped(text), self.form.delimiter, out),
-            (_, false) => push_quoted(text, self.form.delimiter, out),
+            (_, true) => push_quoted(&escaped(text), &self.form, quotes, out),
+            (_, false) => push_quoted(text, &self.form, quotes, out),
         }
     }
 
@@ -91,7 +104,7 @@ impl RowFormat for Separated {
             if at > 0 {
                 out.push(self.separator());
             }
-            self.push_field(name, out);
+            self.push_field(name, false, out);
         }
         if !self.names.is_empty() {
             out.push('\n');
@@ -107,15 +120,17 @@ impl RowFormat for Separated {
             if column.is_null(row) {
                 if self.format == Format::Tsv {
                     out.push_str("\\N");
+                } else {
+                    out.push_str(&self.form.null);
                 }
-            } else if column.is_plain() {
+            } else if self.has_bare_numbers && column.is_plain() {
                 column.push_text(row, out);
             } else if let Some(text) = column.text(row) {
-                self.push_field(text, out);
+                self.push_field(text, self.form.quotes_all, out);
             } else {
                 scratch.clear();
                 column.push_text(row, &mut scratch);
-                self.push_field(&scratch, out);
+                self.push_field(&scratch, self.form.quotes_all, out);
             }
         }
         self.scratch = scratch;
@@ -127,25 +142,28 @@ impl RowFormat for Separated {
     fn push_tail(&mut self, _out: &mut String) {}
 }
 
-/// Appends a CSV field, in quotes where RFC 4180 section 2 requires them.
-fn push_quoted(text: &str, delimiter: u8, out: &mut String) {
+/// Appends a CSV field, in quotes where RFC 4180 section 2 requires them, where it could be taken for NULL, and with `quotes`.
+fn push_quoted(text: &str, form: &CsvForm, quotes: bool, out: &mut String) {
+    let (delimiter, quote) = (form.delimiter, form.quote);
     // All octets are looked at, so that the compiler takes several at a time: most fields need no quotes.
     let is_special = text.bytes().fold(false, |special, byte| {
-        special | (byte == delimiter) | matches!(byte, b'"' | b'\n' | b'\r')
+        special | (byte == delimiter) | (byte == quote) | matches!(byte, b'\n' | b'\r')
     });
-    let quote = is_special || text.is_empty() || text.starts_with(' ') || text.ends_with(' ');
-    if !quote {
+    let is_null = text.is_empty() || text == form.null;
+    if !(quotes || is_special || is_null || text.starts_with(' ') || text.ends_with(' ')) {
         out.push_str(text);
         return;
     }
-    out.push('"');
-    for (at, piece) in text.split('"').enumerate() {
+    let quote = char::from(quote);
+    out.push(quote);
+    for (at, piece) in text.split(quote).enumerate() {
         if at > 0 {
-            out.push_str("\"\"");
+            out.push(quote);
+            out.push(quote);
         }
         out.push_str(piece);
     }
-    out.push('"');
+    out.push(quote);
 }
 
 fn push_tab_safe(text: &str, terminal: bool, out: &mut String) {

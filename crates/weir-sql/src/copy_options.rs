@@ -165,6 +165,13 @@ fn clauses(given: &[TokenWithSpan]) -> Result<Vec<TokenWithSpan>, Error> {
                     clauses.push(put(Token::RParen));
                 }
             }
+            ("force_quote", [all]) if all.token == Token::Mul => {
+                if !others.is_empty() {
+                    others.push(put(Token::Comma));
+                }
+                others.push(put(Token::SingleQuotedString("force_quote".to_owned())));
+                others.push(put(Token::SingleQuotedString("*".to_owned())));
+            }
             // An option that is only named is set.
             (name, [] | [_]) if !["format", "partition_by", "partitioned_by"].contains(&name) => {
                 if !others.is_empty() {
@@ -268,6 +275,10 @@ mod tests {
             (
                 "explain copy (SELECT 1) to 'x' WITH (PARTITION_BY (a, b), format 'CSV', HEADER false, delim ';')",
                 "explain copy ( SELECT 1 ) to 'x' PARTITIONED BY ( a , b ) STORED AS csv OPTIONS ( 'has_header' false , 'delimiter' ';' )",
+            ),
+            (
+                "COPY t TO 'x.csv' (HEADER, FORCE_QUOTE *)",
+                "COPY t TO 'x.csv' OPTIONS ( 'has_header' 'true' , 'force_quote' '*' )",
             ),
             (
                 "COPY t TO 'x' (FORMAT csv, PARTITION_BY (ip.src, \"A\", frame.time))",

@@ -692,6 +692,19 @@ fn csv_with_options_is_written_as_csv_without() {
             "delim '|', header FALSE, OVERWRITE",
             "\"\"||x;y|x,y|[1,2]|2\n",
         ),
+        // The empty text was NULL, and a text that stands for NULL was NULL.
+        (
+            "NULL 'x;y', OVERWRITE",
+            "a,b,c,d,l,n\n\"\",x;y,\"x;y\",\"x,y\",\"[1,2]\",2\n",
+        ),
+        (
+            "QUOTE '#', NULL '2', HEADER on, OVERWRITE",
+            "a,b,c,d,l,n\n##,2,x;y,#x,y#,#[1,2]#,#2#\n",
+        ),
+        (
+            "FORCE_QUOTE *, HEADER off, OVERWRITE",
+            "\"\",,\"x;y\",\"x,y\",\"[1,2]\",\"2\"\n",
+        ),
     ] {
         let copy = format!("COPY ({query}) TO 'x.csv' ({options})");
         let ended = run(&format!("weir query \"{copy}\""), &folder);
