@@ -3,6 +3,7 @@
 //! whose `tls` has a row for each handshake.
 
 mod carried;
+mod datagrams;
 
 use std::collections::HashMap;
 
@@ -15,6 +16,7 @@ use weir_messages::tls::{
 use weir_packet::{Kind, Needs, Value};
 
 use self::carried::{CarriedRecords, RecordStream};
+use self::datagrams::{DatagramRecord, datagram_records};
 use super::extraction::{Extract, Extraction, ItemField, columns};
 use super::followed::Followed;
 use super::messages::Way;
@@ -75,6 +77,9 @@ struct RecordRow {
     datagram: Option<Carrier>,
     /// A packet of QUIC.
     quic: Option<QuicPacket>,
+    /// A record of DTLS, or the type of a message in one.
+    record: Option<DatagramRecord>,
+    datagram_message: Option<u8>,
 }
 
 impl RecordRow {
@@ -223,8 +228,14 @@ type RecordGetter = for<'r> fn(&'r RecordRow) -> Option<Value<'r>>;
 #[rustfmt::skip]
 const OWN: &[ItemField<RecordGetter>] = &[
     ItemField::new(IS_TLS, Kind::Bool, |r| r.is_of(None), "The frame has a TLS record", RFC),
-    ItemField::new(IS_DTLS, Kind::Bool, |r| r.is_of(Some(Carrier::Dtls)), "The frame has records of DTLS", "RFC 6347, 4.1"),
+    ItemField::new(IS_DTLS, Kind::Bool, |r| r.is_of(Some(Carrier::Dtls)), "The frame has records of DTLS", DTLS),
     ItemField::new(IS_QUIC, Kind::Bool, |r| r.is_of(Some(Carrier::Quic)), "The frame has packets of QUIC", "RFC 9000, 17"),
+    ItemField::new("dtls.record.content_type", Kind::U8, |r| number(r.record.as_ref()?.kind), "Content type of the record", DTLS),
+    ItemField::new("dtls.record.version", Kind::U16, |r| number(r.record.as_ref()?.version), "Version in the record's header", DTLS),
+    ItemField::new("dtls.record.epoch", Kind::U16, |r| number(r.record.as_ref()?.epoch), "Epoch of the record", DTLS),
+    ItemField::new("dtls.record.sequence_number", Kind::U64, |r| number(r.record.as_ref()?.sequence), "Sequence number of the record", DTLS),
+    ItemField::new("dtls.record.length", Kind::U16, |r| number(r.record.as_ref()?.length), "Octets of the record after its header", DTLS),
+    ItemField::new("dtls.handshake.type", Kind::U8, |r| number(r.datagram_message?), "Type of the handshake message", "RFC 6347, 4.2.2"),
     ItemField::new("quic.header_form", Kind::U8, |r| number(u8::from(r.quic.as_ref()?.is_long())), "1 of a long header, 0 of a short one", QUIC),
     ItemField::new("quic.fixed_bit", Kind::Bool, |r| r.quic.as_ref()?.fixed_bit.map(Value::Bool), "Fixed bit of the header", QUIC),
     ItemField::new("quic.short", Kind::Bool, |r| (!r.quic.as_ref()?.is_long()).then_some(Value::Bool(true)), "Short header", QUIC),
@@ -269,6 +280,7 @@ const OWN: &[ItemField<RecordGetter>] = &[
 
 const RFC: &str = "RFC 8446, 5.1";
 const QUIC: &str = "RFC 9000, 17";
+const DTLS: &str = "RFC 6347, 4.1";
 const CHANGE: u8 = 20;
 const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
@@ -652,6 +664,7 @@ impl Extract for Records {
                     }
                     if is_of_datagram_records(bytes, payload.missing) {
                         each(RecordRow::of_datagram(Carrier::Dtls));
+                        datagram_records(bytes, &mut each);
                     } else if known_quic.contains_key(payload.key) || has_quic_long_header(bytes) {
                         if known_quic.len() < QUIC_KNOWN_MAX {
                             known_quic.entry(*payload.key).or_default();
@@ -668,6 +681,7 @@ impl Extract for Records {
                 Carried::Message { bytes, .. } => {
                     if is_of_datagram_records(bytes, payload.missing) {
                         each(RecordRow::of_datagram(Carrier::Dtls));
+                        datagram_records(bytes, &mut each);
                     }
                     Interest::Ignore
                 }

@@ -13,6 +13,15 @@ const OF_DTLS: &[(&str, &[u64])] = &[
     ("dtls && sctp", &[1, 2]),
     ("not dtls", &[3]),
     ("tls", &[]),
+    ("dtls.handshake.type == 1", &[1]),
+    ("dtls.handshake.type == 2", &[2]),
+    ("dtls.record.content_type == 22", &[1, 2]),
+    (
+        "dtls.record.epoch == 0 && dtls.record.version == 0xfefd",
+        &[1, 2],
+    ),
+    ("dtls.record.sequence_number == 0", &[1, 2]),
+    ("dtls.record.length", &[1, 2]),
 ];
 
 /// The hellos of DTLS in messages of Diameter (RFC 6733, 2.1), and an acknowledgment.
