@@ -213,7 +213,8 @@ impl Parser {
         if self.take(&["in"]).is_some() {
             let set = self.set()?;
             let within = Filter::In {
-                quantifier: quantifier.unwrap_or(Quantifier::Any),
+                // Of values that are all outside of a set, none is in it.
+                quantifier: quantifier.filter(|_| !is_not_in).unwrap_or(Quantifier::Any),
                 operand: left,
                 set,
             };
@@ -793,6 +794,8 @@ mod tests {
             ),
             ("TCP AND UDP", "(TCP & UDP)"),
             ("a ! in {1} or !a", "(!Any.In[a {1}] | !a)"),
+            ("all a not in {1}", "!Any.In[a {1}]"),
+            ("not all a in {1}", "!All.In[a {1}]"),
             ("sip.Call-ID == \"x\"", "Any.Equal[sip.Call-ID \"x\"]"),
             ("udp[8] == 'A'", "Any.Equal[udp[8:1] 'A']"),
         ] {
