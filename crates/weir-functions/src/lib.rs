@@ -92,6 +92,7 @@ pub fn register(
         session.register_udf(function);
     }
     session.register_udf(number::div());
+    session.register_udf(number::decimal_in_room());
     session.register_udf(duration::interval_length());
     session.register_udf(interval::interval_in_words());
     session.register_udf(nested::nested_order());

@@ -393,6 +393,7 @@ const INTERNAL: &[&str] = &[
     payload::PART,
     payload::LIKE,
     nested::NESTED_ORDER,
+    number::DECIMAL_IN_ROOM,
     number::NEGATIVE,
     number::ROUND_DIGITS,
     number::TRUNC_DIGITS,

@@ -11,6 +11,7 @@ mod digits;
 mod inputs;
 mod mixed;
 mod percentile;
+mod room;
 mod sliding;
 mod sum;
 
@@ -64,6 +65,7 @@ pub use digest::CENTROIDS_MAX;
 pub(crate) use digest::digests;
 pub(crate) use digits::{ROUND_DIGITS, TRUNC_DIGITS, to_digits};
 pub(crate) use percentile::percentile_cont;
+pub(crate) use room::{DECIMAL_IN_ROOM, decimal_in_room};
 pub(crate) use sliding::sliding;
 pub(crate) use sum::sum;
 
@@ -161,6 +163,9 @@ fn widen_operator(
         (Operator::Minus, Some(Pair::Integers)) => Operation::Subtract,
         (Operator::Multiply, Some(Pair::Integers)) => Operation::Multiply,
         (Operator::Divide, Some(_)) => Operation::Divide,
+        _ if left_type.is_decimal() || right_type.is_decimal() => {
+            return room::in_room(BinaryExpr { left, op, right }, schema);
+        }
         _ => return Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })),
     };
     let to = match operation {
