@@ -51,6 +51,7 @@ const VALUES: &[Beginning] = &[
     ("round decimal_places ", " is out of", "round takes a number of digits, and not ", "round(a, 2) has two digits behind the point"),
     ("invalid Unicode scalar value: ", "", "there is no character with the number ", "chr(65) is A; the numbers are those of Unicode, up to 1114111"),
     ("Unsupported date_trunc granularity: ", ". Supported", "date_trunc does not know ", "it goes down to the microsecond, millisecond, second, minute, hour, day, week, month, quarter or year"),
+    ("to_timestamp function unsupported data type at index ", "", "to_timestamp takes a text and formats of it, and no NULL without a type", "to_timestamp('2026-01-31', '%Y-%m-%d')"),
     ("Granularity of `date_trunc` must be", "", "the unit of date_trunc is a constant, and not NULL", "CASE unit WHEN 'hour' THEN date_trunc('hour', frame.time) … END goes by a column"),
     ("date_part requires non-empty constant", "", "the part of date_part is a constant, and not NULL", "CASE part WHEN 'hour' THEN date_part('hour', frame.time) … END goes by a column"),
     ("Error parsing timestamp from ", "", "a time was not read: ", "formats are those of strftime: '%Y-%m-%d %H:%M:%S'"),
@@ -93,6 +94,8 @@ const CLAUSES: &[Beginning] = &[
     ("Table '", "' doesn't exist", "no table named ", "SHOW TABLES lists the tables"),
     ("View '", "' doesn't exist", "no view named ", "SHOW TABLES lists the views, too"),
     ("Invalid or Unsupported Configuration: could not find config namespace for key ", "", "there is no setting ", "SHOW ALL lists the settings"),
+    ("Invalid or Unsupported Configuration: Error parsing ", " as u8", "an option takes one ASCII character, and not ", "COPY (SELECT …) TO 'x.csv' (DELIMITER ';', QUOTE '#')"),
+    ("External error: provided string was not `true` or `false`", "", "an option or a setting is true or false", "COPY (SELECT …) TO 'x.csv' (HEADER false, DELIMITER ';')"),
     ("Invalid or Unsupported Configuration: Config value ", " not found on ", "files of this format have no option ", "COPY (SELECT …) TO 'x.csv' (HEADER false, DELIMITER ';')"),
 ];
 
@@ -236,5 +239,30 @@ mod tests {
         let (found, _) = of_missing("Unsupported SQL type inet").unwrap();
         assert_eq!(found, "the type inet");
         assert!(of_missing("something else").is_none());
+    }
+
+    #[test]
+    fn options_and_formats_that_do_not_fit_are_put_into_words() {
+        for (given, message, hint) in [
+            (
+                "Invalid or Unsupported Configuration: Error parsing || as u8. Non-ASCII string provided",
+                "an option takes one ASCII character, and not ||",
+                "QUOTE",
+            ),
+            (
+                "External error: provided string was not `true` or `false`",
+                "an option or a setting is true or false",
+                "HEADER",
+            ),
+            (
+                "to_timestamp function unsupported data type at index 1: Null",
+                "to_timestamp takes a text and formats of it, and no NULL without a type",
+                "%Y",
+            ),
+        ] {
+            let (found, advice) = reworded((given.to_owned(), None));
+            assert_eq!(found, message);
+            assert!(advice.unwrap().contains(hint), "{given}");
+        }
     }
 }
