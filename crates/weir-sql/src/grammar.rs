@@ -949,9 +949,9 @@ fn is_without_minute(format: &str) -> bool {
         .filter_map(|part| part.chars().find(char::is_ascii_alphabetic))
         .collect();
     let has = |wanted: &str| letters.contains(|letter: char| wanted.contains(letter));
-    let is_whole = has("TRrXcs");
     let has_hour = has("Hk") || (has("Il") && has("pP"));
-    has("HkIlMSfpP") && !is_whole && !(has_hour && has("M"))
+    let is_whole = has("TRrXcs") || (has_hour && has("M"));
+    has("HkIlMSfpP") && !is_whole
 }
 
 #[cfg(test)]
