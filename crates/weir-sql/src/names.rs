@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, DuplicateTreatment, Expr, ExprWithAlias, ExprWithAliasAndOrderBy, Function,
-    FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments,
-    Ident, JoinConstraint, JoinOperator, ObjectName, PipeOperator, Query, Select, SelectItem,
-    SetExpr, Subscript, TableFactor, TableWithJoins, UnaryOperator, Value, VisitorMut,
+    AccessExpr, DataType, DuplicateTreatment, Expr, ExprWithAlias, ExprWithAliasAndOrderBy,
+    Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
+    FunctionArguments, Ident, JoinConstraint, JoinOperator, ObjectName, PipeOperator, Query,
+    Select, SelectItem, SetExpr, Subscript, TableFactor, TableWithJoins, UnaryOperator, Value,
+    VisitorMut,
 };
 use weir_functions::function::{
     ADDRESS, ADDRESS_TEXT, MIXING_FUNCTIONS, OCTET_LENGTH, TEXT_FUNCTIONS,
@@ -332,7 +333,8 @@ impl Scope {
         match &function.args {
             FunctionArguments::List(list) => list.args.iter().any(|argument| match argument {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => {
-                    column_name(expr).is_some_and(|name| self.bytes.contains(name))
+                    makes_bytes(expr)
+                        || column_name(expr).is_some_and(|name| self.bytes.contains(name))
                 }
                 _ => false,
             }),
@@ -344,6 +346,22 @@ impl Scope {
         column_name(expr).is_some_and(|name| self.addresses.contains(name))
     }
 }
+
+/// Whether an expression has bytes by its form: a literal, a cast, or a function that makes them.
+fn makes_bytes(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => makes_bytes(inner),
+        Expr::Value(value) => matches!(value.value, Value::HexStringLiteral(_)),
+        Expr::Cast { data_type, .. } => *data_type == DataType::Bytea,
+        Expr::Function(function) => {
+            let name = function.name.to_string().to_ascii_lowercase();
+            MAKE_BYTES.contains(&name.as_str())
+        }
+        _ => false,
+    }
+}
+
+const MAKE_BYTES: &[&str] = &["decode", "sha224", "sha256", "sha384", "sha512"];
 
 /// The condition of a join of two tables.
 fn constraint_mut(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {
