@@ -1,15 +1,17 @@
 //! Forms of a statement that DataFusion does not plan, in the words of those that it does.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     self, AccessExpr, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
     FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, NullTreatment,
-    ObjectName, Query, SelectItem, SetExpr, SetOperator, Subscript, TableAlias, TableFactor,
-    UnaryOperator, Value, WindowFrameBound, WindowType, With,
+    ObjectName, OrderByKind, Query, SelectItem, SetExpr, SetOperator, Subscript, TableAlias,
+    TableFactor, UnaryOperator, Value, Visitor, WindowFrameBound, WindowType, With,
 };
 
 use crate::names::call;
+use crate::walk::walk;
 
 /// `string_agg(a, ',') OVER (… ROWS 2 PRECEDING)`: DataFusion's has no way to leave out what has left the frame, which
 /// `array_agg` has; the elements of its list are put together then.
@@ -433,6 +435,45 @@ pub(crate) fn name_columns_of_with(query: &mut Query) {
         }
         name_repeated(&mut cte.query.body, &names);
     }
+}
+
+/// `SELECT -a AS a … ORDER BY -a`: an expression that stands in the SELECT list, too, is that column. The planner would take the name
+/// within it for the column of the answer.
+pub(crate) fn order_by_listed(query: &mut Query) {
+    let (SetExpr::Select(select), Some(order_by)) = (query.body.as_ref(), &mut query.order_by)
+    else {
+        return;
+    };
+    let OrderByKind::Expressions(keys) = &mut order_by.kind else {
+        return;
+    };
+    for key in keys {
+        let listed = select.projection.iter().find_map(|item| match item {
+            SelectItem::ExprWithAlias { expr, alias } if *expr == key.expr => Some(alias),
+            _ => None,
+        });
+        if let Some(alias) = listed
+            && mentions(&key.expr, alias)
+        {
+            key.expr = Expr::Identifier(alias.clone());
+        }
+    }
+}
+
+/// Whether a name stands in an expression.
+fn mentions(expr: &Expr, name: &Ident) -> bool {
+    struct Mentions<'n>(&'n Ident, bool);
+    impl Visitor for Mentions<'_> {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            self.1 |= matches!(expr, Expr::Identifier(it) if it.value.eq_ignore_ascii_case(&self.0.value));
+            ControlFlow::Continue(())
+        }
+    }
+    let mut mentions = Mentions(name, false);
+    let _: ControlFlow<()> = walk(expr, &mut mentions);
+    mentions.1
 }
 
 /// Puts a function around the casts in the second SELECT of recursive queries: the planner adds casts of its own there, which are checked

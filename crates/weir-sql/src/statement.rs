@@ -639,6 +639,7 @@ impl VisitorMut for FromFirst {
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         reworded::name_columns_of_with(query);
         reworded::mark_casts_of_recursive(query);
+        reworded::order_by_listed(query);
         keep_written_names(query);
         reworded::number_repeated(&mut query.body);
         reworded::group_all(&mut query.body);
