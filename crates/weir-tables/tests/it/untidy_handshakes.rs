@@ -538,7 +538,7 @@ fn handshakes_in_802_1x_are_read_in_cooked_captures_and_tunnels() {
     for (case, (link, frame)) in all.into_iter().enumerate() {
         let frames: Vec<Vec<u8>> = talk_on_link().into_iter().map(frame).collect();
         let (found, notes) = handshakes_of(link, &frames);
-        assert_eq!(found, [expected.clone()], "{case}: {notes:?}");
+        assert_eq!(found, std::slice::from_ref(&expected), "{case}: {notes:?}");
     }
 }
 

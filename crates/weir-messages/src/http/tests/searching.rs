@@ -112,7 +112,7 @@ fn a_version_within_a_message_of_ajp_is_no_response() {
         assert!(found.is_empty(), "{size}: {found:?}");
     }
     // A zero in front of the code of a response is a fault of it.
-    for line in ["HTTP/1.1\0 201 A", "HTTP/1.1\0201 A"] {
+    for line in ["HTTP/1.1\0 201 A", "HTTP/1.1\x00201 A"] {
         assert!(head::looks_like(line.as_bytes()), "{}", line.escape_debug());
     }
 }
