@@ -467,7 +467,7 @@ fn a_program_with_roots_reads_only_the_named_addresses() {
         // The server prints its address, to which the test sends its queries.
         let line = format!(
             "weir serve --root demo {more} --listen 127.0.0.1:0 --http 127.0.0.1:0 > at 2> log & pid=$!; \
-             for i in $(seq 100); do grep -q http: at && break; sleep 0.1; done; \
+             for i in $(seq 600); do grep -q http: at && break; sleep 0.1; done; \
              python3 -c \"import sys, urllib.request, urllib.error
 at = [line.strip() for line in open('at') if line.startswith('http')][0]
 sql = 'SELECT count(*) AS found FROM \\'http://{host}/{name}\\''
