@@ -140,14 +140,11 @@ impl Side {
             if may_become(&all) {
                 return self.wait(bytes);
             }
-            self.begun = Vec::new();
-            self.is_behind_other = true;
+            let passed = std::mem::take(&mut self.begun);
+            self.is_behind_other |= is_other(&passed);
         }
         let begins = head::looks_like(bytes) || may_become(bytes) && self.wait(bytes);
-        // Empty lines are no other octets (RFC 9112, 2.2), and neither is that of a keep-alive (RFC 9293, 3.8.4), with which a capture
-        // may begin.
-        let is_other = !bytes.trim_ascii().is_empty() && !matches!(bytes, [0]);
-        self.is_behind_other |= !begins && self.begun.is_empty() && is_other;
+        self.is_behind_other |= !begins && self.begun.is_empty() && is_other(bytes);
         begins
     }
 
@@ -203,4 +200,10 @@ impl Side {
         }
         false
     }
+}
+
+/// Whether octets in front of a message are of something else. Empty lines are not (RFC 9112, 2.2), and neither is the octet of a
+/// keep-alive (RFC 9293, 3.8.4), with which a capture may begin.
+fn is_other(bytes: &[u8]) -> bool {
+    !bytes.trim_ascii().is_empty() && !matches!(bytes, [0])
 }

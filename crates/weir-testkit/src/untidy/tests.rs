@@ -98,8 +98,8 @@ fn captures() -> Vec<Capture> {
     captures
 }
 
-/// The octets of each direction of each connection, in order and once; `None` marks a missing octet. Connections that follow each
-/// other between the same ends have separate streams.
+/// The octets of each direction of each connection, in order and once; `None` marks a missing octet in front of others. Connections
+/// that follow each other between the same ends have separate streams.
 fn streams(capture: &Capture) -> BTreeMap<(Ends, bool, u32), Vec<Option<u8>>> {
     let connections = capture.connections();
     let mut of: BTreeMap<(Ends, bool), u32> = BTreeMap::new();
@@ -130,6 +130,11 @@ fn streams(capture: &Capture) -> BTreeMap<(Ends, bool, u32), Vec<Option<u8>>> {
         for (to, from) in stream[at..end].iter_mut().zip(payload) {
             *to = Some(*from);
         }
+    }
+    // A segment without data behind a FIN has the number of an octet that the stream has not.
+    for stream in streams.values_mut() {
+        let end = stream.iter().rposition(Option::is_some);
+        stream.truncate(end.map_or(0, |last| last + 1));
     }
     streams.retain(|_, stream| !stream.is_empty());
     streams
