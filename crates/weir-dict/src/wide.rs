@@ -1,4 +1,4 @@
-//! Does the processor have wider vectors than every x86-64 has?
+//! Whether the processor has wider vectors than every x86-64.
 //!
 //! A usual build for x86-64 knows vectors of 16 octets only, and compares keys of more than 32 octets by a call. Where
 //! the processor has AVX2 and BMI, an entry of a segment is found by a function that is compiled for them, and compares
