@@ -532,7 +532,7 @@ fn streams_with_a_damaged_head_and_without_an_end_say_so() {
     connection.close(1, &mut |it| found.push(it));
     connection.finish(&mut |it| found.push(it));
     let faults: Vec<_> = found.iter().map(|it| (it.stream, it.fault)).collect();
-    let expected = [(3, HttpFault::Unended), (1, HttpFault::Fields)];
+    let expected = [(1, HttpFault::Fields), (3, HttpFault::Unended)];
     assert_eq!(
         faults,
         expected.map(|(stream, fault)| (Some(stream), Some(fault)))
