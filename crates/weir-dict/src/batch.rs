@@ -85,7 +85,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
             query: self.query(key),
         };
         let View::Large(large) = self.table.view() else {
-            return keys.for_each(|(key, hash)| give(self.table.get(query(key, hash))));
+            return keys.for_each(|(key, hash)| give(self.table.get(&query(key, hash))));
         };
         let mut window = [PendingSearch {
             key: None,
@@ -114,7 +114,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
                     match search.segment.get_in(search.lanes, |entry| query.is(entry)) {
                         Ok(entry) => Some(entry),
                         Err(false) => None,
-                        Err(true) => self.table.get_deep(query),
+                        Err(true) => self.table.get_deep(&query),
                     },
                 );
             }

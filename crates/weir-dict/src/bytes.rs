@@ -156,7 +156,7 @@ impl<V, S: BuildHasher> BytesDict<V, S> {
     #[inline]
     pub fn get(&self, key: &[u8]) -> Option<&V> {
         let query = self.query(key, self.hash_of(key));
-        self.table.get(query).map(|entry| &entry.1)
+        self.table.get(&query).map(|entry| &entry.1)
     }
 
     /// The value of a key, to change it.

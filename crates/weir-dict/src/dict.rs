@@ -181,7 +181,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
     where
         K: Borrow<Q>,
     {
-        self.table.get(self.query(key)).map(|entry| &entry.1)
+        self.table.get(&self.query(key)).map(|entry| &entry.1)
     }
 
     /// A key and its value.
@@ -190,7 +190,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
     where
         K: Borrow<Q>,
     {
-        let (key, value) = self.table.get(self.query(key))?;
+        let (key, value) = self.table.get(&self.query(key))?;
         Some((key, value))
     }
 

@@ -31,7 +31,7 @@
 //! on by default, takes the secret from the operating system.
 //!
 //! `unsafe` is allowed function by function, in seven files: `table.rs` (the tagged word), `table/small.rs` (blocks),
-//! `segment.rs` (entries behind a pointer, two vector comparisons, one prefetch), `slab.rs` (segments by number),
+//! `segment.rs` (entries behind a pointer, one vector comparison, one prefetch), `slab.rs` (segments by number),
 //! `block.rs` and `dict_arena.rs` (blocks of an arena) and `iter.rs` (one lifetime). Everything else is checked by the
 //! compiler.
 #![cfg_attr(not(feature = "std"), no_std)]
@@ -57,8 +57,6 @@ mod serial;
 mod slab;
 mod table;
 mod walk;
-#[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-mod wide;
 mod word;
 
 pub use bytes::BytesDict;

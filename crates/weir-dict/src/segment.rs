@@ -170,45 +170,12 @@ impl<T> Segment<T> {
         lanes.fold(0, |mask, (lane, own)| mask | u64::from(*own == tag) << lane)
     }
 
-    /// The result of [`Self::matching`], by two vectors instead of four.
-    #[inline]
-    #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-    #[target_feature(enable = "avx2")]
-    #[allow(unsafe_code)]
-    fn matching_wide(&self, tag: u8) -> u64 {
-        use core::arch::x86_64::{
-            __m256i, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8,
-        };
-        let line = core::ptr::from_ref(self).cast::<__m256i>();
-        // SAFETY: the segment is 64 bytes without gaps. The compared bytes of the head are shifted out.
-        let parts = unsafe { [_mm256_loadu_si256(line), _mm256_loadu_si256(line.add(1))] };
-        let tag = _mm256_set1_epi8(tag.cast_signed());
-        let [lower, upper] =
-            parts.map(|part| _mm256_movemask_epi8(_mm256_cmpeq_epi8(part, tag)).cast_unsigned());
-        (u64::from(lower) | u64::from(upper) << 32) >> HEAD
-    }
-
     /// Finds the entry with `tag` for which `is` returns true; otherwise returns whether there are entries elsewhere.
     #[inline(always)]
-    pub(crate) fn find(&self, tag: u8, is: impl FnMut(&T) -> bool) -> Result<usize, bool> {
-        debug_assert!(tag != 0);
-        self.find_among(self.matching(tag), is)
-    }
-
-    /// Finds as [`Self::find`], with wide vectors.
-    #[inline]
-    #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-    #[target_feature(enable = "avx2")]
-    fn find_wide(&self, tag: u8, is: impl FnMut(&T) -> bool) -> Result<usize, bool> {
-        debug_assert!(tag != 0);
-        self.find_among(self.matching_wide(tag), is)
-    }
-
-    /// Finds the entry for which `is` returns true, among those of `lanes`, which have just been found by their tag.
-    #[inline(always)]
     #[allow(unsafe_code)]
-    fn find_among(&self, lanes: u64, mut is: impl FnMut(&T) -> bool) -> Result<usize, bool> {
-        let mut lanes = lanes;
+    pub(crate) fn find(&self, tag: u8, mut is: impl FnMut(&T) -> bool) -> Result<usize, bool> {
+        debug_assert!(tag != 0);
+        let mut lanes = self.matching(tag);
         while lanes != 0 {
             let at = lanes.trailing_zeros() as usize;
             debug_assert!(at < self.len());
@@ -227,17 +194,6 @@ impl<T> Segment<T> {
     pub(crate) fn get(&self, tag: u8, is: impl FnMut(&T) -> bool) -> Result<&T, bool> {
         let at = self.find(tag, is)?;
         // SAFETY: `find` has just looked at this entry.
-        Ok(unsafe { self.entries.add(at).as_ref() })
-    }
-
-    /// The entry of [`Self::find_wide`].
-    #[inline]
-    #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-    #[target_feature(enable = "avx2")]
-    #[allow(unsafe_code)]
-    pub(crate) fn get_wide(&self, tag: u8, is: impl FnMut(&T) -> bool) -> Result<&T, bool> {
-        let at = self.find_wide(tag, is)?;
-        // SAFETY: `find_wide` has just looked at this entry.
         Ok(unsafe { self.entries.add(at).as_ref() })
     }
 
@@ -632,7 +588,6 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "there is only the plain search under miri")]
-    #[allow(unsafe_code)]
     fn vector_and_plain_search_agree() {
         let mut state = 1_u64;
         let mut segment = Segment::<()>::new();
@@ -645,12 +600,6 @@ mod tests {
             }
             for tag in 0..5 {
                 assert_eq!(segment.matching(tag), segment.matching_plain(tag));
-                #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-                if crate::wide::is_wide() {
-                    // SAFETY: the processor has these instructions.
-                    let wide = unsafe { segment.matching_wide(tag) };
-                    assert_eq!(wide, segment.matching_plain(tag));
-                }
             }
         }
     }

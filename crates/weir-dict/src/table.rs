@@ -15,8 +15,6 @@ use core::ptr::{self, NonNull};
 use crate::directory::{Directory, bytes_of};
 use crate::error::AllocError;
 use crate::segment::{LANES, Lanes, Segment, Step, tag_of};
-#[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-use crate::wide::is_wide;
 use crate::word::{self, LARGE, SINGLE, SMALL_MAX, Tags};
 
 mod small;
@@ -226,13 +224,6 @@ impl<T> Table<T> {
         Some(unsafe { &*self.tagged(LARGE) })
     }
 
-    /// Whether there are segments, one or several.
-    #[inline(always)]
-    fn has_segments(&self) -> bool {
-        const { assert!(LARGE == SINGLE + 1) };
-        self.tag().wrapping_sub(SINGLE) < 2
-    }
-
     /// The segment in which a hash belongs; `None` where entries lie in a block.
     #[inline(always)]
     fn segment(&self, hash: u64) -> Option<&Segment<T>> {
@@ -256,63 +247,24 @@ impl<T> Table<T> {
     }
 
     /// Finds an entry.
+    ///
+    /// A single segment and a large table share their code, so that it is short enough for the compiler to inline it.
     #[inline(always)]
-    pub(crate) fn get(&self, query: impl Query<T>) -> Option<&T> {
+    pub(crate) fn get(&self, query: &impl Query<T>) -> Option<&T> {
         if !word::is_hashed(self.tag()) {
             return self.only().filter(|entry| query.is(entry));
         }
-        if self.has_segments() {
-            return self.get_in_segments(query);
-        }
-        let entries = self.tagged_entries();
-        entries.get(self.find_tagged(query.first(), entries, &query)?)
-    }
-
-    /// Finds an entry in a table of segments, by wide vectors where the processor has them.
-    #[inline(always)]
-    #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-    #[allow(unsafe_code)]
-    fn get_in_segments(&self, query: impl Query<T>) -> Option<&T> {
-        if is_wide() {
-            // SAFETY: the processor has these instructions.
-            unsafe { self.get_wide(query) }
+        let hash = query.first();
+        let segment = if let Some(large) = self.large() {
+            large.main.segment(hash)
         } else {
-            self.get_narrow(query)
-        }
-    }
-
-    /// Finds an entry in a table of segments.
-    #[inline(always)]
-    #[cfg(not(all(target_arch = "x86_64", feature = "std", not(miri))))]
-    fn get_in_segments(&self, query: impl Query<T>) -> Option<&T> {
-        self.get_narrow(query)
-    }
-
-    /// Finds an entry in a table of segments, by wide vectors.
-    #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
-    #[target_feature(enable = "avx2,bmi1,bmi2")]
-    fn get_wide(&self, query: impl Query<T>) -> Option<&T> {
-        let hash = query.first();
-        let segment = match self.view() {
-            View::Large(large) => large.main.segment(hash),
-            View::Single(single) => single,
-            View::Small(_) => return None,
-        };
-        match segment.get_wide(tag_of(hash), |entry| query.is(entry)) {
-            Ok(entry) => Some(entry),
-            Err(false) => None,
-            Err(true) => self.get_deep(query),
-        }
-    }
-
-    /// Finds an entry in a table of segments, by vectors that every processor has.
-    #[inline]
-    fn get_narrow(&self, query: impl Query<T>) -> Option<&T> {
-        let hash = query.first();
-        let segment = match self.view() {
-            View::Large(large) => large.main.segment(hash),
-            View::Single(single) => single,
-            View::Small(_) => return None,
+            match self.view() {
+                View::Single(single) => single,
+                View::Small(entries) => {
+                    return entries.get(self.find_tagged(hash, entries, query)?);
+                }
+                View::Large(_) => return None,
+            }
         };
         match segment.get(tag_of(hash), |entry| query.is(entry)) {
             Ok(entry) => Some(entry),
@@ -380,8 +332,8 @@ impl<T> Table<T> {
     /// Finds an entry that does not stand in its segment.
     #[cold]
     #[inline(never)]
-    pub(crate) fn get_deep(&self, query: impl Query<T>) -> Option<&T> {
-        let spot = self.find_deep(&query)?;
+    pub(crate) fn get_deep(&self, query: &impl Query<T>) -> Option<&T> {
+        let spot = self.find_deep(query)?;
         self.at(spot)
     }
 

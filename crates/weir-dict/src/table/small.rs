@@ -100,17 +100,6 @@ impl<T> Table<T> {
         Ok(block)
     }
 
-    /// The entries of a block that has tags.
-    #[inline(always)]
-    #[allow(unsafe_code)]
-    pub(super) fn tagged_entries(&self) -> &[T] {
-        let len = word::len(self.tag());
-        debug_assert!(len > 0 && word::is_hashed(self.tag()));
-        let start = self.pointer().wrapping_add(Self::HEAD).cast::<T>();
-        // SAFETY: the word points to a block of so many entries, which it owns, and which stand behind the tags.
-        unsafe { core::slice::from_raw_parts(start.cast_const(), len) }
-    }
-
     /// Finds the index of an entry in a block that has tags.
     #[inline(always)]
     pub(super) fn find_tagged(
