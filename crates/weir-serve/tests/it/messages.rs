@@ -36,6 +36,13 @@ pub(crate) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [[kind].as_slice(), &length.to_be_bytes(), body].concat()
 }
 
+/// The answer to a statement that is parsed, bound and executed.
+pub(crate) fn executed(socket: &mut TcpStream, parse: &[u8], bind: &[u8]) -> String {
+    let rest = [message(b'E', b"\0\0\0\0\0"), message(b'S', b"")].concat();
+    socket.write_all(&[parse, bind, &rest].concat()).unwrap();
+    until_ready(socket)
+}
+
 /// Octets of a text that is not UTF-8 were replaced.
 #[test]
 fn texts_that_are_not_utf_8_are_refused() {
@@ -80,11 +87,7 @@ fn formats_that_are_none_are_refused() {
             0, 1, 0, parameters, 0, 1, 0, 0, 0, 1, b'x', 0, 1, 0, columns,
         ];
         let bind = message(b'B', &[b"\0\0".as_slice(), &values].concat());
-        let rest = [message(b'E', b"\0\0\0\0\0"), message(b'S', b"")].concat();
-        socket
-            .write_all(&[parse.as_slice(), &bind, &rest].concat())
-            .unwrap();
-        let answer = until_ready(&mut socket);
+        let answer = executed(&mut socket, &parse, &bind);
         match expected {
             Some(expected) => assert!(
                 answer.contains("C22023\0") && answer.contains(expected),

@@ -135,9 +135,9 @@ fn statements_whose_clients_read_nothing_end_when_their_time_is_over() {
             let info = client.execute(ENDLESS.to_owned(), None).await?;
             let ticket = info.endpoint[0].ticket.clone().unwrap();
             let mut rows = client.do_get(ticket).await?;
+            served.wait_for("weir_queries_running 0");
             while let Some(batch) = futures::StreamExt::next(&mut rows).await {
                 batch?;
-                tokio::time::sleep(Duration::from_millis(100)).await;
             }
             Ok::<(), FlightError>(())
         };

@@ -1,11 +1,9 @@
 //! Values of parameters of the PostgreSQL protocol.
 
-use std::io::Write;
-
 use tokio_postgres::error::SqlState;
 
 use crate::attacks::postgres;
-use crate::messages::{begun, message, until_ready};
+use crate::messages::{begun, executed, message};
 use crate::served::Served;
 
 /// A text with an octet 0 was a value.
@@ -37,11 +35,7 @@ fn parameters_that_are_no_texts_are_refused() {
         let codes = [0, 2, 0, format, 0, 1, 0, 2];
         let values = [[0, 0, 0, 3].as_slice(), value, &[0, 0, 0, 2, 0, 0xff, 0, 0]].concat();
         let bind = message(b'B', &[b"\0\0".as_slice(), &codes, &values].concat());
-        let rest = [message(b'E', b"\0\0\0\0\0"), message(b'S', b"")].concat();
-        socket
-            .write_all(&[parse.as_slice(), &bind, &rest].concat())
-            .unwrap();
-        let answer = until_ready(&mut socket);
+        let answer = executed(&mut socket, &parse, &bind);
         match expected {
             Some(expected) => assert!(
                 answer.contains("C22021\0") && answer.contains(&format!("M{expected}\0")),
@@ -93,11 +87,7 @@ fn elements_of_arrays_that_are_no_texts_are_refused() {
         let array = [array.as_slice(), &element].concat();
         let head: [u8; 12] = [0, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 30];
         let bind = message(b'B', &[head.as_slice(), &array, &[0, 0]].concat());
-        let rest = [message(b'E', b"\0\0\0\0\0"), message(b'S', b"")].concat();
-        socket
-            .write_all(&[parse.as_slice(), &bind, &rest].concat())
-            .unwrap();
-        let answer = until_ready(&mut socket);
+        let answer = executed(&mut socket, &parse, &bind);
         match expected {
             Some(expected) => assert!(
                 answer.contains("C22021\0") && answer.contains(expected),
