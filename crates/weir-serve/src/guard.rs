@@ -235,6 +235,8 @@ impl PendingParts {
             b'E' => &[Text, Octets(4)],
             b'Q' | b'f' => &[Text],
             b'p' if !is_answering => &[Text, Initial],
+            // pgwire would read what stands in them as further messages, which nothing has checked.
+            b'H' | b'S' | b'c' => &[],
             _ => &[MessagePart::Any],
         };
         Self {
@@ -752,7 +754,7 @@ mod tests {
                 }) == [true; 5]
             }
         };
-        let whole: [(u8, &[u8]); 12] = [
+        let whole: [(u8, &[u8]); 15] = [
             (0, b"\x04\xd2\x16\x2f"),
             (0, b"\x04\xd2\x16\x2e\0\0\0\x01\0\0\0\x02"),
             (0, b"\0\x03\0\0user\0me\0\0"),
@@ -766,6 +768,9 @@ mod tests {
             (b'E', b"\0\0\0\0\0"),
             (b'Q', b"SELECT 1\0"),
             (b'f', b"no\0"),
+            (b'H', b""),
+            (b'S', b""),
+            (b'c', b""),
             (b'p', b"SCRAM-SHA-256\0\0\0\0\x03n,,"),
             (b'p', b"SCRAM-SHA-256\0\xff\xff\xff\xff"),
         ];
@@ -797,5 +802,16 @@ mod tests {
         assert!(lengths.take(b"\0\0\0\x09\0\x03\0\0\0P\0\0\0\x08s\0"));
         assert!(!lengths.take(b"S\0") && lengths.is_malformed());
         assert_eq!(lengths.refused(), None);
+        // What stands in a message without parts was read as a message of its own.
+        for kind in [b'H', b'S', b'c'] {
+            let bind = b"B\0\0\0\x10\0\0\0\0\0\x01\x7f\xff\xff\xff\0\0";
+            let carrier = [&[kind, 0, 0, 0, 21][..], &bind[..]].concat();
+            for size in [1, 5, 6, carrier.len()] {
+                let mut lengths = Lengths::new(100);
+                assert!(lengths.take(b"\0\0\0\x09\0\x03\0\0\0"));
+                assert!(!carrier.chunks(size).all(|piece| lengths.take(piece)));
+                assert!(lengths.is_malformed(), "{kind} {size}");
+            }
+        }
     }
 }

@@ -369,8 +369,7 @@ impl crate::listener::Protocol for PgProtocol {
             let _ = refuse(&mut socket, code, &message).await;
         }
         if socket.get_ref().lengths.is_malformed() {
-            let message =
-                "invalid message format: the parts of the message are longer than the message";
+            let message = "invalid message format: the parts of a message do not have its length";
             let _ = refuse(&mut socket, "08P01", message).await;
         }
     }

@@ -391,7 +391,7 @@ fn messages_before_any_password_end_their_connection_and_nothing_else() {
         socket.read_to_end(&mut answer).unwrap();
         let answer = String::from_utf8_lossy(&answer).into_owned();
         assert!(
-            answer.contains("the parts of the message are longer than the message"),
+            answer.contains("the parts of a message do not have its length"),
             "{body:?}: {answer}"
         );
     }

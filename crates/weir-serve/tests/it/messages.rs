@@ -214,6 +214,21 @@ fn a_message_that_is_shorter_than_its_length_field_is_malformed() {
     assert!(answer.contains(expected), "{answer}");
 }
 
+/// What stood in a message without parts was read as a message of its own, and pgwire panicked at it.
+#[test]
+fn messages_without_parts_have_no_octets() {
+    let served = Served::plain();
+    let bind = message(b'B', b"\0\0\0\0\0\x01\x7f\xff\xff\xff\0\0");
+    for kind in [b'H', b'S', b'c'] {
+        let mut socket = begun(&served);
+        socket.write_all(&message(kind, &bind)).unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        let expected = "C08P01\0Minvalid message format: the parts of a message";
+        assert!(answer.contains(expected), "{kind} {answer}");
+    }
+}
+
 /// Formats that were fewer than the columns ended the connection.
 #[test]
 fn formats_are_none_or_one_or_as_many_as_there_are_values() {
