@@ -1,6 +1,6 @@
 //! Failures as the ErrorResponse messages of the protocol.
 
-use pgwire::api::ClientInfo;
+use pgwire::api::{ClientInfo, DEFAULT_NAME};
 use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
 use pgwire::messages::response::TransactionStatus;
 
@@ -36,6 +36,33 @@ pub(super) fn refusal(code: &str, message: String) -> PgWireError {
     let mut info = ErrorInfo::new("ERROR".to_owned(), code.to_owned(), message);
     info.severity_nonlocalized = Some("ERROR".to_owned());
     PgWireError::UserError(Box::new(info))
+}
+
+/// An error as an ErrorResponse. Those of pgwire about what a message names have the words of PostgreSQL.
+pub(super) fn info_of(error: PgWireError) -> ErrorInfo {
+    let (code, message) = match error {
+        PgWireError::StatementNotFound(name) => {
+            let message = match name.as_str() {
+                DEFAULT_NAME => "unnamed prepared statement does not exist".to_owned(),
+                name => format!("prepared statement \"{name}\" does not exist"),
+            };
+            ("26000", message)
+        }
+        PgWireError::PortalNotFound(name) => {
+            let name = match name.as_str() {
+                DEFAULT_NAME => "",
+                name => name,
+            };
+            ("34000", format!("portal \"{name}\" does not exist"))
+        }
+        PgWireError::InvalidTargetType(kind) => {
+            ("08P01", format!("invalid DESCRIBE message subtype {kind}"))
+        }
+        error => return error.into(),
+    };
+    let mut info = ErrorInfo::new("ERROR".to_owned(), code.to_owned(), message);
+    info.severity_nonlocalized = Some("ERROR".to_owned());
+    info
 }
 
 /// Checks that the transaction has not failed.

@@ -176,7 +176,7 @@ impl PgProtocol {
                 Some(Err(error)) => {
                     let info = match error {
                         PgWireError::InvalidPassword(_) => wrong_password(socket),
-                        error => error.into(),
+                        error => error::info_of(error),
                     };
                     let is_fatal = info.is_fatal() || !is_begun;
                     let error = PgWireError::UserError(Box::new(info));

@@ -229,6 +229,49 @@ fn messages_without_parts_have_no_octets() {
     }
 }
 
+/// A portal that is not there had the SQLSTATE of a statement, an unnamed one a name of pgwire's, a Describe of neither ended the
+/// connection, and a Close of neither was accepted.
+#[test]
+fn what_messages_name_and_is_not_there_is_refused_as_in_postgresql() {
+    let served = Served::plain();
+    let mut socket = begun(&served);
+    for (sent, expected) in [
+        (
+            message(b'E', b"p\0\0\0\0\0"),
+            "C34000\0Mportal \"p\" does not exist\0",
+        ),
+        (
+            message(b'E', b"\0\0\0\0\0"),
+            "C34000\0Mportal \"\" does not exist\0",
+        ),
+        (
+            message(b'D', b"Pp\0"),
+            "C34000\0Mportal \"p\" does not exist\0",
+        ),
+        (
+            message(b'D', b"Ss\0"),
+            "C26000\0Mprepared statement \"s\" does not exist\0",
+        ),
+        (
+            message(b'B', b"\0\0\0\0\0\0\0\0"),
+            "C26000\0Munnamed prepared statement does not exist\0",
+        ),
+        (
+            message(b'D', b"Xx\0"),
+            "C08P01\0Minvalid DESCRIBE message subtype 88\0",
+        ),
+        (
+            message(b'C', b"Xx\0"),
+            "C08P01\0Minvalid CLOSE message subtype 88\0",
+        ),
+    ] {
+        let sync = message(b'S', b"");
+        socket.write_all(&[sent, sync].concat()).unwrap();
+        let answer = until_ready(&mut socket);
+        assert!(answer.contains(expected), "{expected} {answer}");
+    }
+}
+
 /// Formats that were fewer than the columns ended the connection.
 #[test]
 fn formats_are_none_or_one_or_as_many_as_there_are_values() {

@@ -218,7 +218,10 @@ impl ExtendedQueryHandler for PgConnection {
                 // A portal that is not there is closed without an error.
                 let _ = self.cursors.close(Some(shown));
             }
-            _ => {}
+            other => {
+                let message = format!("invalid CLOSE message subtype {other}");
+                return Err(refusal("08P01", message));
+            }
         }
         let complete = PgWireBackendMessage::CloseComplete(CloseComplete::new());
         Ok(client.send(complete).await?)
