@@ -370,6 +370,14 @@ pub(super) fn exists(name: &str) -> PgWireError {
     error("42P03", format!("cursor \"{name}\" already exists"))
 }
 
+/// The error of a cursor that would end with the statement that declares it.
+pub(super) fn outside_of_transactions() -> PgWireError {
+    let message = "DECLARE CURSOR can only be used in transaction blocks".to_owned();
+    let mut info = ErrorInfo::new("ERROR".to_owned(), "25P01".to_owned(), message);
+    info.hint = Some("begin a transaction, or declare the cursor WITH HOLD".to_owned());
+    PgWireError::UserError(Box::new(info))
+}
+
 fn absent(name: &str) -> PgWireError {
     error("34000", format!("cursor \"{name}\" does not exist"))
 }

@@ -310,8 +310,13 @@ impl PgConnection {
         Ok(())
     }
 
-    /// Answers a simple query.
-    async fn simple<C: Client>(&self, client: &mut C, sql: &str) -> PgWireResult<()>
+    /// Answers a simple query, or one statement of it: the statements of a text are a transaction of their own outside of others.
+    async fn simple<C: Client>(
+        &self,
+        client: &mut C,
+        sql: &str,
+        is_among_others: bool,
+    ) -> PgWireResult<()>
     where
         C::PortalStore: PortalStore,
         C::Error: Debug,
@@ -332,12 +337,12 @@ impl PgConnection {
                 // The query of a cursor waits for its own.
                 drop(load);
                 let parsed = parsed.map_err(|failure| pg_error(&failure))?;
-                return self.simple_cursor(client, parsed).await;
+                return self.simple_cursor(client, parsed, is_among_others).await;
             }
             if is_of_cursors {
                 drop(load);
                 for part in parts {
-                    Box::pin(self.simple(client, part)).await?;
+                    Box::pin(self.simple(client, part, true)).await?;
                 }
                 return Ok(());
             }
@@ -478,7 +483,7 @@ impl PgConnection {
                 of.retained.extend(prepared.retained.iter().cloned());
                 let mut ahead = ahead(&declared.name, of, &portal.parameters)?;
                 ahead.parameter_format = portal.parameter_format.clone();
-                self.declare(client, declared, ahead).await?;
+                self.declare(client, declared, ahead, false).await?;
             }
             // `execute` fetches: what is begun here is what a cursor goes over.
             PreparedAction::Fetch(_) => return Err(pg_error(&no_cursor())),

@@ -339,3 +339,42 @@ fn formats_are_none_or_one_or_as_many_as_there_are_values() {
         }
     }
 }
+
+/// A cursor that ends with its transaction was declared outside of any, and stayed.
+#[test]
+fn cursors_are_declared_in_transactions() {
+    let served = Served::plain();
+    let mut socket = begun(&served);
+    let outside = "C25P01\0MDECLARE CURSOR can only be used in transaction blocks\0";
+    let absent = "C34000\0Mcursor \"c\" does not exist\0";
+    for (sql, expected) in [
+        ("DECLARE c CURSOR FOR SELECT 1", outside),
+        // The statements of a text are a transaction.
+        ("DECLARE c CURSOR FOR SELECT 1; FETCH c", "FETCH 1\0"),
+        ("FETCH c", absent),
+        (
+            "DECLARE c CURSOR FOR SELECT 1; SELECT no_column",
+            "C42703\0",
+        ),
+        ("FETCH c", absent),
+        (
+            "BEGIN; DECLARE c CURSOR FOR SELECT 1; COMMIT",
+            "DECLARE CURSOR\0",
+        ),
+        ("FETCH c", absent),
+        (
+            "DECLARE h CURSOR WITH HOLD FOR SELECT 1",
+            "DECLARE CURSOR\0",
+        ),
+        ("FETCH h", "FETCH 1\0"),
+    ] {
+        let query = message(b'Q', format!("{sql}\0").as_bytes());
+        socket.write_all(&query).unwrap();
+        let answer = until_ready(&mut socket);
+        assert!(answer.contains(expected), "{sql}: {answer}");
+    }
+    let parse = message(b'P', b"\0DECLARE c CURSOR FOR SELECT 1\0\0\0");
+    let bind = message(b'B', b"\0\0\0\0\0\0\0\0");
+    let answer = executed(&mut socket, &parse, &bind);
+    assert!(answer.contains(outside), "{answer}");
+}

@@ -13,6 +13,7 @@ use pgwire::api::store::PortalStore;
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::extendedquery::Bind;
+use pgwire::messages::response::TransactionStatus;
 
 use super::{PgConnection, described, send_row};
 use crate::error::{Failure, FailureKind};
@@ -27,6 +28,7 @@ impl PgConnection {
         &self,
         client: &mut C,
         statement: CursorStatement,
+        is_among_others: bool,
     ) -> PgWireResult<()>
     where
         C::PortalStore: PortalStore,
@@ -39,7 +41,8 @@ impl PgConnection {
                 let parsed = self.query_parser().parse_sql(&*client, query, &[]).await?;
                 let prepared = parsed.ok_or_else(|| pg_error(&no_cursor()))?;
                 let portal = ahead(&declared.name, prepared, &[]);
-                self.declare(client, &declared, portal?).await
+                self.declare(client, &declared, portal?, is_among_others)
+                    .await
             }
             CursorStatement::Fetch(fetched) => {
                 self.fetch(client, &fetched, &Format::UnifiedText, true)
@@ -49,17 +52,22 @@ impl PgConnection {
         }
     }
 
-    /// Makes a cursor.
+    /// Makes a cursor, by a statement that stands among others of its text or alone.
     pub(super) async fn declare<C: Client>(
         &self,
         client: &mut C,
         declared: &Declared,
         portal: Portal<Prepared>,
+        is_among_others: bool,
     ) -> PgWireResult<()>
     where
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
+        let is_outside = client.transaction_status() == TransactionStatus::Idle;
+        if is_outside && !is_among_others && !declared.is_held {
+            return Err(cursor::outside_of_transactions());
+        }
         let prepared = &portal.statement.statement;
         if !prepared.is_query() {
             return Err(pg_error(&no_cursor()));

@@ -45,11 +45,16 @@ impl SimpleQueryHandler for PgConnection {
         let limit = self.limit(client);
         let work = async {
             self.follow_settings(client).await?;
-            self.simple(client, &query.query).await
+            self.simple(client, &query.query, false).await
         };
-        Self::until_cancelled(handle, limit, work).await?;
-        client.set_state(PgWireConnectionState::ReadyForQuery);
+        let done = Self::until_cancelled(handle, limit, work).await;
         let status = client.transaction_status();
+        if status == TransactionStatus::Idle {
+            // Those of a text of several statements end with it.
+            self.cursors.end_transaction();
+        }
+        done?;
+        client.set_state(PgWireConnectionState::ReadyForQuery);
         if status == TransactionStatus::Idle {
             self.drop_portals(client);
         }
