@@ -201,7 +201,8 @@ impl FlightConnection {
     async fn outlook(&self, text: &str, rows: &ParameterRows) -> Result<Outlook, Failure> {
         let deadline = self.deadline();
         let session = deadline.within(self.session()).await??;
-        let values = rows.get(0);
+        let typed = rows.typed();
+        let values = typed.as_deref().unwrap_or_else(|| rows.get(0));
         let _load = session.load_bound(text, values).await?;
         let mut statements = session.parse(text)?;
         let none = Outlook {
@@ -267,8 +268,8 @@ impl FlightConnection {
         let (mut rows, retained) =
             rows_of(stream, most, &self.retention, &self.shared.metrics).await?;
         if parameter::has_decimals(&rows) {
-            let first = ParameterRows::first_of(&rows);
-            let planned = self.outlook(&prepared.text, &first).await;
+            let one = ParameterRows::one_of(&rows);
+            let planned = self.outlook(&prepared.text, &one).await;
             // Some arguments of functions are floating-point numbers only.
             if planned.is_err_and(|failure| failure.kind == FailureKind::Plan) {
                 parameter::round_decimals(&mut rows);

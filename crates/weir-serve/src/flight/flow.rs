@@ -52,10 +52,22 @@ impl Flow {
             1 => (statement.bind(rows.get(0))?, None),
             _ => (statement.clone().bind(rows.get(0))?, Some(statement)),
         };
+        // The columns of all rows of values are those of values that are not NULL.
+        let schema = match (&statement, rows.typed()) {
+            (Some(statement), Some(typed)) => {
+                let described = session.describe(statement.clone().bind(&typed)?);
+                let described = deadline.within(described).await??;
+                Some(plain_schema(&described.schema))
+            }
+            _ => None,
+        };
         let started = session.start_named(bound, name.clone());
         let answer = deadline.within(started).await??;
+        let found = plain_schema(&answer.schema);
+        let schema = schema.unwrap_or_else(|| Arc::clone(&found));
+        check_columns(&found, &schema)?;
         Ok(Self {
-            schema: plain_schema(&answer.schema),
+            schema,
             session,
             statement,
             rows,
@@ -86,11 +98,7 @@ impl Flow {
                 let bound = statement.clone().bind(values)?;
                 let started = self.session.start_named(bound, self.name.clone());
                 let answer = self.deadline.within(started).await??;
-                if plain_schema(&answer.schema).fields() != self.schema.fields() {
-                    let message = "the columns differ from one row of values to the other";
-                    return Err(Failure::new(FailureKind::Plan, message)
-                        .with_hint("give the parameters types: CAST($1 AS BIGINT)"));
-                }
+                check_columns(&plain_schema(&answer.schema), &self.schema)?;
                 self.answer = Some(answer);
             }
         }
@@ -122,6 +130,31 @@ impl Flow {
         });
         let status = status.filter_map(async |status| status.map(Err));
         Box::pin(messages(schema, batches).chain(status))
+    }
+}
+
+/// Checks that the columns of an answer are those of the others. One of NULLs alone is of every type.
+fn check_columns(found: &Schema, wanted: &Schema) -> Result<(), Failure> {
+    let mut pairs = found.fields().iter().zip(wanted.fields());
+    let is_same = |(found, wanted): (&FieldRef, &FieldRef)| {
+        found.name() == wanted.name() && is_of(found.data_type(), wanted.data_type())
+    };
+    if found.fields().len() == wanted.fields().len() && pairs.all(is_same) {
+        return Ok(());
+    }
+    let message = "the columns differ from one row of values to the other";
+    Err(Failure::new(FailureKind::Plan, message)
+        .with_hint("give the parameters types: CAST($1 AS BIGINT)"))
+}
+
+/// Whether values of a type are also of another one: NULLs are of all.
+fn is_of(found: &DataType, wanted: &DataType) -> bool {
+    match (found, wanted) {
+        (DataType::Null, _) => true,
+        (DataType::List(found), DataType::List(wanted)) => {
+            is_of(found.data_type(), wanted.data_type())
+        }
+        _ => found == wanted,
     }
 }
 

@@ -29,12 +29,18 @@ pub(super) struct ParameterRows {
 }
 
 impl ParameterRows {
-    /// The first of some rows, to try how a statement is planned with them.
-    pub(super) fn first_of(rows: &[Values]) -> Self {
+    /// One row, to try how a statement is planned with some.
+    pub(super) fn one_of(rows: &[Values]) -> Self {
+        let one = typed(rows).or_else(|| rows.first().cloned());
         Self {
-            values: rows.first().cloned().into_iter().collect(),
+            values: one.into_iter().collect(),
             _retained: None,
         }
+    }
+
+    /// Values to plan a statement with, where those of the first row do not have the types of all others.
+    pub(super) fn typed(&self) -> Option<Values> {
+        typed(&self.values)
     }
 
     /// The values of a row. There are none where none are bound.
@@ -51,6 +57,36 @@ impl ParameterRows {
 /// Values of `$1`, `$2` and so on.
 pub(super) type Values = Vec<(String, Parameter)>;
 
+/// The first row with values of further ones in the places of NULLs, which have no type; `None` where no NULL has another value.
+fn typed(rows: &[Values]) -> Option<Values> {
+    let (first, others) = rows.split_first()?;
+    let mut typed: Option<Values> = None;
+    for (place, (_, value)) in first.iter().enumerate() {
+        if has_type(value) {
+            continue;
+        }
+        let mut others = others.iter().filter_map(|row| row.get(place));
+        let other = others.find(|(_, other)| has_type(other));
+        let Some((_, other)) = other else {
+            continue;
+        };
+        let typed = typed.get_or_insert_with(|| first.clone());
+        if let Some((_, value)) = typed.get_mut(place) {
+            value.clone_from(other);
+        }
+    }
+    typed
+}
+
+/// Whether a value has a type: NULL has none, and neither has a list of nothing else.
+fn has_type(value: &Parameter) -> bool {
+    match value {
+        Parameter::Null => false,
+        Parameter::List(values) => values.iter().any(has_type),
+        _ => true,
+    }
+}
+
 impl Prepared {
     /// The values that it runs with: none but for statements that have no parameters.
     pub(super) fn rows(&self) -> Arc<ParameterRows> {
@@ -65,7 +101,8 @@ impl Prepared {
         let wanted = self.parameters;
         if let Some(other) = rows.iter().find(|row| row.len() != wanted) {
             let given = other.len();
-            let message = format!("{given} values are given for {wanted} parameters");
+            let message =
+                format!("the number of values is {given}, and that of parameters {wanted}");
             return Err(Failure::new(FailureKind::Plan, message));
         }
         let rows = Arc::new(ParameterRows {

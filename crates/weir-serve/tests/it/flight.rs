@@ -119,6 +119,28 @@ fn compressed_values_of_parameters_are_refused_before_they_are_read() {
     });
 }
 
+/// A NULL in the first row of values made its column one of NULLs, from which that of the next row differed.
+#[test]
+fn rows_of_values_have_the_types_of_those_that_are_not_null() {
+    let served = Served::plain();
+    run(async {
+        let mut client = connect(&served).await;
+        let sql = "SELECT $1, $2".to_owned();
+        let mut prepared = client.prepare(sql, None).await.unwrap();
+        let numbers: ArrayRef = Arc::new(Int64Array::from(vec![None, Some(5), None]));
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None, Some("b")]));
+        let columns = [("$1", numbers, true), ("$2", texts, true)];
+        let values = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+        prepared.set_parameters(values).unwrap();
+        let info = prepared.execute().await.unwrap();
+        let schema = info.clone().try_decode_schema().unwrap();
+        assert_eq!(*schema.field(0).data_type(), DataType::Int64);
+        let rows = cells(&fetch(&mut client, info).await.unwrap());
+        assert_eq!(rows, [["NULL", "a"], ["5", "NULL"], ["NULL", "b"]]);
+        prepared.close().await.unwrap();
+    });
+}
+
 /// Arrow's reader trusts the lengths in a message: it panicked, which was counted as an error of the program.
 #[test]
 fn values_that_their_reader_panics_at_are_refused_before() {
@@ -361,7 +383,8 @@ fn prepared_statements_take_values() {
         prepared.set_parameters(one.unwrap()).unwrap();
         let (code, message) = code(prepared.execute().await.unwrap_err());
         assert!(
-            code == Code::InvalidArgument && message.contains("1 values are given for 2"),
+            code == Code::InvalidArgument
+                && message.contains("the number of values is 1, and that of parameters 2"),
             "{message}"
         );
         prepared.close().await.unwrap();
