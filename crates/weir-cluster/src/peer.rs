@@ -30,18 +30,18 @@ impl OpenConnections {
     fn close_pending(&mut self) {
         let mut of_host = HashMap::<Option<IpAddr>, usize>::new();
         for (known, _) in &self.pending {
-            *of_host.entry(known.host.map(network)).or_default() += 1;
+            *of_host.entry(known.host).or_default() += 1;
         }
         let most = of_host.values().max();
         let mut pending = self.pending.iter();
-        let oldest = pending.position(|(known, _)| of_host.get(&known.host.map(network)) == most);
+        let oldest = pending.position(|(known, _)| of_host.get(&known.host) == most);
         if let Some(place) = oldest {
             self.pending.remove(place);
         }
     }
 }
 
-/// The addresses that one host may have: an IPv4 address, or all with the same 64-bit prefix (RFC 4291, 2.5.4).
+/// The address of a host: an IPv4 address, or the prefix of 64 bits (RFC 4291, 2.5.4) of all that one host may have.
 fn network(host: IpAddr) -> IpAddr {
     match host.to_canonical() {
         IpAddr::V6(address) => {
@@ -58,7 +58,7 @@ type OpenConnection = (Arc<Known>, oneshot::Sender<()>);
 /// The state of a connection's peer.
 #[derive(Default)]
 pub(crate) struct Known {
-    /// The address of the peer.
+    /// The address of the peer, as [`network`] has it.
     host: Option<IpAddr>,
     /// The role in which it is authenticated; empty before that.
     role: OnceLock<Role>,
@@ -85,10 +85,10 @@ impl Connections {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a connection from this host; what is given back beside its peer is ready when it is to be closed.
+    /// Adds a connection from this address; what is given back beside its peer is ready when it is to be closed.
     pub(crate) fn enter(&self, host: Option<IpAddr>) -> (Peer, oneshot::Receiver<()>) {
         let known = Arc::new(Known {
-            host,
+            host: host.map(network),
             ..Known::default()
         });
         let (stays, closed) = oneshot::channel();
@@ -142,7 +142,7 @@ impl Peer {
         self.known.role.get().copied()
     }
 
-    /// The address of the peer.
+    /// The host of the peer: its IPv4 address, or its network of IPv6.
     pub(crate) fn host(&self) -> Option<IpAddr> {
         self.known.host
     }
@@ -188,3 +188,28 @@ impl Peer {
 /// The maximum number of connections that are not authenticated. Hundreds of machines do not connect at the same instant, and the
 /// limit of file descriptors can be as low as a few hundred.
 pub(crate) const STRANGERS_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A host that asked from one address of its network after the other had the turns, and the room for plans, of many hosts.
+    #[test]
+    fn the_addresses_of_a_network_are_one_host() {
+        let connections = Connections::default();
+        let host = |address: &str| {
+            let (peer, _closed) = connections.enter(address.parse().ok());
+            peer.host().unwrap().to_string()
+        };
+        for (address, expected) in [
+            ("2001:db8:0:1::1", "2001:db8:0:1::"),
+            ("2001:db8:0:1:ffff::2", "2001:db8:0:1::"),
+            ("2001:db8:0:2::1", "2001:db8:0:2::"),
+            ("10.0.0.1", "10.0.0.1"),
+            // An IPv4 address at a socket of IPv6.
+            ("::ffff:10.0.0.2", "10.0.0.2"),
+        ] {
+            assert_eq!(host(address), expected, "{address}");
+        }
+    }
+}

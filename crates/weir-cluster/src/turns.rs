@@ -30,7 +30,7 @@ use crate::repeated;
 /// The sender of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Submitter {
-    /// The address of the peer.
+    /// The host of the peer ([`Peer::host`](crate::peer::Peer::host)).
     pub(crate) host: Option<IpAddr>,
     /// The user and the processes that the client says that it belongs to, in [`CLIENT`](crate::protocol::CLIENT).
     pub(crate) client: String,
