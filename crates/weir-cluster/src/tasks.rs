@@ -14,15 +14,16 @@ pub(crate) struct Tasks(Arc<Mutex<KnownTasks>>);
 
 #[derive(Default)]
 struct KnownTasks {
-    /// The tasks by the number of their arrival. A stage that is repeated has tasks of the same keys.
-    taken: HashMap<u64, KnownTask>,
+    /// The tasks by their keys. A stage that is repeated has several tasks of the same key.
+    taken: HashMap<TaskKey, Vec<KnownTask>>,
     arrivals: u64,
     /// The jobs that have ended lately, the oldest first.
     ended: VecDeque<String>,
 }
 
 struct KnownTask {
-    key: TaskKey,
+    /// The number of its arrival.
+    number: u64,
     /// Cancels it, once.
     cancel: Option<oneshot::Sender<BallistaError>>,
     /// Its sender is dropped when it has ended.
@@ -32,6 +33,7 @@ struct KnownTask {
 /// A task that waits or runs, until this is dropped.
 pub(crate) struct TakenTask {
     tasks: Tasks,
+    key: TaskKey,
     number: u64,
     cancelled: oneshot::Receiver<BallistaError>,
     /// The ends of the earlier tasks of the same key, which write the same files.
@@ -47,29 +49,36 @@ impl Tasks {
     /// Adds a task that has arrived, and cancels those of the same key: their stage is run again.
     ///
     /// # Errors
-    /// When its job has ended.
+    /// When its job has ended, or its stage was repeated too often while its earlier tasks go on.
     pub(crate) fn take(&self, key: TaskKey) -> Result<TakenTask, BallistaError> {
         let mut known = self.known();
         if known.ended.iter().any(|job| *job == key.job_id.as_str()) {
             return Err(job_has_ended());
         }
+        let number = known.arrivals;
+        known.arrivals += 1;
+        let of_key = known.taken.entry(key.clone()).or_default();
+        // Each task waits for all earlier ones of its key.
+        if of_key.len() >= REPEATED_MAX {
+            return Err(BallistaError::General(format!(
+                "{REPEATED_MAX} tasks with the same number are queued or run already"
+            )));
+        }
         let mut earlier = Vec::new();
-        for of in known.taken.values_mut().filter(|of| of.key == key) {
+        for of in &mut *of_key {
             of.cancel(BallistaError::Cancelled);
             earlier.push(of.ended.clone());
         }
         let (cancel, cancelled) = oneshot::channel();
         let (ends, ended) = watch::channel(());
-        let number = known.arrivals;
-        known.arrivals += 1;
-        let task = KnownTask {
-            key,
+        of_key.push(KnownTask {
+            number,
             cancel: Some(cancel),
             ended,
-        };
-        known.taken.insert(number, task);
+        });
         Ok(TakenTask {
             tasks: self.clone(),
+            key,
             number,
             cancelled,
             earlier,
@@ -80,13 +89,15 @@ impl Tasks {
     /// The jobs of the tasks that wait or run.
     pub(crate) fn jobs(&self) -> BTreeSet<String> {
         let known = self.known();
-        let jobs = known.taken.values();
-        jobs.map(|of| of.key.job_id.to_string()).collect()
+        let keys = known.taken.keys();
+        keys.map(|key| key.job_id.to_string()).collect()
     }
 
-    /// Cancels a task.
+    /// Cancels a task. A message names thousands, so that the others are not walked through.
     pub(crate) fn cancel(&self, key: &TaskKey) {
-        self.cancel_each(|of| (of == key).then_some(BallistaError::Cancelled));
+        for task in self.known().taken.get_mut(key).into_iter().flatten() {
+            task.cancel(BallistaError::Cancelled);
+        }
     }
 
     /// Cancels the tasks of a job, and rejects those that are still to arrive.
@@ -98,14 +109,11 @@ impl Tasks {
         if known.ended.len() > ENDED_MAX {
             known.ended.pop_front();
         }
-        drop(known);
-        self.cancel_each(|of| (of.job_id.as_str() == job).then(job_has_ended));
-    }
-
-    fn cancel_each(&self, why: impl Fn(&TaskKey) -> Option<BallistaError>) {
-        for task in self.known().taken.values_mut() {
-            if let Some(why) = why(&task.key) {
-                task.cancel(why);
+        for (key, tasks) in &mut known.taken {
+            if key.job_id.as_str() == job {
+                for task in tasks {
+                    task.cancel(job_has_ended());
+                }
             }
         }
     }
@@ -142,7 +150,13 @@ impl TakenTask {
 
 impl Drop for TakenTask {
     fn drop(&mut self) {
-        self.tasks.known().taken.remove(&self.number);
+        let mut known = self.tasks.known();
+        if let Some(of_key) = known.taken.get_mut(&self.key) {
+            of_key.retain(|task| task.number != self.number);
+            if of_key.is_empty() {
+                known.taken.remove(&self.key);
+            }
+        }
     }
 }
 
@@ -152,6 +166,8 @@ fn job_has_ended() -> BallistaError {
 
 /// The maximum number of ended jobs whose tasks are rejected. A task arrives within seconds, or not at all.
 const ENDED_MAX: usize = 1_000;
+/// The maximum number of tasks of one key. Ballista repeats a stage a few times.
+const REPEATED_MAX: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -193,6 +209,22 @@ mod tests {
         assert!((&mut of_third).now_or_never().is_none());
         drop(second);
         assert!((&mut of_third).now_or_never().is_some());
+    }
+
+    /// Ten thousand tasks of one number held 50,000,000 ends of each other.
+    #[test]
+    fn tasks_with_the_same_number_have_a_limit() {
+        let tasks = Tasks::default();
+        let take = || tasks.take(key("job", 1));
+        let mut taken: Vec<_> = (0..REPEATED_MAX).map(|_| take().unwrap()).collect();
+        let refused = take().err().unwrap().to_string();
+        assert!(refused.contains("the same number"), "{refused}");
+        let other = tasks.take(key("job", 2)).unwrap();
+        taken.pop();
+        let last = take().unwrap();
+        assert_eq!(last.earlier.len(), REPEATED_MAX - 1);
+        drop((taken, last, other));
+        assert!(tasks.known().taken.is_empty());
     }
 
     #[test]
