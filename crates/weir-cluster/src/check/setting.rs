@@ -65,8 +65,12 @@ pub(crate) fn allowed_settings(settings: Vec<KeyValuePair>) -> Result<Vec<KeyVal
 /// [`LITERALS_BYTES_MAX`] in it. The clients of weir send such a setting themselves.
 pub(crate) fn bound_batch_rows(settings: &mut Vec<KeyValuePair>, literal_bytes: usize) {
     let most = (LITERALS_BYTES_MAX / literal_bytes.max(1)).max(1);
-    let given = settings.iter().rfind(|setting| setting.key == BATCH_SIZE);
-    let given = given.and_then(|setting| setting.value.as_ref()?.parse().ok());
+    // A setting without a value leaves the one before it in force.
+    let given = settings.iter().filter(|setting| setting.key == BATCH_SIZE);
+    let given = given
+        .filter_map(|setting| setting.value.as_ref())
+        .next_back();
+    let given = given.and_then(|value| value.parse().ok());
     let rows: usize = given.unwrap_or_else(|| SessionConfig::new().batch_size());
     if rows > most {
         settings.retain(|setting| setting.key != BATCH_SIZE);
@@ -188,6 +192,15 @@ mod tests {
         assert_eq!(bounded(&["10", "100"], 1 << 20), ["64"]);
         assert_eq!(bounded(&["10"], 1 << 20), ["10"]);
         assert_eq!(bounded(&["8192"], usize::MAX), ["1"]);
+        // The rows counted as 8,192 behind a setting without a value, and were as many as before.
+        let without_value = KeyValuePair {
+            key: BATCH_SIZE.to_owned(),
+            value: None,
+        };
+        let mut settings = vec![setting(BATCH_SIZE, "65536"), without_value];
+        bound_batch_rows(&mut settings, LITERALS_BYTES_MAX / 8192);
+        let values: Vec<_> = settings.into_iter().map(|setting| setting.value).collect();
+        assert_eq!(values, [Some("8192".to_owned())]);
     }
 
     #[test]
