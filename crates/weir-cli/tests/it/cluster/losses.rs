@@ -135,6 +135,38 @@ fn executors_that_are_lost_with_the_rest_of_an_answer_are_an_error() {
     assert!(errors.contains("hint: run the statement again"), "{errors}");
 }
 
+/// The rows of an answer go with their executor while its client does not fetch them yet.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_statement_whose_rows_are_lost_before_they_are_fetched_is_run_again() {
+    let folder = captures("a_statement_whose_rows_are_lost_before_they_are_fetched_is_run_again");
+    let mut cluster = Processes::start(&folder, 2);
+    let sql = LONG.replace("'long/*.pcap'", "'long/[01].pcap'");
+    let here = run(&format!("weir query --format csv \"{sql}\""), &folder);
+    cluster.ask_both("weir query --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"");
+    wait_until(|| (0..2).all(|number| jobs(&folder, number).is_empty()));
+    let asked = cluster.start_query(&[], &sql);
+    // The client stands still from the first stage on, which takes most of the time.
+    wait_until(|| (0..2).any(|number| written(&folder, number, "1") > 0));
+    signal("STOP", &asked);
+    // The rows of the first stage go when the second and last one has ended.
+    let is_over = || {
+        (0..2).any(|number| written(&folder, number, "2") > 0)
+            && (0..2).all(|number| written(&folder, number, "1") == 0)
+    };
+    wait_until(is_over);
+    let with_rows = (0..2).find(|number| written(&folder, *number, "2") > 0);
+    cluster.executors[with_rows.unwrap()].kill().unwrap();
+    signal("CONT", &asked);
+    let ended = asked.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    let rows = String::from_utf8_lossy(&ended.stdout);
+    assert_eq!(rows, here.stdout, "{errors}");
+    assert_eq!(ended.status.code(), Some(0), "{errors}");
+    let note = "note: the statement was run again: the rows of the executor 127.0.0.1:";
+    assert!(errors.contains(note), "{errors}");
+}
+
 /// A statement that ends its executors, by their memory for instance, would end all of them, one after the other.
 #[cfg(target_os = "linux")]
 #[test]
