@@ -39,6 +39,8 @@ pub struct ClientHello {
     pub has_early_data: bool,
     /// The hello has the form of SSL 2 (RFC 5246, E.2), for which no fingerprint is defined.
     pub is_ssl2_form: bool,
+    /// The end of the hello was not captured: its lists may lack some, and no fingerprint is that of its client.
+    pub is_cut: bool,
 }
 
 /// The hello of a server.
@@ -101,11 +103,15 @@ fn protocols(body: &[u8]) -> Vec<&[u8]> {
     all
 }
 
-/// Calls `each` with the type and the body of each extension.
-fn extensions<'m>(reader: &mut Reader<'m>, mut each: impl FnMut(u16, &'m [u8])) {
-    let Ok(all) = list(reader, true) else {
-        return;
-    };
+/// Calls `each` with the type and the body of each extension of a message.
+fn extensions<'m>(reader: &mut Reader<'m>, each: impl FnMut(u16, &'m [u8])) {
+    if let Ok(all) = list(reader, true) {
+        extensions_of(all, each);
+    }
+}
+
+/// The same of a list of extensions, as far as it is there.
+fn extensions_of<'m>(all: &'m [u8], mut each: impl FnMut(u16, &'m [u8])) {
     let mut reader = Reader::new(all);
     while let Ok(kind) = reader.u16(Endian::Big) {
         let Ok(body) = list(&mut reader, true) else {
@@ -122,19 +128,41 @@ impl ClientHello {
     /// It ends before.
     pub fn parse(body: &[u8], is_datagram: bool) -> Result<Self, Short> {
         let mut reader = Reader::new(body);
+        let mut hello = Self::begun(&mut reader, is_datagram)?;
+        extensions(&mut reader, |kind, body| hello.extension(kind, body));
+        Ok(hello)
+    }
+
+    /// Reads the first octets of the body of a message over a stream, of which the rest was not captured.
+    ///
+    /// # Errors
+    /// They end in front of the cipher suites.
+    pub(super) fn parse_cut(body: &[u8]) -> Result<Self, Short> {
+        let mut reader = Reader::new(body);
+        let mut hello = Self::begun(&mut reader, false)?;
+        hello.is_cut = true;
+        if reader.u16(Endian::Big).is_ok() {
+            extensions_of(reader.rest(), |kind, body| hello.extension(kind, body));
+        }
+        Ok(hello)
+    }
+
+    /// Reads the fields in front of the extensions.
+    fn begun(reader: &mut Reader<'_>, is_datagram: bool) -> Result<Self, Short> {
         let mut hello = Self {
             version: reader.u16(Endian::Big)?,
             random: reader.array()?,
-            session_id: list(&mut reader, false)?.to_vec(),
+            session_id: list(reader, false)?.to_vec(),
             ..Self::default()
         };
         if is_datagram {
-            list(&mut reader, false)?;
+            list(reader, false)?;
         }
         let length = usize::from(reader.u16(Endian::Big)?);
         hello.suites = numbers(reader.take(length.min(reader.remaining()))?);
-        if list(&mut reader, false).is_ok() {
-            extensions(&mut reader, |kind, body| hello.extension(kind, body));
+        // Without compression methods, the reader is at the end.
+        if list(reader, false).is_err() {
+            reader.skip(reader.remaining())?;
         }
         Ok(hello)
     }

@@ -21,6 +21,8 @@ pub struct Stamp {
 pub(super) enum RecordPart<'p> {
     /// A whole message of the handshake.
     Handshake(u8, &'p [u8]),
+    /// The first octets of a client's hello, whose rest was not captured.
+    CutHello(&'p [u8]),
     /// A hello in the form of SSL 2.
     Ssl2Hello(&'p [u8]),
     /// Level and description.
@@ -191,10 +193,20 @@ impl Direction {
         self.begun.capacity() + self.handshake.capacity()
     }
 
-    /// Octets are missing.
-    pub(super) fn gap(&mut self) {
-        self.begun = Vec::new();
-        self.handshake = Vec::new();
+    /// Octets are missing: the messages that a record has in front of them are read, and as much of a client's hello as is there.
+    pub(super) fn gap(&mut self, each: &mut dyn FnMut(&mut Self, RecordPart<'_>)) {
+        let begun = std::mem::take(&mut self.begun);
+        if let [22, _, _, _, _, body @ ..] = begun.as_slice()
+            && !self.is_private
+        {
+            self.messages(body, each);
+        }
+        let handshake = std::mem::take(&mut self.handshake);
+        if let [1, _, _, _, body @ ..] = handshake.as_slice()
+            && may_be_hello(&handshake)
+        {
+            each(self, RecordPart::CutHello(body));
+        }
         self.passing = 0;
         self.alert = None;
         self.is_lost = true;

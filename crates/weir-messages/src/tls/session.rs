@@ -113,6 +113,8 @@ pub struct Session {
     is_encrypted: [bool; 2],
     /// Records behind the change of cipher spec of each side.
     sealed: [u8; 2],
+    /// When the last octets of each side of a stream came.
+    stamps: [Stamp; 2],
     directions: [Direction; 2],
     datagrams: [Datagrams; 2],
     initials: Initials,
@@ -148,6 +150,7 @@ impl Session {
             has_application: [false; 2],
             is_encrypted: [false; 2],
             sealed: [0; 2],
+            stamps: Default::default(),
             directions: Default::default(),
             datagrams: Default::default(),
             initials: Initials::default(),
@@ -296,6 +299,7 @@ impl Session {
             return SessionState::NotTls;
         };
         let mut direction = std::mem::take(direction);
+        self.stamps[side & 1] = stamp;
         let is_tls = direction.take(bytes, &mut |direction, part| {
             self.part(side, part, stamp);
             // Records after a change of cipher spec are encrypted before TLS 1.3. A server that sent a HelloRetryRequest uses
@@ -310,7 +314,7 @@ impl Session {
         let is_text = matches!(bytes.first(), Some(b' '..=b'~'));
         let is_rest = !is_tls && self.is_partial[side & 1] && !self.received[side & 1] && !is_text;
         if is_rest {
-            direction.gap();
+            direction.gap(&mut |_, _| {});
             self.gaps[side & 1] = true;
         }
         if let Some(place) = self.directions.get_mut(side) {
@@ -322,12 +326,14 @@ impl Session {
         }
     }
 
-    /// Octets of a stream are missing.
+    /// Octets of a stream are missing. Of a client's hello in front of them, what is there is read.
     pub fn gap(&mut self, side: usize) {
-        if let Some(direction) = self.directions.get_mut(side) {
-            direction.gap();
-        }
-        self.gaps[side & 1] = true;
+        let side = side & 1;
+        let mut direction = std::mem::take(&mut self.directions[side]);
+        let stamp = self.stamps[side];
+        direction.gap(&mut |_, part| self.part(side, part, stamp));
+        self.directions[side] = direction;
+        self.gaps[side] = true;
     }
 
     /// A datagram of QUIC; `None` when it is of another connection. The session of the client's first packet is this
@@ -375,6 +381,10 @@ impl Session {
         self.received[side & 1] = true;
         match part {
             RecordPart::Handshake(kind, body) => self.message(side, kind, body, stamp),
+            RecordPart::CutHello(body) if self.client_side != Some(1 - (side & 1)) => {
+                self.client_hello(side, ClientHello::parse_cut(body), stamp);
+            }
+            RecordPart::CutHello(_) => {}
             RecordPart::Ssl2Hello(body) => {
                 self.client_hello(side, ClientHello::parse_ssl2(body), stamp);
             }
@@ -405,7 +415,7 @@ impl Session {
                 // Data of a client that sends none early answer a server whose hello is captured later.
                 let is_of_client = self.client_side == Some(side);
                 let client = self.client.as_ref().filter(|_| is_of_client);
-                let is_late = client.is_some_and(|client| !client.has_early_data);
+                let is_late = client.is_some_and(|client| !client.has_early_data && !client.is_cut);
                 self.has_data[side & 1] |= self.server.is_some() || is_late;
                 self.is_established |= match self.version().map(is_private_hello) {
                     Some(true) => self.has_data == [true; 2],

@@ -88,6 +88,58 @@ fn a_hello_is_read_in_pieces_of_any_size() {
     }
 }
 
+/// Nothing was known of a hello whose end was not captured, nor of the messages in front of a gap in their record.
+#[test]
+fn what_is_there_of_a_hello_that_was_cut_is_read() {
+    let record = hello_record();
+    let stamp = Stamp {
+        time_ns: None,
+        frame: 4,
+    };
+    let cut = |octets: &[u8]| {
+        let mut session = Session::new(Carrier::Tls);
+        session.stream(0, octets, stamp);
+        assert!(session.client.is_none());
+        session.gap(0);
+        session
+    };
+    let all = [0x1301, 0xc02f];
+    for (captured, suites, name) in [
+        (80, &all[..], Some("weir.test")),
+        (72, &all[..], Some("weir.test")),
+        (71, &all[..], None),
+        (52, &all[..], None),
+        (50, &all[..], None),
+        (49, &all[..1], None),
+        (46, &all[..0], None),
+    ] {
+        let session = cut(&record[..captured]);
+        let hello = session.client.as_ref().unwrap();
+        assert_eq!(hello.suites, suites, "{captured}");
+        assert_eq!(hello.server_name.as_deref(), name, "{captured}");
+        assert!(hello.is_cut && hello.random == [7; 32]);
+        assert_eq!(
+            (session.client_stamp, session.client_side()),
+            (stamp, Some(0))
+        );
+        assert_eq!(session.fault(), Some("bytes were not captured"));
+    }
+    assert!(cut(&record[..45]).client.is_none());
+    let records = in_records(&record, 30);
+    let mut session = cut(&records[..records.len() - 1]);
+    let name = session.client.as_ref().unwrap().server_name.as_deref();
+    assert_eq!(name, Some("weir.test"));
+
+    // A certificate begins in the record of the server's hello.
+    let mut answer = server_hello_of_1_2();
+    answer[4] += 18;
+    answer.extend_from_slice(&[11, 0, 0, 14]);
+    session.stream(1, &answer, Stamp::default());
+    assert_eq!(session.version(), None);
+    session.gap(1);
+    assert_eq!(session.version(), Some(0x0303));
+}
+
 /// The same octets of a handshake in records of at most so many.
 fn in_records(record: &[u8], size: usize) -> Vec<u8> {
     let mut records = Vec::new();

@@ -38,6 +38,25 @@ fn cut_between(ports: [u16; 2], datagrams: &[(bool, &[u8])], snap_len: usize, pa
     writer.into_inner().flush().unwrap();
 }
 
+/// Writes packets of which that with the index `at` is captured in part, or not at all.
+fn write_cut(packets: &[Vec<u8>], at: usize, captured: Option<usize>, path: &Path) {
+    let file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
+    let (variant, endian) = (PcapVariant::Nano, Endian::Little);
+    let mut writer = PcapWriter::new(file, 101, 65_535, variant, endian).unwrap();
+    for (number, packet) in packets.iter().enumerate() {
+        let captured = match captured {
+            _ if number != at => packet.len(),
+            Some(captured) => captured,
+            None => continue,
+        };
+        let octets = packet.len() as u32;
+        writer
+            .packet(number as u64, octets, &packet[..captured])
+            .unwrap();
+    }
+    writer.into_inner().flush().unwrap();
+}
+
 /// A truncated answer had its captured part, without a fault.
 #[test]
 fn lookups_of_messages_that_were_cut_say_so() {
@@ -139,27 +158,56 @@ fn handshakes_whose_hello_was_cut_say_so() {
         (Some(whole - 20), ""),
         (None, ""),
     ] {
-        let file = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
-        let (variant, endian) = (PcapVariant::Nano, Endian::Little);
-        let mut writer = PcapWriter::new(file, 101, 65_535, variant, endian).unwrap();
-        for (number, packet) in packets.iter().enumerate() {
-            let captured = match captured {
-                _ if number != hello => packet.len(),
-                Some(captured) => captured,
-                None => continue,
-            };
-            let octets = packet.len() as u32;
-            writer
-                .packet(number as u64, octets, &packet[..captured])
-                .unwrap();
-        }
-        writer.into_inner().flush().unwrap();
+        write_cut(&packets, hello, captured, &path);
         let (batch, _) = read_with_notes("tls", &[&path], 10);
         let names = column(&batch, "tls.handshake.extensions_server_name");
         assert_eq!(names, [name], "{captured:?}");
         assert_eq!(column(&batch, "tls.cipher_number"), ["49199"]);
         let fault = &column(&batch, "tls.fault")[0];
         assert_eq!(fault.is_empty(), captured == Some(whole), "{fault}");
+    }
+}
+
+/// Nothing of a hello was read whose end was cut, although the name of its server was captured.
+#[test]
+fn hellos_that_were_cut_have_what_is_there() {
+    let [mut client, server] = hellos();
+    let protocol = b"\0\x10\0\x05\0\x03\x02h2";
+    client.extend_from_slice(protocol);
+    // The lengths of the record, of the message and of its extensions.
+    for length in [4, 8, 51] {
+        client[length] += protocol.len() as u8;
+    }
+    let mut packets = Vec::new();
+    let ends = [(CLIENT, 40_000), (SERVER, 8_443)];
+    let mut connection = Connection::open(ends[0], ends[1], &mut packets);
+    let hello = packets.len();
+    connection.send_one(true, &client, &mut packets);
+    connection.send_one(false, &server, &mut packets);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    for (cut, name) in [
+        (0, "weir.test"),
+        (1, "weir.test"),
+        (9, "weir.test"),
+        (10, ""),
+    ] {
+        let captured = packets[hello].len() - cut;
+        write_cut(&packets, hello, Some(captured), &path);
+        let (batch, _) = read_with_notes("tls", &[&path], 10);
+        let value = |field: &str| column(&batch, field)[0].clone();
+        assert_eq!(value("tls.handshake.extensions_server_name"), name, "{cut}");
+        assert_eq!(value("tls.client_hello.frame"), (hello + 1).to_string());
+        assert_eq!(value("tls.cipher_number"), "49199");
+        // No fingerprint is that of the whole hello, and what is behind the cut is not known.
+        for field in [
+            "tls.handshake.ja3",
+            "tls.handshake.ja4",
+            "tls.handshake.early_data",
+        ] {
+            assert_eq!(value(field).is_empty(), cut > 0, "{field} {cut}");
+        }
+        assert_eq!(value("tls.fault").is_empty(), cut == 0, "{cut}");
     }
 }
 

@@ -14,10 +14,12 @@ fn client<T>(session: &Session, get: impl FnOnce(&ClientHello) -> T) -> Option<T
     session.client.as_ref().map(get)
 }
 
-/// A fingerprint of the ClientHello, which is defined for hellos in the form of TLS.
+/// A fingerprint of the ClientHello, which is defined for hellos in the form of TLS, and is that of a whole one.
 fn fingerprint(session: &Session, get: impl FnOnce(&ClientHello) -> String) -> Option<String> {
     let hello = session.client.as_ref();
-    hello.filter(|hello| !hello.is_ssl2_form).map(get)
+    hello
+        .filter(|hello| !hello.is_ssl2_form && !hello.is_cut)
+        .map(get)
 }
 
 fn server<T>(session: &Session, get: impl FnOnce(&ServerHello) -> T) -> Option<T> {
@@ -122,7 +124,10 @@ pub(super) static FIELDS: &[ItemField<Say<Session>>] = &[
         "Session ID of the ClientHello, in hexadecimal digits", "RFC 8446, 4.1.2"),
     ItemField::new("tls.handshake.random", Kind::Text, Say::Text(|s| hex(&s.client.as_ref()?.random)),
         "Random of the ClientHello in hexadecimal digits, by which key logs name a session", "RFC 8446, 4.1.2"),
-    ItemField::new("tls.handshake.early_data", Kind::Bool, Say::Value(|s| Some(Value::Bool(client(s, |c| c.has_early_data)?))),
+    ItemField::new("tls.handshake.early_data", Kind::Bool, Say::Value(|s| {
+            let hello = s.client.as_ref().filter(|hello| hello.has_early_data || !hello.is_cut)?;
+            Some(Value::Bool(hello.has_early_data))
+        }),
         "The client offers early data (0-RTT)", "RFC 8446, 4.2.10"),
     ItemField::new("tls.handshake.ja3", Kind::Text, Say::Text(|s| fingerprint(s, ja3)),
         "JA3: digest of the ClientHello", "https://github.com/salesforce/ja3"),
