@@ -133,13 +133,13 @@ impl ClientHello {
         Ok(hello)
     }
 
-    /// Reads the first octets of the body of a message over a stream, of which the rest was not captured.
+    /// Reads the first octets of the body of a message, of which the rest was not captured.
     ///
     /// # Errors
     /// They end in front of the cipher suites.
-    pub(super) fn parse_cut(body: &[u8]) -> Result<Self, Short> {
+    pub(super) fn parse_cut(body: &[u8], is_datagram: bool) -> Result<Self, Short> {
         let mut reader = Reader::new(body);
-        let mut hello = Self::begun(&mut reader, false)?;
+        let mut hello = Self::begun(&mut reader, is_datagram)?;
         hello.is_cut = true;
         if reader.u16(Endian::Big).is_ok() {
             extensions_of(reader.rest(), |kind, body| hello.extension(kind, body));

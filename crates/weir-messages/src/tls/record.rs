@@ -344,6 +344,8 @@ pub(super) struct Datagrams {
     whole: BTreeSet<u16>,
     /// The numbers of records in clear, which sent again have others (RFC 6347, 4.1).
     clear: BTreeSet<u64>,
+    /// The end of a record with messages was not captured.
+    is_cut: bool,
 }
 
 /// A message of DTLS that came in part.
@@ -436,10 +438,10 @@ impl Datagrams {
         fragments.map(Vec::capacity).sum()
     }
 
-    /// Whether a message did not come, or a part of one, in front of others that came.
+    /// Whether a message did not come, or a part of one, in front of others that came, or was not captured to its end.
     pub(super) fn lacks_messages(&self) -> bool {
         let mut begun = self.begun.iter().map(|message| message.name.0);
-        has_hole(&self.whole) || begun.any(|number| !self.whole.contains(&number))
+        self.is_cut || has_hole(&self.whole) || begun.any(|number| !self.whole.contains(&number))
     }
 
     /// Whether a record in clear did not come in front of others that came. What it had may have been sent again.
@@ -465,6 +467,9 @@ impl Datagrams {
             };
             let end = 13 + usize::from(length);
             let Some(body) = rest.get(13..end) else {
+                if *kind == 22 && is_clear {
+                    self.cut_record(rest.get(13..).unwrap_or_default(), each);
+                }
                 return;
             };
             match (kind, is_clear) {
@@ -474,7 +479,9 @@ impl Datagrams {
                         each(RecordPart::Alert(*level, *description));
                     }
                 }
-                (22, true) => self.messages(body, each),
+                (22, true) => {
+                    self.messages(body, each);
+                }
                 _ => each(RecordPart::Data(*kind)),
             }
             rest = rest.get(end..).unwrap_or_default();
@@ -485,8 +492,18 @@ impl Datagrams {
         }
     }
 
-    /// The fragments of messages in a record.
-    fn messages(&mut self, body: &[u8], each: &mut dyn FnMut(RecordPart<'_>)) {
+    /// The fragments of messages in a record whose end was not captured: of a client's hello, what is there.
+    fn cut_record(&mut self, body: &[u8], each: &mut dyn FnMut(RecordPart<'_>)) {
+        self.is_cut = true;
+        let rest = self.messages(body, each);
+        let is_of_hello = rest.first() == Some(&1) && u24_be_at(rest, 6) == Some(0);
+        if let Some(hello) = rest.get(12..).filter(|_| is_of_hello) {
+            each(RecordPart::CutHello(hello));
+        }
+    }
+
+    /// The fragments of messages in a record. Returns what is behind the last whole one.
+    fn messages<'b>(&mut self, body: &'b [u8], each: &mut dyn FnMut(RecordPart<'_>)) -> &'b [u8] {
         let mut rest = body;
         while let (Some(kind), Some(length), Some(number), Some(offset), Some(there)) = (
             rest.first(),
@@ -497,7 +514,7 @@ impl Datagrams {
         ) {
             let (length, offset, there) = (length as usize, offset as usize, there as usize);
             let Some(octets) = rest.get(12..12 + there) else {
-                return;
+                return rest;
             };
             rest = rest.get(12 + there..).unwrap_or_default();
             if length > HANDSHAKE_OCTETS_MAX {
@@ -515,6 +532,7 @@ impl Datagrams {
                 each(RecordPart::Handshake(*kind, &message));
             }
         }
+        rest
     }
 
     fn note_whole(&mut self, number: u16) {

@@ -382,7 +382,8 @@ impl Session {
         match part {
             RecordPart::Handshake(kind, body) => self.message(side, kind, body, stamp),
             RecordPart::CutHello(body) if self.client_side != Some(1 - (side & 1)) => {
-                self.client_hello(side, ClientHello::parse_cut(body), stamp);
+                let is_datagram = self.carrier == Carrier::Dtls;
+                self.client_hello(side, ClientHello::parse_cut(body, is_datagram), stamp);
             }
             RecordPart::CutHello(_) => {}
             RecordPart::Ssl2Hello(body) => {

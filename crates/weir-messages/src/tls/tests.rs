@@ -256,6 +256,21 @@ fn datagram(version: [u8; 2], offset: usize, there: usize) -> Vec<u8> {
     bytes
 }
 
+/// A hello of DTLS was not read when a snap length cut its datagram.
+#[test]
+fn what_is_there_of_a_hello_of_dtls_that_was_cut_is_read() {
+    let length = hello_record().len() - 9 + 1;
+    let hello = datagram([0xfe, 0xfd], 0, length);
+    for (missing, name) in [(9, Some("weir.test")), (10, None)] {
+        let mut session = Session::new(Carrier::Dtls);
+        session.datagram(0, &hello[..hello.len() - missing], Stamp::default());
+        let client = session.client.as_ref().unwrap();
+        assert_eq!(client.server_name.as_deref(), name);
+        assert!(client.is_cut && client.suites == [0x1301, 0xc02f]);
+        assert_eq!(session.fault(), Some("bytes were not captured"));
+    }
+}
+
 #[test]
 fn fragments_of_a_hello_come_in_any_order() {
     let length = hello_record().len() - 9 + 1;
