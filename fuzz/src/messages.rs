@@ -205,7 +205,7 @@ pub fn rtp(bytes: &[u8]) {
         black_box((packet.csrcs().count(), packet.extension_element(1)));
     }
     let mut told = 0_usize;
-    rtcp::reports(bytes, &mut |report| {
+    rtcp::reports(bytes, 0, &mut |report| {
         told += 1;
         black_box((
             report.items.of(1),
@@ -215,6 +215,7 @@ pub fn rtp(bytes: &[u8]) {
     // A source of a goodbye, the smallest part, has four octets, and a packet without any as well.
     assert!(told * 4 <= bytes.len());
     assert!(!rtcp::is_rtcp(bytes, false) || told > 0);
+    assert!(!rtcp::is_damaged(bytes) || told > 0 && !rtcp::is_rtcp(bytes, true));
     assert!(sdp::media(bytes).len() <= sdp::MEDIA_MAX);
     let mut measure = Measure::default();
     let mut bits = Bits(bytes);

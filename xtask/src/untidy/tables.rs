@@ -293,7 +293,10 @@ pub(super) const TABLES: &[TableRule] = &[
     },
     TableRule {
         scope: RowScope::Signalled,
-        ..own("rtcp", &[("rtcp.roundtrip_delay", Span)])
+        ..own(
+            "rtcp",
+            &[("rtcp.roundtrip_delay", Span), ("rtcp.fault", Doubt)],
+        )
     },
     TableRule {
         scope: RowScope::Call,

@@ -66,6 +66,42 @@ pub struct Report<'p> {
     pub text: Option<&'p [u8]>,
     /// A block of an extended report.
     pub block: Option<Block<'p>>,
+    /// The reason why not all of the packet is read, or of what is behind it.
+    pub fault: Option<RtcpFault>,
+}
+
+/// The reason why a packet of a datagram cannot be read to its end, or what is behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RtcpFault {
+    /// The packet is longer than the rest of the datagram.
+    Long,
+    /// The packet has no room for what it counts.
+    Short,
+    /// Octets behind the packet are too few for another one.
+    Trailing,
+}
+
+impl RtcpFault {
+    /// The fault as text.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Long => "the packet is longer than the rest of the datagram",
+            Self::Short => "the packet has no room for what it counts",
+            Self::Trailing => "octets behind the packet are too few for another one",
+        }
+    }
+
+    /// The fault of the packet with which these octets of a datagram begin.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        match bytes.get(octets_of(bytes)?..) {
+            None => Some(Self::Long),
+            Some(_) if octets_of(bytes)? < least_octets(bytes) => Some(Self::Short),
+            Some([_] | [_, _] | [_, _, _]) => Some(Self::Trailing),
+            Some(_) => None,
+        }
+    }
 }
 
 /// The sender information of a report (RFC 3550, 6.4.1).
@@ -256,8 +292,8 @@ pub fn is_rtcp_cut(bytes: &[u8], is_announced: bool, missing: u64) -> bool {
         let Some([packet, ..]) = array_at::<1>(rest, 0) else {
             return false;
         };
-        let is_known = u8_at(rest, 1).is_some_and(|kind| (192..=213).contains(&kind));
-        let Some(octets) = u16_be_at(rest, 2).map(|words| 4 + 4 * usize::from(words)) else {
+        let is_known = u8_at(rest, 1).is_some_and(|kind| KINDS.contains(&kind));
+        let Some(octets) = octets_of(rest) else {
             return missing > 0;
         };
         if packet >> 6 != 2 || !is_known || octets < least_octets(rest) {
@@ -269,6 +305,33 @@ pub fn is_rtcp_cut(bytes: &[u8], is_announced: bool, missing: u64) -> bool {
         }
     }
     begins
+}
+
+/// Whether a datagram between sockets of media consists of packets of RTCP with a [fault](RtcpFault). Behind the first header of encrypted
+/// reports (RFC 3711, 3.4) nothing is legible, so that what follows a packet must begin as one, too.
+#[must_use]
+pub fn is_damaged(bytes: &[u8]) -> bool {
+    let first = kind::SENDER_REPORT..=kind::EXTENDED_REPORT;
+    let is_report = u8_at(bytes, 1).is_some_and(|kind| first.contains(&kind));
+    let mut is_damaged = false;
+    let mut rest = bytes;
+    while let [version, kind, _, _, ..] = rest {
+        if version >> 6 != 2 || !KINDS.contains(kind) {
+            return false;
+        }
+        is_damaged |= RtcpFault::of(rest).is_some();
+        let octets = octets_of(rest).unwrap_or(rest.len());
+        rest = rest.get(octets..).unwrap_or_default();
+    }
+    is_report && is_damaged
+}
+
+/// The types of packets that are assigned (IANA).
+const KINDS: std::ops::RangeInclusive<u8> = 192..=213;
+
+/// The number of octets of the packet with which these begin, by its header.
+fn octets_of(bytes: &[u8]) -> Option<usize> {
+    u16_be_at(bytes, 2).map(|words| 4 + 4 * usize::from(words))
 }
 
 /// Octets that a packet has at least, by its type and what it counts.
@@ -283,21 +346,26 @@ fn least_octets(packet: &[u8]) -> usize {
     }
 }
 
-/// Calls `each` with the reports of a datagram, as far as its packets are whole.
-pub fn reports<'p>(bytes: &'p [u8], each: &mut dyn FnMut(&Report<'p>)) {
+/// Calls `each` with the reports of a datagram, of which so many octets behind these were not captured: those of packets that were captured
+/// whole. A packet of a datagram that was captured whole is read as far as it is there, and has a fault.
+pub fn reports<'p>(bytes: &'p [u8], missing: u64, each: &mut dyn FnMut(&Report<'p>)) {
     let mut rest = bytes;
     let mut packet = 0_u32;
     while let (Some(first), Some(kind), Some(words)) =
         (u8_at(rest, 0), u8_at(rest, 1), u16_be_at(rest, 2))
     {
-        let Some((whole, more)) = rest.split_at_checked(4 + 4 * usize::from(words)) else {
-            return;
+        let fault = RtcpFault::of(rest).filter(|_| missing == 0);
+        let (whole, more) = match rest.split_at_checked(4 + 4 * usize::from(words)) {
+            Some(divided) => divided,
+            None if fault.is_some() => (rest, Default::default()),
+            None => return,
         };
         rest = more;
         packet = packet.saturating_add(1);
-        let padding = match first & 0x20 {
-            0 => 0,
-            _ => usize::from(whole.last().copied().unwrap_or_default()),
+        let has_padding = first & 0x20 != 0 && fault != Some(RtcpFault::Long);
+        let padding = match has_padding {
+            true => usize::from(whole.last().copied().unwrap_or_default()),
+            false => 0,
         };
         let body = whole
             .get(4..whole.len().saturating_sub(padding))
@@ -309,6 +377,7 @@ pub fn reports<'p>(bytes: &'p [u8], each: &mut dyn FnMut(&Report<'p>)) {
                 kind,
                 count: first & 31,
                 words,
+                fault,
                 ..Report::default()
             },
             each: &mut *each,
@@ -511,8 +580,58 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Vec<Report<'_>> {
         let mut all = Vec::new();
-        reports(bytes, &mut |report| all.push(*report));
+        reports(bytes, 1, &mut |report| all.push(*report));
         all
+    }
+
+    /// The packets, the sources and the faults of a datagram that was captured whole.
+    fn damage(bytes: &[u8]) -> Vec<(u32, Option<u32>, Option<RtcpFault>)> {
+        let mut all = Vec::new();
+        reports(bytes, 0, &mut |report| {
+            all.push((report.packet, report.source, report.fault));
+        });
+        all
+    }
+
+    /// All of a datagram was left out where one of its packets was damaged.
+    #[test]
+    fn packets_with_faults_are_read_as_far_as_they_go() {
+        use RtcpFault::{Long, Short, Trailing};
+        let report = [0x80, 201, 0, 1, 0, 0, 0, 7];
+        let description = [0x81, 202, 0, 3, 0, 0, 0, 7, 1, 3, b'a', b'@', b'b', 0, 0, 0];
+        let compound = |count: u8, words: u8, behind: &[u8]| {
+            let mut bytes = [&report[..], &description, behind].concat();
+            bytes[0] |= count;
+            bytes[11] = words;
+            bytes
+        };
+        let first = |fault| (1, None, fault);
+        let second = |fault| (2, Some(7), fault);
+        for (bytes, expected) in [
+            (compound(0, 3, &[]), [first(None), second(None)]),
+            (compound(0, 32, &[]), [first(None), second(Some(Long))]),
+            (compound(2, 3, &[]), [first(Some(Short)), second(None)]),
+            (compound(0, 3, &[0]), [first(None), second(Some(Trailing))]),
+        ] {
+            assert_eq!(damage(&bytes), expected, "{bytes:x?}");
+            let has_fault = expected.iter().any(|it| it.2.is_some());
+            assert_eq!(is_damaged(&bytes), has_fault, "{bytes:x?}");
+            assert_eq!(is_rtcp(&bytes, true), !has_fault, "{bytes:x?}");
+        }
+        let long = compound(0, 32, &[]);
+        reports(&long, 0, &mut |report| {
+            let name = report.items.of(1);
+            assert_eq!(name.is_some(), report.packet == 2);
+        });
+        // What an encrypted report has behind its header begins as no packet.
+        let sealed = [&report[..], &[0x5a; 14]].concat();
+        assert!(!is_damaged(&sealed));
+        assert!(!is_damaged(&[]) && !is_damaged(&[0x80, 201]));
+        // A goodbye that counts more than its length has room for.
+        assert_eq!(
+            damage(&[0x85, 203, 0, 1, 0, 0, 0, 7]),
+            [(1, Some(7), Some(Short))]
+        );
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn push_reports(
     trips: &mut Trips,
     push: &mut dyn FnMut(&dyn Item),
 ) {
-    reports(bytes, &mut |report| {
+    reports(bytes, way.missing, &mut |report| {
         let own = ReportItem {
             report: *report,
             call_id,
@@ -246,6 +246,8 @@ static FIELDS: &[ItemField<ReportGetter>] = &[
         "Call-ID of the call whose SDP announced the media", "RFC 3261, 20.8"),
     ItemField::new("rtcp.xr.voipmetrics.jbnominal", Kind::U16, |r| number(r.voice()?.buffer_ms()),
         "Nominal delay of the jitter buffer, in milliseconds", "RFC 3611, 4.7.7"),
+    ItemField::new("rtcp.fault", Kind::Text, |r| Some(Value::Text(r.report.fault?.as_str())),
+        "Why the packet, or what is behind it, could not be read to its end: it is longer than the rest of the datagram, it has no room for what it counts, or octets behind it are too few for another one", "weir"),
 ];
 
 #[cfg(test)]

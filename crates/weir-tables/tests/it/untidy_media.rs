@@ -289,6 +289,38 @@ fn packets_that_contradict_their_length_have_a_row_without_a_payload() {
     }
 }
 
+/// All reports of a datagram were left out where one packet of it was damaged.
+#[test]
+fn damaged_reports_have_rows_with_a_fault() {
+    let report = [0x80, 201, 0, 1, 0, 0, 0, 7];
+    let description = [0x81, 202, 0, 3, 0, 0, 0, 7, 1, 3, b'a', b'@', b'b', 0, 0, 0];
+    let (long, short, trailing) = (
+        "the packet is longer than the rest of the datagram",
+        "the packet has no room for what it counts",
+        "octets behind the packet are too few for another one",
+    );
+    for (at, octet, end, faults) in [
+        (0, 0x80, 24, ["", ""]),
+        (0, 0x81, 24, [short, ""]),
+        (11, 4, 24, ["", long]),
+        (0, 0x80, 25, ["", trailing]),
+    ] {
+        let mut bytes = [&report[..], &description, &[0]].concat();
+        bytes[at] = octet;
+        let sent = datagram((FROM.0, 4_001), (TO.0, 5_001), &bytes[..end]);
+        let columns = ["rtcp.type", "rtcp.sdes.cname", "rtcp.fault", "sip.call_id"];
+        let (found, notes) = rows("rtcp", &[invite(), sent.clone()], &columns);
+        let expected = [["RR", "", faults[0], "a"], ["SDES", "a@b", faults[1], "a"]];
+        assert_eq!(found, expected);
+        assert_eq!(notes, Vec::<String>::new());
+        // Those of SRTP may be encrypted.
+        if end == 25 {
+            let (found, notes) = rows("rtcp", &[invite_with("RTP/SAVP"), sent], &columns);
+            assert_eq!((found.len(), notes.len()), (0, 1));
+        }
+    }
+}
+
 /// RFC 4733, 2.5.1.5: keys that follow each other without a pause may be in one packet. All but the first were left out.
 #[test]
 fn several_keys_of_one_packet_are_keys() {

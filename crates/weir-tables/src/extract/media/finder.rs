@@ -558,6 +558,11 @@ impl MediaFinder {
             self.rtcp_cut = self.rtcp_cut.saturating_add((way.missing > 0).into());
             return each(&Sight::Rtcp(bytes, way, announced.as_deref()));
         }
+        if let Some(announcement) = announced.as_deref()
+            && is_damaged_report(bytes, &way, announcement)
+        {
+            return each(&Sight::Rtcp(bytes, way, Some(announcement)));
+        }
         let sight = match is_sure {
             true => RtpSight::read(bytes, way, announced),
             false => RtpPacket::cut(bytes, way.missing).map(|packet| RtpSight {
@@ -807,6 +812,13 @@ fn fax_sight(bytes: &[u8], way: Way, announced: Arc<Announcement>, each: &mut On
             announced,
         }));
     }
+}
+
+/// Whether a datagram that was captured whole has damaged packets of RTCP, between sockets whose media are not encrypted.
+fn is_damaged_report(bytes: &[u8], way: &Way, announcement: &Announcement) -> bool {
+    let is_report = matches!(bytes, [_, RTCP_FIRST..=RTCP_LAST, ..]) && way.missing == 0;
+    let may_be_sealed = || announcement.media.has_keys || announcement.is_secure();
+    is_report && !may_be_sealed() && rtcp::is_damaged(bytes)
 }
 
 const fn endpoint(socket: &SocketAddr) -> Endpoint {

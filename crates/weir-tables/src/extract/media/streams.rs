@@ -659,7 +659,7 @@ impl Streams {
             trips,
             ..
         } = self;
-        rtcp::reports(bytes, &mut |report| {
+        rtcp::reports(bytes, way.missing, &mut |report| {
             let round_trip_ms = trips.take(report, way);
             let mut of = |source: Option<u32>, ends: Ends, take: &mut dyn FnMut(&mut Stream)| {
                 let Some(source) = source else {
