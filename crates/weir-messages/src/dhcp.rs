@@ -9,6 +9,10 @@ pub const PORTS: [u16; 2] = [67, 68];
 /// The magic cookie before options.
 const COOKIE: u32 = 0x6382_5363;
 const COOKIE_AT: usize = 236;
+/// The octets of a message up to the end of its transaction ID.
+const BEGINNING_OCTETS: usize = 8;
+/// The octets of the field for the client's hardware address.
+const HARDWARE_OCTETS: u8 = 16;
 /// The name of the server, and behind it the file.
 const NAME_AT: usize = 44;
 const FILE_AT: usize = 108;
@@ -19,7 +23,7 @@ const OVERLOAD_NAME: u8 = 2;
 /// The option for a file whose field carries options (RFC 2132, 9.5).
 const FILE_OPTION: u8 = 67;
 
-/// A message, whose fixed part is there.
+/// A message, whose fixed part is there, at least up to its transaction ID.
 #[derive(Clone, Copy, Debug)]
 pub struct DhcpMessage<'m>(&'m [u8]);
 
@@ -37,18 +41,17 @@ impl<'m> DhcpMessage<'m> {
     /// [`PORTS`], where these bytes may be anything, the message must have the magic cookie of options, too.
     #[must_use]
     pub fn new(bytes: &'m [u8], ports: [u16; 2]) -> Option<Self> {
-        let is_header = matches!(bytes, [1 | 2, _, 0..=16, ..]) && bytes.len() >= COOKIE_AT;
         let is_port = ports.iter().any(|port| PORTS.contains(port));
+        let is_header = match is_port {
+            true => matches!(bytes, [1 | 2, ..]) && bytes.len() >= BEGINNING_OCTETS,
+            false => matches!(bytes, [1 | 2, _, 0..=HARDWARE_OCTETS, ..]),
+        };
         let has_options = u32_be_at(bytes, COOKIE_AT) == Some(COOKIE);
         (is_header && (is_port || has_options)).then_some(Self(bytes))
     }
 
     fn octet(&self, at: usize) -> u8 {
         u8_at(self.0, at).unwrap_or_default()
-    }
-
-    fn address(&self, at: usize) -> [u8; 4] {
-        array_at(self.0, at).unwrap_or_default()
     }
 
     /// 1 of clients, 2 of servers.
@@ -75,46 +78,46 @@ impl<'m> DhcpMessage<'m> {
         u32_be_at(self.0, 4).unwrap_or_default()
     }
 
-    /// Seconds since the client began.
+    /// Seconds since the client began; `None` where the message ends before, as of the fields below.
     #[must_use]
-    pub fn seconds(&self) -> u16 {
-        u16_be_at(self.0, 8).unwrap_or_default()
+    pub fn seconds(&self) -> Option<u16> {
+        u16_be_at(self.0, 8)
     }
 
     /// Flags: the first wants answers by broadcast.
     #[must_use]
-    pub fn flags(&self) -> u16 {
-        u16_be_at(self.0, 10).unwrap_or_default()
+    pub fn flags(&self) -> Option<u16> {
+        u16_be_at(self.0, 10)
     }
 
     /// Address that the client has.
     #[must_use]
-    pub fn client(&self) -> [u8; 4] {
-        self.address(12)
+    pub fn client(&self) -> Option<[u8; 4]> {
+        array_at(self.0, 12)
     }
 
     /// Address that the client gets.
     #[must_use]
-    pub fn yours(&self) -> [u8; 4] {
-        self.address(16)
+    pub fn yours(&self) -> Option<[u8; 4]> {
+        array_at(self.0, 16)
     }
 
     /// The next server.
     #[must_use]
-    pub fn server(&self) -> [u8; 4] {
-        self.address(20)
+    pub fn server(&self) -> Option<[u8; 4]> {
+        array_at(self.0, 20)
     }
 
     /// The relay.
     #[must_use]
-    pub fn relay(&self) -> [u8; 4] {
-        self.address(24)
+    pub fn relay(&self) -> Option<[u8; 4]> {
+        array_at(self.0, 24)
     }
 
     /// The client's hardware address.
     #[must_use]
     pub fn hardware(&self) -> &'m [u8] {
-        let end = 28 + usize::from(self.octet(2)).min(16);
+        let end = 28 + usize::from(self.octet(2).min(HARDWARE_OCTETS));
         self.0.get(28..end).unwrap_or_default()
     }
 
@@ -178,9 +181,15 @@ impl<'m> DhcpMessage<'m> {
         }
     }
 
-    /// The reason why the options cannot be read to their end; `None` for a message without options, too.
+    /// The reason why the message cannot be read to its end; `None` for a message without options, too.
     #[must_use]
     pub fn fault(&self) -> Option<DhcpFault> {
+        if self.0.len() < COOKIE_AT {
+            return Some(DhcpFault::FixedPart);
+        }
+        if self.octet(2) > HARDWARE_OCTETS {
+            return Some(DhcpFault::Hardware);
+        }
         if u32_be_at(self.0, COOKIE_AT) != Some(COOKIE) {
             return None;
         }
@@ -226,6 +235,10 @@ impl<'m> DhcpMessage<'m> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DhcpFault {
+    /// The message ends in front of its options.
+    FixedPart,
+    /// The length of the hardware address is larger than its field (RFC 2131, 2).
+    Hardware,
     /// An option is longer than what is there of it.
     Short,
     /// The option that ends the others is missing (RFC 2132, 3.2).
@@ -237,6 +250,8 @@ impl DhcpFault {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::FixedPart => "the message ends within its fixed part",
+            Self::Hardware => "the hardware address is longer than its field",
             Self::Short => "an option is longer than the rest of the message",
             Self::NoEnd => "the options have no end",
         }
@@ -333,7 +348,7 @@ mod tests {
         assert_eq!(type_word(2), Some("OFFER"));
         assert_eq!(message.option(51).as_deref(), Some(&[0, 0, 14, 16][..]));
         assert_eq!(message.mac(), Some([2, 0, 0, 0, 0, 1]));
-        assert_eq!(message.yours(), [192, 0, 2, 9]);
+        assert_eq!(message.yours(), Some([192, 0, 2, 9]));
         // Networks of IEEE 802, and those of another kind.
         for (kind, has) in [(6, true), (7, false)] {
             let mut bytes = bytes.clone();
@@ -419,6 +434,19 @@ mod tests {
         }
     }
 
+    /// The message was none.
+    #[test]
+    fn a_hardware_address_that_is_longer_than_its_field_is_a_fault() {
+        let mut bytes = offer();
+        bytes[2] = 17;
+        let message = DhcpMessage::new(&bytes, [67, 68]).unwrap();
+        assert_eq!(message.fault(), Some(DhcpFault::Hardware));
+        assert_eq!((message.hardware().len(), message.mac()), (16, None));
+        assert_eq!(message.option(53).as_deref(), Some(&[2][..]));
+        // Between other ports these may be octets of anything.
+        assert!(DhcpMessage::new(&bytes, [1, 2]).is_none());
+    }
+
     #[test]
     fn every_prefix_is_read_as_far_as_it_goes() {
         let bytes = offer();
@@ -426,7 +454,12 @@ mod tests {
             let prefix = &bytes[..length];
             assert_eq!(DhcpMessage::new(prefix, [1, 2]).is_some(), length >= 240);
             let message = DhcpMessage::new(prefix, [67, 68]);
-            assert_eq!(message.is_some(), length >= 236);
+            assert_eq!(message.is_some(), length >= 8);
+            let yours = message.and_then(|message| message.yours());
+            assert_eq!(yours.is_some(), length >= 20);
+            let fault = message.and_then(|message| message.fault());
+            let is_short = fault == Some(DhcpFault::FixedPart);
+            assert_eq!(is_short, (8..236).contains(&length), "{length}");
             let whole = message.map_or(0, |message| message.options().count());
             assert_eq!(
                 whole,

@@ -318,7 +318,7 @@ fn datagrams_that_were_cut_are_counted() {
         ),
         ("dns", [40_000, 53], question, 8, 0, left_out),
         ("lookups", [40_000, 53], question, 8, 0, left_out),
-        ("dhcp", [68, 67], &request, 100, 0, left_out),
+        ("dhcp", [68, 67], &request, 7, 0, left_out),
     ];
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.pcap");
@@ -414,6 +414,8 @@ fn datagrams_that_were_cut_say_so() {
         (all - 1, ["3", "host", "bytes were not captured"]),
         (245, ["3", "", "bytes were not captured"]),
         (236, ["", "", "bytes were not captured"]),
+        (54, ["", "", "bytes were not captured"]),
+        (8, ["", "", "bytes were not captured"]),
     ] {
         cut_to(&[&request], headers + captured, &path);
         let (batch, _) = read_with_notes("dhcp", &[&path], 10);
@@ -435,6 +437,20 @@ fn datagrams_that_were_cut_say_so() {
     assert_eq!(column(&batch, "dhcp.fault"), faults);
     let (batch, _) = read_with_notes("stream", &[&path], 10);
     assert_eq!(column(&batch, "stream.missing"), ["", ""]);
+    // These have a row as far as they go. They were counted only.
+    let mut long_address = request.clone();
+    long_address[2] = 20;
+    cut_to(&[&request[..14], &long_address], usize::MAX, &path);
+    let (batch, notes) = read_with_notes("dhcp", &[&path], 10);
+    let found = ["dhcp.flags", "dhcp.ip.client", "dhcp.option.hostname"]
+        .map(|it| column(&batch, it).join(" "));
+    assert_eq!(found, ["0 0", " 0.0.0.0", " host"]);
+    let faults = [
+        "the message ends within its fixed part",
+        "the hardware address is longer than its field",
+    ];
+    assert_eq!(column(&batch, "dhcp.fault"), faults);
+    assert!(notes.is_empty(), "{notes:?}");
 }
 
 /// Messages that were cut in front of their Call-ID belong to no call, and nothing said so.
