@@ -15,16 +15,30 @@ pub struct M3uaMessage<'m>(&'m [u8]);
 
 impl<'m> M3uaMessage<'m> {
     /// A view of a message; `None` for bytes that are not M3UA, whose version is 1, whose class and type are assigned,
-    /// and whose length is that of the bytes.
+    /// and whose length is that of the bytes, or differs, which is a fault, where a known parameter follows.
     #[must_use]
     pub fn new(bytes: &'m [u8]) -> Option<Self> {
         let message = Self(bytes);
         let (version, reserved) = (u8_at(bytes, 0)?, u8_at(bytes, 1)?);
-        let length = u32_be_at(bytes, 4)? as usize;
+        u32_be_at(bytes, 4)?;
+        let is_header = version == 1 && reserved == 0 && message.name().is_some();
+        (is_header && (message.has_its_length() || message.has_known_parameter()))
+            .then_some(message)
+    }
+
+    /// Whether the length is that of the bytes.
+    fn has_its_length(&self) -> bool {
+        let length = self.length() as usize;
         // Some senders do not count what fills up the last parameter.
-        let is_length = length >= HEADER_OCTETS
-            && length.next_multiple_of(4) == bytes.len().next_multiple_of(4);
-        (version == 1 && reserved == 0 && is_length && message.name().is_some()).then_some(message)
+        length >= HEADER_OCTETS
+            && length.checked_next_multiple_of(4) == self.0.len().checked_next_multiple_of(4)
+    }
+
+    /// Whether a whole parameter whose tag is assigned (RFC 4666, 3.2) follows the header. Messages of other protocols over SCTP may begin
+    /// alike, as those of Diameter do.
+    fn has_known_parameter(&self) -> bool {
+        let first = self.parameters().next();
+        first.is_some_and(|(tag, _)| matches!(tag, 0x0001..=0x0013 | 0x0200..=0x0213))
     }
 
     /// Version: 1.
@@ -93,7 +107,8 @@ impl<'m> M3uaMessage<'m> {
         all.take(PARAMETERS_MAX)
     }
 
-    /// The reason why not all parameters are read, or the message of MTP3 is not.
+    /// The reason why not all parameters are read, or the message of MTP3 is not; or that the length is not that of the octets, which are
+    /// read to their end.
     #[must_use]
     pub fn fault(&self) -> Option<&'static str> {
         let mut rest = self.0.get(HEADER_OCTETS..).unwrap_or_default();
@@ -108,8 +123,10 @@ impl<'m> M3uaMessage<'m> {
         if !rest.is_empty() {
             return Some("a parameter ends behind the message, or within its header");
         }
-        let is_short = self.parameter(PROTOCOL_DATA).is_some() && self.transfer().is_none();
-        is_short.then_some("the data of MTP3 are shorter than their header")
+        if self.parameter(PROTOCOL_DATA).is_some() && self.transfer().is_none() {
+            return Some("the data of MTP3 are shorter than their header");
+        }
+        (!self.has_its_length()).then_some(OTHER_LENGTH)
     }
 
     /// The value of the first parameter with this tag.
@@ -148,6 +165,9 @@ fn first_parameter(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     Some((tag, value, behind))
 }
 
+/// The fault of a message whose length is not that of its octets.
+const OTHER_LENGTH: &str =
+    "the length of the message differs from that of the payload that carries it";
 /// A parameter of data.
 const PROTOCOL_DATA: u16 = 0x0210;
 
@@ -234,11 +254,37 @@ pub(crate) mod tests {
         }
     }
 
+    /// A message whose length is wrong was left out.
     #[test]
-    fn every_prefix_and_what_is_alike_is_none() {
+    fn a_message_with_another_length_is_read_to_its_end() {
+        let bytes = carrying(b"\x09\0\x03\x05");
+        let octets = bytes.len() as u32;
+        for (length, fault) in [
+            (octets, None),
+            (octets - 4, Some(OTHER_LENGTH)),
+            (octets + 4, Some(OTHER_LENGTH)),
+            (0, Some(OTHER_LENGTH)),
+            (u32::MAX, Some(OTHER_LENGTH)),
+        ] {
+            let mut bytes = bytes.clone();
+            bytes[4..8].copy_from_slice(&length.to_be_bytes());
+            let message = M3uaMessage::new(&bytes).unwrap();
+            assert_eq!((message.length(), message.fault()), (length, fault));
+            assert_eq!(message.transfer().unwrap().user, b"\x09\0\x03\x05");
+        }
+        // The header of Diameter, whose length and application are those of a class, a type and a parameter.
+        let diameter = b"\x01\0\x02\x04\x80\0\x01\x3c\x01\0\0\x23\0\0\0\0\0\0\0\0";
+        assert!(M3uaMessage::new(diameter).is_none());
+    }
+
+    #[test]
+    fn every_prefix_is_read_as_far_as_it_goes() {
         let bytes = carrying(b"\x09\0\x03\x05");
         for end in 0..bytes.len() - 3 {
-            assert!(M3uaMessage::new(&bytes[..end]).is_none());
+            // The first parameter has eight octets.
+            let message = M3uaMessage::new(&bytes[..end]);
+            assert_eq!(message.is_some(), end >= 16, "{end}");
+            assert!(message.is_none_or(|message| message.fault().is_some()));
         }
         let mut other = bytes.clone();
         other[3] = 2;

@@ -138,5 +138,5 @@ static FIELDS: &[ItemField<Say<CapturedM3ua>>] = &[
     ItemField::new("m3ua.info_string", Kind::Text, Say::Text(|s| s.message()?.parameter(0x0004).map(printable)),
         "Info string, for people to read", "RFC 4666, 3.4.1"),
     ItemField::new("m3ua.fault", Kind::Text, Say::Value(|s| s.message()?.fault().map(Value::Text)),
-        "Why parameters could not be read: one ends behind the message, there are more than 256, or the data of MTP3 are shorter than their header", "weir"),
+        "Why parameters could not be read: one ends behind the message, there are more than 256, or the data of MTP3 are shorter than their header; or that the length of the message differs from that of the payload that carries it, which is read to its end", "weir"),
 ];

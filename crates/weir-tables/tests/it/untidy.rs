@@ -121,12 +121,12 @@ fn media_are_those_of_their_calls() {
     );
 }
 
-/// There was no word of messages of M3UA with a wrong length, nor of SCCP of an unknown type, nor of what is no TCAP.
+/// There was no word of messages of M3UA with a wrong length, which had no rows, nor of SCCP of an unknown type, nor of what is no TCAP.
 #[test]
 fn messages_of_m3ua_that_cannot_be_read_are_counted() {
-    let packet = |tsn: u32, length: u8, sccp: &[u8]| {
+    let of_version = |version: u8, tsn: u32, length: u8, sccp: &[u8]| {
         let octets = 16 + sccp.len() as u8;
-        let mut payload = vec![1, 0, 1, 1, 0, 0, 0, length, 2, 16, 0, octets];
+        let mut payload = vec![version, 0, 1, 1, 0, 0, 0, length, 2, 16, 0, octets];
         payload.extend(b"\0\0\0\x01\0\0\0\x02\x03\x02\0\0");
         payload.extend(sccp);
         let chunk = Chunk::Data {
@@ -139,16 +139,22 @@ fn messages_of_m3ua_that_cannot_be_read_are_counted() {
         let packet = sctp(2_905, 2_905, 1, &[chunk]);
         Ipv4::new(CLIENT, SERVER, protocol::SCTP).packet(&packet)
     };
+    let packet = |tsn: u32, length: u8, sccp: &[u8]| of_version(1, tsn, length, sccp);
     let unknown = b"\x77\0\0\0";
     let packets = [
         packet(1, 28, unknown),
         packet(2, 40, unknown),
         packet(3, 0, unknown),
+        of_version(2, 4, 28, unknown),
     ];
-    let note = "2 SCTP messages of M3UA are left out because they could not be decoded";
-    let expected = (1, vec![format!("m3ua: {note}")]);
+    let columns = ["m3ua.protocol_data_dpc", "m3ua.fault"];
+    let other_length = "the length of the message differs from that of the payload that carries it";
+    let expected = [["2", ""], ["2", other_length], ["2", other_length]];
+    assert_eq!(columns_of("m3ua", &packets, &columns), expected);
+    let note = "1 SCTP messages of M3UA are left out because they could not be decoded";
+    let expected = (3, vec![format!("m3ua: {note}")]);
     assert_eq!(rows("m3ua", &packets), expected);
-    let other = "1 messages of M3UA carry SCCP that could not be decoded";
+    let other = "3 messages of M3UA carry SCCP that could not be decoded";
     let expected = (0, vec![format!("sccp: {note}"), format!("sccp: {other}")]);
     assert_eq!(rows("sccp", &packets), expected);
     let unitdata = b"\x09\0\x03\x05\x07\x02\x42\x06\x02\x42\x06\x04\xff\xff\xff\xff";
