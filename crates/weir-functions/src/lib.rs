@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Functions of addresses (`function`, `networks`, `registries`, `geoip`, `anonymous`), of bytes (`payload`), of JSON
-//! (`json`), of lists (`lists`), of numbers (`number`, `units`, `top_k`); and the passes over logical plans ([`pass`](mod@pass)) that give
+//! (`json`), of lists (`lists`), of texts (`ordered_text`), of numbers (`number`, `units`, `top_k`); and the passes over logical plans ([`pass`](mod@pass)) that give
 //! operators the meanings that these have: addresses compare with text ([`address`]), closed vocabularies in any
 //! spelling ([`vocabulary`]), arithmetic does not wrap around ([`number`]), texts do not grow beyond memory ([`bounded`]), times may lack seconds ([`minute`]), intervals may be written as PostgreSQL and ISO 8601 write them ([`interval`]), NULLs within lists have their place in the order of these ([`nested`]),
 //! instants leave in the zone of the session ([`zone`]); and how large plans may be ([`plan_size`]). [`Error`] is what all that plans SQL here answers with.
@@ -37,6 +37,7 @@ pub mod nested;
 mod networks;
 pub mod no_row;
 pub mod number;
+mod ordered_text;
 pub mod pass;
 mod pattern_size;
 pub mod payload;
@@ -108,6 +109,7 @@ pub fn register(
     session.register_udf(replacement::regexp_replacement());
     session.register_udaf(number::sum());
     session.register_udaf(number::percentile_cont());
+    session.register_udaf(ordered_text::string_agg());
     for function in number::sliding().into_iter().chain(number::digests()) {
         session.register_udaf(function);
     }

@@ -141,6 +141,12 @@ pub(super) fn of_missing(message: &str) -> Option<(String, &'static str)> {
             "write the units in the text: INTERVAL '1 year 2 months'",
         ));
     }
+    if message.starts_with("Conflicting ordering requirements in aggregate functions") {
+        return Some((
+            "several calls of nth_value with different ORDER BYs".to_owned(),
+            "(array_agg(a ORDER BY b))[2] is the second value, too",
+        ));
+    }
     if message.starts_with("Slice subscript requires ") {
         return Some((
             "a part of a list with a step and an open end".to_owned(),
