@@ -6,7 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::fault::FaultKind;
-use crate::forms::notation::{Notation, in_form, refuse_utf16, stray_bytes};
+use crate::forms::form::stray_bytes;
+use crate::forms::notation::{Notation, in_form, refuse_utf16};
 use crate::forms::{Form, Scratch};
 use crate::reader::Damage;
 use crate::search::Found;

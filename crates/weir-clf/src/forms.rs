@@ -3,7 +3,7 @@
 pub(crate) mod binary;
 pub(crate) mod copy;
 pub(crate) mod escape;
-mod form;
+pub(crate) mod form;
 pub(crate) mod json;
 pub(crate) mod line;
 pub(crate) mod notation;

@@ -3,7 +3,8 @@
 use std::io::{self, Read};
 
 use crate::fault::{Fault, FaultKind};
-use crate::forms::notation::{BYTE_ORDER_MARK, Binary, Notation, refuse_utf16, stray_bytes};
+use crate::forms::form::{BYTE_ORDER_MARK, stray_bytes};
+use crate::forms::notation::{Binary, Notation, refuse_utf16};
 use crate::forms::{Form, Scratch, binary, json, rfc6873, text};
 use crate::losses::Losses;
 use crate::record::Record;

@@ -1,7 +1,6 @@
 //! A statement that was planned, and its rows: read once, batch by batch as Python pulls them.
 
 use std::collections::VecDeque;
-use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +15,7 @@ use pyo3::types::PyCapsule;
 use weir_engine::{Engine, Planned};
 use weir_tables::Totals;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, SCHEMA, STREAM};
 use crate::error::{ErrorClass, failure, of_engine};
 use crate::runtime::wait;
 
@@ -431,7 +430,3 @@ impl RecordBatchReader for ArrowStream {
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-/// Names of capsules, by the Arrow PyCapsule interface.
-pub(crate) const SCHEMA: &CStr = c"arrow_schema";
-pub(crate) const STREAM: &CStr = c"arrow_array_stream";

@@ -1,5 +1,6 @@
 //! Some rows of an answer.
 
+use std::ffi::CStr;
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchIterator};
@@ -8,7 +9,6 @@ use arrow::ffi_stream::FFI_ArrowArrayStream;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
-use crate::answer::{SCHEMA, STREAM};
 use crate::error::{ErrorClass, failure};
 use crate::value;
 
@@ -73,3 +73,8 @@ impl Batch {
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM)
     }
 }
+
+/// The name of a capsule with a schema, by the Arrow PyCapsule interface.
+pub(crate) const SCHEMA: &CStr = c"arrow_schema";
+/// The name of a capsule with a stream of batches.
+pub(crate) const STREAM: &CStr = c"arrow_array_stream";

@@ -18,7 +18,6 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use weir_functions::{Error, ErrorKind};
 
-use crate::statement::innermost;
 use crate::walk::walk;
 
 /// Parses a text in PostgreSQL's own dialect, which some questions of its clients are written in, within the limits
@@ -213,6 +212,14 @@ pub(crate) fn too_deep(error: &DataFusionError) -> Option<Error> {
             )))
         }
         _ => None,
+    }
+}
+
+/// The statement that EXPLAIN explains, or the statement itself.
+pub(crate) fn innermost(statement: &DfStatement) -> &DfStatement {
+    match statement {
+        DfStatement::Explain(explain) => innermost(&explain.statement),
+        other => other,
     }
 }
 

@@ -11,9 +11,10 @@ use datafusion::sql::sqlparser::ast::{
 };
 use weir_functions::{Error, ErrorKind};
 
+use crate::gate::innermost;
 use crate::grammar;
 use crate::prepared;
-use crate::statement::{Statement, innermost};
+use crate::statement::Statement;
 
 impl Statement {
     /// True for `DESCRIBE`.

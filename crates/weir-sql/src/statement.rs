@@ -21,7 +21,7 @@ use crate::copy_options::{with_copy_options, with_partition_names};
 use crate::correlation;
 use crate::dialect::WeirDialect;
 use crate::embedded::Parameter;
-use crate::gate;
+use crate::gate::{self, innermost};
 use crate::iso_interval;
 use crate::names::{call, keep_written_names};
 use crate::patterns;
@@ -558,13 +558,6 @@ fn alias(factor: &TableFactor) -> Option<&TableAlias> {
         | TableFactor::UNNEST { alias, .. }
         | TableFactor::NestedJoin { alias, .. } => alias.as_ref(),
         _ => None,
-    }
-}
-
-pub(crate) fn innermost(statement: &DfStatement) -> &DfStatement {
-    match statement {
-        DfStatement::Explain(explain) => innermost(&explain.statement),
-        other => other,
     }
 }
 

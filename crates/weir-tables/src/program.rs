@@ -12,6 +12,7 @@ mod header;
 mod lower;
 mod output;
 mod plan;
+mod records;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -24,10 +25,10 @@ use weir_layout::Layout;
 use weir_packet::{LinkType, NextTable, Options};
 
 use crate::{Aggregate, Branch, Compile, Predicate, Source};
-pub(crate) use framing::{ProgramFraming, Records};
 use lower::{FIRST_FREE_WORD, LEAVE_FULL, LEAVE_RARE, NUMBER_WORD, PORTS_WORD, TAKEN_WORD};
 pub(crate) use output::{MeasurePlan, Mode, Output, WaitingColumn};
 use plan::ProgramPlan;
+pub(crate) use records::{ProgramFraming, Records};
 
 /// The program of all aggregates, for records of the same kind.
 pub(crate) struct Questions {

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::fault::{Fault, FaultKind};
-use crate::forms::form::Form;
+use crate::forms::form::{Form, stray_bytes};
 use crate::forms::scratch::Scratch;
 use crate::forms::{binary, json, rfc6873, text};
 use crate::record::Record;
@@ -84,6 +84,23 @@ macro_rules! in_form {
     };
 }
 pub(crate) use in_form;
+
+impl Form {
+    /// Reads the record at the beginning of `bytes`, in this form, and its length. There is nothing after `bytes`: a
+    /// last line without its end is read.
+    ///
+    /// # Errors
+    /// A [`Fault`]: [`FaultKind::Cut`](crate::FaultKind::Cut) when more bytes may make a record of these,
+    /// [`FaultKind::Reference`](crate::FaultKind::Reference) for a line of the text draft that cannot be
+    /// read without those before it.
+    pub fn decode<'a>(
+        self,
+        bytes: &'a [u8],
+        scratch: &'a mut Scratch,
+    ) -> Result<(Record<'a>, usize), Fault> {
+        in_form!(self, N => N::decode(bytes, true, scratch))
+    }
+}
 
 /// [`Form::Rfc6873`].
 pub(crate) enum Rfc6873 {}
@@ -213,23 +230,6 @@ impl Binary {
             fault
         }
     }
-}
-
-/// The mark by which some programs begin a text in UTF-8 (U+FEFF). It is within a log where files were put together.
-pub(crate) const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
-
-/// Returns the number of first bytes that may stand between two records of a log of lines: line feeds, carriage returns, and
-/// byte order marks.
-pub(crate) fn stray_bytes(bytes: &[u8]) -> usize {
-    let mut rest = bytes;
-    while let Some(next) = rest
-        .strip_prefix(b"\n")
-        .or_else(|| rest.strip_prefix(b"\r"))
-        .or_else(|| rest.strip_prefix(&BYTE_ORDER_MARK))
-    {
-        rest = next;
-    }
-    bytes.len().saturating_sub(rest.len())
 }
 
 /// Refuses text in UTF-16, which begins with a byte order mark of two bytes.

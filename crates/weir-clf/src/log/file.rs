@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::fault::FaultKind;
-use crate::forms::notation::{Notation, in_form, stray_bytes};
+use crate::forms::form::stray_bytes;
+use crate::forms::notation::{Notation, in_form};
 use crate::forms::{Form, Scratch};
 use crate::index::block::{Builder, EDGE_BYTES};
 use crate::index::build::edges_of;

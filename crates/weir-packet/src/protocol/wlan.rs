@@ -1,6 +1,5 @@
 //! IEEE 802.11 frames: addresses of all, payload of unprotected data frames.
 
-use super::wlan_of_controller::frame_control;
 use super::{Header, Input, Layer, Next, On, Protocol, radiotap};
 use crate::field::Field;
 use crate::{Address, Packet, Reason};
@@ -339,6 +338,23 @@ fn wlan(packet: &Packet<'_>) -> Option<Layer> {
     packet.outermost(Layer::Wlan, Layer::WlanOfController)
 }
 
+/// The bytes of the frame control field between an access point and its controller (CAPWAP), in the order of the air. RFC 5416
+/// does not mention another order; Cisco's controllers and their peers swap the two, as Wireshark assumes.
+///
+/// The two lowest bits of the first byte are a version, 0, and those of the second tell the direction,
+/// which all data between access points and controllers has. In management frames both are 0: there a
+/// second byte of 0 are no flags behind a type. The exception is 10 00, an association request of a
+/// station with power management.
+pub(super) const fn frame_control([a, b]: [u8; 2]) -> [u8; 2] {
+    let is_data = a & 3 == 0 && b & 3 != 0;
+    let is_management = a & 0x0f == 0 && b == 0 && a != 0x10;
+    if is_data || is_management {
+        [a, b]
+    } else {
+        [b, a]
+    }
+}
+
 /// Hands each address field of the outermost header to a function until that gives false; gives false when it was stopped. A field
 /// may be receiver and destination at once, for example.
 pub(super) fn each_address(packet: &Packet<'_>, each: &mut dyn FnMut(Address) -> bool) -> bool {
@@ -383,3 +399,26 @@ pub(super) const MORE_FRAGMENTS: u8 = 0x04;
 const PROTECTED: u8 = 0x40;
 const ORDER: u8 = 0x80;
 const AGGREGATED: u8 = 0x80;
+
+#[test]
+fn frame_control_is_read_in_the_order_in_which_it_makes_sense() {
+    for (bytes, first, flags) in [
+        // A probe request, data to and from the distribution system, QoS data, protected data: swapped.
+        ([0x00, 0x40], 0x40, 0x00),
+        ([0x01, 0x08], 0x08, 0x01),
+        ([0x11, 0x08], 0x08, 0x11),
+        ([0x02, 0x88], 0x88, 0x02),
+        ([0x42, 0x88], 0x88, 0x42),
+        // The frames are an association request with power management, and one that is sent again.
+        ([0x10, 0x00], 0x00, 0x10),
+        ([0x08, 0x00], 0x00, 0x08),
+        // The bytes are in the order of the air.
+        ([0x08, 0x01], 0x08, 0x01),
+        ([0x88, 0x42], 0x88, 0x42),
+        ([0x40, 0x00], 0x40, 0x00),
+        ([0x80, 0x00], 0x80, 0x00),
+        ([0x00, 0x00], 0x00, 0x00),
+    ] {
+        assert_eq!(frame_control(bytes), [first, flags], "{bytes:02x?}");
+    }
+}

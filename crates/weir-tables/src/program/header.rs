@@ -10,7 +10,7 @@ use weir_packet::{
 
 use super::condition::NumberRange;
 use super::facts::{LINKS, TAGS, bit, decided, has_number, is_link, is_possible};
-use super::lower::{Lowering, Path, Target};
+use super::lower::{Lowering, Path, Set, Target};
 
 /// A header of a known shape, with the facts that the program has from its tests.
 struct Here<'h> {
@@ -22,13 +22,6 @@ struct Here<'h> {
     /// The position after the header.
     payload: Register,
     payload_end: Register,
-}
-
-/// The numbers of one kind that lead to a header.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Set {
-    Table(NextTable),
-    UdpPorts,
 }
 
 impl Lowering<'_> {

@@ -13,10 +13,9 @@ use weir_packet::{Layer, LinkType, NextTable, Options};
 
 use super::condition::Test;
 use super::facts::{LINKS, TAGS, bit, is_last, is_link};
-use super::framing::ProgramFraming;
-use super::header::Set;
 use super::output::{Mode, Output};
 use super::plan::{Comparison, From, PlannedValue, ProgramPlan};
+use super::records::ProgramFraming;
 use crate::aggregate::ROWS;
 
 /// The indices of the words of the state.
@@ -50,6 +49,13 @@ pub(super) enum Target {
     Header(Layer),
     /// The record is added to its groups.
     Rows,
+}
+
+/// The numbers of one kind that lead to a header.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Set {
+    Table(NextTable),
+    UdpPorts,
 }
 
 struct Pending {
