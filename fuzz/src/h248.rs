@@ -11,7 +11,7 @@ use weir_h248::{
 pub fn text(bytes: &[u8]) {
     black_box(detect(bytes));
     black_box(LocalRemote::Sdp(bytes).lines().count());
-    black_box(sdp::Lines::of_text(bytes).count());
+    black_box(sdp::SdpLines::of_text(bytes).count());
     let arena = Arena::new();
     if let Ok(Some((message, used))) = tpkt(bytes) {
         assert_eq!(message.len() + 4, used);

@@ -272,7 +272,7 @@ pub fn telephone(bytes: &[u8]) {
         assert!(message.parameters().count() <= m3ua::PARAMETERS_MAX);
         black_box(message.transfer());
     }
-    let mut parts = sccp::Parts::default();
+    let mut parts = sccp::Reassembly::default();
     for piece in bytes.split(|octet| *octet == 0xff) {
         let Some(message) = sccp::SccpMessage::new(piece) else {
             continue;

@@ -35,7 +35,7 @@ use weir_output::Format;
 use config::Config;
 use input::{InputPiece, PendingLines};
 use places::Places;
-use work::{Next, Settings, Work};
+use work::{Next, ShellSettings, Work};
 
 /// `weir shell`.
 #[derive(Args, Debug)]
@@ -154,10 +154,10 @@ pub(crate) fn answer_script(
     let options = shell.options(&Config::default(), global);
     let session = Session::new(&options, messages, false)?;
     session.take_stdin();
-    let settings = Settings {
+    let settings = ShellSettings {
         format: shell.format,
         rows: shell.rows,
-        ..Settings::default()
+        ..ShellSettings::default()
     };
     let mut work = Work::new(session, settings, None, global, messages);
     if let Some(file) = &shell.file {
@@ -201,7 +201,7 @@ fn at_terminal(shell: &Shell, global: Global, messages: Messages) -> Result<Exit
     let session = Session::new(&shell.options(&config, global), messages, !global.quiet)?;
     // The keyboard is standard input.
     session.take_stdin();
-    let settings = Settings {
+    let settings = ShellSettings {
         format: shell.format.or(config.format),
         rows: shell.rows.or(config.rows),
         timer: config.timer,

@@ -59,7 +59,7 @@ fn sorted(sort: Sort) -> Result<Transformed<LogicalPlan>> {
         input,
         fetch,
     } = sort;
-    let mut keys = Keys::default();
+    let mut keys = ComputedKeys::default();
     for key in &mut expr {
         keys.take(&mut key.expr, &input);
     }
@@ -80,7 +80,7 @@ fn windowed(window: Window) -> Result<Transformed<LogicalPlan>> {
         schema,
     } = window;
     let names = NamePreserver::new_for_projection();
-    let mut keys = Keys::default();
+    let mut keys = ComputedKeys::default();
     for expr in &mut window_expr {
         let name = names.save(expr);
         let Some(function) = window_function(expr) else {
@@ -111,7 +111,7 @@ fn windowed(window: Window) -> Result<Transformed<LogicalPlan>> {
 fn aggregated(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     let mut aggregate = aggregate;
     let names = NamePreserver::new_for_projection();
-    let mut keys = Keys::default();
+    let mut keys = ComputedKeys::default();
     let mut is_changed = false;
     for expr in &mut aggregate.aggr_expr {
         if aggregate_function(expr).is_none_or(|function| function.params.order_by.is_empty()) {
@@ -186,11 +186,11 @@ fn without_keys(columns: Vec<Column>, plan: LogicalPlan) -> Result<Transformed<L
 
 /// The keys of an operator that are computed below it.
 #[derive(Default)]
-struct Keys {
+struct ComputedKeys {
     computed: Vec<Expr>,
 }
 
-impl Keys {
+impl ComputedKeys {
     /// Puts a column in the place of a key whose order DataFusion cannot work out, or that may be `-0.0`.
     fn take(&mut self, key: &mut Expr, input: &LogicalPlan) {
         match without_negative_zero(key, input) {

@@ -263,9 +263,9 @@ fn integer(word: &str) -> Option<i64> {
     }
 }
 
-type Words<'t> = std::str::SplitAsciiWhitespace<'t>;
+type TypeWords<'t> = std::str::SplitAsciiWhitespace<'t>;
 
-fn value_type(words: &mut Words<'_>) -> Result<Option<ValueType>, String> {
+fn value_type(words: &mut TypeWords<'_>) -> Result<Option<ValueType>, String> {
     let Some(word) = words.next() else {
         return Ok(None);
     };
@@ -294,7 +294,7 @@ fn value_type(words: &mut Words<'_>) -> Result<Option<ValueType>, String> {
     }))
 }
 
-fn integer_type(words: &mut Words<'_>, min: i64, max: i64) -> Result<ValueType, String> {
+fn integer_type(words: &mut TypeWords<'_>, min: i64, max: i64) -> Result<ValueType, String> {
     let (mut low, mut high) = (min, max);
     let mut names = Vec::new();
     for word in words {

@@ -4,7 +4,7 @@ use crate::{message::property::PropertyParm, name::Name};
 
 /// One line of a descriptor.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub struct SdpLine<'a> {
     /// The first line of a group, that is, of one session description.
     pub begins_group: bool,
     /// The name before `=`: `v`, `c`, `m`, `a`…
@@ -13,7 +13,7 @@ pub struct Line<'a> {
     pub value: &'a [u8],
 }
 
-impl PartialEq for Line<'_> {
+impl PartialEq for SdpLine<'_> {
     fn eq(&self, other: &Self) -> bool {
         // Names of session descriptions are case sensitive, and one letter long.
         let same_name = match (self.name.as_bytes(), other.name.as_bytes()) {
@@ -24,11 +24,11 @@ impl PartialEq for Line<'_> {
     }
 }
 
-impl Eq for Line<'_> {}
+impl Eq for SdpLine<'_> {}
 
 /// The lines of a descriptor, in order.
 #[derive(Clone, Debug)]
-pub struct Lines<'a> {
+pub struct SdpLines<'a> {
     source: LineSource<'a>,
     started: bool,
 }
@@ -43,7 +43,7 @@ enum LineSource<'a> {
     },
 }
 
-impl<'a> Lines<'a> {
+impl<'a> SdpLines<'a> {
     /// Lines of a text. Blank lines and blanks at the start of a line are passed over; a line
     /// without `=` has no value.
     #[must_use]
@@ -94,10 +94,10 @@ fn line_len(text: &[u8]) -> usize {
     len.wrapping_add(more.unwrap_or(rest.len()))
 }
 
-impl<'a> Iterator for Lines<'a> {
-    type Item = Line<'a>;
+impl<'a> Iterator for SdpLines<'a> {
+    type Item = SdpLine<'a>;
 
-    fn next(&mut self) -> Option<Line<'a>> {
+    fn next(&mut self) -> Option<SdpLine<'a>> {
         match &mut self.source {
             LineSource::Text(rest) => {
                 let start = rest.iter().position(|octet| !is_blank(*octet))?;
@@ -115,7 +115,7 @@ impl<'a> Iterator for Lines<'a> {
                 let (name, value) = line.split_at_checked(equals)?;
                 let begins_group = !self.started || name == b"v";
                 self.started = true;
-                Some(Line {
+                Some(SdpLine {
                     begins_group,
                     name: Name::Text(name),
                     value: value.get(1..).unwrap_or_default(),
@@ -131,7 +131,7 @@ impl<'a> Iterator for Lines<'a> {
                 let begins_group = *at == 0;
                 *at = at.saturating_add(1);
                 let value = parm.value.first().map_or(&[][..], |value| value.octets);
-                Some(Line {
+                Some(SdpLine {
                     begins_group,
                     name: parm.name,
                     value,
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn lines_and_groups_of_a_text() {
         let text = b"\r\n  v=0\r\nc=IN IP4 $ \r\n\nm=audio $ RTP/AVP 0\nv=0\nm=video=1";
-        let lines: Vec<(bool, &[u8], &[u8])> = Lines::of_text(text)
+        let lines: Vec<(bool, &[u8], &[u8])> = SdpLines::of_text(text)
             .map(|line| (line.begins_group, line.name.as_bytes().unwrap(), line.value))
             .collect();
         assert_eq!(

@@ -136,7 +136,7 @@ mod tests {
                 assert!(message.parameters().count() <= m3ua::PARAMETERS_MAX);
                 found[2] += message.transfer().map_or(0, |it| it.user.len());
             }
-            let mut parts = sccp::Parts::default();
+            let mut parts = sccp::Reassembly::default();
             for begin in 0..bytes.len().min(50) {
                 let Some(message) = sccp::SccpMessage::new(&bytes[begin..]) else {
                     continue;

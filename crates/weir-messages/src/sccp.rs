@@ -330,7 +330,7 @@ pub const fn kind_word(kind: u8) -> Option<&'static str> {
 ///
 /// Parts come in their order (Q.714, 4.1.1.2.3); one that does not is given up with those before it, and counted.
 #[derive(Debug)]
-pub struct Parts<K> {
+pub struct Reassembly<K> {
     waiting: HashMap<K, IncompleteMessage>,
     /// The keys in the order in which messages began, including completed ones.
     order: VecDeque<(K, u64)>,
@@ -354,7 +354,7 @@ pub const PARTS_MAX: usize = 1 << 14;
 /// Octets of a part that is put together with others.
 const PART_OCTETS_MAX: usize = 255;
 
-impl<K> Default for Parts<K> {
+impl<K> Default for Reassembly<K> {
     fn default() -> Self {
         Self {
             waiting: HashMap::new(),
@@ -366,7 +366,7 @@ impl<K> Default for Parts<K> {
     }
 }
 
-impl<K: Copy + Eq + std::hash::Hash> Parts<K> {
+impl<K: Copy + Eq + std::hash::Hash> Reassembly<K> {
     /// Adds a message; returns its data once all segments are there. `key` distinguishes senders with the same segment reference.
     pub fn take<'p>(&'p mut self, key: K, message: &SccpMessage<'p>) -> Option<&'p [u8]> {
         let data = message.data?;
@@ -513,7 +513,7 @@ mod tests {
                 ..SccpMessage::default()
             }
         }
-        let mut parts = Parts::default();
+        let mut parts = Reassembly::default();
         assert_eq!(parts.take(1, &part(0x82, b"a")), None);
         assert_eq!(parts.take(1, &part(0x01, b"b")), None);
         assert_eq!(parts.take(1, &part(0x00, b"c")), Some(&b"abc"[..]));
@@ -528,7 +528,7 @@ mod tests {
         assert_eq!(parts.given_up(), 1 + 2 * PARTS_MAX as u64);
         // Messages without their first part, without one between others, and without the last one: each counts once.
         for lost in [0_u8, 1, 2, 3] {
-            let mut parts = Parts::default();
+            let mut parts = Reassembly::default();
             for remaining in (0..4_u8).rev().filter(|remaining| *remaining != lost) {
                 let first = if remaining == 3 { 0x83 } else { remaining };
                 assert_eq!(parts.take(1, &part(first, b"a")), None);

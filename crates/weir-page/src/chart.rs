@@ -18,14 +18,14 @@ pub enum Values {
 
 /// A column of an answer.
 #[derive(Clone, Copy, Debug)]
-pub struct Column<'c> {
+pub struct ChartColumn<'c> {
     /// The name, by which numbers are recognised as amounts.
     pub name: &'c str,
     /// The kind of its values.
     pub values: Values,
 }
 
-impl Column<'_> {
+impl ChartColumn<'_> {
     /// True of numbers that count or measure; a port or an id is a name, though it is a number.
     #[must_use]
     pub fn is_amount(&self) -> bool {
@@ -108,7 +108,7 @@ impl Choice {
 /// The chart for the columns of an answer of so many rows; `None` when none fits. `distinct` counts the distinct values of a
 /// column, and is called for at most two.
 pub fn choose(
-    columns: &[Column<'_>],
+    columns: &[ChartColumn<'_>],
     rows: usize,
     distinct: impl Fn(usize) -> usize,
 ) -> Option<Choice> {
@@ -119,7 +119,7 @@ pub fn choose(
         let places = columns.iter().enumerate();
         places.filter_map(move |(at, column)| (column.values == wanted).then_some(at))
     };
-    let is_amount = |at: &usize| columns.get(*at).is_some_and(Column::is_amount);
+    let is_amount = |at: &usize| columns.get(*at).is_some_and(ChartColumn::is_amount);
     let amounts: Vec<usize> = having(Values::Numbers).filter(is_amount).collect();
     let numbers_as_names = having(Values::Numbers).filter(|at| !is_amount(at));
     let names: Vec<usize> = having(Values::Names).chain(numbers_as_names).collect();
@@ -167,7 +167,7 @@ pub fn choose(
 /// The chart of this kind, as far as the columns allow.
 pub fn choose_kind(
     kind: Kind,
-    columns: &[Column<'_>],
+    columns: &[ChartColumn<'_>],
     rows: usize,
     distinct: impl Fn(usize) -> usize,
 ) -> Option<Choice> {
@@ -305,8 +305,8 @@ const LINES: usize = 4;
 mod tests {
     use super::*;
 
-    fn column(name: &str, values: Values) -> Column<'_> {
-        Column { name, values }
+    fn column(name: &str, values: Values) -> ChartColumn<'_> {
+        ChartColumn { name, values }
     }
 
     #[test]
@@ -317,7 +317,7 @@ mod tests {
         let n = column("packets", Numbers);
         let bytes = column("bytes", Numbers);
         let port = column("tcp.dstport", Numbers);
-        let of = |columns: &[Column<'_>], rows, distinct: &[usize]| {
+        let of = |columns: &[ChartColumn<'_>], rows, distinct: &[usize]| {
             choose(columns, rows, |at| distinct[at])
         };
         let line = |x, ys: &[usize], by| {
@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(of(&[n], 0, &[]), None);
         assert_eq!(of(&[column("l", Nested), src], 5, &[]), None);
         // The same columns, and another kind.
-        let wanted = |kind, columns: &[Column<'_>]| choose_kind(kind, columns, 100, |_| 3);
+        let wanted = |kind, columns: &[ChartColumn<'_>]| choose_kind(kind, columns, 100, |_| 3);
         assert_eq!(wanted(Kind::Heat, &[time, src, n]), heat(0, 1, Some(2)));
         assert_eq!(
             wanted(Kind::Histogram, &[time, src, n]),

@@ -1,7 +1,7 @@
 //! The choice of a chart for the columns of an answer.
 
 use pyo3::prelude::*;
-use weir_page::chart::{Choice, Column, Kind, Values, choose, choose_kind, slots};
+use weir_page::chart::{ChartColumn, Choice, Kind, Values, choose, choose_kind, slots};
 
 /// Kind, what lies along the bottom, amounts, and what splits them: by the numbers of columns.
 type Chosen = (&'static str, Vec<usize>, Vec<usize>, Option<usize>);
@@ -15,9 +15,9 @@ pub(crate) fn chart_choose(
     distinct: Vec<usize>,
     kind: Option<&str>,
 ) -> Option<Chosen> {
-    let columns: Vec<Column<'_>> = columns
+    let columns: Vec<ChartColumn<'_>> = columns
         .iter()
-        .map(|(name, values)| Column {
+        .map(|(name, values)| ChartColumn {
             name,
             values: match values.as_str() {
                 "number" => Values::Numbers,
@@ -51,7 +51,7 @@ pub(crate) fn chart_choose(
 #[pyfunction]
 pub(crate) fn chart_is_amount(name: &str) -> bool {
     let values = Values::Numbers;
-    Column { name, values }.is_amount()
+    ChartColumn { name, values }.is_amount()
 }
 
 /// The histogram of values in bins of equal width: the start of the first bin, the width, and the counts.

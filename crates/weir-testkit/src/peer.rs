@@ -1,7 +1,7 @@
 //! A cache of the answers of peer programs: each question about a file's content runs the program once.
 //!
 //! tshark takes minutes to repeat its answers about several hundred captures. A [`Question`] is a program, its version,
-//! and its arguments with the content of each file in place of its path; its [`Answer`] is stored under the hash of these, in
+//! and its arguments with the content of each file in place of its path; its [`PeerAnswer`] is stored under the hash of these, in
 //! `${XDG_CACHE_HOME:-$HOME/.cache}/weir/peers`. `WEIR_PEERS=anew` runs the programs again for every question.
 //!
 //! The answer may depend on nothing else. So the program runs in an environment of its own, without a home folder and in UTC,
@@ -50,7 +50,7 @@ enum Word {
 /// The answer of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Answer {
+pub struct PeerAnswer {
     /// The exit status; `None` when a signal ended the program.
     pub code: Option<i32>,
     /// The bytes of standard output.
@@ -59,7 +59,7 @@ pub struct Answer {
     pub stderr: Vec<u8>,
 }
 
-impl Answer {
+impl PeerAnswer {
     /// Returns true when the exit status is 0.
     #[must_use]
     pub fn is_success(&self) -> bool {
@@ -124,7 +124,7 @@ impl Question {
     /// # Panics
     /// When this is no pure question: an argument without [`Question::file`] names a file, or the program would capture or
     /// write files.
-    pub fn answer(&self) -> io::Result<Answer> {
+    pub fn answer(&self) -> io::Result<PeerAnswer> {
         Peers::of_user().answer(self)
     }
 
@@ -154,7 +154,7 @@ impl Question {
         Ok(hasher.finalize())
     }
 
-    fn put(&self) -> io::Result<Answer> {
+    fn put(&self) -> io::Result<PeerAnswer> {
         let mut command = alone(&self.program);
         for word in &self.words {
             match word {
@@ -167,7 +167,7 @@ impl Question {
             };
         }
         let output = command.output_limited()?;
-        Ok(Answer {
+        Ok(PeerAnswer {
             code: output.status.code(),
             stdout: output.stdout,
             stderr: output.stderr,
@@ -221,7 +221,7 @@ impl Peers {
         Self { cache, versions }
     }
 
-    fn answer(&self, question: &Question) -> io::Result<Answer> {
+    fn answer(&self, question: &Question) -> io::Result<PeerAnswer> {
         question.assert_pure();
         let version = self.version(&question.program)?;
         let key = question.key(&version)?;

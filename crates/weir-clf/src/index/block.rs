@@ -9,7 +9,7 @@ use crate::forms::Form;
 use crate::hash::xxh64;
 use weir_bytes::{u16_le_at, u32_le_at, u64_le_at};
 
-use crate::index::mark::{Key, Mark};
+use crate::index::mark::{IndexKey, Mark};
 use crate::index::{BLOCK_RECORDS_MAX, GRANULE_RECORDS, KEYS};
 
 const MAGIC: &[u8; 8] = b"weirclf2";
@@ -417,7 +417,7 @@ impl BlockHeader {
 
     /// The position in the body of the directory's entry of a hash, with the one before it: offset and length. The
     /// first bucket has no entry before it.
-    pub(crate) fn directory(&self, key: Key, hash: u32) -> (usize, usize) {
+    pub(crate) fn directory(&self, key: IndexKey, hash: u32) -> (usize, usize) {
         let table = self.tables[key as usize];
         let bucket = (u64::from(hash) >> 32_u32.saturating_sub(u32::from(table.bits))) as usize;
         let start = table.start as usize;
@@ -428,7 +428,7 @@ impl BlockHeader {
     }
 
     /// The position of the entries of the directory's bytes.
-    pub(crate) fn entries(&self, key: Key, directory: &[u8]) -> Option<(usize, usize)> {
+    pub(crate) fn entries(&self, key: IndexKey, directory: &[u8]) -> Option<(usize, usize)> {
         let table = self.tables[key as usize];
         let (begin, end) = match directory.len() {
             2 => (0, u16_le_at(directory, 0)?),
@@ -440,7 +440,13 @@ impl BlockHeader {
     }
 
     /// Appends the granules among a bucket's entries that have the same bits of the hash.
-    pub(crate) fn granules_of(&self, key: Key, hash: u32, entries: &[u8], out: &mut Vec<usize>) {
+    pub(crate) fn granules_of(
+        &self,
+        key: IndexKey,
+        hash: u32,
+        entries: &[u8],
+        out: &mut Vec<usize>,
+    ) {
         let rest = rest_of(hash, u32::from(self.tables[key as usize].bits.min(16)));
         let (entries, _) = entries.as_chunks::<2>();
         for entry in entries {

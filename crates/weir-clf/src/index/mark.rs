@@ -22,7 +22,7 @@ pub(crate) struct Mark {
 
 /// The keys of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
+pub(crate) enum IndexKey {
     CallId,
     From,
     To,

@@ -12,7 +12,7 @@ use weir_bytes::u64_le_at;
 use crate::index::block::{
     BlockHeader, EDGE_BYTES, FIXED_BYTES, PAGE_BYTES, Zone, edge_sum, page_sum,
 };
-use crate::index::mark::Key;
+use crate::index::mark::IndexKey;
 use crate::segment::Segment;
 
 /// Returns the path of the sidecar of a log.
@@ -165,7 +165,7 @@ impl Sidecar {
     /// counts the granules that are to be read.
     pub(crate) fn spans(
         &self,
-        keys: Option<&[(Key, u32)]>,
+        keys: Option<&[(IndexKey, u32)]>,
         wanted: &dyn Fn(&Zone) -> bool,
         zones: &mut u64,
     ) -> io::Result<Vec<LogSpan>> {
@@ -233,7 +233,7 @@ impl Sidecar {
     fn lookup(
         &self,
         block: &Loaded,
-        key: Key,
+        key: IndexKey,
         hash: u32,
         granules: &mut Vec<usize>,
         page: &mut Vec<u8>,

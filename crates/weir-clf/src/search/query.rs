@@ -7,7 +7,7 @@ use regex::bytes::Regex;
 
 use crate::forms::escape::push_clean;
 use crate::index::block::Zone;
-use crate::index::mark::{Key, hash, method_bit, status_bit, uri_key};
+use crate::index::mark::{IndexKey, hash, method_bit, status_bit, uri_key};
 use crate::record::{Field, Record, Time, literal, present, uri_user};
 
 /// Conditions that all have to hold, and a range of time.
@@ -163,11 +163,11 @@ impl Condition {
     }
 
     /// The keys of the values in the index, if it has them.
-    fn keys(&self) -> Option<Vec<(Key, u32)>> {
-        let keys: &[Key] = match self.target {
-            Target::Field(Field::CallId) => &[Key::CallId],
-            Target::From | Target::Field(Field::FromUri) => &[Key::From],
-            Target::To | Target::Field(Field::ToUri) => &[Key::To],
+    fn keys(&self) -> Option<Vec<(IndexKey, u32)>> {
+        let keys: &[IndexKey] = match self.target {
+            Target::Field(Field::CallId) => &[IndexKey::CallId],
+            Target::From | Target::Field(Field::FromUri) => &[IndexKey::From],
+            Target::To | Target::Field(Field::ToUri) => &[IndexKey::To],
             _ => return None,
         };
         let values = self.values()?;
@@ -313,10 +313,10 @@ impl Query {
     }
 
     /// The keys of the condition that the index answers best.
-    pub(crate) fn keys(&self) -> Option<Vec<(Key, u32)>> {
+    pub(crate) fn keys(&self) -> Option<Vec<(IndexKey, u32)>> {
         let indexed = self.conditions.iter().filter_map(Condition::keys);
         indexed.min_by_key(|keys| {
-            let first = keys.first().map_or(Key::To, |(key, _)| *key);
+            let first = keys.first().map_or(IndexKey::To, |(key, _)| *key);
             (first as usize, keys.len())
         })
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use weir_engine::FunctionEntry;
 use weir_tables::Table;
 
-use super::named_tables::{Origin, TableUse};
+use super::named_tables::{TableOrigin, TableUse};
 use crate::fields;
 use crate::session::Session;
 use weir_output::text::is_control;
@@ -104,11 +104,11 @@ impl Catalog {
     /// The columns of a table as a statement names it; none when they are not to be had.
     pub(super) fn columns(&self, table: &TableUse) -> Arc<[CatalogColumn]> {
         match &table.origin {
-            Origin::Call(name) => match self.of_table(name) {
+            TableOrigin::Call(name) => match self.of_table(name) {
                 Some(columns) => columns,
                 None => self.described(&table.text),
             },
-            Origin::Name(name) => {
+            TableOrigin::Name(name) => {
                 let (is_known, is_open) = {
                     let known = self.known();
                     (known.has(name), known.is_open)
@@ -119,9 +119,9 @@ impl Catalog {
                     None => Arc::default(),
                 }
             }
-            Origin::File(file) if is_rows(file) => self.described(&table.text),
-            Origin::File(_) => self.packets(),
-            Origin::Other => Arc::default(),
+            TableOrigin::File(file) if is_rows(file) => self.described(&table.text),
+            TableOrigin::File(_) => self.packets(),
+            TableOrigin::Other => Arc::default(),
         }
     }
 

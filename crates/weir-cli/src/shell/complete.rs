@@ -9,7 +9,7 @@ use weir_engine::{TokenKind, tokens};
 use super::catalog::{Catalog, CatalogColumn, ROWS};
 use super::commands::{COMMANDS, Verb, parse};
 use super::input::is_command;
-use super::named_tables::{FROM, Origin, StatementWords, TableUse, tables_of};
+use super::named_tables::{FROM, StatementWords, TableOrigin, TableUse, tables_of};
 use weir_output::Format;
 use weir_output::text::is_control;
 
@@ -171,7 +171,10 @@ fn names(
         }
     }
     let mut all: Vec<(String, String, bool)> = Vec::new();
-    match tables.iter().any(|table| table.origin != Origin::Other) {
+    match tables
+        .iter()
+        .any(|table| table.origin != TableOrigin::Other)
+    {
         true => {
             for table in tables {
                 all.extend(catalog.columns(table).iter().map(|one| column("", one)));

@@ -5,7 +5,7 @@ use weir_engine::{Token, TokenKind, tokens};
 /// A table that a statement names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TableUse {
-    pub(super) origin: Origin,
+    pub(super) origin: TableOrigin,
     pub(super) alias: Option<String>,
     /// The table as the statement writes it.
     pub(super) text: String,
@@ -13,7 +13,7 @@ pub(super) struct TableUse {
 
 /// The origin of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum TableOrigin {
     /// A file, or several.
     File(String),
     /// A function that gives rows, in lower case.
@@ -28,7 +28,7 @@ impl TableUse {
     /// The name of a table that is a name alone.
     pub(super) fn plain_name(&self) -> Option<&str> {
         match &self.origin {
-            Origin::Name(name) => Some(name),
+            TableOrigin::Name(name) => Some(name),
             _ => None,
         }
     }
@@ -36,7 +36,7 @@ impl TableUse {
     /// Whether this name in front of a column means the table.
     pub(super) fn is_called(&self, name: &str) -> bool {
         let own = || match &self.origin {
-            Origin::Name(name) | Origin::Call(name) => Some(name.as_str()),
+            TableOrigin::Name(name) | TableOrigin::Call(name) => Some(name.as_str()),
             _ => None,
         };
         let called = self.alias.as_deref().or_else(own);
@@ -67,7 +67,7 @@ pub(super) fn tables_of(sql: &str) -> Vec<TableUse> {
             .plain_name()
             .is_some_and(|name| own.iter().any(|own| own == name))
         {
-            table.origin = Origin::Other;
+            table.origin = TableOrigin::Other;
         }
     }
     tables
@@ -138,24 +138,26 @@ impl StatementWords<'_> {
     }
 
     /// The origin of the table that begins here, and the place after it.
-    fn table(&self, at: &mut usize) -> Option<Origin> {
+    fn table(&self, at: &mut usize) -> Option<TableOrigin> {
         let here = *at;
         *at += 1;
         match self.kind(here)? {
-            TokenKind::Text => Some(Origin::File(self.text(here).trim_matches('\'').to_owned())),
+            TokenKind::Text => Some(TableOrigin::File(
+                self.text(here).trim_matches('\'').to_owned(),
+            )),
             TokenKind::Name | TokenKind::Keyword | TokenKind::Quoted => {
                 let name = self.name(here);
                 if self.text(here + 1) == "(" {
                     *at = self.behind_bracket(here + 1);
-                    return Some(Origin::Call(name));
+                    return Some(TableOrigin::Call(name));
                 }
                 let is_name = !BEHIND.contains(&self.upper(here).as_str());
-                is_name.then_some(Origin::Name(name))
+                is_name.then_some(TableOrigin::Name(name))
             }
             TokenKind::Symbol if self.text(here) == "[" => {
                 let file = self.text(here + 1).trim_matches('\'').to_owned();
                 *at = self.behind_bracket(here);
-                Some(Origin::File(file))
+                Some(TableOrigin::File(file))
             }
             // A query in brackets has a FROM of its own, which is parsed next.
             _ => {

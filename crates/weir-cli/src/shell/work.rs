@@ -33,7 +33,7 @@ use weir_output::{self as output, Format, terminal_height};
 
 /// The settings of answers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Settings {
+pub(super) struct ShellSettings {
     pub(super) format: Option<Format>,
     pub(super) rows: Option<RowLimit>,
     pub(super) all_columns: bool,
@@ -58,7 +58,7 @@ type Destination = (output::Options, Box<dyn Write + Send>, Option<Target>);
 pub(super) struct Work {
     session: Arc<Session>,
     known: Arc<Mutex<SessionTables>>,
-    settings: Settings,
+    settings: ShellSettings,
     /// The chart that is drawn of what is answered now.
     plot: Option<Kind>,
     /// The destination of all answers, if it is not standard output.
@@ -96,7 +96,7 @@ impl Work {
     /// A session before its first statement.
     pub(super) fn new(
         session: Session,
-        settings: Settings,
+        settings: ShellSettings,
         views: Option<PathBuf>,
         global: Global,
         messages: Messages,

@@ -148,10 +148,10 @@ pub enum LocalRemote<'a> {
 impl<'a> LocalRemote<'a> {
     /// The lines: whether a new group begins, the name, the value.
     #[must_use]
-    pub fn lines(&self) -> sdp::Lines<'a> {
+    pub fn lines(&self) -> sdp::SdpLines<'a> {
         match self {
-            Self::Sdp(octets) => sdp::Lines::of_text(octets),
-            Self::Groups(groups) => sdp::Lines::of_groups(groups),
+            Self::Sdp(octets) => sdp::SdpLines::of_text(octets),
+            Self::Groups(groups) => sdp::SdpLines::of_groups(groups),
         }
     }
 
@@ -189,7 +189,7 @@ sequence! {
 }
 
 impl<'a> LocalRemote<'a> {
-    fn property(line: &sdp::Line<'a>) -> (Name<'a>, Value<'a>) {
+    fn property(line: &sdp::SdpLine<'a>) -> (Name<'a>, Value<'a>) {
         (line.name, Value::from(line.value))
     }
 }

@@ -31,12 +31,12 @@ impl Sight {
 }
 
 /// The flow and the number of a question.
-type Key = (u64, u16);
+type CopyKey = (u64, u16);
 
 /// An answer, with the question that it belongs to.
 #[derive(Clone, Copy, Debug)]
 struct RecentAnswer {
-    key: Key,
+    key: CopyKey,
     question: Sight,
     answer: Sight,
 }
@@ -51,13 +51,13 @@ pub(super) struct RecentAnswers {
 /// Answers that are kept.
 const PLACES: usize = 1 << 12;
 
-fn place((flow, id): Key) -> usize {
+fn place((flow, id): CopyKey) -> usize {
     (flow.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(id)) as usize % PLACES
 }
 
 impl RecentAnswers {
     /// Notes an answer, if copies of it could be known.
-    pub(super) fn note(&mut self, key: Key, question: Sight, answer: Sight) {
+    pub(super) fn note(&mut self, key: CopyKey, question: Sight, answer: Sight) {
         if answer.identification.is_none() {
             return;
         }
@@ -74,7 +74,7 @@ impl RecentAnswers {
     }
 
     /// The question of the answer that this one is a copy of.
-    pub(super) fn question_of_copy(&self, key: Key, answer: Sight) -> Option<Sight> {
+    pub(super) fn question_of_copy(&self, key: CopyKey, answer: Sight) -> Option<Sight> {
         let known = self.places.get(place(key)).copied().flatten()?;
         let is_copy = known.key == key && answer.is_copy_of(known.answer) == Some(true);
         is_copy.then_some(known.question)

@@ -9,7 +9,7 @@ use arrow::datatypes::{
     TimestampMicrosecondType,
 };
 use weir_page::chart::{
-    BARS, Choice, Column, Kind, SERIES, Slots, Values, choose, choose_kind, slots,
+    BARS, ChartColumn, Choice, Kind, SERIES, Slots, Values, choose, choose_kind, slots,
 };
 
 use super::super::column;
@@ -84,8 +84,8 @@ pub(super) fn shape(rows: &RecordBatch, kind: Option<Kind>) -> Result<Drawn, Err
     let data = Data { rows };
     let schema = rows.schema();
     let fields = schema.fields().iter();
-    let columns: Vec<Column<'_>> = fields
-        .map(|field| Column {
+    let columns: Vec<ChartColumn<'_>> = fields
+        .map(|field| ChartColumn {
             name: field.name(),
             values: values_of(field.data_type()),
         })
@@ -130,7 +130,7 @@ pub(super) fn shape(rows: &RecordBatch, kind: Option<Kind>) -> Result<Drawn, Err
             })
         }
         Choice::Heat { x, by, value } => {
-            let is_amount = columns.get(by).is_some_and(Column::is_amount);
+            let is_amount = columns.get(by).is_some_and(ChartColumn::is_amount);
             Shape::Heat(data.heat(x, (by, is_amount), value, &mut notes)?)
         }
     };

@@ -1,6 +1,6 @@
 //! `tcap`: one row a message of TCAP over SCCP.
 
-use weir_messages::sccp::{self, Parts};
+use weir_messages::sccp::{self, Reassembly};
 use weir_messages::tcap::{Component, TcapFault, TcapMessage, component_word, kind_word, map_word};
 use weir_packet::{Kind, Needs, Value};
 
@@ -24,7 +24,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 #[derive(Default)]
 struct Tcap {
     /// The parts by the point codes of sender and receiver, and the number that they share.
-    parts: Parts<(u32, u32, u32)>,
+    parts: Reassembly<(u32, u32, u32)>,
     open: Requests<u64>,
     /// The number of messages between subsystems of MAP that are no TCAP.
     undecoded: u64,

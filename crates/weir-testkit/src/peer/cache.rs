@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::SystemTime;
 
-use super::Answer;
+use super::PeerAnswer;
 
 /// Bytes of all answers together, behind which those go that were not used for the longest time.
 pub(super) const BYTES_MAX: u64 = 1 << 30;
@@ -51,7 +51,7 @@ impl AnswerCache {
     }
 
     /// The answer to a question, when it is there and whole.
-    pub(super) fn find(&self, key: &blake3::Hash) -> Option<Answer> {
+    pub(super) fn find(&self, key: &blake3::Hash) -> Option<PeerAnswer> {
         let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_anew && !own.contains(key) {
             return None;
@@ -67,7 +67,7 @@ impl AnswerCache {
     }
 
     /// Stores an answer. After a failure to store it the program runs again next time.
-    pub(super) fn keep(&self, key: &blake3::Hash, answer: &Answer) {
+    pub(super) fn keep(&self, key: &blake3::Hash, answer: &PeerAnswer) {
         match self.try_keep(key, answer) {
             Ok(true) => {
                 let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +81,7 @@ impl AnswerCache {
     }
 
     /// False when there is no place for it, or no exit status.
-    fn try_keep(&self, key: &blake3::Hash, answer: &Answer) -> io::Result<bool> {
+    fn try_keep(&self, key: &blake3::Hash, answer: &PeerAnswer) -> io::Result<bool> {
         let (Some(path), Some(code)) = (self.path(key), answer.code) else {
             return Ok(false);
         };
@@ -151,7 +151,7 @@ impl AnswerCache {
 }
 
 /// An answer as a file has it: a hash of all behind it, how long it is unpacked, and the answer, packed by zstd.
-fn packed(answer: &Answer, code: i32) -> io::Result<Vec<u8>> {
+fn packed(answer: &PeerAnswer, code: i32) -> io::Result<Vec<u8>> {
     let mut plain = code.to_le_bytes().to_vec();
     plain.extend((answer.stdout.len() as u64).to_le_bytes());
     plain.extend(&answer.stdout);
@@ -164,7 +164,7 @@ fn packed(answer: &Answer, code: i32) -> io::Result<Vec<u8>> {
 }
 
 /// `None` of what [`packed`] has not made.
-fn parsed(bytes: &[u8]) -> Option<Answer> {
+fn parsed(bytes: &[u8]) -> Option<PeerAnswer> {
     let (hash, rest) = bytes.split_first_chunk::<{ blake3::OUT_LEN }>()?;
     if blake3::hash(rest) != *hash {
         return None;
@@ -176,7 +176,7 @@ fn parsed(bytes: &[u8]) -> Option<Answer> {
     let (length, rest) = rest.split_first_chunk()?;
     let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
     let (stdout, stderr) = rest.split_at_checked(length)?;
-    Some(Answer {
+    Some(PeerAnswer {
         code: Some(i32::from_le_bytes(*code)),
         stdout: stdout.to_vec(),
         stderr: stderr.to_vec(),

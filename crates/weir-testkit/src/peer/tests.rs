@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use super::cache::{AnswerCache, BYTES_MAX};
-use super::{Answer, Peers, Question};
+use super::{PeerAnswer, Peers, Question};
 use crate::Limited as _;
 
 /// A folder with a program that counts how often it was started, a file that it can be asked about, and answers.
@@ -53,7 +53,7 @@ impl Scene {
     }
 
     /// The answer of the scene's program about a file.
-    fn answer(&self, peers: &Peers, word: &str, file: &str) -> Answer {
+    fn answer(&self, peers: &Peers, word: &str, file: &str) -> PeerAnswer {
         let mut question = Question::to(self.path("program"));
         question.arg(word).file(self.path(file));
         peers.answer(&question).unwrap()
@@ -98,7 +98,7 @@ fn the_same_question_is_put_once() {
     let first = scene.answer(&scene.peers(), "word", "file.pcap");
     assert_eq!(
         first,
-        Answer {
+        PeerAnswer {
             code: Some(3),
             stdout: b"word content".to_vec(),
             stderr: b"said\n".to_vec()

@@ -15,7 +15,7 @@ fn preliminary_responses_are_passed_over_in_pieces_of_any_size() {
     ] {
         for size in [1, 7, 1_000] {
             let pieces = responses.chunks(size).map(down);
-            let steps: Vec<Step<'_>> = [up(request)].into_iter().chain(pieces).collect();
+            let steps: Vec<TestStep<'_>> = [up(request)].into_iter().chain(pieces).collect();
             assert_eq!(texts(&steps), [b"Hello"], "by {size}");
         }
     }
@@ -41,18 +41,18 @@ fn preliminary_responses_are_passed_over_in_pieces_of_any_size() {
 }
 
 /// A step of a connection: bytes of a direction, or a gap in it.
-type Step<'s> = (Direction, Option<&'s [u8]>);
+type TestStep<'s> = (Direction, Option<&'s [u8]>);
 
-fn up(bytes: &[u8]) -> Step<'_> {
+fn up(bytes: &[u8]) -> TestStep<'_> {
     (Direction::ToServer, Some(bytes))
 }
 
-fn down(bytes: &[u8]) -> Step<'_> {
+fn down(bytes: &[u8]) -> TestStep<'_> {
     (Direction::ToClient, Some(bytes))
 }
 
 /// The texts that steps give.
-fn texts(steps: &[Step<'_>]) -> Vec<Vec<u8>> {
+fn texts(steps: &[TestStep<'_>]) -> Vec<Vec<u8>> {
     let mut connection = Connection::new(DecoderOptions::default());
     let mut texts = Vec::new();
     let mut each = |event: ConnectionEvent<'_>| {
@@ -76,8 +76,8 @@ fn one_head_is_enough_where_the_other_one_was_not_captured() {
     let request: &[u8] = b"GET /chat HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\n\r\n";
     let agreed: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
     let (client, server): (&[u8], &[u8]) = (b"\x81\x82\0\0\0\0hi", b"\x81\x05Hello");
-    let up_gap: Step<'_> = (Direction::ToServer, None);
-    let down_gap: Step<'_> = (Direction::ToClient, None);
+    let up_gap: TestStep<'_> = (Direction::ToServer, None);
+    let down_gap: TestStep<'_> = (Direction::ToClient, None);
     let (hi, hello): (&[u8], &[u8]) = (b"hi", b"Hello");
     // Only one direction was captured.
     assert_eq!(texts(&[down(agreed), down(server)]), [hello]);
@@ -108,7 +108,7 @@ fn one_head_is_enough_where_the_other_one_was_not_captured() {
 #[test]
 fn the_rest_of_a_response_behind_a_gap_in_it_is_passed_over() {
     let request: &[u8] = b"GET /chat HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\n\r\n";
-    let down_gap: Step<'_> = (Direction::ToClient, None);
+    let down_gap: TestStep<'_> = (Direction::ToClient, None);
     let rests: [&[&[u8]]; 5] = [
         &[b"ocket-Accept: x\r\n\r\n", b"\x81\x05Hello"],
         &[b"ocket-Accept: x\r\n\r\n\x81\x05Hello"],
@@ -127,7 +127,7 @@ fn the_rest_of_a_response_behind_a_gap_in_it_is_passed_over() {
             // A server that refuses agrees on nothing.
             let refusal = [up(request), down(b"HTTP/1.1 403 Forb"), down_gap];
             let behind = rest.iter().map(|piece| down(piece));
-            let refused: Vec<Step<'_>> = refusal.into_iter().chain(behind).collect();
+            let refused: Vec<TestStep<'_>> = refusal.into_iter().chain(behind).collect();
             assert_eq!(texts(&refused), Vec::<Vec<u8>>::new(), "{refused:?}");
         }
     }
