@@ -54,7 +54,7 @@ pub(crate) struct InterfaceArgs {
 impl InterfaceArgs {
     /// Opens the interface of this name; packets come once it is started.
     pub(crate) fn open(&self, name: &str) -> Result<Interface, Failure> {
-        let mut options = weir_live::Options::default();
+        let mut options = weir_live::CaptureOptions::default();
         options.snap_len = self.snaplen;
         options.promiscuous = self.promiscuous;
         options.ring_bytes = self.buffer;

@@ -255,7 +255,7 @@ impl LiveInterface {
     /// Checks that the interface is there and may be captured from, so that the error comes when the server starts, and
     /// not with a client's first statement.
     fn new(interface: &str) -> Result<Self, Failure> {
-        let options = weir_live::Options::default();
+        let options = weir_live::CaptureOptions::default();
         drop(Interface::open(interface, &options)?);
         Ok(Self {
             interface: interface.to_owned(),
@@ -269,7 +269,7 @@ impl Feed for LiveInterface {
     }
 
     fn start(&self, wanted: Option<&Predicate>) -> io::Result<Box<dyn Read + Send>> {
-        let options = weir_live::Options::default();
+        let options = weir_live::CaptureOptions::default();
         let interface = Interface::open(&self.interface, &options).map_err(io::Error::other)?;
         let filter = interface::filter(wanted, interface.link_type());
         let never = Arc::new(AtomicBool::new(false));

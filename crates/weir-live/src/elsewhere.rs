@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::{Counts, Error, ErrorKind, Instruction, Options};
+use crate::{CaptureOptions, Counts, Error, ErrorKind, Instruction};
 
 /// An interface that packets are captured on.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Interface {
     ///
     /// # Errors
     /// Always: it is not supported.
-    pub fn open(_name: &str, _options: &Options) -> Result<Self, Error> {
+    pub fn open(_name: &str, _options: &CaptureOptions) -> Result<Self, Error> {
         Err(unsupported())
     }
 

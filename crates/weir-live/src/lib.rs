@@ -4,7 +4,7 @@
 //! use std::sync::Arc;
 //! use std::sync::atomic::AtomicBool;
 //!
-//! let interface = weir_live::Interface::open("lo", &weir_live::Options::default())?;
+//! let interface = weir_live::Interface::open("lo", &weir_live::CaptureOptions::default())?;
 //! let stop = Arc::new(AtomicBool::new(false));
 //! let mut reader = weir_capture::Reader::new(interface.start(&[], stop)?)?;
 //! loop {
@@ -49,10 +49,10 @@ pub use system::{Interface, Packets, interfaces};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The options of a capture. Take [`Options::default`] and change what you need.
+/// The options of a capture. Take [`CaptureOptions::default`] and change what you need.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Options {
+pub struct CaptureOptions {
     /// The maximum number of bytes that are captured of a packet.
     pub snap_len: u32,
     /// Packets for other hosts are captured, too.
@@ -61,7 +61,7 @@ pub struct Options {
     pub ring_bytes: usize,
 }
 
-impl Default for Options {
+impl Default for CaptureOptions {
     fn default() -> Self {
         Self {
             snap_len: SNAP_LEN_MAX,

@@ -20,7 +20,7 @@ pub(crate) fn interfaces() -> PyResult<Vec<String>> {
 
 /// Opens an interface, which takes the privilege to do so; packets come once a query reads them.
 pub(crate) fn feed(name: &str, stop: &Stop) -> PyResult<Arc<dyn Feed>> {
-    let options = weir_live::Options::default();
+    let options = weir_live::CaptureOptions::default();
     let interface = Interface::open(name, &options).map_err(|error| refused(&error))?;
     Ok(Arc::new(InterfaceFeed {
         name: name.to_owned(),

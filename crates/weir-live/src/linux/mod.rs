@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use weir_capture::{WriteError, WriteRecord, Writer};
 
-use crate::{Counts, Error, ErrorKind, Instruction, Options};
+use crate::{CaptureOptions, Counts, Error, ErrorKind, Instruction};
 use ring::{Ring, RingPacket};
 use socket::PacketSocket;
 
@@ -23,7 +23,7 @@ pub struct Interface {
     socket: PacketSocket,
     index: i32,
     link_type: u32,
-    options: Options,
+    options: CaptureOptions,
     counts: Arc<Counts>,
 }
 
@@ -32,7 +32,7 @@ impl Interface {
     ///
     /// # Errors
     /// When there is no such interface, it may not be captured on, or what it carries is unknown.
-    pub fn open(name: &str, options: &Options) -> Result<Self, Error> {
+    pub fn open(name: &str, options: &CaptureOptions) -> Result<Self, Error> {
         let Some(index) = socket::index_of(name) else {
             let error = Error::new(ErrorKind::NotFound, format!("no interface named {name}"));
             let known = interfaces().unwrap_or_default();

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use weir_capture::Reader;
-use weir_live::{Counts, ErrorKind, Instruction, Interface, Options, Packets};
+use weir_live::{CaptureOptions, Counts, ErrorKind, Instruction, Interface, Packets};
 
 /// Loopback, unless it may not be captured on.
-fn loopback(options: &Options) -> Option<Interface> {
+fn loopback(options: &CaptureOptions) -> Option<Interface> {
     match Interface::open("lo", options) {
         Ok(interface) => Some(interface),
         Err(error) => {
@@ -80,7 +80,7 @@ fn exchange(packets: Packets, stop: &Arc<AtomicBool>, count: u32) -> Vec<(Vec<u8
 }
 
 fn start(
-    options: &Options,
+    options: &CaptureOptions,
     filter: &[Instruction],
 ) -> Option<(Packets, Arc<AtomicBool>, Arc<Counts>)> {
     let interface = loopback(options)?;
@@ -93,7 +93,7 @@ fn start(
 
 #[test]
 fn each_packet_arrives_once_and_in_order() {
-    let Some((packets, stop, counts)) = start(&Options::default(), &[]) else {
+    let Some((packets, stop, counts)) = start(&CaptureOptions::default(), &[]) else {
         return;
     };
     let found = exchange(packets, &stop, 3_000);
@@ -109,7 +109,7 @@ fn each_packet_arrives_once_and_in_order() {
 
 #[test]
 fn packets_are_cut_to_the_snap_length() {
-    let mut options = Options::default();
+    let mut options = CaptureOptions::default();
     options.snap_len = 60;
     let Some((packets, stop, _)) = start(&options, &[]) else {
         return;
@@ -130,7 +130,7 @@ fn the_kernel_runs_the_filter() {
         code: 6,
         ..Instruction::default()
     };
-    let Some((packets, stop, counts)) = start(&Options::default(), &[refuse]) else {
+    let Some((packets, stop, counts)) = start(&CaptureOptions::default(), &[refuse]) else {
         return;
     };
     assert!(exchange(packets, &stop, 50).is_empty());
@@ -139,7 +139,7 @@ fn the_kernel_runs_the_filter() {
 
 #[test]
 fn what_does_not_fit_the_ring_is_counted() {
-    let mut options = Options::default();
+    let mut options = CaptureOptions::default();
     options.ring_bytes = 2 << 20;
     let Some((packets, stop, counts)) = start(&options, &[]) else {
         return;
@@ -161,7 +161,7 @@ fn what_does_not_fit_the_ring_is_counted() {
 
 #[test]
 fn an_interface_that_is_not_there_is_named() {
-    let error = Interface::open("weir-none0", &Options::default()).unwrap_err();
+    let error = Interface::open("weir-none0", &CaptureOptions::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert_eq!(error.to_string(), "no interface named weir-none0");
     assert!(error.hint().unwrap().contains("lo"));
