@@ -14,7 +14,7 @@ use crate::session::{Reader, Session};
 use crate::sip;
 use crate::target::{guard, put_one_of_many};
 use crate::watch::Refresh;
-use weir_output::{Format, Options};
+use weir_output::{Format, OutputOptions};
 
 /// `weir demo`.
 #[derive(Args, Debug)]
@@ -46,8 +46,8 @@ pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<Exi
     }
     let terminal = stdout.is_terminal();
     let mut options = match terminal {
-        true => Options::terminal(Format::Table, global.color.applies(terminal)),
-        false => Options::plain(Format::Table),
+        true => OutputOptions::terminal(Format::Table, global.color.applies(terminal)),
+        false => OutputOptions::plain(Format::Table),
     };
     options.colour = global.color.applies(terminal);
     let session = Session::new(&weir_engine::Options::default(), messages, false)?;

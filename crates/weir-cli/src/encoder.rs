@@ -8,7 +8,7 @@ use arrow::datatypes::SchemaRef;
 use weir_engine::{EncodeError, RowEncoder, RowFormat, RowWriter};
 
 use crate::message::chain;
-use weir_output::{self as output, Format, Options, Writer};
+use weir_output::{self as output, Format, OutputOptions, Writer};
 
 /// Writes the formats of `-o`.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl RowEncoder for FileEncoder {
             RowFormat::ArrowStream => Format::Arrows,
             other => return Err(format!("rows cannot be encoded as {other:?}").into()),
         };
-        let writer = Writer::new(&Options::plain(format), Arc::clone(schema), out);
+        let writer = Writer::new(&OutputOptions::plain(format), Arc::clone(schema), out);
         Ok(Box::new(Encoded(
             writer.map_err(|error| with_causes(&error))?,
         )))

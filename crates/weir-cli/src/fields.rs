@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::message::Messages;
 use crate::refusal::Refusal;
 use crate::target::Target;
-use weir_output::{Options, Writer};
+use weir_output::{OutputOptions, Writer};
 
 /// `weir fields`.
 #[derive(Args, Debug)]
@@ -114,7 +114,7 @@ pub(crate) fn listed(
 /// Writes a requested list, without a limit on its rows.
 pub(crate) fn write_list(
     batch: &RecordBatch,
-    mut options: Options,
+    mut options: OutputOptions,
     (out, target): (Box<dyn Write + Send>, Option<Target>),
     messages: Messages,
 ) -> Result<(), Failure> {

@@ -251,7 +251,7 @@ fn session(global: Global, messages: Messages) -> Result<Session, Failure> {
 fn answered(
     session: &Session,
     sql: &str,
-    options: &weir_output::Options,
+    options: &weir_output::OutputOptions,
     out: Box<dyn Write + Send>,
 ) -> Result<(), Failure> {
     let mut statements: VecDeque<_> = session.parse(sql)?.into();

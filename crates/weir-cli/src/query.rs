@@ -149,7 +149,7 @@ struct AnswerPlaces<'q> {
 
 /// The destination of one answer.
 struct AnswerPlace {
-    output: weir_output::Options,
+    output: weir_output::OutputOptions,
     out: Box<dyn Write + Send>,
     /// The target that is for this answer alone.
     own: Option<usize>,

@@ -135,7 +135,7 @@ impl Session {
     pub(crate) fn answer(
         &self,
         planned: Planned,
-        options: &output::Options,
+        options: &output::OutputOptions,
         out: Box<dyn Write + Send>,
         refresh: Refresh,
     ) -> Result<Reader, Failure> {
@@ -151,7 +151,7 @@ impl Session {
     pub(crate) fn answer_heeding(
         &self,
         planned: Planned,
-        options: &output::Options,
+        options: &output::OutputOptions,
         out: Box<dyn Write + Send>,
         refresh: Refresh,
         heed: Heed<'_>,

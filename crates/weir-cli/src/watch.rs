@@ -26,7 +26,7 @@ impl Refresh {
 /// Writes an answer to its end.
 pub(crate) async fn write(
     mut answer: Answer,
-    options: &output::Options,
+    options: &output::OutputOptions,
     out: Box<dyn Write + Send>,
     refresh: Refresh,
 ) -> Result<Summary, Failure> {
@@ -66,7 +66,7 @@ pub(crate) async fn write(
 async fn rows(
     answer: &mut Answer,
     first: Option<RecordBatch>,
-    options: &output::Options,
+    options: &output::OutputOptions,
     out: Box<dyn Write + Send>,
 ) -> Result<Summary, Failure> {
     let mut writer = Writer::new(options, Arc::clone(answer.schema()), out)?;
@@ -108,7 +108,7 @@ impl Screen {
     fn show(
         &mut self,
         answer: &Answer,
-        options: &output::Options,
+        options: &output::OutputOptions,
         batches: &[RecordBatch],
     ) -> Result<OutputState, Failure> {
         let mut options = options.clone();

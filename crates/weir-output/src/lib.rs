@@ -21,12 +21,12 @@
 //! use std::sync::Arc;
 //!
 //! use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
-//! use weir_output::{Format, Options, Writer};
+//! use weir_output::{Format, OutputOptions, Writer};
 //!
 //! let counts: ArrayRef = Arc::new(UInt64Array::from(vec![7, 11]));
 //! let batch = RecordBatch::try_from_iter([("packets", counts)])?;
 //! let out = Box::new(std::io::sink());
-//! let mut writer = Writer::new(&Options::plain(Format::Csv), batch.schema(), out)?;
+//! let mut writer = Writer::new(&OutputOptions::plain(Format::Csv), batch.schema(), out)?;
 //! let _ = writer.write(&batch)?;
 //! assert_eq!(writer.finish()?.rows, 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -153,7 +153,7 @@ impl Format {
 
 /// The options of a [`Writer`].
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct OutputOptions {
     /// The format of the rows.
     pub format: Format,
     /// Whether a person reads the output at a terminal: allows folding, cutting and rounding.
@@ -174,7 +174,7 @@ pub struct Options {
     pub is_file: bool,
 }
 
-impl Options {
+impl OutputOptions {
     /// True of what has no room for a second answer.
     pub fn holds_one(&self) -> bool {
         match self.plot {
@@ -246,7 +246,7 @@ impl Writer {
     /// # Errors
     /// [`Error::BinaryOnTerminal`].
     pub fn new(
-        options: &Options,
+        options: &OutputOptions,
         schema: SchemaRef,
         out: Box<dyn Write + Send>,
     ) -> Result<Self, Error> {

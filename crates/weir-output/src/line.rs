@@ -19,7 +19,7 @@ use super::packet::Packets;
 use super::rows::RowFormat;
 use super::text::push_escaped;
 use super::value_names::value_name;
-use super::{Format, Options};
+use super::{Format, OutputOptions};
 
 pub(super) struct LineFormat {
     names: Vec<String>,
@@ -33,7 +33,7 @@ pub(super) struct LineFormat {
 }
 
 impl LineFormat {
-    pub(super) fn new(options: &Options, schema: &Schema) -> Self {
+    pub(super) fn new(options: &OutputOptions, schema: &Schema) -> Self {
         let names = schema.fields().iter().map(|field| {
             let mut name = String::new();
             push_escaped(&mut name, field.name());

@@ -5,7 +5,7 @@ use arrow::datatypes::Schema;
 use super::column::Column;
 use super::rows::RowFormat;
 use super::text::push_escaped;
-use super::{Format, Options};
+use super::{Format, OutputOptions};
 
 /// True for the schema that DataFusion gives to EXPLAIN.
 pub(super) fn is_plan(schema: &Schema) -> bool {
@@ -20,7 +20,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(options: &Options) -> Self {
+    pub(super) fn new(options: &OutputOptions) -> Self {
         Self {
             colour: options.colour,
             first: true,

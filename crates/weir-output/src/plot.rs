@@ -21,7 +21,7 @@ use weir_page::Page;
 use weir_page::chart;
 
 use super::pipe::Pipe;
-use super::{Encoder, Error, Options, Summary, grouped};
+use super::{Encoder, Error, OutputOptions, Summary, grouped};
 
 /// The kind of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -84,7 +84,7 @@ pub struct Plot {
 /// Collects rows, and draws them at their end.
 pub(super) struct Collected {
     plot: Plot,
-    options: Options,
+    options: OutputOptions,
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
     rows: usize,
@@ -93,7 +93,7 @@ pub(super) struct Collected {
 }
 
 impl Collected {
-    pub(super) fn new(plot: Plot, options: &Options, schema: SchemaRef, pipe: Pipe) -> Self {
+    pub(super) fn new(plot: Plot, options: &OutputOptions, schema: SchemaRef, pipe: Pipe) -> Self {
         Self {
             plot,
             options: options.clone(),

@@ -10,7 +10,7 @@ use arrow::datatypes::Schema;
 use super::column::Column;
 use super::rows::RowFormat;
 use super::text::{escaped, push_escaped};
-use super::{Format, Options};
+use super::{Format, OutputOptions};
 
 /// The form of a CSV file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,12 +39,12 @@ pub(super) struct Separated {
 }
 
 impl Separated {
-    pub(super) fn csv(options: &Options, schema: &Schema) -> Self {
+    pub(super) fn csv(options: &OutputOptions, schema: &Schema) -> Self {
         Self::new(Format::Csv, b',', options, schema)
     }
 
     pub(super) fn csv_of_form(form: CsvForm, schema: &Schema) -> Self {
-        let options = Options::plain(Format::Csv);
+        let options = OutputOptions::plain(Format::Csv);
         Self {
             has_bare_numbers: !form.quotes_all && form.null.is_empty(),
             form,
@@ -52,11 +52,11 @@ impl Separated {
         }
     }
 
-    pub(super) fn tsv(options: &Options, schema: &Schema) -> Self {
+    pub(super) fn tsv(options: &OutputOptions, schema: &Schema) -> Self {
         Self::new(Format::Tsv, b'\t', options, schema)
     }
 
-    fn new(format: Format, delimiter: u8, options: &Options, schema: &Schema) -> Self {
+    fn new(format: Format, delimiter: u8, options: &OutputOptions, schema: &Schema) -> Self {
         Self {
             format,
             form: CsvForm {

@@ -5,7 +5,7 @@
 //! a value that is wider pushes its own line out. So memory is bounded, and a pipe gets every value in full. NULL is an empty
 //! cell, an empty text is `""`.
 //!
-//! A terminal is given less: times without zeros at their ends, no more rows than [`Options::rows_max`], values and columns cut to its
+//! A terminal is given less: times without zeros at their ends, no more rows than [`OutputOptions::rows_max`], values and columns cut to its
 //! width, and no columns that are NULL throughout. These are folded away when the result has
 //! [`FOLD_FROM`] columns or more, as `SELECT *` has (of a few columns, every one was requested by
 //! name), and when all its rows were seen before the first is drawn. Addresses and ports then stand in front of the others.
@@ -20,10 +20,10 @@ use super::column::{Column, is_number, is_whole};
 use super::layout::{self, Layout, Natural};
 use super::pipe::Pipe;
 use super::rows::columns;
-use super::{Encoder, Error, Format, Options, Summary, text};
+use super::{Encoder, Error, Format, OutputOptions, Summary, text};
 
 pub(super) struct Table {
-    options: Options,
+    options: OutputOptions,
     pipe: Pipe,
     heads: Vec<Head>,
     /// Rows that wait for the layout.
@@ -56,7 +56,7 @@ struct Drawing {
 }
 
 impl Table {
-    pub(super) fn new(options: &Options, schema: &Schema, pipe: Pipe) -> Self {
+    pub(super) fn new(options: &OutputOptions, schema: &Schema, pipe: Pipe) -> Self {
         let head = |field: &std::sync::Arc<arrow::datatypes::Field>| Head {
             name: text::escaped(field.name()).into_owned(),
             number: is_number(field.data_type()),

@@ -72,14 +72,18 @@ const FORMATS: [Format; 10] = [
     Format::Arrows,
 ];
 
-fn on_terminal(format: Format, width: u16) -> Options {
-    Options {
+fn on_terminal(format: Format, width: u16) -> OutputOptions {
+    OutputOptions {
         width: Some(width),
-        ..Options::terminal(format, false)
+        ..OutputOptions::terminal(format, false)
     }
 }
 
-fn bytes_of(options: &Options, schema: SchemaRef, batches: &[RecordBatch]) -> (Vec<u8>, Summary) {
+fn bytes_of(
+    options: &OutputOptions,
+    schema: SchemaRef,
+    batches: &[RecordBatch],
+) -> (Vec<u8>, Summary) {
     let out = SharedBuffer::default();
     let mut writer = Writer::new(options, schema, Box::new(out.clone())).unwrap();
     for batch in batches {
@@ -89,13 +93,13 @@ fn bytes_of(options: &Options, schema: SchemaRef, batches: &[RecordBatch]) -> (V
     (out.bytes(), summary)
 }
 
-fn text_of(options: &Options, batches: &[RecordBatch]) -> (String, Summary) {
+fn text_of(options: &OutputOptions, batches: &[RecordBatch]) -> (String, Summary) {
     let (bytes, summary) = bytes_of(options, batches[0].schema(), batches);
     (String::from_utf8(bytes).unwrap(), summary)
 }
 
 #[track_caller]
-fn check(options: &Options, batch: &RecordBatch, expected: &str) {
+fn check(options: &OutputOptions, batch: &RecordBatch, expected: &str) {
     let (text, _) = text_of(options, std::slice::from_ref(batch));
     assert_eq!(text, expected, "got:\n{text}\nexpected:\n{expected}");
 }
@@ -304,7 +308,7 @@ synced   NULL
 ",
         ),
     ] {
-        check(&Options::plain(format), &flows(), expected);
+        check(&OutputOptions::plain(format), &flows(), expected);
     }
 }
 
@@ -365,7 +369,7 @@ fn hostile_text_is_exact_in_a_pipe_and_harmless_in_a_table() {
 ",
         ),
     ] {
-        check(&Options::plain(format), &hostile(), expected);
+        check(&OutputOptions::plain(format), &hostile(), expected);
     }
 }
 
@@ -392,11 +396,11 @@ fn no_text_format_lets_a_control_character_through_to_a_terminal() {
 fn a_value_of_every_type() {
     let json = r#"{"time":"2026-01-01T00:00:00.000000001Z","local":"1970-01-01T00:00:00","date":"2026-01-01","decimal":-12.30,"float":0.1,"bytes":"dead00","fixed":"01ff","dictionary":"syn","list":[1,null,-3],"struct":{"port":53,"note":null},"map":{"k\"":"v"},"duration":"1.5 seconds","interval":"1 mons 2 days","null":null}
 "#;
-    check(&Options::plain(Format::Ndjson), &types(), json);
+    check(&OutputOptions::plain(Format::Ndjson), &types(), json);
     let csv = r#"time,local,date,decimal,float,bytes,fixed,dictionary,list,struct,map,duration,interval,null
 2026-01-01T00:00:00.000000001Z,1970-01-01T00:00:00,2026-01-01,-12.30,0.1,dead00,01ff,syn,"[1,null,-3]","{""port"":53,""note"":null}","{""k\"""":""v""}",1.5 seconds,1 mons 2 days,
 "#;
-    check(&Options::plain(Format::Csv), &types(), csv);
+    check(&OutputOptions::plain(Format::Csv), &types(), csv);
 }
 
 #[test]
@@ -439,7 +443,7 @@ fn sizes_and_intervals_are_for_people_on_a_terminal_only() {
     let sizes: ArrayRef = Arc::new(UInt64Array::from(vec![Some(18_057_300_000), None]));
     let batch = RecordBatch::try_new(schema, vec![sizes, values]).unwrap();
     let csv = "size,interval\n18057300000,1 days 1.500000000 secs\n,3 mons\n";
-    check(&Options::plain(Format::Csv), &batch, csv);
+    check(&OutputOptions::plain(Format::Csv), &batch, csv);
     let (shown, _) = text_of(&on_terminal(Format::Table, 80), &[batch]);
     for part in ["18.1 GB", "1 d 00:00:01.5", "3 mons"] {
         assert!(shown.contains(part), "{shown}");
@@ -469,8 +473,8 @@ fn an_empty_result_still_names_its_columns() {
         ),
         (Format::Line, ""),
     ] {
-        check(&Options::plain(format), &empty, expected);
-        let (bytes, _) = bytes_of(&Options::plain(format), empty.schema(), &[]);
+        check(&OutputOptions::plain(format), &empty, expected);
+        let (bytes, _) = bytes_of(&OutputOptions::plain(format), empty.schema(), &[]);
         assert_eq!(
             String::from_utf8(bytes).unwrap(),
             expected,
@@ -498,10 +502,14 @@ fn rows_without_columns_are_counted() {
         (Format::Markdown, ""),
         (Format::Line, "-- row 1\n-- row 2\n"),
     ] {
-        let (text, summary) = text_of(&Options::plain(format), std::slice::from_ref(&none));
+        let (text, summary) = text_of(&OutputOptions::plain(format), std::slice::from_ref(&none));
         assert_eq!((text.as_str(), summary.rows), (expected, 2));
     }
-    let (bytes, _) = bytes_of(&Options::plain(Format::Arrows), none.schema(), &[none]);
+    let (bytes, _) = bytes_of(
+        &OutputOptions::plain(Format::Arrows),
+        none.schema(),
+        &[none],
+    );
     let read: Vec<_> = StreamReader::try_new(&*bytes, None)
         .unwrap()
         .map(Result::unwrap)
@@ -514,7 +522,7 @@ fn parquet_and_arrow_give_the_same_rows_back() {
     for batch in [flows(), hostile(), flows().slice(1, 2)] {
         for format in [Format::Arrow, Format::Arrows] {
             let (bytes, _) = bytes_of(
-                &Options::plain(format),
+                &OutputOptions::plain(format),
                 batch.schema(),
                 &[batch.clone(), batch.clone()],
             );
@@ -531,25 +539,29 @@ fn parquet_and_arrow_give_the_same_rows_back() {
             assert_eq!(format!("{read:?}"), format!("{:?}", [&batch, &batch]));
         }
 
-        let plain = Options::plain(Format::Parquet);
+        let plain = OutputOptions::plain(Format::Parquet);
         let (bytes, _) = bytes_of(&plain, batch.schema(), std::slice::from_ref(&batch));
         let read = read_parquet(bytes);
         assert_eq!(format!("{read:?}"), format!("{:?}", [&batch]));
     }
     // No rows at all are a file that opens, too.
-    let (bytes, _) = bytes_of(&Options::plain(Format::Parquet), flows().schema(), &[]);
+    let (bytes, _) = bytes_of(
+        &OutputOptions::plain(Format::Parquet),
+        flows().schema(),
+        &[],
+    );
     assert!(read_parquet(bytes).is_empty());
 }
 
 #[test]
 fn types_that_parquet_lacks_become_text() {
-    let plain = Options::plain(Format::Parquet);
+    let plain = OutputOptions::plain(Format::Parquet);
     let (bytes, _) = bytes_of(&plain, types().schema(), &[types()]);
     let read = read_parquet(bytes);
     let interval = read[0].column_by_name("interval").unwrap();
     assert_eq!(interval.data_type(), &DataType::Utf8);
     check(
-        &Options::plain(Format::Csv),
+        &OutputOptions::plain(Format::Csv),
         &read[0].project(&[0, 12]).unwrap(),
         "time,interval\n2026-01-01T00:00:00.000000001Z,1 mons 2 days\n",
     );
@@ -560,7 +572,7 @@ fn types_that_parquet_lacks_become_text() {
 fn rows_of_parquet_are_written_where_those_held_back_take_too_much() {
     for (most, groups) in [(0, 2), (usize::MAX, 1)] {
         let out = SharedBuffer::default();
-        let plain = Options::plain(Format::Parquet);
+        let plain = OutputOptions::plain(Format::Parquet);
         let mut writer = Writer::new(&plain, flows().schema(), Box::new(out.clone())).unwrap();
         for _ in 0..2 {
             assert_eq!(writer.write(&flows()).unwrap(), OutputState::Open);
@@ -605,12 +617,16 @@ fn a_repeated_name_is_made_unique_where_the_format_needs_it() {
     let schema = Arc::new(Schema::new(fields.to_vec()));
     let twice = RecordBatch::try_new(schema, vec![one(), one()]).unwrap();
     check(
-        &Options::plain(Format::Ndjson),
+        &OutputOptions::plain(Format::Ndjson),
         &twice,
         "{\"x\":1,\"x_2\":1}\n",
     );
-    check(&Options::plain(Format::Csv), &twice, "x,x\n1,1\n");
-    let (bytes, _) = bytes_of(&Options::plain(Format::Parquet), twice.schema(), &[twice]);
+    check(&OutputOptions::plain(Format::Csv), &twice, "x,x\n1,1\n");
+    let (bytes, _) = bytes_of(
+        &OutputOptions::plain(Format::Parquet),
+        twice.schema(),
+        &[twice],
+    );
     assert!(read_parquet(bytes)[0].column_by_name("x_2").is_some());
 }
 
@@ -640,7 +656,7 @@ fn a_reader_that_goes_away_ends_the_work_quietly() {
     let many = batch(vec![("n", Arc::new(rows))]);
     for format in FORMATS {
         for patience in [0, 1, 1_000] {
-            let options = Options::plain(format);
+            let options = OutputOptions::plain(format);
             let mut writer =
                 Writer::new(&options, many.schema(), Box::new(Leaving(patience))).unwrap();
             // Parquet may keep its rows to itself until the end.
@@ -668,7 +684,7 @@ fn a_full_disk_is_an_error() {
         }
     }
     for format in FORMATS {
-        let options = Options::plain(format);
+        let options = OutputOptions::plain(format);
         let mut writer = Writer::new(&options, flows().schema(), Box::new(Full)).unwrap();
         let error = match writer.write(&flows()) {
             Err(error) => error,
@@ -685,7 +701,7 @@ fn a_full_disk_is_an_error() {
 fn nothing_is_written_before_the_first_batch() {
     for format in FORMATS {
         let out = SharedBuffer::default();
-        let options = Options::plain(format);
+        let options = OutputOptions::plain(format);
         let writer = Writer::new(&options, flows().schema(), Box::new(out.clone())).unwrap();
         drop(writer);
         assert!(out.bytes().is_empty(), "{format:?}");
@@ -698,7 +714,7 @@ fn a_piped_table_streams_after_its_first_rows_and_stays_exact() {
         batch(vec![("n", Arc::new(Int64Array::from_iter_values(range)))])
     };
     let out = SharedBuffer::default();
-    let options = Options::plain(Format::Table);
+    let options = OutputOptions::plain(Format::Table);
     let mut writer = Writer::new(&options, numbers(0..1).schema(), Box::new(out.clone())).unwrap();
     assert_eq!(writer.write(&numbers(0..9_000)).unwrap(), OutputState::Open);
     assert!(out.bytes().is_empty(), "widths are still open");
@@ -734,7 +750,7 @@ fn thousands_of_columns_pass() {
     let wide = RecordBatch::try_from_iter(names.iter().map(column)).unwrap();
     for format in FORMATS {
         let (bytes, _) = bytes_of(
-            &Options::plain(format),
+            &OutputOptions::plain(format),
             wide.schema(),
             std::slice::from_ref(&wide),
         );
@@ -752,7 +768,10 @@ fn a_megabyte_in_a_cell_does_not_pad_the_others() {
         "payload",
         Arc::new(StringArray::from(vec![huge.as_str(), "y"])),
     )]);
-    let (text, _) = text_of(&Options::plain(Format::Table), std::slice::from_ref(&rows));
+    let (text, _) = text_of(
+        &OutputOptions::plain(Format::Table),
+        std::slice::from_ref(&rows),
+    );
     assert!(text.contains(&huge) && text.len() < huge.len() + 8_000);
     let (text, _) = text_of(&on_terminal(Format::Table, 80), &[rows]);
     assert!(text.len() < 2_000);

@@ -168,7 +168,7 @@ impl OutputArgs {
         file: Option<&Path>,
         stdout_terminal: bool,
         color: ColorChoice,
-    ) -> output::Options {
+    ) -> output::OutputOptions {
         let terminal = file.is_none() && stdout_terminal;
         let format = self
             .format
@@ -176,13 +176,13 @@ impl OutputArgs {
             .unwrap_or(Format::default_for(terminal));
         let colour = file.is_none() && color.applies(terminal);
         let base = match terminal {
-            true => output::Options::terminal(format, colour),
-            false => output::Options::plain(format),
+            true => output::OutputOptions::terminal(format, colour),
+            false => output::OutputOptions::plain(format),
         };
         let form = file.and_then(Form::of_path).unwrap_or(Form::Text);
         // The name of a picture selects the picture.
         let pictured = (form.is_picture() && self.format.is_none()).then_some(Kind::Auto);
-        output::Options {
+        output::OutputOptions {
             colour,
             rows_max: self.rows.0,
             all_columns: self.all_columns,

@@ -16,7 +16,7 @@ use crate::failure::{Failure, printed};
 use crate::session::{Heed, Session};
 use crate::target::Target;
 use crate::watch::Refresh;
-use weir_output::{self as output, Format, Options, Writer, grouped, text};
+use weir_output::{self as output, Format, OutputOptions, Writer, grouped, text};
 
 /// Answers with a heading each.
 pub(crate) struct Document {
@@ -75,7 +75,7 @@ impl Document {
                 interrupts: None,
             };
             // The rows are listened to; as a text they are of no use.
-            let options = Options::plain(Format::Csv);
+            let options = OutputOptions::plain(Format::Csv);
             let out = Box::new(io::sink());
             let refresh = Refresh::default();
             let answered = session.answer_heeding(next, &options, out, refresh, heed)?;
@@ -122,8 +122,8 @@ impl Document {
         let mut written = format!("{}\n", text::escaped(&self.title));
         let colour = terminal && global.color.applies(true);
         let mut options = match terminal {
-            true => Options::terminal(Format::Table, colour),
-            false => Options::plain(Format::Table),
+            true => OutputOptions::terminal(Format::Table, colour),
+            false => OutputOptions::plain(Format::Table),
         };
         // A section reports itself what it leaves out.
         options.rows_max = None;
@@ -170,7 +170,7 @@ impl Document {
             written.push_str(",\"text\":");
             text::push_json_string(&mut written, &section.heading.text);
             written.push_str(&format!(",\"row_count\":{},\"rows\":", section.count));
-            let rows = section.as_text(&Options::plain(Format::Json))?;
+            let rows = section.as_text(&OutputOptions::plain(Format::Json))?;
             written.push_str(rows.trim_end());
             written.push('}');
         }
@@ -193,7 +193,7 @@ impl PageSection {
         }
     }
 
-    fn as_text(&self, options: &Options) -> Result<String, Failure> {
+    fn as_text(&self, options: &OutputOptions) -> Result<String, Failure> {
         let memory = Memory::default();
         let out = Box::new(memory.clone());
         let mut writer = Writer::new(options, Arc::clone(&self.schema), out)?;

@@ -52,7 +52,7 @@ pub(super) enum Next {
 }
 
 /// The format and destination of an answer, with the file that is complete after it.
-type Destination = (output::Options, Box<dyn Write + Send>, Option<Target>);
+type Destination = (output::OutputOptions, Box<dyn Write + Send>, Option<Target>);
 
 /// A session at work, with what lines have set so far.
 pub(super) struct Work {
@@ -394,13 +394,13 @@ impl Work {
         Ok((options, out, None))
     }
 
-    fn pager(&self, options: &output::Options) -> Option<Paged> {
+    fn pager(&self, options: &output::OutputOptions) -> Option<Paged> {
         let command = self.settings.pager.as_ref().filter(|_| options.terminal)?;
         let (lines, columns) = (terminal_height()?, options.width?);
         Some(Paged::new(command, lines, columns))
     }
 
-    fn screen_options(&self) -> output::Options {
+    fn screen_options(&self) -> output::OutputOptions {
         let has_pager = self.settings.pager.is_some() && self.terminal;
         let args = OutputArgs {
             format: self.settings.format,
@@ -415,7 +415,7 @@ impl Work {
         args.options(None, self.terminal, self.global.color)
     }
 
-    fn file_options(&self, path: &Path) -> Result<output::Options, Failure> {
+    fn file_options(&self, path: &Path) -> Result<output::OutputOptions, Failure> {
         let is_picture = Form::of_path(path).is_some_and(Form::is_picture);
         let args = OutputArgs {
             // The extension of a picture decides the format, whatever the format on the screen is.

@@ -6,12 +6,12 @@ use ratatui::style::{Color, Style};
 use ratatui::symbols::Marker;
 use ratatui::widgets::{Axis as Scale, Chart, Dataset, GraphType, Widget};
 
-use super::super::{Options, text};
+use super::super::{OutputOptions, text};
 use super::axis::{Axis, short};
 use super::shape::{Bars, Drawn, Heat, Histogram, Lines, Shape};
 
 /// Draws a chart as wide as the terminal; its title above, what was left out below.
-pub(super) fn draw(drawn: &Drawn, options: &Options) -> String {
+pub(super) fn draw(drawn: &Drawn, options: &OutputOptions) -> String {
     let columns = usize::from(options.width.unwrap_or(WIDTH)).clamp(WIDTH_MIN, WIDTH_MAX);
     let paint = Paint(options.colour);
     let mut out = drawn.title();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray};
 use tiny_skia::Pixmap;
 
-use super::super::{Format, Options, Summary, Writer};
+use super::super::{Format, OutputOptions, Summary, Writer};
 use super::{Form, Kind, Plot};
 
 #[derive(Clone, Default)]
@@ -23,9 +23,9 @@ impl Write for SharedBuffer {
 }
 
 fn drawn(rows: &RecordBatch, kind: Kind, form: Form) -> (Vec<u8>, Summary) {
-    let options = Options {
+    let options = OutputOptions {
         plot: Some(Plot { kind, form }),
-        ..Options::plain(Format::Csv)
+        ..OutputOptions::plain(Format::Csv)
     };
     let out = SharedBuffer::default();
     let mut writer = Writer::new(&options, rows.schema(), Box::new(out.clone())).unwrap();

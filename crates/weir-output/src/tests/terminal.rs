@@ -25,7 +25,7 @@ fn a_wide_result_on_a_terminal_is_folded_and_says_so() {
 
     // A value in the last row of the last batch keeps a column, even where rows are capped.
     let filled = names.map(|name| (name, number(Some(1)))).to_vec();
-    let capped = Options {
+    let capped = OutputOptions {
         rows_max: Some(1),
         ..on_terminal(Format::Table, 80)
     };
@@ -38,11 +38,11 @@ fn a_wide_result_on_a_terminal_is_folded_and_says_so() {
     assert!(summary.columns_folded.is_empty());
 
     for options in [
-        Options {
+        OutputOptions {
             all_columns: true,
             ..on_terminal(Format::Table, 80)
         },
-        Options::plain(Format::Table),
+        OutputOptions::plain(Format::Table),
     ] {
         let (text, summary) = text_of(&options, std::slice::from_ref(&wide));
         assert!(
@@ -83,7 +83,7 @@ fn a_long_result_on_a_terminal_is_capped_and_counted() {
     let numbers = |range: std::ops::Range<i64>| {
         batch(vec![("n", Arc::new(Int64Array::from_iter_values(range)))])
     };
-    let options = Options {
+    let options = OutputOptions {
         rows_max: Some(3),
         ..on_terminal(Format::Table, 80)
     };
@@ -106,11 +106,11 @@ fn a_long_result_on_a_terminal_is_capped_and_counted() {
 
     // Other formats and pipes never lose a row to the cap.
     for options in [
-        Options {
+        OutputOptions {
             format: Format::Csv,
             ..options.clone()
         },
-        Options {
+        OutputOptions {
             terminal: false,
             ..options
         },
@@ -175,7 +175,7 @@ fn a_table_is_cut_to_the_width_of_the_terminal() {
 
 #[test]
 fn colour_is_for_borders_and_names() {
-    let options = Options {
+    let options = OutputOptions {
         colour: true,
         ..on_terminal(Format::Table, 80)
     };
@@ -209,7 +209,7 @@ fn a_plan_is_printed_as_the_tree_it_is() {
     let expected = "logical_plan\n  Sort\n    Scan: '\\x1b'\n\nphysical_plan\n  SortExec\n";
     for options in [
         on_terminal(Format::Table, 10),
-        Options::plain(Format::Table),
+        OutputOptions::plain(Format::Table),
     ] {
         check(&options, &explain, expected);
     }
@@ -235,7 +235,7 @@ fn packet(file: &str) -> RecordBatch {
 #[test]
 fn a_wide_table_on_a_terminal_begins_with_addresses_and_ends_with_the_file() {
     let row = packet("a/long/name/of/a/file/that/fills/half/of/the/terminal.pcap");
-    let head = |options: &Options| {
+    let head = |options: &OutputOptions| {
         let (text, _) = text_of(options, std::slice::from_ref(&row));
         text.lines().nth(1).unwrap().to_owned()
     };
@@ -259,7 +259,7 @@ fn a_wide_table_on_a_terminal_begins_with_addresses_and_ends_with_the_file() {
         ]
     );
     // The order of the columns does not change in a pipe.
-    let plain = head(&Options::plain(Format::Table));
+    let plain = head(&OutputOptions::plain(Format::Table));
     assert!(plain.starts_with("│ frame.file"), "{plain}");
 }
 
@@ -283,6 +283,6 @@ fn a_packet_is_shown_by_layers_with_its_bytes_on_a_terminal() {
          udp.srcport   53\nbytes\n  0000  73 65 63 6f 6e 64 00 70  61 63 6b 65 74           second·packet\n"
     );
     assert_eq!(text, expected);
-    let (text, _) = text_of(&Options::plain(Format::Line), &[row]);
+    let (text, _) = text_of(&OutputOptions::plain(Format::Line), &[row]);
     assert!(text.starts_with("-- row 1\nframe.file"), "{text}");
 }
