@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
 
 use flate2::write::GzEncoder;
-use weir_capture::{Compression, Error, Format, Options, Reader, record_bytes_max_of};
+use weir_capture::{Compression, Error, Format, ReadOptions, Reader, record_bytes_max_of};
 
 use crate::bits::Bits;
 use crate::dribble::Dribble;
@@ -183,7 +183,7 @@ fn is_guessed(bytes: &[u8], whole: &Outcome) -> bool {
 }
 
 /// A capture that was cut gives the records before the cut.
-fn check_prefix(bytes: &[u8], whole: &Outcome, options: &Options) {
+fn check_prefix(bytes: &[u8], whole: &Outcome, options: &ReadOptions) {
     for cut in [
         bytes.len() / 3,
         bytes.len() / 2,
@@ -195,8 +195,8 @@ fn check_prefix(bytes: &[u8], whole: &Outcome, options: &Options) {
     }
 }
 
-pub(crate) fn options(format: Option<Format>) -> Options {
-    let mut options = Options::default();
+pub(crate) fn options(format: Option<Format>) -> ReadOptions {
+    let mut options = ReadOptions::default();
     options.buffer_bytes = 4096;
     options.format = format;
     // 1 MiB: what a frame asks for is allocated before its content is seen.
@@ -205,7 +205,7 @@ pub(crate) fn options(format: Option<Format>) -> Options {
 }
 
 /// Reads to the end, or to as much as a fuzzer has time for, and checks each record by itself.
-pub(crate) fn read(source: impl Read, options: &Options) -> Outcome {
+pub(crate) fn read(source: impl Read, options: &ReadOptions) -> Outcome {
     let mut reader = match Reader::with_options(source, options) {
         Ok(reader) => reader,
         Err(error) => {

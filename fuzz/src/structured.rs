@@ -157,7 +157,7 @@ pub fn run(bytes: &[u8]) {
 }
 
 /// Merged with itself, each record comes twice, and the order within each file stays.
-fn merged(made: &BuiltCapture, options: &weir_capture::Options) {
+fn merged(made: &BuiltCapture, options: &weir_capture::ReadOptions) {
     let readers = [&made.bytes, &made.bytes].map(|bytes| Reader::with_options(&bytes[..], options));
     let mut merge = Merge::new(readers.into_iter().flatten().collect());
     let mut seen = [0, 0];

@@ -13,7 +13,7 @@ use std::{
     process::Command,
 };
 
-use weir_capture::{Options, Reader};
+use weir_capture::{ReadOptions, Reader};
 
 fn main() {
     if std::env::args().any(|argument| argument == "--test") {
@@ -217,7 +217,7 @@ fn read_at(path: &Path, offset: usize) -> f64 {
 /// CPU milliseconds of one pass with this crate.
 fn ours(path: &Path, buffer_bytes: usize) -> f64 {
     let before = thread_cpu_ms();
-    let mut options = Options::default();
+    let mut options = ReadOptions::default();
     options.buffer_bytes = buffer_bytes;
     let mut reader = Reader::with_options(File::open(path).expect("opened"), &options)
         .expect("the file is a capture");

@@ -6,7 +6,7 @@
 use std::io::Read;
 
 use crate::{
-    Compression, Options,
+    Compression, ReadOptions,
     input::{Input, InputError, Watch},
     pieces::Pieces,
 };
@@ -29,16 +29,16 @@ pub(crate) struct Buffer<R: Read> {
 }
 
 impl<R: Read> Buffer<R> {
-    pub(crate) fn new(source: R, options: &Options) -> Result<Self, InputError> {
+    pub(crate) fn new(source: R, options: &ReadOptions) -> Result<Self, InputError> {
         Ok(Self::of(Input::new(source, options)?, options))
     }
 
     /// A buffer of an uncompressed source, whose first bytes are not checked.
-    pub(crate) fn of_plain(source: R, options: &Options) -> Self {
+    pub(crate) fn of_plain(source: R, options: &ReadOptions) -> Self {
         Self::of(Input::plain(source, options), options)
     }
 
-    fn of(input: Input<R>, options: &Options) -> Self {
+    fn of(input: Input<R>, options: &ReadOptions) -> Self {
         let chunk = options.buffer_bytes.max(CHUNK_MIN);
         Self {
             input,
@@ -263,9 +263,9 @@ mod tests {
                 len: 2 << 20,
                 begun: Arc::clone(&begun),
             };
-            let options = Options {
+            let options = ReadOptions {
                 buffer_bytes,
-                ..Options::default()
+                ..ReadOptions::default()
             };
             let mut buffer = Buffer::of_plain(source, &options);
             let mut passed = 0;
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn no_byte_is_lost_while_pieces_of_several_sizes_are_tried() {
         const RECORD: usize = 4099;
-        let mut buffer = Buffer::of_plain(Numbered(0), &Options::default());
+        let mut buffer = Buffer::of_plain(Numbered(0), &ReadOptions::default());
         let (mut passed, mut sizes) = (0_u64, Vec::new());
         while passed < 30 << 20 {
             assert!(buffer.ensure(RECORD).unwrap());
@@ -321,9 +321,9 @@ mod tests {
             len: 1 << 20,
             begun: Arc::default(),
         };
-        let options = Options {
+        let options = ReadOptions {
             buffer_bytes: 4 << 10,
-            ..Options::default()
+            ..ReadOptions::default()
         };
         let mut buffer = Buffer::of_plain(source, &options);
         for record in [1, 300_000, 5, 70_000, 4096, 500_000] {

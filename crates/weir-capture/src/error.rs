@@ -28,7 +28,7 @@ pub enum ErrorKind {
     Damaged,
     /// The layer of gzip, zstd, xz, bzip2, lz4 or zip is cut short or damaged; all records before it were given.
     Decompress,
-    /// A named limit of [`Options`](crate::Options) was reached.
+    /// A named limit of [`ReadOptions`](crate::ReadOptions) was reached.
     Limit,
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Compression, Error, ErrorKind, Format, Options, Reader,
+    Compression, Error, ErrorKind, Format, ReadOptions, Reader,
     buffer::Buffer,
     confined::open_local,
     detect::detect,
@@ -33,14 +33,14 @@ pub type CaptureFile = Reader<File>;
 /// # Errors
 /// When there is no such file or it cannot be read, and as [`Reader::new`].
 pub fn open(path: &Path) -> Result<CaptureFile, Error> {
-    open_with(path, &Options::default())
+    open_with(path, &ReadOptions::default())
 }
 
 /// Opens the capture at `path` with other limits than the default ones.
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_with(path: &Path, options: &Options) -> Result<CaptureFile, Error> {
+pub fn open_with(path: &Path, options: &ReadOptions) -> Result<CaptureFile, Error> {
     Reader::with_options(open_file(path)?, options)
 }
 
@@ -94,9 +94,9 @@ pub fn sniff_path(path: &Path) -> Result<Option<(Format, Compression)>, Error> {
 /// # Errors
 /// When it cannot be read.
 pub fn sniff_reader<R: Read>(source: R) -> Result<Option<(Format, Compression)>, Error> {
-    let options = Options {
+    let options = ReadOptions {
         buffer_bytes: SNIFF_BUFFER_BYTES,
-        ..Options::default()
+        ..ReadOptions::default()
     };
     let mut buffer = Buffer::new(source, &options)?;
     match detect(&mut buffer) {

@@ -63,7 +63,7 @@ pub use framing::RecordFraming;
 pub use input::Uncompressed;
 pub use merge::{FileError, Merge};
 pub use object::{Object, ReadObject, is_remote, redacted};
-pub use options::{Options, RepeatsKey, record_bytes_max_of};
+pub use options::{ReadOptions, RepeatsKey, record_bytes_max_of};
 pub use pattern::NamePattern;
 pub use pieces::Pieces;
 pub use reader::Reader;

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Error, Options, Reader, Record, open_with, stream::FoundRecord};
+use crate::{Error, ReadOptions, Reader, Record, open_with, stream::FoundRecord};
 use window::Window;
 
 /// Merges the records of several captures by time.
@@ -22,10 +22,10 @@ use window::Window;
 /// a file, and the window.
 ///
 /// ```no_run
-/// use weir_capture::{Merge, Options, expand};
+/// use weir_capture::{Merge, ReadOptions, expand};
 ///
 /// let paths = expand("captures/*.pcap")?;
-/// let mut merge = Merge::open(&paths, &Options::default())?;
+/// let mut merge = Merge::open(&paths, &ReadOptions::default())?;
 /// while let Some((file, record)) = merge.next()? {
 ///     println!("{}: {:?}", paths[file].display(), record.time_ns);
 /// }
@@ -67,7 +67,7 @@ impl Merge<File> {
     ///
     /// # Errors
     /// For the first file that cannot be opened.
-    pub fn open(paths: &[PathBuf], options: &Options) -> Result<Self, FileError> {
+    pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Self, FileError> {
         let mut options = options.clone();
         let share = BUFFERS_BYTES_MAX / paths.len().max(1);
         options.buffer_bytes = options.buffer_bytes.min(share.max(BUFFER_BYTES_MIN));

@@ -12,7 +12,7 @@ use chrono::{NaiveDate, NaiveTime};
 use weir_bytes::{Endian, Reader as Bytes, Short};
 
 use crate::{
-    Error, Interface, Options,
+    Error, Interface, ReadOptions,
     error::Reason,
     plausible::{Candidate, Plausible},
     stream::{FoundRecord, Span, Stream},
@@ -21,7 +21,7 @@ use crate::{
 /// Reads frames.
 #[derive(Debug)]
 pub(crate) struct NetMon {
-    options: Options,
+    options: ReadOptions,
     /// When the capture began, in nanoseconds since 1970.
     start_ns: i128,
     /// The link type of all frames, in version 2.0; later ones say it behind each frame.
@@ -43,7 +43,10 @@ pub(crate) fn sniff(prefix: &[u8]) -> bool {
 
 impl NetMon {
     /// Reads the file header.
-    pub(crate) fn begin<R: Read>(stream: &mut Stream<R>, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn begin<R: Read>(
+        stream: &mut Stream<R>,
+        options: &ReadOptions,
+    ) -> Result<Self, Error> {
         let in_header = |error: Error| error.in_file_header();
         stream
             .need(FILE_HEADER_LEN, 0, "the file header")

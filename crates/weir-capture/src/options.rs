@@ -5,15 +5,15 @@ use crate::{Format, Pieces};
 /// Writes what of a record is compared with others, by its link type and its bytes.
 pub type RepeatsKey = fn(u32, &[u8], &mut Vec<u8>);
 
-/// The options of reading a capture. Take [`Options::default`] and change what you need.
+/// The options of reading a capture. Take [`ReadOptions::default`] and change what you need.
 ///
 /// ```
-/// let mut options = weir_capture::Options::default();
+/// let mut options = weir_capture::ReadOptions::default();
 /// options.record_bytes_max = Some(1 << 20);
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Options {
+pub struct ReadOptions {
     /// The bytes of one read from the source, and the size at which the buffer starts. The buffer
     /// grows beyond it only while a record that is larger arrives. At least 4 KiB.
     pub buffer_bytes: usize,
@@ -38,7 +38,7 @@ pub struct Options {
     pub format: Option<Format>,
 }
 
-impl Default for Options {
+impl Default for ReadOptions {
     fn default() -> Self {
         Self {
             buffer_bytes: Pieces::USUAL,
@@ -53,7 +53,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl ReadOptions {
     /// Captured bytes that a record of this link type may have.
     pub(crate) fn record_limit(&self, link_type: u32) -> u32 {
         self.record_bytes_max
@@ -61,7 +61,7 @@ impl Options {
     }
 }
 
-/// The largest number of captured bytes that a record of `link_type` may have when [`Options::record_bytes_max`] is `None`.
+/// The largest number of captured bytes that a record of `link_type` may have when [`ReadOptions::record_bytes_max`] is `None`.
 #[must_use]
 pub fn record_bytes_max_of(link_type: u32) -> u32 {
     match link_type {

@@ -6,7 +6,7 @@ use std::io::Read;
 use weir_bytes::{Endian, Reader as Bytes, Short};
 
 use crate::{
-    Error, Interface, Options, RecordFraming,
+    Error, Interface, ReadOptions, RecordFraming,
     error::Reason,
     plausible::{Candidate, Plausible},
     stream::{FoundRecord, Span, Stream},
@@ -71,7 +71,10 @@ struct FileHeader {
 
 impl Pcap {
     /// Reads the file header, and looks ahead at the first records.
-    pub(crate) fn begin<R: Read>(stream: &mut Stream<R>, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn begin<R: Read>(
+        stream: &mut Stream<R>,
+        options: &ReadOptions,
+    ) -> Result<Self, Error> {
         // The magic number first: it says how much more there is, and may come alone through a pipe.
         stream.buffer.try_ensure(MAGIC_LEN);
         let wanted = file_header_len(stream.buffer.window());
@@ -242,7 +245,7 @@ fn file_header_len(prefix: &[u8]) -> usize {
 }
 
 /// Decodes the file header.
-fn file_header(bytes: &[u8], options: &Options) -> Result<FileHeader, Reason> {
+fn file_header(bytes: &[u8], options: &ReadOptions) -> Result<FileHeader, Reason> {
     let len = file_header_len(bytes);
     let cut = || Reason::Cut {
         part: "the file header",

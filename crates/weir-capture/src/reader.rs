@@ -3,7 +3,7 @@
 use std::{fmt, io::Read};
 
 use crate::{
-    Compression, Error, Format, Interface, Options, Record, RecordFraming,
+    Compression, Error, Format, Interface, ReadOptions, Record, RecordFraming,
     buffer::Buffer,
     detect::detect,
     erf::Erf,
@@ -58,23 +58,23 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// When the source cannot be read, or is not a capture, or its first header is damaged.
     pub fn new(source: R) -> Result<Self, Error> {
-        Self::with_options(source, &Options::default())
+        Self::with_options(source, &ReadOptions::default())
     }
 
     /// Starts reading with other limits than the default ones.
     ///
     /// # Errors
     /// As [`Reader::new`].
-    pub fn with_options(source: R, options: &Options) -> Result<Self, Error> {
+    pub fn with_options(source: R, options: &ReadOptions) -> Result<Self, Error> {
         Self::of(Buffer::new(source, options)?, options)
     }
 
     /// A reader like [`Reader::with_options`] of an uncompressed source, whose first bytes are not checked.
-    pub(crate) fn of_plain(source: R, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn of_plain(source: R, options: &ReadOptions) -> Result<Self, Error> {
         Self::of(Buffer::of_plain(source, options), options)
     }
 
-    fn of(mut buffer: Buffer<R>, options: &Options) -> Result<Self, Error> {
+    fn of(mut buffer: Buffer<R>, options: &ReadOptions) -> Result<Self, Error> {
         let format = match options.format {
             Some(format) => format,
             None => detect(&mut buffer)?,

@@ -1,6 +1,6 @@
 //! Recognises records that repeat one of those right before them.
 
-use crate::options::{Options, RepeatsKey};
+use crate::options::{ReadOptions, RepeatsKey};
 
 /// The records right before, as `editcap -d` looks at them: a mirrored port, or two probes, give packets twice.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Repeated {
 
 impl Repeated {
     /// Compares each record with those before it that the options say; `None` where they say none.
-    pub(crate) fn of(options: &Options) -> Option<Self> {
+    pub(crate) fn of(options: &ReadOptions) -> Option<Self> {
         let window = options.repeats_window.min(WINDOW_MAX);
         (window > 0).then(|| Self {
             window,

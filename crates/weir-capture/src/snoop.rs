@@ -5,7 +5,7 @@ use std::io::Read;
 use weir_bytes::{Endian, Reader as Bytes, Short};
 
 use crate::{
-    Error, Interface, Options,
+    Error, Interface, ReadOptions,
     error::Reason,
     plausible::{Candidate, Plausible},
     stream::{FoundRecord, Span, Stream},
@@ -35,7 +35,10 @@ pub(crate) fn sniff(prefix: &[u8]) -> bool {
 
 impl Snoop {
     /// Reads the file header.
-    pub(crate) fn begin<R: Read>(stream: &mut Stream<R>, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn begin<R: Read>(
+        stream: &mut Stream<R>,
+        options: &ReadOptions,
+    ) -> Result<Self, Error> {
         let in_header = |error: Error| error.in_file_header();
         stream
             .need(FILE_HEADER_LEN, 0, "the file header")

@@ -10,7 +10,7 @@ use std::io::{self, Chain, Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use crate::{
-    Compression, Error, Format, Options, Reader, knowledge::Knowledge, plausible::Plausible,
+    Compression, Error, Format, ReadOptions, Reader, knowledge::Knowledge, plausible::Plausible,
 };
 
 /// The division of a capture file into parts.
@@ -38,7 +38,7 @@ impl Split {
     pub fn new<R: Read + Seek>(
         mut file: R,
         parts: usize,
-        options: &Options,
+        options: &ReadOptions,
     ) -> Result<Option<Self>, Error> {
         let len = file.seek(SeekFrom::End(0)).map_err(Error::io)?;
         file.seek(SeekFrom::Start(0)).map_err(Error::io)?;
@@ -126,7 +126,7 @@ impl Split {
         &self,
         part: usize,
         source: R,
-        options: &Options,
+        options: &ReadOptions,
     ) -> Result<Reader<R>, Error> {
         let mut options = options.clone();
         options.format = Some(self.format);

@@ -403,5 +403,5 @@ const NANOSECONDS: u8 = 9;
 const PENDING_BYTES: usize = 64 << 10;
 /// The largest record that any link type may have, see [`crate::record_bytes_max_of`].
 const RECORD_BYTES_MAX: u32 = 128 << 20;
-/// The limit equals the default of [`crate::Options::interfaces_max`].
+/// The limit equals the default of [`crate::ReadOptions::interfaces_max`].
 const INTERFACES_MAX: usize = 65_536;

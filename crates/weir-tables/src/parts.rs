@@ -52,7 +52,7 @@ impl Parts {
         let cut = match source.layout() {
             Some(layout) => Cut::records(layout, len, parts),
             None => {
-                let options = weir_capture::Options::default();
+                let options = weir_capture::ReadOptions::default();
                 let file = open(source, 0..0)?;
                 Split::new(file, parts, &options)
                     .map_err(|error| source.error(Cause::Capture(error)))?
@@ -109,7 +109,7 @@ impl Parts {
         let file = open(&self.source, split.range(part))?;
         let file = split.source(part, file).map_err(io)?;
         let bytes: Bytes = Box::new(file);
-        let reader = split.reader(part, bytes, &weir_capture::Options::default());
+        let reader = split.reader(part, bytes, &weir_capture::ReadOptions::default());
         reader
             .map(Some)
             .map_err(|error| self.source.error(Cause::Capture(error)))

@@ -402,7 +402,7 @@ impl Source {
                 Box::new(follow)
             }
         };
-        let mut options = weir_capture::Options::default();
+        let mut options = weir_capture::ReadOptions::default();
         if self.dedup {
             options.repeats_window = REPEATS_WINDOW;
             options.repeats_key = Some(unrouted);

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use flate2::Crc;
 
 use super::{Gzip, Input, InputError, Source};
-use crate::{Compression, Options, error::DecompressFailure};
+use crate::{Compression, ReadOptions, error::DecompressFailure};
 
 /// The storage of a member in the archive, with its expected contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl<R: Read> Member<R> {
     /// # Errors
     /// When the compression method is not supported.
     pub(crate) fn new(source: R, packed: &Packed) -> Result<Self, InputError> {
-        let options = Options::default();
+        let options = ReadOptions::default();
         let source = Source::new(source, options.buffer_bytes);
         let compression = match packed.method {
             0 => Compression::None,

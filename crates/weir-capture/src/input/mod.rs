@@ -15,7 +15,7 @@ mod zstd;
 use std::fmt;
 use std::io::{self, Read};
 
-use crate::{Compression, Options};
+use crate::{Compression, ReadOptions};
 
 use self::{ahead::Ahead, bzip2::Bzip2, gzip::Gzip, lz4::Lz4, xz::Xz, zstd::Zstd};
 pub(crate) use ahead::Watch;
@@ -37,7 +37,7 @@ pub(crate) enum Input<R: Read> {
 
 impl<R: Read> Input<R> {
     /// Finds the compression by content.
-    pub(crate) fn new(source: R, options: &Options) -> Result<Self, InputError> {
+    pub(crate) fn new(source: R, options: &ReadOptions) -> Result<Self, InputError> {
         let mut source = Source::new(source, options.buffer_bytes);
         let compression = sniff(source.peek(MAGIC_BYTES)?);
         Self::of(source, compression, options)
@@ -47,7 +47,7 @@ impl<R: Read> Input<R> {
     fn of(
         source: Source<R>,
         compression: Compression,
-        options: &Options,
+        options: &ReadOptions,
     ) -> Result<Self, InputError> {
         let window_log_max = options.zstd_window_log_max;
         Ok(match compression {
@@ -62,7 +62,7 @@ impl<R: Read> Input<R> {
     }
 
     /// The bytes without decompression.
-    pub(crate) fn plain(source: R, options: &Options) -> Self {
+    pub(crate) fn plain(source: R, options: &ReadOptions) -> Self {
         Self::Plain(Source::new(source, options.buffer_bytes))
     }
 
@@ -122,7 +122,7 @@ impl<R: Read> Uncompressed<R> {
     /// # Errors
     /// When they cannot be read.
     pub fn new(source: R) -> io::Result<Self> {
-        let input = Input::new(source, &Options::default());
+        let input = Input::new(source, &ReadOptions::default());
         Ok(Self(input.map_err(io::Error::from)?))
     }
 

@@ -8,7 +8,7 @@ mod section;
 use std::io::Read;
 
 use crate::{
-    Error, Interface, Options, RecordFraming,
+    Error, Interface, ReadOptions, RecordFraming,
     error::Reason,
     plausible::{Candidate, Plausible},
     stream::{FoundRecord, Span, Stream},
@@ -23,14 +23,17 @@ use self::section::{
 #[derive(Debug)]
 pub(crate) struct Pcapng {
     section: SectionState,
-    options: Options,
+    options: ReadOptions,
     /// Section headers and interface descriptions read so far.
     descriptions: u64,
 }
 
 impl Pcapng {
     /// Reads the first section header, so that a damaged one shows at once.
-    pub(crate) fn begin<R: Read>(stream: &mut Stream<R>, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn begin<R: Read>(
+        stream: &mut Stream<R>,
+        options: &ReadOptions,
+    ) -> Result<Self, Error> {
         let mut pcapng = Self {
             section: SectionState::new(),
             options: options.clone(),

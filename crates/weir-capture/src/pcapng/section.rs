@@ -6,7 +6,7 @@ use super::{
     clock::{Clock, Resolution},
     options::OptionIter,
 };
-use crate::{Interface, Options, error::Reason};
+use crate::{Interface, ReadOptions, error::Reason};
 
 /// The state of the current section.
 #[derive(Debug)]
@@ -199,7 +199,7 @@ impl SectionState {
     pub(super) fn add_interface(
         &mut self,
         body: &[u8],
-        options: &Options,
+        options: &ReadOptions,
     ) -> Result<Interface, Reason> {
         let mut reader = Bytes::new(body);
         let mut fields = || -> Result<_, Short> {

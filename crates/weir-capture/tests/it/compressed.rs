@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::common::*;
 use flate2::{GzBuilder, write::GzEncoder};
-use weir_capture::{Archive, Compression, ErrorKind, Format, Object, Options, Reader};
+use weir_capture::{Archive, Compression, ErrorKind, Format, Object, ReadOptions, Reader};
 use weir_testkit::Limited as _;
 
 const RECORDS: usize = 5_000;
@@ -305,7 +305,7 @@ fn a_window_beyond_the_limit_is_refused_with_a_hint() {
     encoder.write_all(&capture()).unwrap();
     let bytes = encoder.finish().unwrap();
     assert!(Reader::new(&bytes[..]).is_ok());
-    let mut options = Options::default();
+    let mut options = ReadOptions::default();
     options.zstd_window_log_max = 20;
     let error = Reader::with_options(&bytes[..], &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
@@ -334,7 +334,7 @@ fn an_xz_dictionary_beyond_the_limit_is_refused_with_a_hint() {
     encoder.write_all(&capture()).unwrap();
     let bytes = encoder.finish().unwrap();
     assert!(Reader::new(&bytes[..]).is_ok());
-    let mut options = Options::default();
+    let mut options = ReadOptions::default();
     options.zstd_window_log_max = 20;
     let error = Reader::with_options(&bytes[..], &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);

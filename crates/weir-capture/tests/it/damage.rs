@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use crate::common::*;
-use weir_capture::{ErrorKind, Format, Options, Reader, Reason};
+use weir_capture::{ErrorKind, Format, ReadOptions, Reader, Reason};
 
 const PACKET: [u8; 5] = [0xca, 0xfe, 0xba, 0xbe, 0x55];
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
@@ -221,7 +221,7 @@ fn damaged_records_are_located() {
 
 #[test]
 fn limits_stop_a_file_that_needs_too_much() {
-    let mut options = Options::default();
+    let mut options = ReadOptions::default();
     options.interfaces_max = 2;
     options.block_bytes_max = 64;
     for (blocks, message) in [

@@ -1,7 +1,7 @@
 //! ERF: recognised without a magic number, read without a file header.
 
 use crate::common::*;
-use weir_capture::{ErrorKind, Format, Options, Reader, sniff};
+use weir_capture::{ErrorKind, Format, ReadOptions, Reader, sniff};
 
 /// 2023-11-14 22:13:20 and a half.
 const TIME: u64 = 1_700_000_000 << 32 | 1 << 31;
@@ -121,7 +121,7 @@ fn a_chain_of_records_is_recognised() {
         (b"time,source,destination\n".repeat(3_000), false),
         (vec![0; 100_000], false),
     ] {
-        let mut options = Options::default();
+        let mut options = ReadOptions::default();
         options.buffer_bytes = 4096;
         let (kept, error) = read_all(Reader::with_options(
             Dribble::new(&file[..], 999, 1),
@@ -148,7 +148,7 @@ fn the_format_is_recognised() {
     // The record type is one that detection does not recognise.
     let file = erf(TIME, 100, 0, &[0; 64], 60);
     assert!(Reader::new(&file[..]).is_err());
-    let mut options = Options::default();
+    let mut options = ReadOptions::default();
     options.format = Some(Format::Erf);
     let (kept, error) = read_all(Reader::with_options(&file[..], &options));
     assert!(error.is_none());

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use crate::common::*;
 use flate2::write::GzEncoder;
 use weir_capture::{
-    Compression, ErrorKind, Format, Merge, Options, Reader, expand, open, sniff, sniff_path,
+    Compression, ErrorKind, Format, Merge, ReadOptions, Reader, expand, open, sniff, sniff_path,
 };
 
 fn capture(seconds: &[u32]) -> Vec<u8> {
@@ -354,7 +354,7 @@ fn many_files_are_opened_with_small_buffers() {
         );
     }
     let paths = expand(folder.path().join("*.pcap").to_str().unwrap()).unwrap();
-    let mut merge = Merge::open(&paths, &Options::default()).unwrap();
+    let mut merge = Merge::open(&paths, &ReadOptions::default()).unwrap();
     let mut seconds = Vec::new();
     while let Some((_, record)) = merge.next().unwrap() {
         seconds.push(record.time_ns.unwrap() / 1_000_000_000);
@@ -366,6 +366,6 @@ fn many_files_are_opened_with_small_buffers() {
         50 * 58
     );
     let missing = [paths[0].clone(), folder.path().join("missing")];
-    let error = Merge::open(&missing, &Options::default()).unwrap_err();
+    let error = Merge::open(&missing, &ReadOptions::default()).unwrap_err();
     assert_eq!((error.file, error.error.kind()), (1, ErrorKind::NotFound));
 }

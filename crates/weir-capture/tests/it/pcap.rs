@@ -1,7 +1,7 @@
 //! pcap and its variants: what a reader gives for captures made byte by byte.
 
 use crate::common::*;
-use weir_capture::{Compression, Format, Options, Reader};
+use weir_capture::{Compression, Format, ReadOptions, Reader};
 
 const PACKET: [u8; 5] = [0xca, 0xfe, 0xba, 0xbe, 0x55];
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
@@ -165,7 +165,7 @@ fn a_record_larger_than_the_buffer_is_read_whole() {
         file.extend(pcap_record(Little, (1, 0), &large, 200_000));
         file.extend(pcap_record(Little, (1, 0), &PACKET, 5));
     }
-    let mut options = Options::default();
+    let mut options = ReadOptions::default();
     options.buffer_bytes = 1;
     let source = Dribble::new(&file[..], 70_000, 3);
     let (kept, error) = read_all(Reader::with_options(source, &options));
@@ -179,7 +179,7 @@ fn the_limit_on_a_record_depends_on_the_link_type_and_on_the_options() {
     let read = |link_type: u32, len: u32, limit: Option<u32>| {
         let mut file = pcap_header(Little, MICROSECONDS, (2, 4), link_type);
         file.extend(pcap_record(Little, (1, 0), &vec![0; len as usize], len));
-        let mut options = Options::default();
+        let mut options = ReadOptions::default();
         options.record_bytes_max = limit;
         read_all(Reader::with_options(&file[..], &options)).0.len()
     };
@@ -220,7 +220,7 @@ fn a_pipe_gives_its_first_packet_before_the_second_comes() {
 fn the_longer_header_of_ixia_is_known_when_it_arrives_byte_by_byte() {
     const IXIA: u32 = 0x1c00_01ac;
     let header = pcap_header(Little, IXIA, (2, 4), 1);
-    let mut options = Options::default();
+    let mut options = ReadOptions::default();
     options.format = Some(Format::Pcap);
     let reader = |bytes: &[u8]| {
         let source = Dribble::new(std::io::Cursor::new(bytes.to_vec()), 1, 3);

@@ -1,7 +1,7 @@
 //! pcapng: blocks, sections, interfaces, options and times.
 
 use crate::common::*;
-use weir_capture::{Format, Options, Reader};
+use weir_capture::{Format, ReadOptions, Reader};
 
 const PACKET: [u8; 5] = [0xca, 0xfe, 0xba, 0xbe, 0x55];
 /// 2023-11-14 22:13:20 in microseconds.
@@ -231,7 +231,7 @@ fn blocks_that_are_not_packets_are_passed_over_whatever_their_size() {
                 block(Little, kind, &vec![0xee; len]),
             ]
             .concat();
-            let mut options = Options::default();
+            let mut options = ReadOptions::default();
             options.buffer_bytes = 4096;
             options.block_bytes_max = 4096;
             let (kept, error) = read_all(Reader::with_options(&file[..], &options));

@@ -6,7 +6,7 @@ use std::io::Write;
 use crate::common::*;
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
-use weir_capture::{ErrorKind, Options, Reader};
+use weir_capture::{ErrorKind, ReadOptions, Reader};
 
 /// A capture and what it holds.
 #[derive(Clone, Debug)]
@@ -348,8 +348,8 @@ fn capture() -> impl Strategy<Value = RandomCapture> {
     prop_oneof![pcap(), pcapng(), erf_capture()]
 }
 
-fn options(buffer_bytes: usize) -> Options {
-    let mut options = Options::default();
+fn options(buffer_bytes: usize) -> ReadOptions {
+    let mut options = ReadOptions::default();
     options.buffer_bytes = buffer_bytes;
     options
 }

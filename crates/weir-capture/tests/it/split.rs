@@ -4,12 +4,12 @@
 use std::io::Cursor;
 
 use crate::common::*;
-use weir_capture::{Options, Reader, Split};
+use weir_capture::{ReadOptions, Reader, Split};
 
 /// Reads part after part as if they had been read side by side; gives the records, and how many parts
 /// could not be used.
 fn read_in_parts(bytes: &[u8], parts: usize) -> Option<(Vec<OwnedRecord>, usize)> {
-    let options = Options::default();
+    let options = ReadOptions::default();
     let split = Split::new(Cursor::new(bytes), parts, &options).unwrap()?;
     assert!((2..=parts).contains(&split.parts()));
     let mut whole: Option<(Reader<_>, Vec<OwnedRecord>)> = None;
@@ -186,7 +186,7 @@ fn damage_ends_a_capture_in_parts_as_it_ends_one_in_one() {
 
 #[test]
 fn what_cannot_be_split_is_left_whole() {
-    let options = Options::default();
+    let options = ReadOptions::default();
     let compressed = {
         use std::io::Write;
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -150,7 +150,7 @@ fn repeated_packets_are_those_that_editcap_drops() {
     }
     let (original, without) = (folder.path().join("a.pcap"), folder.path().join("b.pcap"));
     fs::write(&original, &bytes).unwrap();
-    let mut options = weir_capture::Options::default();
+    let mut options = weir_capture::ReadOptions::default();
     options.repeats_window = 4;
     let (ours, error) = read_all(weir_capture::open_with(&original, &options));
     assert!(error.is_none(), "{error:?}");

@@ -158,7 +158,7 @@ fn a_merge_goes_on_after_a_pause() {
         writer.finish().unwrap()
     };
     let files = [file(0), file(1)];
-    let mut options = weir_capture::Options::default();
+    let mut options = weir_capture::ReadOptions::default();
     options.buffer_bytes = 4096;
     for window_bytes in [None, Some(1 << 20)] {
         for step in [1, 7, 64, 5000] {
@@ -215,7 +215,7 @@ fn a_reader_goes_on_after_a_pause() {
     pcapng.extend_from_slice(&len.to_le_bytes());
     for file in [written(Writer::pcap(Vec::new())), pcapng] {
         for step in [1, 7, 64, 5000] {
-            let mut options = weir_capture::Options::default();
+            let mut options = weir_capture::ReadOptions::default();
             options.buffer_bytes = 4096;
             // The beginning has to be there at once, so that the format is found.
             let (head, rest) = file.split_at(100);

@@ -5,7 +5,7 @@ mod together;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use weir_capture::{Options as ReadOptions, Reader};
+use weir_capture::{ReadOptions, Reader};
 use weir_packet::{Decoder, Field, Frame, Kind, LinkType, Needs, Options};
 use weir_testkit::{Rng, trace};
 
