@@ -42,7 +42,7 @@ impl Remote {
     /// # Errors
     /// When an option of a store, or the address of what is allowed, is malformed.
     pub(crate) fn new(options: &Options) -> Result<Self, Error> {
-        let mut of_stores = weir_remote::Options::default();
+        let mut of_stores = weir_remote::StoreOptions::default();
         of_stores.settings.clone_from(&options.remote_settings);
         let is_kept_in = options.root.is_some() || !options.roots.is_empty();
         if is_kept_in || !options.remote_roots.is_empty() {

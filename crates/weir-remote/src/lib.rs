@@ -3,7 +3,7 @@
 //! ```no_run
 //! use std::io::Read as _;
 //!
-//! let stores = weir_remote::Stores::new(&weir_remote::Options::default())?;
+//! let stores = weir_remote::Stores::new(&weir_remote::StoreOptions::default())?;
 //! for object in stores.expand("s3://bucket/day/*.pcap")? {
 //!     let mut bytes = Vec::new();
 //!     weir_capture::Object::open(object.as_ref(), 0..u64::MAX)?.read_to_end(&mut bytes)?;
@@ -42,6 +42,6 @@ mod writer;
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
 pub use object::RemoteObject;
-pub use stores::{Options, Stores};
+pub use stores::{StoreOptions, Stores};
 pub use table::ObjectTable;
 pub use writer::{RemoteFile, abort_unfinished};

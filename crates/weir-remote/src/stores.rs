@@ -20,7 +20,7 @@ use crate::{Error, ErrorKind};
 /// The options of access to objects.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Options {
+pub struct StoreOptions {
     /// Options of stores besides those of the environment, by object_store's names: `aws_endpoint_url`.
     pub settings: Vec<(String, String)>,
     /// Only objects in these folders are read, and none is written; `None` is without a limit.
@@ -52,7 +52,7 @@ impl Stores {
     ///
     /// # Errors
     /// When an option is not known, or a folder is no address.
-    pub fn new(options: &Options) -> Result<Self, Error> {
+    pub fn new(options: &StoreOptions) -> Result<Self, Error> {
         let allowed = options.allowed.as_ref().map(|folders| {
             let folders = folders.iter().map(|folder| Address::parse(folder));
             folders.collect::<Result<Vec<_>, _>>()

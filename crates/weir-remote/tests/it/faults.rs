@@ -4,7 +4,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::time::{Duration, Instant};
 
 use weir_capture::Object as _;
-use weir_remote::{ErrorKind, Options, Stores};
+use weir_remote::{ErrorKind, StoreOptions, Stores};
 use weir_testkit::web::{Faults, WebServer};
 use weir_testkit::{Rng, until};
 
@@ -100,18 +100,18 @@ fn ranges_of_a_large_object_are_fetched_several_at_once() {
     });
     let content = bytes(64 << 20, 4);
     server.put("a", content.clone());
-    let read = |options: &Options| {
+    let read = |options: &StoreOptions| {
         let stores = Stores::new(options).unwrap();
         let object = one(&stores, &server.url("a"));
         assert!(whole(&object).unwrap() == content);
         server.until_idle();
     };
-    let mut options = Options::default();
+    let mut options = StoreOptions::default();
     options.limits.ranges_max = 1;
     read(&options);
     // A request may come before the answer that its client has is counted as given.
     assert!(server.most_at_once() <= 2, "{}", server.most_at_once());
-    read(&Options::default());
+    read(&StoreOptions::default());
     // The server holds each answer back for 100 ms, in which other requests arrive.
     assert!(server.most_at_once() >= 3, "{}", server.most_at_once());
 }
@@ -132,7 +132,7 @@ fn a_reader_of_few_bytes_fetches_few() {
 fn memory_is_bounded_by_what_may_be_under_way() {
     let server = WebServer::start(Faults::default());
     server.put("a", bytes(96 << 20, 6));
-    let mut options = Options::default();
+    let mut options = StoreOptions::default();
     options.limits.ahead_bytes_max = 8 << 20;
     let stores = Stores::new(&options).unwrap();
     let object = one(&stores, &server.url("a"));
@@ -266,7 +266,7 @@ fn redirects_are_followed_unless_places_are_named() {
     });
     let object = one(&stores(), &from.url("b"));
     assert_eq!(whole(&object).unwrap(), vec![3; 1000]);
-    let mut options = Options::default();
+    let mut options = StoreOptions::default();
     options.allowed = Some(vec![from.url("")]);
     let kept = Stores::new(&options).unwrap();
     assert!(kept.expand(&from.url("b")).is_err());

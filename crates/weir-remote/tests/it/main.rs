@@ -12,11 +12,11 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use weir_capture::Object as _;
-use weir_remote::{Options, RemoteObject, Stores};
+use weir_remote::{RemoteObject, StoreOptions, Stores};
 use weir_testkit::Rng;
 
 fn stores() -> Stores {
-    Stores::new(&Options::default()).unwrap()
+    Stores::new(&StoreOptions::default()).unwrap()
 }
 
 fn one(stores: &Stores, address: &str) -> Arc<RemoteObject> {

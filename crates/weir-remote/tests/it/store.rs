@@ -3,13 +3,13 @@
 use std::io::Write as _;
 
 use weir_capture::Object as _;
-use weir_remote::{ErrorKind, Options, Stores};
+use weir_remote::{ErrorKind, StoreOptions, Stores};
 use weir_testkit::web::{Faults, Moto, WebServer};
 
 use crate::{bytes, one, whole};
 
 fn stores(moto: &Moto) -> Stores {
-    let mut options = Options::default();
+    let mut options = StoreOptions::default();
     for (name, value) in moto.environment() {
         options.settings.push((name.to_owned(), value));
     }
@@ -145,7 +145,7 @@ fn objects_of_google_and_azure_are_listed_and_read() {
         .into_bytes(),
     );
     let at = format!("http://{}", server.host());
-    let mut options = Options::default();
+    let mut options = StoreOptions::default();
     for (name, value) in [
         ("google_base_url", at.as_str()),
         ("google_skip_signature", "true"),
