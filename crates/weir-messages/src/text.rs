@@ -1,7 +1,5 @@
 //! Bytes as text.
 
-use std::fmt::Write as _;
-
 /// Appends bytes that are to be a text, as Wireshark writes them: what is not to be printed as `\\` and three octal digits.
 pub(crate) fn write(bytes: &[u8], out: &mut String) {
     // Most texts are printable ASCII, and are copied as a whole. The loop looks at all octets, so that the compiler
@@ -63,10 +61,7 @@ pub(crate) fn octets(octets: &[u8]) -> String {
 /// Octets in hexadecimal digits, [`OCTETS_MAX`] of them at most.
 pub(crate) fn digits(octets: &[u8]) -> String {
     let kept = octets.get(..OCTETS_MAX).unwrap_or(octets);
-    kept.iter().fold(String::new(), |mut text, octet| {
-        let _ = write!(text, "{octet:02x}");
-        text
-    })
+    hex::encode(kept)
 }
 
 /// Octets of a text of hexadecimal digits.

@@ -46,6 +46,15 @@ fn compressed(messages: &[&[u8]], setting: Setting, begins: impl Fn(usize) -> bo
         .compressed(setting.with_takeover(true))
 }
 
+/// Bytes of all messages on one connection.
+fn total(messages: &[&[u8]], setting: Setting) -> u64 {
+    let mut engine = engine(setting, setting.takeover, 1);
+    for message in messages {
+        engine.message(message, 0);
+    }
+    engine.finish().total().compressed(setting)
+}
+
 /// Fragments of at most so many bytes before compression, each flushed by itself (0: none): what
 /// libraries do that compress while a message is written.
 #[must_use]
@@ -140,23 +149,13 @@ pub struct Broadcast {
     pub each_compressions: u64,
 }
 
-/// Compares the two ways for so many clients.
+/// Compares both ways of sending the messages to `clients` clients.
 #[must_use]
 pub fn broadcast(messages: &[&[u8]], setting: Setting, clients: u64) -> Broadcast {
-    let total = |takeover| {
-        let mut engine = engine(setting, takeover, 1);
-        for message in messages {
-            engine.message(message, 0);
-        }
-        engine
-            .finish()
-            .total()
-            .compressed(setting.with_takeover(takeover))
-    };
     let count = messages.len() as u64;
     Broadcast {
-        once_bytes: total(false),
-        each_bytes: total(true),
+        once_bytes: total(messages, setting.with_takeover(false)),
+        each_bytes: total(messages, setting.with_takeover(true)),
         once_compressions: count,
         each_compressions: count.saturating_mul(clients),
     }
@@ -172,16 +171,9 @@ pub struct Mixed {
     pub apart: Vec<(String, u64, u64)>,
 }
 
-/// Compares the two.
+/// Compares all messages on one connection with a connection for each kind, of which the first 64 have names.
 #[must_use]
 pub fn mixed(messages: &[&[u8]], setting: Setting) -> Mixed {
-    let run = |messages: &[&[u8]]| {
-        let mut engine = engine(setting, setting.takeover, 1);
-        for message in messages {
-            engine.message(message, 0);
-        }
-        engine.finish().total().compressed(setting)
-    };
     let mut kinds: HashMap<String, Vec<&[u8]>> = HashMap::new();
     for message in messages {
         let mut kind = kind_of(message, std::str::from_utf8(message).is_err());
@@ -193,13 +185,13 @@ pub fn mixed(messages: &[&[u8]], setting: Setting) -> Mixed {
     let mut apart: Vec<_> = kinds
         .into_iter()
         .map(|(kind, messages)| {
-            let bytes = run(&messages);
+            let bytes = total(&messages, setting);
             (kind, messages.len() as u64, bytes)
         })
         .collect();
     apart.sort();
     Mixed {
-        together_bytes: run(messages),
+        together_bytes: total(messages, setting),
         apart,
     }
 }

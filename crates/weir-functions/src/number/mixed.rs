@@ -3,15 +3,16 @@
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue};
-use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable};
 
 use super::cast;
+use crate::address::is_comparison;
 
 /// Makes doubles of decimals that are compared with doubles, or are values of an expression beside them, as PostgreSQL and DuckDB do.
 /// The planner would make decimals of both, with 15 digits behind the point, where `1e-17` is 0 and `1e30` has no room.
 pub(super) fn as_doubles(mut expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     let is_changed = match &mut expr {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
             unified(vec![left.as_mut(), right.as_mut()], true, schema)
         }
         Expr::Between(between) => {
@@ -94,20 +95,6 @@ fn decimal_of(value: &Expr) -> Option<ScalarValue> {
 
 /// The digits behind the point, and those in front of it, that the planner has for a double beside a decimal.
 const FRACTION_MAX: usize = 15;
-
-const fn compares(op: Operator) -> bool {
-    matches!(
-        op,
-        Operator::Eq
-            | Operator::NotEq
-            | Operator::Lt
-            | Operator::LtEq
-            | Operator::Gt
-            | Operator::GtEq
-            | Operator::IsDistinctFrom
-            | Operator::IsNotDistinctFrom
-    )
-}
 
 /// The functions whose value is that of one of their arguments.
 const ONE_OF_ARGUMENTS: &[&str] = &["coalesce", "greatest", "least", "make_array"];
