@@ -22,12 +22,12 @@ pub(crate) fn rewrite(anonymizer: &Anonymizer, link_type: u32, data: &mut [u8]) 
         12 | 14 | 101 => writer.ip(0, 0),
         228 => writer.ipv4(0, 0),
         229 => writer.ipv6(0, 0),
-        // BSD loopback: a family of four bytes in either byte order.
+        // BSD loopback has an address family of four bytes in either byte order.
         0 | 108 => {
             writer.keep(0, 4);
             writer.ip(4, 0);
         }
-        // Linux cooked, whose address is the sender's.
+        // Linux cooked captures have the address of the sender.
         113 => {
             writer.keep(0, 6);
             writer.mac_address(6);
@@ -165,7 +165,7 @@ impl PacketWriter<'_> {
             0x0800 => self.ipv4(at, depth),
             0x86dd => self.ipv6(at, depth),
             0x0806 => self.arp(at),
-            // Tags: control and another type.
+            // A VLAN tag has two bytes of control information and another type.
             0x8100 | 0x88a8 | 0x9100 if self.keep(at, 2) => {
                 self.typed(at.saturating_add(2), at.saturating_add(4), depth + 1);
             }
@@ -252,7 +252,7 @@ impl PacketWriter<'_> {
         let mut pseudo = Pseudo::default();
         pseudo.add(self, at.saturating_add(12), 8);
         let end = self.word(at.saturating_add(2)).map(usize::from);
-        // Offload leaves the length out.
+        // Segmentation offload leaves the length out.
         let end = match end {
             Some(len) if len > 0 => at.saturating_add(len),
             _ => self.old.len(),
@@ -361,7 +361,7 @@ impl PacketWriter<'_> {
                 Some(kind) => {
                     let len = usize::from(self.byte(at + 1).unwrap_or_default()).max(2);
                     let behind = at.saturating_add(len);
-                    // Size, scale, both of SACK, timestamps.
+                    // These are the maximum segment size, the window scale, both options of SACK, and timestamps.
                     let is_plain = matches!(
                         (kind, len),
                         (2, 4) | (3, 3) | (4, 2) | (5, 10 | 18 | 26 | 34) | (8, 10)
@@ -393,7 +393,7 @@ impl PacketWriter<'_> {
         } else {
             self.fix_checksum(checksum_at, at, end, pseudo.change);
         }
-        // Zeros would mean that there is no checksum.
+        // A sum of zero is sent as all ones, since zero means that there is no checksum (RFC 768).
         let checksum = self.new.get(checksum_at..checksum_at.saturating_add(2));
         if checksum == Some(&[0, 0][..]) {
             self.put(checksum_at, &[0xff, 0xff]);
@@ -405,7 +405,7 @@ impl PacketWriter<'_> {
             return;
         };
         match kind {
-            // A gateway's address.
+            // A redirect has the address of a gateway (RFC 792).
             5 => self.address4(at.saturating_add(4)),
             0 | 3 | 4 | 8 | 11..=14 | 17 | 18 => {}
             _ => self.put(at.saturating_add(4), &[0; 4]),
@@ -432,7 +432,7 @@ impl PacketWriter<'_> {
             128 | 129 | 133 => {
                 self.keep(at, 8);
             }
-            // Neighbours: whose address it is.
+            // Solicitations and advertisements of neighbours have a target address (RFC 4861, 4.3 and 4.4).
             135 | 136 => {
                 self.keep(at, 8);
                 self.address6(body);

@@ -100,7 +100,7 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
     Ok(session.close(query.stats))
 }
 
-/// Whether more answers are wanted. A note says where --follow followed nothing.
+/// The reader of an answer, which may be gone. A note is written where --follow had no growing file.
 fn reader_of(answered: AnswerEnd, query: &Query, messages: Messages) -> Reader {
     if query.follow && !answered.is_growing {
         messages.note(
@@ -136,14 +136,14 @@ fn statements(query: &Query, session: &Session) -> Result<VecDeque<Statement>, F
 struct AnswerPlaces<'q> {
     query: &'q Query,
     global: Global,
-    /// Standard output is one.
+    /// Standard output is a terminal.
     terminal: bool,
     /// The number of answers.
     answers: usize,
     targets: Vec<Target>,
-    /// The number of the next.
+    /// The index of the next answer, from 0.
     index: usize,
-    /// Something stands in the output that several share.
+    /// Something was written to the output that several answers share.
     written: Arc<AtomicBool>,
 }
 

@@ -1,5 +1,5 @@
-//! Panics of libraries at what a peer has sent. They are caught and counted, and their texts are not printed: whoever sends such a
-//! message would fill the standard error of a server with them.
+//! Panics of libraries at what a peer has sent. They are caught and counted, and their texts are not printed: a peer that sends such
+//! messages would fill the standard error of a server with them.
 
 use std::cell::Cell;
 use std::future::poll_fn;

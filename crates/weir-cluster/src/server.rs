@@ -308,7 +308,8 @@ async fn wanted(ended: &mut watch::Receiver<bool>) {
     }
 }
 
-/// Makes names of jobs that are not guessed: whoever knows one can read the rows of the job. Those of Ballista are the time in milliseconds.
+/// Makes random names of jobs: a client that guesses one can read the rows of the job. Ballista's own names are the time in
+/// milliseconds.
 struct RandomJobIds(Turns);
 
 #[tonic::async_trait]

@@ -205,7 +205,7 @@ impl Root {
     }
 
     /// The folders as a text. A folder that a process of weir has made for itself, such as that of the uploads of a server, is not named:
-    /// who asks has not chosen it, and need not know its path.
+    /// the client has not chosen it, and need not know its path.
     fn shown(&self) -> String {
         let top = Path::new("/");
         let is_own = |folder: &&PathBuf| weir_file::leads_into_private_folder(top, folder);

@@ -16,7 +16,7 @@
 //!
 //! The guarantees, on one machine and for a file system that renames atomically, as POSIX requires:
 //!
-//! - Whoever opens the name gets the old file whole or the new file whole, at any moment, also after
+//! - A program that opens the name gets the old file whole or the new file whole, at any moment, also after
 //!   an error, a panic, a full disk, a signal, `SIGKILL` or a loss of power. The bytes are on the disk
 //!   before the name is theirs.
 //! - The old file may be what the new one is made of: it is there until the end.
@@ -30,8 +30,8 @@
 //!   In a folder that is open ([`OpenFolder`]) no link is followed: one in the place of a file is replaced.
 //! - A target that is not a regular file (a device, a pipe, `/dev/stdout`) is written to directly.
 //! - A folder ([`NewFolder`]) that is not there yet appears whole. Files for a folder that is there are
-//!   moved into it one by one at the end, and taken back when one cannot be; whoever looks at that very
-//!   moment, or a `SIGKILL` in it, sees some of them, each of them whole.
+//!   moved into it one by one at the end, and taken back when one cannot be. Between the first and the last
+//!   move, and after a `SIGKILL` there, some of the files have their names, each of them whole.
 //!
 //! A file that is never complete, such as a capture of an interface, is a [`GrowingFile`]: the part that was written is
 //! kept.

@@ -27,35 +27,35 @@ pub struct Analyzed {
 }
 
 impl Analyzed {
-    /// Data, SYN or FIN that were sent before.
+    /// The segment has data, a SYN or a FIN that was sent before.
     pub const RETRANSMISSION: u32 = 1;
-    /// Sent again within 20 ms of the second or later duplicate acknowledgment that asks for it.
+    /// The segment was sent again within 20 ms of the second or later duplicate acknowledgment that asks for it.
     pub const FAST_RETRANSMISSION: u32 = 1 << 1;
-    /// Sent again though all of it was acknowledged.
+    /// The segment was sent again though all of it was acknowledged.
     pub const SPURIOUS_RETRANSMISSION: u32 = 1 << 2;
-    /// Late by less than the connection's first round trip (3 ms where that is not known).
+    /// The segment is late by less than the connection's first round trip (3 ms where that is not known).
     pub const OUT_OF_ORDER: u32 = 1 << 3;
-    /// Begins beyond what is known to have been sent: something before it was not captured.
+    /// The segment begins beyond what is known to have been sent: something before it was not captured.
     pub const LOST_SEGMENT: u32 = 1 << 4;
-    /// Acknowledges what was not captured.
+    /// The segment acknowledges what was not captured.
     pub const ACK_LOST_SEGMENT: u32 = 1 << 5;
-    /// Only the window differs.
+    /// Only the window differs from that of the segment before.
     pub const WINDOW_UPDATE: u32 = 1 << 6;
-    /// Fills the window of the receiver.
+    /// The segment ends where the window of the receiver does.
     pub const WINDOW_FULL: u32 = 1 << 7;
     /// The segment has at most one octet, the one before the next expected.
     pub const KEEP_ALIVE: u32 = 1 << 8;
-    /// The answer to one.
+    /// The answer to a keep-alive.
     pub const KEEP_ALIVE_ACK: u32 = 1 << 9;
-    /// Acknowledges the same again.
+    /// The segment repeats the last acknowledgment.
     pub const DUPLICATE_ACK: u32 = 1 << 10;
-    /// The next octet alone, where the window of the receiver is zero.
+    /// The segment has the next octet alone, while the window of the receiver is zero.
     pub const ZERO_WINDOW_PROBE: u32 = 1 << 11;
     /// The segment answers a zero window probe, and leaves the window at zero.
     pub const ZERO_WINDOW_PROBE_ACK: u32 = 1 << 12;
-    /// A window of zero.
+    /// The segment offers a window of zero.
     pub const ZERO_WINDOW: u32 = 1 << 13;
-    /// A SYN with another initial sequence number than the connection's.
+    /// The segment is a SYN with another initial sequence number than the connection's.
     pub const REUSED_PORTS: u32 = 1 << 14;
 
     /// Whether one of `flags` is set.

@@ -345,7 +345,7 @@ struct IncompleteMessage {
     remaining: u8,
     bytes: Vec<u8>,
     number: u64,
-    /// It was given up: its other parts say nothing.
+    /// It was given up: its other parts are ignored.
     is_given_up: bool,
 }
 

@@ -132,7 +132,7 @@ pub enum Value<'m> {
     Address(Ipv4Addr),
     /// None, or why there is none: no such object, no such instance, the end.
     Null,
-    /// A value of another type, or one that is none of its type.
+    /// The octets of a value of another type, or of one that is malformed for its type.
     Other(&'m [u8]),
 }
 
@@ -291,7 +291,7 @@ fn variables<'m>(pdu: &mut Pdu<'m>, mut fields: Ber<'m>) -> Option<SnmpFault> {
         if name.is_none() || !is_ended {
             fault = Some(SnmpFault::Name);
         }
-        // What is none of its type has its octets; some agents write the empty identifier without any.
+        // A malformed identifier is shown by its octets; some agents write the empty identifier without any.
         pdu.names
             .push(name.unwrap_or_else(|| crate::text::digits(octets)));
         let value = value(tag, contents).unwrap_or(Value::Other(contents));
@@ -403,7 +403,7 @@ mod tests {
         }
     }
 
-    /// One value that was none of its type took away all names and values from it on.
+    /// One malformed value took away all names and values from it on.
     #[test]
     fn values_that_are_none_of_their_type_have_their_octets() {
         let variables = [

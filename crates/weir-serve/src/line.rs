@@ -112,7 +112,7 @@ impl Line {
     /// Waits for a permit, for a client that had the last one at this time.
     ///
     /// # Errors
-    /// None: who waits is in the line until it has its permit.
+    /// None: a client is in the line until it has its permit.
     pub(crate) async fn take(
         self: &Arc<Self>,
         rank: Rank,

@@ -1,5 +1,5 @@
-//! The columns that `SELECT * REPLACE (1 AS a)` replaces. The planner passes over a name that is none of them, and knows names only as they
-//! are written.
+//! The columns that `SELECT * REPLACE (1 AS a)` replaces. The planner ignores a name that no column has, and compares names only as
+//! they are written.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;

@@ -759,7 +759,7 @@ fn written(value: &FieldValue<'_>) -> Option<String> {
     }
 }
 
-/// The value that a calculation makes of two; `None` where it makes none of them.
+/// The value that a calculation makes of two; `None` where it is not defined for them.
 fn combined(
     calculation: ArithmeticOperator,
     left: &FieldValue<'_>,

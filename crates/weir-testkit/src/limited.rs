@@ -1,7 +1,7 @@
 //! Programs that a test starts, none of which it waits for without a limit.
 //!
-//! A program that still runs after [`LIFE`] is ended, with all that it has started, and the test's output says which
-//! one it was: whoever waited for its end, its output or a line of it goes on, and fails. On systems without `/proc`
+//! A program that still runs after [`LIFE`] is ended, with all that it has started, and the test's output names
+//! it: a test that waited for its end, its output or a line of it continues, and fails. On systems without `/proc`
 //! there is no limit.
 
 use std::fs;

@@ -52,7 +52,7 @@ fn has_port_of(tunnel: &Ends, other: &Ends) -> bool {
     tunnel.hosts() == other.hosts() && (has(other.low.1) || has(other.high.1))
 }
 
-/// Whether a row is a datagram of a tunnel that a dose has put around a connection: its hosts are none of a capture.
+/// Whether a row is a datagram of a tunnel that a dose has put around a connection: no capture has its hosts.
 pub(super) fn is_of_dose(table: &TableRule, row: &TableRow) -> bool {
     let is_of_tunnel = |((address, port), _): ((IpAddr, u16), _)| {
         let is_host = matches!(address, IpAddr::V4(host) if host.octets()[0] == TUNNEL_NETWORK);

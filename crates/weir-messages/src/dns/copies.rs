@@ -1,9 +1,9 @@
 //! Answers that were captured twice, as at two ports of a mirror: they are the same packet, by its identification.
 
-/// What tells the packet of a message from others.
+/// The properties by which the packet of a message is recognised in a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sight {
-    /// The identification of IPv4, where it says something.
+    /// The identification of the IPv4 packet (RFC 791, 3.1); `None` where it does not identify the packet.
     pub(super) identification: Option<u16>,
     /// The time that had passed in the capture by then, in nanoseconds.
     pub(super) passed_ns: i64,
@@ -11,7 +11,7 @@ pub(super) struct Sight {
 
 /// The longest time between a packet and its copy.
 const COPY_NS: i64 = 1_000_000_000;
-/// The same of packets whose identification says nothing: no client asks again so soon.
+/// The longest time between a packet without an identification and its copy: no client repeats a question so soon.
 const UNIDENTIFIED_COPY_NS: i64 = 100_000_000;
 
 impl Sight {

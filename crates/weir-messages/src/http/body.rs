@@ -185,7 +185,7 @@ impl Body {
             Self::ChunkSize => {
                 let digits = line.split(|byte| *byte == b';').next().unwrap_or_default();
                 let digits = std::str::from_utf8(digits.trim_ascii()).unwrap_or_default();
-                // A sign is none of a size (RFC 9112, 7.1), which the standard library takes.
+                // A size has no sign (RFC 9112, 7.1); the standard library accepts one.
                 match u64::from_str_radix(digits, 16) {
                     Ok(_) if digits.starts_with('+') => return BodyStep::Broken,
                     Ok(0) => *self = Self::Trailers,

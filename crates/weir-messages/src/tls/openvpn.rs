@@ -14,7 +14,7 @@ const HEADER_OCTETS: usize = 9;
 const SESSION_OCTETS: usize = 8;
 /// Octets of a packet without acknowledgments, at least.
 const PACKET_OCTETS_MIN: usize = HEADER_OCTETS + 1 + 4;
-/// Octets of a packet, at most: longer ones are none of the control channel.
+/// Octets of a packet, at most: longer ones do not belong to the control channel.
 const PACKET_OCTETS_MAX: usize = 1 << 12;
 /// Acknowledgments of a packet, at most.
 const ACKS_MAX: usize = 8;

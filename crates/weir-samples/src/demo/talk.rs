@@ -83,7 +83,7 @@ impl TimedPacket {
     }
 }
 
-/// One side says something.
+/// A piece of data that one side of a connection sends.
 #[derive(Clone, Debug)]
 pub(super) struct Says {
     pub(super) client: bool,

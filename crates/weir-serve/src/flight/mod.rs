@@ -1,6 +1,6 @@
 //! Arrow Flight SQL.
 //!
-//! The messages are arrow-flight's and tonic's; who answers them is here. A connection (`connection`) keeps views,
+//! The messages are arrow-flight's and tonic's; this module answers them. A connection (`connection`) keeps views,
 //! settings and prepared statements (`prepared`); each statement has an engine of its own, since several of one
 //! connection run at once. A `ticket` names its statement, so that nothing is kept between GetFlightInfo and DoGet,
 //! whose rows `flow` streams. `lists` says what there is. The received octets of requests are counted by `arriving`,

@@ -41,7 +41,7 @@ impl StatementTicket {
     /// Decodes a ticket.
     ///
     /// # Errors
-    /// When they are none of ours.
+    /// When this server has not issued the ticket.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Failure> {
         let none = || {
             Failure::new(

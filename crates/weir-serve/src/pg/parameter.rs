@@ -374,7 +374,7 @@ fn list(bytes: &[u8], element: &Type) -> Option<Parameter> {
     Some(Parameter::List(values))
 }
 
-/// Gives the elements of a binary array one by one, NULL as `None`; without a value where it is none of these elements.
+/// Gives the elements of a binary array one by one, NULL as `None`. Returns no value where the bytes are not an array of these elements.
 fn elements<'b>(
     bytes: &'b [u8],
     element: &Type,

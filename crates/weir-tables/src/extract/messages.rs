@@ -398,7 +398,7 @@ struct CutDatagrams {
     damaged: u64,
     /// The number of messages of SCTP with payloads that are not read.
     of_other_carriers: u64,
-    /// The number of whole messages of SCTP with the protocol's identifier that are none of it.
+    /// The number of whole messages of SCTP with the protocol's identifier that are no messages of it.
     of_carrier: u64,
 }
 

@@ -89,7 +89,7 @@ impl Protocol for Snmp {
     fn length(bytes: &[u8]) -> Length {
         match bytes {
             [] | [SEQUENCE] => return Length::Wait,
-            // The other forms of a length are none of SNMP (RFC 3417, 8).
+            // SNMP has no other forms of a length (RFC 3417, 8).
             [SEQUENCE, 0..=0x7f | 0x81..=0x84, ..] => {}
             _ => return Length::Broken,
         }

@@ -321,7 +321,7 @@ impl Sessions {
 /// A connection that has ended without a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UnreadStream {
-    /// It is none of the others.
+    /// The connection carries no records, and none that are known to be missing.
     None,
     /// It has records and no hellos, as octets before them are missing.
     Records,

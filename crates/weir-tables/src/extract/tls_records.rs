@@ -896,7 +896,7 @@ mod tests {
         ];
         assert_eq!(fields_of(1, &answer), answered);
         assert_eq!(fields_of(0, &[short(server)]), [row(None, [server, b""])]);
-        // An ID that was not seen, and octets behind a packet that are none of its connection.
+        // An ID that was not seen, and octets behind a packet that do not belong to its connection.
         assert_eq!(fields_of(0, &[short(b"another")]), [row(None, [b"", b""])]);
         let padded = [long(2, [server, client]), short(b"another")];
         let padded = fields_of(0, &padded);

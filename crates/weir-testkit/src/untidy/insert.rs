@@ -95,7 +95,7 @@ fn segments(
         Insertion::KeepAlive if payload.is_empty() => {
             let mut probe = head.to_vec();
             put_u32(&mut probe, 4, tcp.seq.wrapping_sub(1));
-            // Some hosts send an octet, which is none of the stream.
+            // Some hosts send an octet, which is not part of the stream.
             probe.resize(probe.len() + random.below(2) as usize, 0);
             let numbers = (tcp.ack, tcp.seq);
             let acknowledged = answer((header, frame, link), numbers, (ACK, u16::MAX));

@@ -77,7 +77,7 @@ fn settings_are_those_before_the_head_of_each_side() {
         assert_eq!(all(&found[1].request_settings), client);
         assert_eq!(all(&found[1].response_settings), [(3, 50), (4, 9)]);
     }
-    // A stream without a response has none of the server.
+    // A stream without a response has no settings of the server.
     let found = exchanges(&sent[..4], 1_000);
     assert_eq!(found[0].response_settings, None);
 }

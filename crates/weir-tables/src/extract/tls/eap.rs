@@ -242,7 +242,7 @@ impl<R: TalkReader> EapTalks<R> {
         let eap = EapPacket::new(&message);
         let Some(number) = known.or_else(|| eap.as_ref().map(|_| self.begin(way, side, each)))
         else {
-            // Its response is none of an earlier conversation.
+            // Its response does not continue an earlier conversation.
             if packet.code() == ACCESS_REQUEST {
                 self.by_request.remove(&request);
             }

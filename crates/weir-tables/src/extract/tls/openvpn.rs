@@ -53,8 +53,8 @@ impl OpenVpnChannels {
         self.unread = self.unread.saturating_add(1);
     }
 
-    /// Reads a datagram, and reports the handshake that it completes. Returns false where it is none of the control channel between
-    /// ports of OpenVPN.
+    /// Reads a datagram, and reports the handshake that it completes. Returns false where it does not belong to the control channel
+    /// between ports of OpenVPN.
     pub(super) fn take(
         &mut self,
         key: &FlowKey,

@@ -155,7 +155,7 @@ struct ChannelRecords {
 }
 
 impl OpenVpnRecords {
-    /// Reads a datagram between these ports; returns false where it is none of a control channel between ports of OpenVPN.
+    /// Reads a datagram between these ports; returns false where it belongs to no control channel between ports of OpenVPN.
     fn take(
         &mut self,
         (key, ports): (&FlowKey, [u16; 2]),
