@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use weir_testkit::demo::{call_pcap, demo_files};
+use weir_samples::demo::{call_pcap, demo_files};
 
 use crate::error::{ErrorClass, failure};
 
