@@ -1,7 +1,7 @@
-//! Statements of the documents that the source tree can confirm: crates with `unsafe` code, fuzz targets, links, chores, and the
-//! tests behind the promises of security.
+//! Statements of the documents that the source tree can confirm: crates with `unsafe` code and their dependencies, fuzz targets,
+//! links, paths, chores, and the tests behind the promises of security.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use crate::sources;
 pub(crate) fn faults(root: &Path) -> Result<Vec<String>> {
     let mut faults = Vec::new();
     unsafe_crates(root, &mut faults)?;
+    dependencies(root, &mut faults)?;
     fuzz_targets(root, &mut faults)?;
     tests_of_promises(root, &mut faults)?;
     for path in documents(root)? {
@@ -24,6 +25,9 @@ pub(crate) fn faults(root: &Path) -> Result<Vec<String>> {
             .to_string();
         links(root, &path, &name, &text, &mut faults);
         chores(&name, &text, &mut faults);
+        if name != "CHANGELOG.md" {
+            paths(root, &name, &text, &mut faults);
+        }
     }
     Ok(faults)
 }
@@ -70,6 +74,50 @@ fn is_unsafe(line: &str) -> bool {
     ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"]
         .iter()
         .any(|word| code.contains(word))
+}
+
+/// The lines of ARCHITECTURE.md have the crates of the workspace that the manifest of each crate names.
+fn dependencies(root: &Path, faults: &mut Vec<String>) -> Result<()> {
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md"))?;
+    let listed = listed_dependencies(&text);
+    for manifest in manifests(root)? {
+        let name = package_name(&manifest)?;
+        let table: toml::Table = fs::read_to_string(&manifest)?.parse()?;
+        let used = used_crates(&table);
+        if listed.get(name.as_str()) != Some(&used) {
+            let used: Vec<&str> = used.into_iter().collect();
+            faults.push(format!(
+                "ARCHITECTURE.md: {name} uses {}, and its line says otherwise",
+                used.join(", ")
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The crates of the workspace that a manifest names, those of its tests apart.
+fn used_crates(manifest: &toml::Table) -> BTreeSet<&str> {
+    let used = manifest.get("dependencies").and_then(toml::Value::as_table);
+    let names = used.into_iter().flat_map(toml::Table::keys);
+    names
+        .map(String::as_str)
+        .filter(|name| name.starts_with("weir-"))
+        .collect()
+}
+
+/// The crates that each crate uses, by lines such as `one, another: used, used`; `alone` stands for no crate.
+fn listed_dependencies(text: &str) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut listed = BTreeMap::new();
+    for line in text.lines().filter(|line| line.starts_with("weir-")) {
+        let Some((names, used)) = line.split_once(": ") else {
+            continue;
+        };
+        let used: BTreeSet<&str> = used.split(", ").filter(|name| *name != "alone").collect();
+        for name in names.split(", ") {
+            listed.insert(name, used.clone());
+        }
+    }
+    listed
 }
 
 /// The manifest's list of targets, their programs, the library's table and the README name the same.
@@ -225,6 +273,27 @@ fn chores(name: &str, text: &str, faults: &mut Vec<String>) {
     }
 }
 
+/// Files and folders that a document names by their path from the root exist; `NAME` in a path stands for any name.
+fn paths(root: &Path, name: &str, text: &str, faults: &mut Vec<String>) {
+    for (index, line) in text.lines().enumerate() {
+        let words = line.split('`').skip(1).step_by(2);
+        for path in words.filter(|words| is_path(words)) {
+            if !root.join(path).exists() {
+                faults.push(format!("{name}:{}: there is no {path}", index + 1));
+            }
+        }
+    }
+}
+
+/// Returns true for words of code that are a path from the root.
+fn is_path(words: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    let folders = ["crates/", "docs/", "fuzz/", "xtask/"];
+    folders.iter().any(|folder| words.starts_with(folder))
+        && words.chars().all(is_plain)
+        && !words.contains("NAME")
+}
+
 /// The Markdown files of the project.
 pub(crate) fn documents(root: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
@@ -283,6 +352,30 @@ pub(crate) fn package_name(manifest: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dependencies_are_read_from_lines_and_manifests() {
+        let listed = listed_dependencies("weir-a, weir-b: alone\nweir-c: weir-a, weir-b\nweir-d\n");
+        assert_eq!(listed.len(), 3);
+        assert!(listed["weir-b"].is_empty());
+        let manifest = "[dependencies]\nserde = \"1\"\nweir-b.workspace = true\nweir-a = { path = \"a\" }\n\
+            [dev-dependencies]\nweir-e.workspace = true\n";
+        let manifest: toml::Table = manifest.parse().unwrap();
+        assert_eq!(used_crates(&manifest), listed["weir-c"]);
+    }
+
+    #[test]
+    fn paths_are_distinguished_from_other_words_of_code() {
+        for (words, expected) in [
+            ("crates/weir-dict/src/table.rs", true),
+            ("docs/reference", true),
+            ("crates/weir-tables/src/extract/NAME.rs", false),
+            ("src/table.rs", false),
+            ("crates/*/src", false),
+        ] {
+            assert_eq!(is_path(words), expected, "{words}");
+        }
+    }
 
     #[test]
     fn tests_are_found_in_sources_and_documents() {
