@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use arrow::array::{AsArray, RecordBatch};
@@ -453,11 +453,13 @@ impl Session {
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
         let before = self.report().counters().totals();
         let ended = Arc::new(OnceLock::new());
+        let counted = RunningCount::default();
         let task = StatementWork {
             turn,
             sender,
             deadline,
             ended: Arc::clone(&ended),
+            counted: Arc::downgrade(&counted),
             shared: Arc::clone(shared),
             priority,
         };
@@ -470,6 +472,7 @@ impl Session {
             }
             Err(_) => return Err(ended.get().cloned().unwrap_or_else(gone)),
         };
+        count_running(&counted, shared, &ended);
         Ok(Answer {
             schema,
             origins,
@@ -488,7 +491,7 @@ impl Session {
             _task: task,
             _turn: give_back,
             _named: named,
-            _counted: Counted::new(shared, |metrics| &metrics.queries_running),
+            _counted: counted,
         })
     }
 }
@@ -504,6 +507,17 @@ impl Describer for Session {
 /// The columns of an answer; of those that are addresses, the columns that they come from.
 type Columns = (SchemaRef, Vec<Option<String>>);
 
+/// Counts a statement among those that run, until it fails or its answer is dropped.
+type RunningCount = Arc<Mutex<Option<Counted>>>;
+
+/// Counts a statement that has not failed yet.
+fn count_running(counted: &RunningCount, shared: &Arc<Shared>, ended: &OnceLock<Failure>) {
+    let mut counted = counted.lock().unwrap_or_else(PoisonError::into_inner);
+    if ended.get().is_none() {
+        *counted = Some(Counted::new(shared, |metrics| &metrics.queries_running));
+    }
+}
+
 /// The work of a statement on the threads of statements.
 struct StatementWork {
     turn: Turn,
@@ -511,6 +525,8 @@ struct StatementWork {
     deadline: Deadline,
     /// Why it ended before its end.
     ended: Arc<OnceLock<Failure>>,
+    /// Counts it among those that run.
+    counted: Weak<Mutex<Option<Counted>>>,
     shared: Arc<Shared>,
     /// The priority of its process; `None` when it computes in this process.
     priority: Option<Arc<Priority>>,
@@ -541,6 +557,15 @@ impl StatementWork {
         };
         // The failure is read when the channel ends.
         let _ = self.ended.set(failure);
+        // Its client may take the rows before it much later, or never.
+        if let Some(counted) = self.counted.upgrade() {
+            drop(
+                counted
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .take(),
+            );
+        }
     }
 
     async fn pass_on(
@@ -765,7 +790,7 @@ pub(crate) struct Answer {
     _task: Task<()>,
     _turn: GiveBack,
     _named: Option<Named>,
-    _counted: Counted,
+    _counted: RunningCount,
 }
 
 /// The notices about an answer at its end.

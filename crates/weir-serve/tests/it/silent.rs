@@ -154,3 +154,16 @@ fn statements_whose_clients_read_nothing_end_when_their_time_is_over() {
     drop(socket);
     served.wait_for("weir_queries_running 0");
 }
+
+/// A statement whose time was over counted among those that run until its client had taken all of its rows.
+#[test]
+fn statements_whose_time_is_over_do_not_run() {
+    let served = Served::with(|options| options.limits.time_max = Some(Duration::from_secs(2)));
+    let long = "SELECT repeat('x', 20000) || a.v AS t FROM generate_series(1, 1000000000) a(v)";
+    let mut socket = TcpStream::connect(served.http).unwrap();
+    let request = format!("{POST}\r\nContent-Length: {}\r\n\r\n{long}", long.len());
+    socket.write_all(request.as_bytes()).unwrap();
+    // The rows behind these fill the socket.
+    socket.read_exact(&mut [0; 12]).unwrap();
+    served.wait_for("weir_queries_running 0");
+}
