@@ -32,6 +32,8 @@ pub(super) fn attack(program: &Path, root: &Path, options: &HostileArgs) -> Resu
     let token = ["--token-file", "../home/token"];
     let mut closed = Cluster::start(program, root, &home, &token)?;
     for cluster in [&open, &closed] {
+        // The scheduler has its tasks cancelled while the next statements run.
+        cluster.interrupt(LONG)?;
         for sql in STATEMENTS {
             cluster.ask(sql)?;
         }
@@ -259,11 +261,10 @@ impl Cluster {
         });
     }
 
-    /// Runs a statement on the executors.
-    fn ask(&self, sql: &str) -> Result<Duration> {
-        let begun = Instant::now();
+    /// Starts a statement on the executors.
+    fn begin(&self, sql: &str) -> Result<Child> {
         let scheduler = self.scheduler.to_string();
-        let mut asked = self
+        let asked = self
             .command()
             .args(["query", "--cluster", &scheduler, "--format", "csv"])
             .args(&self.trust)
@@ -271,6 +272,26 @@ impl Cluster {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
+        Ok(asked)
+    }
+
+    /// Interrupts a statement that executors are at work for.
+    fn interrupt(&self, sql: &str) -> Result<()> {
+        let asked = self.begin(sql)?;
+        thread::sleep(BEGUN);
+        let number = asked.id().to_string();
+        Command::new("kill").args(["-INT", &number]).status()?;
+        let output = asked.wait_with_output()?;
+        match output.status.code() {
+            Some(INTERRUPTED) => Ok(()),
+            _ => bail!("{sql}: {}", String::from_utf8_lossy(&output.stderr)),
+        }
+    }
+
+    /// Runs a statement on the executors.
+    fn ask(&self, sql: &str) -> Result<Duration> {
+        let begun = Instant::now();
+        let mut asked = self.begin(sql)?;
         while asked.try_wait()?.is_none() {
             if begun.elapsed() > ANSWER_WITHIN {
                 asked.kill()?;
@@ -549,7 +570,17 @@ const STATEMENTS: &[&str] = &[
     "SELECT ip.src, count(*), sum(frame.len) FROM ['office.pcapng', 'voip.pcap'] GROUP BY 1 ORDER BY 1",
     "SELECT frame.number, ip.src FROM 'voip.pcap' WHERE frame.len BETWEEN 100 AND 200",
     "SELECT sip.method, count(*) FROM sip('voip.pcap') GROUP BY 1",
+    "SELECT s, n, m, rank() OVER (ORDER BY n) FROM (SELECT ip.src AS s, count(*) AS n FROM 'office.pcapng' GROUP BY 1) \
+     LEFT JOIN (SELECT ip.dst AS d, median(frame.len) AS m FROM 'voip.pcap' GROUP BY 1) ON s = d ORDER BY n DESC, s LIMIT 3",
+    "SELECT x, count(*) FROM (SELECT frame.len AS x FROM 'voip.pcap' UNION ALL SELECT 2) GROUP BY 1",
 ];
+/// A statement that takes long, and that is interrupted.
+const LONG: &str = "SELECT sum(length(regexp_replace(CAST(a.frame.len + b.frame.len AS text), '[0-9]', 'x', 'g'))) \
+                    FROM 'office.pcapng' a, 'office.pcapng' b";
+/// The time after which its tasks run.
+const BEGUN: Duration = Duration::from_secs(3);
+/// The exit status of a statement that was interrupted.
+const INTERRUPTED: i32 = 130;
 /// The statement whose answers are timed meanwhile.
 const QUESTION: &str = "SELECT count(*) FROM 'voip.pcap'";
 /// The number of answers that are timed beside what is held.
