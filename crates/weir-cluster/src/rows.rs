@@ -66,17 +66,18 @@ impl RowService {
     fn open(&self, of: &FetchPartition) -> Result<(SchemaRef, Rows), Status> {
         let job = &of.job_id;
         let partition = usize::try_from(of.partition_id).unwrap_or(usize::MAX);
+        let is_of_all = of.layout() == ShuffleLayout::Sort;
         let path = create_shuffle_path(
             &self.work_dir,
             &JobId::from(job.clone()),
             usize::try_from(of.stage_id).unwrap_or(usize::MAX),
             partition,
             of.file_id,
-            of.layout() == ShuffleLayout::Sort,
+            is_of_all,
         )
         .map_err(|error| unreadable(job, &error))?;
-        // A file of all partitions has an index.
-        if is_sort_shuffle_output(&path) {
+        // A file of all partitions has an index, and begins with a stream that has the schema and no rows.
+        if is_of_all || is_sort_shuffle_output(&path) {
             let rows = stream_sort_shuffle_partition(&path, &get_index_path(&path), partition)
                 .map_err(|error| unreadable(job, &error))?;
             let schema = rows.schema();
@@ -285,6 +286,37 @@ mod tests {
             let read: Vec<_> = read.collect();
             assert_eq!(concat_batches(&schema, &read).unwrap(), batch);
         }
+    }
+
+    /// Rows of all partitions without their index, which is written behind them, were no rows.
+    #[tokio::test]
+    async fn rows_of_all_partitions_have_an_index() {
+        let work = tempfile::tempdir().unwrap();
+        let folder = work.path().join("job/1/7");
+        std::fs::create_dir_all(&folder).unwrap();
+        let (batch, _) = wide(1);
+        let file = File::create(folder.join("data.arrow")).unwrap();
+        let mut writer = StreamWriter::try_new(file, &batch.schema()).unwrap();
+        writer.finish().unwrap();
+        let fetch = FetchPartition {
+            job_id: "job".to_owned(),
+            stage_id: 1,
+            file_id: Some(7),
+            layout: ShuffleLayout::Sort as i32,
+            ..FetchPartition::default()
+        };
+        let action = Action {
+            action_type: Some(ActionType::FetchPartition(fetch)),
+            ..Action::default()
+        };
+        let service = RowService::new(work.path().to_str().unwrap().to_owned());
+        let ticket = Request::new(Ticket::new(action.encode_to_vec()));
+        let refused = service.do_get(ticket).await.err().unwrap();
+        let message = refused.message();
+        assert!(
+            message.starts_with("the rows of the job job: "),
+            "{message}"
+        );
     }
 
     const PAYLOAD: usize = 6_000;
