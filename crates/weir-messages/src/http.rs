@@ -439,10 +439,7 @@ impl Connection {
     fn searched_client(&self, side: usize, this: &Side) -> Option<usize> {
         let client = match this.has_begun {
             true => self.client,
-            false if self.is_within => {
-                let expected = self.expected_client.filter(|client| *client == side);
-                self.client.or(expected)
-            }
+            false if self.is_within => self.client.or(self.expected_client),
             false => None,
         };
         client.filter(|_| self.tunnel.is_none())
@@ -470,6 +467,7 @@ impl Connection {
         self.note_rest(side, this, at);
         this.begun = Vec::new();
         this.next = behind(this.next, at);
+        self.offset = self.offset.map(|offset| offset.saturating_add(at as u64));
         Some(bytes.get(at..).unwrap_or_default())
     }
 

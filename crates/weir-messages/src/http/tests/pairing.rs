@@ -219,6 +219,34 @@ fn where_the_capture_begins_within_a_body_the_request_behind_it_is_found() {
     assert_eq!(texts(&[GET_2, both], Some(0)), ["/2 202 false"]);
 }
 
+/// A response behind the rest of another one in one piece was left out, without a word, where nothing of the client came before.
+#[test]
+fn where_the_capture_begins_within_a_response_the_one_behind_it_is_found() {
+    let rest = "</html>";
+    let both = [rest, &ok(1)].concat();
+    let client = Some(0);
+    let seen = [Seen::Server(&both), GET_2, OK_2];
+    let found = pairs_of(Connection::within(client), &seen);
+    assert_eq!(found, [row("", 201, None), row("/2", 202, None)]);
+    // The client had received what is in front of it when it asked, or all of it.
+    let before = rest.len() as u64;
+    let found = read_of(
+        client,
+        &[(1, both.clone(), None), (0, get(1), Some(before))],
+    );
+    assert_eq!(found, [row("/1", 201, None)]);
+    let asks = Some(get(2).len() as u64);
+    let found = read_of(
+        client,
+        &[
+            (1, both.clone(), None),
+            (0, get(2), Some(both.len() as u64)),
+            (1, ok(2), asks),
+        ],
+    );
+    assert_eq!(found, [row("", 201, None), row("/2", 202, None)]);
+}
+
 fn get(n: u8) -> String {
     format!("GET /{n} HTTP/1.1\r\n\r\n")
 }
@@ -235,7 +263,15 @@ fn row(target: &str, code: u16, fault: Option<HttpFault>) -> (String, u16, Optio
 /// The rows of a connection that began before the capture. Each side has sent its octets in this order, and had received so many of
 /// the other one.
 fn read_within(sent: &[(usize, String, Option<u64>)]) -> Vec<(String, u16, Option<HttpFault>)> {
-    let mut connection = Connection::within(None);
+    read_of(None, sent)
+}
+
+/// The same, where a port tells the client.
+fn read_of(
+    client: Option<usize>,
+    sent: &[(usize, String, Option<u64>)],
+) -> Vec<(String, u16, Option<HttpFault>)> {
+    let mut connection = Connection::within(client);
     let mut found = Vec::new();
     let mut each = |it: Exchange| {
         let target = it.request.map(|it| it.head.line.target);
