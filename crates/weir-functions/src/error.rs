@@ -399,9 +399,19 @@ const COLUMNS_OF_SUBQUERY: &str = "Too many columns! The subquery should only re
 /// Arrow's message names the two numbers, or is ours of a sum.
 fn overflowed(message: &str) -> String {
     match message.strip_prefix("Overflow happened on: ") {
+        Some(_) if is_of_decimals(message) => {
+            "a sum, a difference or a product of decimals has more than 38 digits".to_owned()
+        }
         Some(calculation) => format!("{calculation} does not fit 64 bits"),
         None => message.to_owned(),
     }
+}
+
+/// Whether what overflowed are decimals: a number is longer than those of 64 bits.
+fn is_of_decimals(message: &str) -> bool {
+    let mut words = message.split(' ').map(|word| word.trim_start_matches('-'));
+    message.ends_with("38 digits")
+        || words.any(|word| word.len() > 19 && word.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Arrow's error of another kind than those of values.
@@ -418,6 +428,9 @@ fn arrow_in_own_words(error: &ArrowError, columns: &[String]) -> Wording {
 fn arithmetic_hint(error: &ArrowError) -> Option<String> {
     let hint = match error {
         ArrowError::DivideByZero => "a / nullif(b, 0) is NULL where b is 0",
+        ArrowError::ArithmeticOverflow(message) if is_of_decimals(message) => {
+            "CAST(… AS DOUBLE) has a larger range"
+        }
         ArrowError::ArithmeticOverflow(_) => {
             "CAST(… AS DOUBLE) or CAST(… AS DECIMAL(38, 0)) has a larger range"
         }

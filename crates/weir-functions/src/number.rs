@@ -6,6 +6,7 @@
 //! integers; both fail when the divisor is zero. A decimal beside a double is a double. `docs/decisions/0007-division.md` has the reasons.
 
 mod arithmetic;
+mod decimal_sum;
 mod digest;
 mod digits;
 mod inputs;

@@ -1,11 +1,14 @@
-//! `sum` of integers that fails where 64 bits have no room, and is DataFusion's own of anything else.
+//! `sum` of integers that fails where 64 bits have no room, and of decimals that fails where 38 digits have none (`decimal_sum`); that of
+//! anything else is DataFusion's own.
 
 use std::fmt::Debug;
 use std::mem::size_of_val;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray};
-use arrow::datatypes::{ArrowNativeTypeOp, DataType, Int64Type, UInt64Type};
+use arrow::datatypes::{
+    ArrowNativeTypeOp, DECIMAL128_MAX_PRECISION, DataType, Int64Type, UInt64Type,
+};
 use arrow::error::ArrowError;
 use datafusion::common::ScalarValue;
 use datafusion::common::cast::as_primitive_array;
@@ -18,6 +21,7 @@ use datafusion::logical_expr::{
     SetMonotonicity,
 };
 
+use super::decimal_sum::{DecimalTotal, DistinctDecimals, GroupDecimals};
 use super::percentile::is_wanted;
 use super::{of_inner, sliding};
 
@@ -51,6 +55,13 @@ impl AggregateUDFImpl for Sum {
             ))),
             DataType::Int64 => Ok(Box::new(Total::<Int64Type>::default())),
             DataType::UInt64 => Ok(Box::new(Total::<UInt64Type>::default())),
+            &DataType::Decimal128(DECIMAL128_MAX_PRECISION, scale) if args.is_distinct => {
+                let values = self.inner.accumulator(args)?;
+                Ok(Box::new(DistinctDecimals { values, scale }))
+            }
+            &DataType::Decimal128(DECIMAL128_MAX_PRECISION, scale) => {
+                Ok(Box::new(DecimalTotal::new(scale)))
+            }
             _ => self.inner.accumulator(args),
         }
     }
@@ -66,6 +77,9 @@ impl AggregateUDFImpl for Sum {
         match args.return_field.data_type() {
             DataType::Int64 => Ok(Box::new(GroupTotals::<Int64Type>::default())),
             DataType::UInt64 => Ok(Box::new(GroupTotals::<UInt64Type>::default())),
+            &DataType::Decimal128(DECIMAL128_MAX_PRECISION, scale) => {
+                Ok(Box::new(GroupDecimals::new(scale)))
+            }
             _ => self.inner.create_groups_accumulator(args),
         }
     }
@@ -80,6 +94,9 @@ impl AggregateUDFImpl for Sum {
             }
             DataType::UInt64 if Self::is_checked(&args) => {
                 Ok(Box::new(Total::<UInt64Type>::default()))
+            }
+            &DataType::Decimal128(DECIMAL128_MAX_PRECISION, scale) if !args.is_distinct => {
+                Ok(Box::new(DecimalTotal::new(scale)))
             }
             _ => match sliding::of_sum(&args) {
                 Some(own) => Ok(own),
