@@ -152,7 +152,7 @@ impl<'m> DigitCollector<'m> {
         &self.digits
     }
 
-    /// A digit, or another symbol of a digit map, was pressed for this long.
+    /// Adds a digit, or another symbol of a digit map, that was pressed for this long.
     pub fn press(&mut self, symbol: u8, pressed: Duration) -> DigitStep {
         let before = self.digits.len();
         let mut found = DigitMatch::None;
@@ -181,7 +181,7 @@ impl<'m> DigitCollector<'m> {
         }
     }
 
-    /// The time is over.
+    /// Completes the map when no digit has come within [`wait`](Self::wait).
     pub fn timeout(&mut self) -> DigitCompletion {
         let (method, alternative) = self.as_it_is();
         self.complete(method, alternative, None)
@@ -194,7 +194,7 @@ impl<'m> DigitCollector<'m> {
         }
     }
 
-    /// The map is inactive then: the next digit begins anew.
+    /// Takes the digits: the map is inactive, and the next digit begins anew.
     fn complete(
         &mut self,
         method: DigitMethod,

@@ -19,8 +19,12 @@ pub struct Variant {
     pub name: &'static str,
     /// The encoding.
     pub encoding: Encoding,
+    /// Names and termination identifiers of binary encodings stay numbers.
     native: bool,
-    erl: (bool, bool),
+    /// Erlang terms are written by the rules of `megaco_compressed`.
+    megaco_compressed: bool,
+    /// Erlang terms are compressed by zlib.
+    compressed: bool,
 }
 
 const fn variant(name: &'static str, encoding: Encoding) -> Variant {
@@ -28,7 +32,8 @@ const fn variant(name: &'static str, encoding: Encoding) -> Variant {
         name,
         encoding,
         native: false,
-        erl: (false, false),
+        megaco_compressed: false,
+        compressed: false,
     }
 }
 
@@ -49,15 +54,16 @@ pub const VARIANTS: [Variant; 10] = [
     },
     variant("erl_dist", Encoding::Erl),
     Variant {
-        erl: (true, false),
+        megaco_compressed: true,
         ..variant("erl_dist [megaco_compressed]", Encoding::Erl)
     },
     Variant {
-        erl: (false, true),
+        compressed: true,
         ..variant("erl_dist [compressed]", Encoding::Erl)
     },
     Variant {
-        erl: (true, true),
+        megaco_compressed: true,
+        compressed: true,
         ..variant("erl_dist [both]", Encoding::Erl)
     },
 ];
@@ -66,12 +72,11 @@ impl Variant {
     /// The options of encoding.
     #[must_use]
     pub fn encode_options(&self) -> EncodeOptions {
-        let (megaco_compressed, compressed) = self.erl;
         EncodeOptions {
             binary: self.binary_options(),
             erl: ErlOptions {
-                megaco_compressed,
-                compressed,
+                megaco_compressed: self.megaco_compressed,
+                compressed: self.compressed,
                 ..ErlOptions::default()
             },
             ..EncodeOptions::default()

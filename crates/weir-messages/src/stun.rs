@@ -13,10 +13,16 @@ pub const HEADER_OCTETS: usize = 20;
 pub mod attribute {
     /// The address that a server sees, not obfuscated.
     pub const MAPPED_ADDRESS: u16 = 0x0001;
+    /// The address that a server answers from (RFC 3489, 11.2.5).
+    pub const SOURCE_ADDRESS: u16 = 0x0004;
+    /// The other address of a server (RFC 3489, 11.2.3).
+    pub const CHANGED_ADDRESS: u16 = 0x0005;
     /// User name.
     pub const USERNAME: u16 = 0x0006;
     /// The reason why something failed.
     pub const ERROR_CODE: u16 = 0x0009;
+    /// The address that a request came from (RFC 3489, 11.2.11).
+    pub const REFLECTED_FROM: u16 = 0x000b;
     /// Number of a channel.
     pub const CHANNEL_NUMBER: u16 = 0x000c;
     /// The lifetime of an allocation.
@@ -29,14 +35,22 @@ pub mod attribute {
     pub const DATA: u16 = 0x0013;
     /// The address that a relay gives.
     pub const XOR_RELAYED_ADDRESS: u16 = 0x0016;
-    /// The address that a server sees, disguised.
+    /// The address that a server sees, obfuscated.
     pub const XOR_MAPPED_ADDRESS: u16 = 0x0020;
     /// Priority of a candidate (RFC 8445).
     pub const PRIORITY: u16 = 0x0024;
     /// The candidate is to be used (RFC 8445).
     pub const USE_CANDIDATE: u16 = 0x0025;
+    /// The address that a server sees, obfuscated, by its number before RFC 5389.
+    pub const OLD_XOR_MAPPED_ADDRESS: u16 = 0x8020;
     /// Software.
     pub const SOFTWARE: u16 = 0x8022;
+    /// Another server.
+    pub const ALTERNATE_SERVER: u16 = 0x8023;
+    /// The address that a response is sent from (RFC 5780, 7.3).
+    pub const RESPONSE_ORIGIN: u16 = 0x802b;
+    /// The other address of a server (RFC 5780, 7.4).
+    pub const OTHER_ADDRESS: u16 = 0x802c;
 }
 
 /// A message, whose header is there.
@@ -100,36 +114,25 @@ impl<'m> StunMessage<'m> {
     /// The address and port that an attribute holds.
     #[must_use]
     pub fn address(&self, kind: u16, value: &[u8]) -> Option<(IpAddr, u16)> {
-        let is_disguised = matches!(kind, 0x0012 | 0x0016 | 0x0020 | 0x8020);
-        let is_plain = matches!(
-            kind,
-            0x0001 | 0x0004 | 0x0005 | 0x000b | 0x8023 | 0x802b | 0x802c
-        );
-        if !is_disguised && !is_plain {
-            return None;
-        }
-        let mask: [u8; 16] = match is_disguised {
-            true => array_at(self.0, 4)?,
-            false => [0; 16],
+        // Obfuscated addresses are combined with the magic cookie and the transaction ID (RFC 8489, 14.2).
+        let mask: [u8; 16] = match kind {
+            attribute::XOR_PEER_ADDRESS
+            | attribute::XOR_RELAYED_ADDRESS
+            | attribute::XOR_MAPPED_ADDRESS
+            | attribute::OLD_XOR_MAPPED_ADDRESS => array_at(self.0, 4)?,
+            attribute::MAPPED_ADDRESS
+            | attribute::SOURCE_ADDRESS
+            | attribute::CHANGED_ADDRESS
+            | attribute::REFLECTED_FROM
+            | attribute::ALTERNATE_SERVER
+            | attribute::RESPONSE_ORIGIN
+            | attribute::OTHER_ADDRESS => [0; 16],
+            _ => return None,
         };
         let port = u16_be_at(value, 2)? ^ u16::from_be_bytes([mask[0], mask[1]]);
-        let address: IpAddr = match u8_at(value, 1)? {
-            1 => {
-                let mut octets: [u8; 4] = array_at(value, 4)?;
-                octets
-                    .iter_mut()
-                    .zip(mask)
-                    .for_each(|(octet, mask)| *octet ^= mask);
-                Ipv4Addr::from(octets).into()
-            }
-            2 => {
-                let mut octets: [u8; 16] = array_at(value, 4)?;
-                octets
-                    .iter_mut()
-                    .zip(mask)
-                    .for_each(|(octet, mask)| *octet ^= mask);
-                Ipv6Addr::from(octets).into()
-            }
+        let address = match u8_at(value, 1)? {
+            1 => IpAddr::from(Ipv4Addr::from(unmasked::<4>(array_at(value, 4)?, mask))),
+            2 => IpAddr::from(Ipv6Addr::from(unmasked::<16>(array_at(value, 4)?, mask))),
             _ => return None,
         };
         Some((address, port))
@@ -145,6 +148,14 @@ impl<'m> StunMessage<'m> {
             value.get(4..)?,
         ))
     }
+}
+
+/// Octets without the mask that obfuscates them.
+fn unmasked<const N: usize>(mut octets: [u8; N], mask: [u8; 16]) -> [u8; N] {
+    for (octet, mask) in octets.iter_mut().zip(mask) {
+        *octet ^= mask;
+    }
+    octets
 }
 
 /// Octets of the message that begins here; `None` when none does.

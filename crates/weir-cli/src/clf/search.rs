@@ -17,8 +17,10 @@ use crate::failure::Failure;
 use crate::message::Messages;
 use crate::progress::{Done, Progress, stdout_is_file};
 
-/// Dialogs whose records are kept in memory to be sorted.
-const DIALOG_RECORDS_MAX: u64 = 1_000_000;
+/// Records that are sorted into dialogs, at most.
+const DIALOG_RECORDS_MAX: usize = 1_000_000;
+/// Bytes of records that wait to be written, at most but for the last record.
+const PENDING_BYTES_MAX: usize = 64 << 10;
 
 pub(super) fn run(
     search: &SearchArgs,
@@ -78,11 +80,14 @@ pub(super) fn close(searched: Searched, messages: Messages) -> ExitCode {
 pub(super) struct Output {
     encoder: Encoder,
     form: Form,
+    /// The number of records that are still wanted; `None` without a limit.
     left: Option<u64>,
+    /// False once the reader of standard output has gone.
     outcome: Result<bool, Failure>,
     pending: Vec<u8>,
-    /// The bar that gives way to records that a screen has.
+    /// The bar, which is removed before records are written to a terminal.
     progress: Progress,
+    /// Standard output is a file.
     is_file: bool,
 }
 
@@ -104,7 +109,7 @@ impl Output {
         self.give(&found.record, found.written, found.form)
     }
 
-    /// A record, its bytes, and the form that these are in.
+    /// Adds a record by its bytes in a log of this form; breaks when no more are wanted.
     pub(super) fn give(
         &mut self,
         record: &Record<'_>,
@@ -123,7 +128,7 @@ impl Output {
             self.pending.extend_from_slice(self.encoder.bytes());
             self.encoder.clear();
         }
-        if self.pending.len() > 64 << 10 {
+        if self.pending.len() > PENDING_BYTES_MAX {
             self.flush();
         }
         match self.outcome {
@@ -149,15 +154,14 @@ impl Output {
         matches!(self.outcome, Ok(true))
     }
 
-    /// Writes what waits; false when the reader of standard output has gone.
+    /// Writes what waits as [`Self::flushed`], and returns the first failure of a write.
     pub(super) fn finish(mut self) -> Result<bool, Failure> {
         self.flush();
         self.outcome
     }
 }
 
-/// The Call-IDs that are found, then all their records, sorted into dialogs; those dialogs that hold
-/// a record that was found.
+/// Writes the dialogs that have a record that matches: finds the Call-IDs of these, and sorts all their records into dialogs.
 fn whole_dialogs(
     searcher: &Searcher,
     query: &Query,
@@ -177,28 +181,8 @@ fn whole_dialogs(
     if calls.is_empty() {
         return Ok(searched);
     }
-    let call_id = Target::Field(Field::CallId);
-    let all = Query::new().and(Condition::new(
-        call_id,
-        Test::AnyOf(calls.into_iter().collect()),
-    ));
-    let mut bytes: Vec<(Form, Vec<u8>)> = Vec::new();
-    let again = searcher
-        .search(&all, &mut |found| {
-            bytes.push((found.form, found.written.to_vec()));
-            match (bytes.len() as u64) < DIALOG_RECORDS_MAX {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            }
-        })
-        .map_err(failed)?;
-    searched.damaged = searched.damaged.max(again.damaged);
-    if bytes.len() as u64 == DIALOG_RECORDS_MAX {
-        messages.warning(&format!(
-            "only the first {DIALOG_RECORDS_MAX} records were sorted into dialogs"
-        ));
-        messages.hint("use --since and --until to narrow the search");
-    }
+    let (bytes, damaged) = records_of(searcher, calls, messages)?;
+    searched.damaged = searched.damaged.max(damaged);
     let mut scratches: Vec<Scratch> = Vec::new();
     scratches.resize_with(bytes.len(), Scratch::default);
     // Each was read as a record before it was given.
@@ -229,6 +213,36 @@ fn whole_dialogs(
     }
 }
 
+/// The records with these Call-IDs, each with its form, and the number of damaged places that were passed.
+fn records_of(
+    searcher: &Searcher,
+    calls: BTreeSet<Vec<u8>>,
+    messages: Messages,
+) -> Result<(Vec<(Form, Vec<u8>)>, u64), Failure> {
+    let calls = Condition::new(
+        Target::Field(Field::CallId),
+        Test::AnyOf(calls.into_iter().collect()),
+    );
+    let mut records: Vec<(Form, Vec<u8>)> = Vec::new();
+    let searched = searcher
+        .search(&Query::new().and(calls), &mut |found| {
+            records.push((found.form, found.written.to_vec()));
+            match records.len() < DIALOG_RECORDS_MAX {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        })
+        .map_err(|error| Failure::environment(error.to_string()))?;
+    if records.len() == DIALOG_RECORDS_MAX {
+        messages.warning(&format!(
+            "only the first {DIALOG_RECORDS_MAX} records were sorted into dialogs"
+        ));
+        messages.hint("use --since and --until to narrow the search");
+    }
+    Ok((records, searched.damaged))
+}
+
+/// Prints how each log would be searched.
 fn explain(searcher: &Searcher, query: &Query) -> Result<ExitCode, Failure> {
     let plan = searcher
         .plan(query)

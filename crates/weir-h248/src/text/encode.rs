@@ -168,10 +168,8 @@ impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
                 if PRETTY {
                     self.indent = self.indent.saturating_sub(1);
                     self.line();
-                    self.out.push(b'}');
-                } else {
-                    self.out.push(b'}');
                 }
+                self.out.push(b'}');
             }
             Transaction::Reply(reply) => self.reply(reply),
             Transaction::ResponseAck(acks) => self.acks(acks),
