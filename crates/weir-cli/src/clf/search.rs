@@ -213,17 +213,20 @@ fn whole_dialogs(
     }
 }
 
-/// The records with these Call-IDs, each with its form, and the number of damaged places that were passed.
+/// A record in memory: the form of its log, and its bytes as they stand there.
+type StoredRecord = (Form, Vec<u8>);
+
+/// The records with these Call-IDs, and the number of damaged places that were passed.
 fn records_of(
     searcher: &Searcher,
     calls: BTreeSet<Vec<u8>>,
     messages: Messages,
-) -> Result<(Vec<(Form, Vec<u8>)>, u64), Failure> {
+) -> Result<(Vec<StoredRecord>, u64), Failure> {
     let calls = Condition::new(
         Target::Field(Field::CallId),
         Test::AnyOf(calls.into_iter().collect()),
     );
-    let mut records: Vec<(Form, Vec<u8>)> = Vec::new();
+    let mut records: Vec<StoredRecord> = Vec::new();
     let searched = searcher
         .search(&Query::new().and(calls), &mut |found| {
             records.push((found.form, found.written.to_vec()));
