@@ -35,7 +35,7 @@ pub(crate) struct Report {
     file: PathBuf,
     /// The value of a parameter; may be repeated
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parse_parameter)]
-    parameters: Vec<(String, ReportSetting)>,
+    parameters: Vec<(String, Parameter)>,
     /// The heading of the document [default: the name of the file]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
@@ -95,9 +95,6 @@ impl DocumentArgs {
         path.filter(|path| path.as_os_str() != "-")
     }
 }
-
-/// A value as the command line has it, which can be had again for each statement.
-type ReportSetting = Parameter;
 
 /// Answers the queries.
 pub(crate) fn run(
@@ -196,7 +193,7 @@ fn names_parameter(statement: &str, name: &str) -> bool {
     })
 }
 
-fn parse_parameter(text: &str) -> Result<(String, ReportSetting), String> {
+fn parse_parameter(text: &str) -> Result<(String, Parameter), String> {
     let Some((name, value)) = text.split_once('=') else {
         return Err("expected NAME=VALUE".to_owned());
     };

@@ -9,15 +9,15 @@ use crate::{Escaped, Page};
 pub struct Point {
     /// The horizontal position, from 0.
     pub x: f64,
-    /// Upwards, from 0.
+    /// The vertical position, upwards from 0.
     pub y: f64,
-    /// Drawn large.
+    /// The point is drawn large.
     pub large: bool,
-    /// Drawn with a ring.
+    /// The point is drawn with a ring.
     pub ringed: bool,
 }
 
-/// Bars that lie below each other, in groups with a name: [`Page::bars`].
+/// Horizontal bars in groups with a name: [`Page::bars`].
 #[derive(Clone, Debug, Default)]
 pub struct Bars<'b> {
     /// The description of the plot for screen readers.
@@ -70,7 +70,7 @@ impl Page {
             let (radius, colour) = if p.large {
                 (4, COLOURS[0])
             } else {
-                (1, "#999")
+                (1, COLOURS[2])
             };
             self.put(format_args!(
                 "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{colour}\"/>"
@@ -84,8 +84,7 @@ impl Page {
         self.put(format_args!("</svg>\n"));
     }
 
-    /// Columns beside each other: how often something is in each class, by the class's name. Classes without anything
-    /// at both ends are left out.
+    /// Columns beside each other: the name and the count of each class. Empty classes at both ends are left out.
     pub fn histogram(&mut self, counts: &[(String, u64)], x_name: &str, y_name: &str) {
         let is_there = |&(_, count): &(String, u64)| count > 0;
         let first = counts.iter().position(is_there).unwrap_or(0);
@@ -181,7 +180,7 @@ impl Bars<'_> {
         svg
     }
 
-    /// The length of a bar of all that there is room for.
+    /// The length of a bar, at most `room` for the largest value.
     fn length(&self, value: f64, largest: f64, room: f64) -> f64 {
         let share = match self.logarithmic_from {
             Some(from) => {

@@ -144,74 +144,80 @@ impl<'a> Parser<'a> {
         self.open()?;
         let mut triples = self.arena.growing(1);
         loop {
-            let from = self.termination_id()?;
-            self.expect(b',', "`,`")?;
-            let to = self.termination_id()?;
-            self.expect(b',', "`,`")?;
-            let mut direction = None;
-            let mut direction_extension = None;
-            let mut stream_id = None;
-            let mut ended = false;
-            loop {
-                let before = self.at;
-                let (token, word) = self.token()?;
-                match token {
-                    Token::Bothway => once!(self, direction, TopologyDirection::Bothway),
-                    Token::Isolate => once!(self, direction, TopologyDirection::Isolate),
-                    Token::Oneway => once!(self, direction, TopologyDirection::Oneway),
-                    Token::OnewayExternal => {
-                        once!(
-                            self,
-                            direction_extension,
-                            TopologyDirectionExtension::OnewayExternal
-                        );
-                    }
-                    Token::OnewayBoth => {
-                        once!(
-                            self,
-                            direction_extension,
-                            TopologyDirectionExtension::OnewayBoth
-                        );
-                    }
-                    Token::Stream if self.peek() == b'=' => {
-                        let id = self.equals_uint16()?;
-                        once!(self, stream_id, id);
-                    }
-                    _ if direction.is_none() && direction_extension.is_none() => {
-                        return self.fail_word(
-                            ErrorKind::Syntax,
-                            "Bothway, Isolate, Oneway, OnewayExternal or OnewayBoth",
-                        );
-                    }
-                    _ if stream_id.is_none() && self.is_bare_stream(word) => {
-                        stream_id = Some(self.number_of(word, 0xffff, "a stream")? as u16);
-                    }
-                    _ => {
-                        // The next triple follows.
-                        self.at = before;
-                        break;
-                    }
-                }
-                if !self.more()? {
-                    ended = true;
-                    break;
-                }
-            }
-            if direction.is_none() && direction_extension.is_none() {
-                return self.fail_word(ErrorKind::Cardinality, "a direction of the topology");
-            }
-            let direction = direction.unwrap_or(TopologyDirection::Oneway);
-            triples.push(TopologyRequest {
-                from,
-                to,
-                direction,
-                stream_id,
-                direction_extension,
-            });
-            if ended {
+            let (triple, is_last) = self.topology_triple()?;
+            triples.push(triple);
+            if is_last {
                 return Ok(triples.into_bump_slice());
             }
         }
+    }
+
+    /// Reads two terminations with the direction between them and perhaps a stream, and whether the topology ends there.
+    fn topology_triple(&mut self) -> Res<(TopologyRequest<'a>, bool)> {
+        let from = self.termination_id()?;
+        self.expect(b',', "`,`")?;
+        let to = self.termination_id()?;
+        self.expect(b',', "`,`")?;
+        let mut direction = None;
+        let mut direction_extension = None;
+        let mut stream_id = None;
+        let mut is_last = false;
+        loop {
+            let before = self.at;
+            let (token, word) = self.token()?;
+            match token {
+                Token::Bothway => once!(self, direction, TopologyDirection::Bothway),
+                Token::Isolate => once!(self, direction, TopologyDirection::Isolate),
+                Token::Oneway => once!(self, direction, TopologyDirection::Oneway),
+                Token::OnewayExternal => {
+                    once!(
+                        self,
+                        direction_extension,
+                        TopologyDirectionExtension::OnewayExternal
+                    );
+                }
+                Token::OnewayBoth => {
+                    once!(
+                        self,
+                        direction_extension,
+                        TopologyDirectionExtension::OnewayBoth
+                    );
+                }
+                Token::Stream if self.peek() == b'=' => {
+                    let id = self.equals_uint16()?;
+                    once!(self, stream_id, id);
+                }
+                _ if direction.is_none() && direction_extension.is_none() => {
+                    return self.fail_word(
+                        ErrorKind::Syntax,
+                        "Bothway, Isolate, Oneway, OnewayExternal or OnewayBoth",
+                    );
+                }
+                _ if stream_id.is_none() && self.is_bare_stream(word) => {
+                    stream_id = Some(self.number_of(word, 0xffff, "a stream")? as u16);
+                }
+                _ => {
+                    // The next triple follows.
+                    self.at = before;
+                    break;
+                }
+            }
+            if !self.more()? {
+                is_last = true;
+                break;
+            }
+        }
+        if direction.is_none() && direction_extension.is_none() {
+            return self.fail_word(ErrorKind::Cardinality, "a direction of the topology");
+        }
+        let triple = TopologyRequest {
+            from,
+            to,
+            direction: direction.unwrap_or(TopologyDirection::Oneway),
+            stream_id,
+            direction_extension,
+        };
+        Ok((triple, is_last))
     }
 
     /// Whether a word behind a direction is a stream without `Stream=`, as Erlang writes it, and not
