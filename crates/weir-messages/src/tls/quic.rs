@@ -526,6 +526,15 @@ impl Initials {
         self.is_answered && is_unseen || sides.any(|side| !side.waiting.is_empty())
     }
 
+    /// The first octets of the body of a client's hello that came in part.
+    pub(super) fn begun_hello(&self, side: usize) -> Option<Vec<u8>> {
+        let crypto = self.sides.get(side)?;
+        match crypto.octets.get(crypto.read..)? {
+            [1, _, _, _, body @ ..] => Some(body.to_vec()),
+            _ => None,
+        }
+    }
+
     /// Reads a datagram of one side, and reports the messages that it completes, and alerts. False when none of its packets is of this
     /// connection.
     pub(super) fn take(

@@ -449,6 +449,14 @@ impl Datagrams {
         has_hole(&self.clear)
     }
 
+    /// The first octets of the body of a client's hello that came in part.
+    pub(super) fn begun_hello(&self) -> Option<Vec<u8>> {
+        let mut begun = self.begun.iter();
+        begun
+            .find(|message| message.name.1 == 1)
+            .map(BegunMessage::beginning)
+    }
+
     /// Reads a datagram (RFC 6347, 4.1 and 4.2.2).
     pub(super) fn take(&mut self, bytes: &[u8], each: &mut dyn FnMut(RecordPart<'_>)) {
         let mut rest = bytes;
@@ -586,6 +594,18 @@ fn has_hole<T: Ord + Copy + Into<u64>>(numbers: &BTreeSet<T>) -> bool {
 }
 
 impl BegunMessage {
+    /// The octets in front of the first one that did not come.
+    fn beginning(&self) -> Vec<u8> {
+        let mut message: Vec<u8> = Vec::new();
+        for (offset, octets) in &self.fragments {
+            let Some(known) = message.len().checked_sub(*offset) else {
+                break;
+            };
+            message.extend_from_slice(octets.get(known..).unwrap_or_default());
+        }
+        message
+    }
+
     /// The message, when all of it is there.
     fn put_together(&self) -> Option<Vec<u8>> {
         let (_, _, length) = self.name;

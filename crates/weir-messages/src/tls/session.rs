@@ -113,7 +113,7 @@ pub struct Session {
     is_encrypted: [bool; 2],
     /// Records behind the change of cipher spec of each side.
     sealed: [u8; 2],
-    /// When the last octets of each side of a stream came.
+    /// When the last octets of each side of a stream came, or its first datagram.
     stamps: [Stamp; 2],
     directions: [Direction; 2],
     datagrams: [Datagrams; 2],
@@ -245,7 +245,8 @@ impl Session {
     /// What was not captured of the handshake; `None` where nothing shows that something is missing.
     #[must_use]
     pub fn fault(&self) -> Option<&'static str> {
-        if self.gaps != [false; 2] {
+        let is_cut = self.client.as_ref().is_some_and(|client| client.is_cut);
+        if is_cut || self.gaps != [false; 2] {
             return Some("bytes were not captured");
         }
         match (&self.client, &self.server) {
@@ -336,6 +337,21 @@ impl Session {
         self.gaps[side] = true;
     }
 
+    /// Nothing more of the handshake comes: of a client's hello that came in part in datagrams, what is there is read.
+    pub fn end(&mut self) {
+        if self.client.is_some() {
+            return;
+        }
+        let is_datagram = self.carrier == Carrier::Dtls;
+        for side in [0, 1] {
+            let of_quic = self.initials.begun_hello(side);
+            if let Some(begun) = of_quic.or_else(|| self.datagrams[side].begun_hello()) {
+                let hello = ClientHello::parse_cut(&begun, is_datagram);
+                self.client_hello(side, hello, self.stamps[side]);
+            }
+        }
+    }
+
     /// A datagram of QUIC; `None` when it is of another connection. The session of the client's first packet is this
     /// one.
     pub fn quic_datagram(
@@ -347,6 +363,9 @@ impl Session {
         let mut initials = std::mem::take(&mut self.initials);
         let is_its = initials.take(side, bytes, &mut |part| self.part(side, part, stamp));
         self.initials = initials;
+        if is_its {
+            self.note_first(side, stamp);
+        }
         is_its.then(|| self.state())
     }
 
@@ -356,12 +375,21 @@ impl Session {
             self.quic_datagram(side, bytes, stamp);
         } else if let Some(datagrams) = self.datagrams.get_mut(side) {
             let mut datagrams = std::mem::take(datagrams);
+            self.note_first(side, stamp);
             datagrams.take(bytes, &mut |part| self.part(side, part, stamp));
             if let Some(place) = self.datagrams.get_mut(side) {
                 *place = datagrams;
             }
         }
         self.state()
+    }
+
+    /// Notes when the first datagram of a side came.
+    const fn note_first(&mut self, side: usize, stamp: Stamp) {
+        let first = &mut self.stamps[side & 1];
+        if first.frame == 0 {
+            *first = stamp;
+        }
     }
 
     fn state(&self) -> SessionState {

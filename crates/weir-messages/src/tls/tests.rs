@@ -840,6 +840,31 @@ fn crypto(offset: u8, octets: &[u8]) -> Vec<u8> {
     [&[6, offset, 0x40, octets.len() as u8][..], octets].concat()
 }
 
+/// Nothing was read of a hello of which a packet of QUIC, or a fragment of DTLS, was not captured.
+#[test]
+fn what_is_there_of_a_hello_in_several_datagrams_is_read() {
+    let frames = crypto(0, &hello_record()[5..72]);
+    let first = write_quic_initial(0xc0, 1, [b"firstone", b"client"], b"", &frames).unwrap();
+    for (carrier, sent) in [
+        (Carrier::Quic, first),
+        (Carrier::Dtls, datagram([0xfe, 0xfd], 0, 64)),
+    ] {
+        let mut session = Session::new(carrier);
+        for frame in [3, 4] {
+            let time_ns = None;
+            session.datagram(0, &sent, Stamp { time_ns, frame });
+        }
+        assert!(session.client.is_none());
+        session.end();
+        assert_eq!(session.client_stamp.frame, 3);
+        let hello = session.client.as_ref().unwrap();
+        assert_eq!(hello.server_name.as_deref(), Some("weir.test"));
+        assert!(hello.is_cut && hello.suites == [0x1301, 0xc02f]);
+        assert_eq!(session.client_side(), Some(0));
+        assert_eq!(session.fault(), Some("bytes were not captured"));
+    }
+}
+
 /// What packets of QUIC say of those that were not captured, of the version, and of the end.
 #[test]
 fn packets_of_quic_say_what_was_not_captured() {

@@ -134,6 +134,22 @@ fn the_hello_of_a_client_is_found_behind_what_comes_first() {
     }
 }
 
+/// A connection had no row where a part of its client's hello was not captured, or nothing of that hello.
+#[test]
+fn a_hello_without_its_end_has_what_is_there() {
+    let frames = crypto(0, &hello()[..45]);
+    let sent = [(true, initial(0xc0, 1, b"firstone", b"", &frames))];
+    for (column, value) in [
+        ("tls.fault", "bytes were not captured"),
+        ("tls.handshake.version", "771"),
+        ("port.src", "50000"),
+        ("frame.number", "1"),
+    ] {
+        let expected = (vec![value.to_owned()], Vec::new());
+        assert_eq!(values(&sent, column), expected, "{column}");
+    }
+}
+
 /// Further packets of a connection in which both ends have empty connection IDs were counted as ones that could not be read.
 #[test]
 fn packets_between_empty_connection_ids_are_of_their_connection() {

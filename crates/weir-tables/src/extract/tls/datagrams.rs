@@ -361,9 +361,10 @@ impl Talk {
         };
         if progress != SessionState::More {
             let ids = session.quic().cloned();
-            if let DatagramState::Open(session) =
+            if let DatagramState::Open(mut session) =
                 std::mem::replace(&mut self.state, DatagramState::Over(ids))
             {
+                session.end();
                 let way = directed(&session, *way, side);
                 each(session, way);
             }
@@ -382,9 +383,10 @@ impl Talk {
 
     /// Reports the incomplete handshake; returns true when it was open.
     fn give_up(self, each: &mut OnHandshake<'_>) -> bool {
-        let DatagramState::Open(session) = self.state else {
+        let DatagramState::Open(mut session) = self.state else {
             return false;
         };
+        session.end();
         let way = directed(&session, self.way, self.side);
         each(session, way);
         true
