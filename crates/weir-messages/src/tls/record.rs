@@ -23,6 +23,8 @@ pub(super) enum RecordPart<'p> {
     Handshake(u8, &'p [u8]),
     /// The first octets of a client's hello, whose rest was not captured.
     CutHello(&'p [u8]),
+    /// The first octets of a chain of certificates, whose rest was not captured.
+    CutChain(&'p [u8]),
     /// A hello in the form of SSL 2.
     Ssl2Hello(&'p [u8]),
     /// Level and description.
@@ -127,6 +129,12 @@ fn may_be_hello(said: &[u8]) -> bool {
     said.first().is_none_or(|kind| matches!(kind, 1 | 2)) && is_length && has_version
 }
 
+/// Whether these are the first octets of a message with certificates (RFC 5246, 7.4.2), which has the length of their list, too.
+fn may_be_chain(said: &[u8]) -> bool {
+    let lengths = u24_be_at(said, 1).zip(u24_be_at(said, 4));
+    lengths.is_some_and(|(message, list)| message == list.saturating_add(3))
+}
+
 /// The hello in the form of SSL 2 that a stream begins with, when all of it is there (RFC 5246, E.2). Its lengths
 /// agree, and it asks for SSL 3 or later. The hello is without the two octets of its length, as
 /// [`ClientHello::parse_ssl2`](super::ClientHello::parse_ssl2) reads it.
@@ -193,7 +201,8 @@ impl Direction {
         self.begun.capacity() + self.handshake.capacity()
     }
 
-    /// Octets are missing: the messages that a record has in front of them are read, and as much of a client's hello as is there.
+    /// Octets are missing: the messages that a record has in front of them are read, and as much of a client's hello, or of a chain of
+    /// certificates, as is there.
     pub(super) fn gap(&mut self, each: &mut dyn FnMut(&mut Self, RecordPart<'_>)) {
         let begun = std::mem::take(&mut self.begun);
         if let [22, _, _, _, _, body @ ..] = begun.as_slice()
@@ -202,10 +211,14 @@ impl Direction {
             self.messages(body, each);
         }
         let handshake = std::mem::take(&mut self.handshake);
-        if let [1, _, _, _, body @ ..] = handshake.as_slice()
-            && may_be_hello(&handshake)
-        {
-            each(self, RecordPart::CutHello(body));
+        match handshake.as_slice() {
+            [1, _, _, _, body @ ..] if may_be_hello(&handshake) => {
+                each(self, RecordPart::CutHello(body));
+            }
+            [11, _, _, _, body @ ..] if may_be_chain(&handshake) => {
+                each(self, RecordPart::CutChain(body));
+            }
+            _ => {}
         }
         self.passing = 0;
         self.alert = None;

@@ -414,6 +414,7 @@ impl Session {
                 self.client_hello(side, ClientHello::parse_cut(body, is_datagram), stamp);
             }
             RecordPart::CutHello(_) => {}
+            RecordPart::CutChain(body) => self.certificate(self.client_side == Some(side), body),
             RecordPart::Ssl2Hello(body) => {
                 self.client_hello(side, ClientHello::parse_ssl2(body), stamp);
             }

@@ -103,7 +103,7 @@ fn what_is_there_of_a_hello_that_was_cut_is_read() {
         session.gap(0);
         session
     };
-    let all = [0x1301, 0xc02f];
+    let all: [u16; 2] = [0x1301, 0xc02f];
     for (captured, suites, name) in [
         (80, &all[..], Some("weir.test")),
         (72, &all[..], Some("weir.test")),
@@ -138,6 +138,13 @@ fn what_is_there_of_a_hello_that_was_cut_is_read() {
     assert_eq!(session.version(), None);
     session.gap(1);
     assert_eq!(session.version(), Some(0x0303));
+    // The first certificate of a chain is there, and its second one is not.
+    let chain: [u8; 14] = [11, 0, 0, 13, 0, 0, 10, 0, 0, 1, 5, 0, 0, 3];
+    session.stream(1, &[&[22, 3, 3, 0, 17][..], &chain].concat(), stamp);
+    assert!(session.certificates.is_empty());
+    session.gap(1);
+    assert_eq!(session.certificates.len(), 1);
+    assert_eq!(session.resumed(), Some(false));
 }
 
 /// The same octets of a handshake in records of at most so many.
