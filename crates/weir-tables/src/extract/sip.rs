@@ -81,10 +81,16 @@ impl Extract for Sip {
     }
 
     fn notes(&self) -> Vec<Note> {
-        let own = [(
-            self.rows.transactions.not_followed(),
-            "messages were not remembered, so that sip.resend may miss those that repeat them",
-        )];
+        let own = [
+            (
+                self.rows.transactions.not_followed(),
+                "messages were not remembered, so that sip.resend may miss those that repeat them",
+            ),
+            (
+                self.rows.undecoded,
+                "messages are left out because their first line could not be decoded",
+            ),
+        ];
         let found = self.messages.notes().into_iter();
         found
             .map(|note| note.named("sip"))
@@ -97,11 +103,14 @@ impl Extract for Sip {
 #[derive(Default)]
 struct SipRows {
     transactions: Transactions,
+    /// The number of messages that begin as those of SIP do, with a first line that is none.
+    undecoded: u64,
 }
 
 impl SipRows {
     fn row(&mut self, found: &SipMessage<'_>, push: &mut dyn FnMut(&dyn Item)) {
         let Some(message) = found.parsed() else {
+            self.undecoded = self.undecoded.saturating_add(1);
             return;
         };
         let way = &found.way;

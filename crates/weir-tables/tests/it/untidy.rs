@@ -521,6 +521,24 @@ fn what_the_ports_of_a_protocol_carry_is_a_message_or_counted() {
     }
 }
 
+/// Datagrams that begin as a message of SIP, with a first line that is none, were left out without a word.
+#[test]
+fn messages_of_sip_whose_first_line_cannot_be_decoded_are_counted() {
+    let between = |bytes: &[u8]| {
+        let datagram = udp(CLIENT.into(), SERVER.into(), 5_060, 5_060, bytes);
+        Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&datagram)
+    };
+    let packets = [
+        // A version without its second number.
+        between(b"SIP/2 200 OK\r\nCall-ID: a\r\n\r\n"),
+        // All lines end with CR alone.
+        between(b"INVITE sip:b@x SIP/2.0\rCall-ID: a\r\r"),
+        between(b"SIP/2.0 200 OK\r\nCall-ID: a\r\n\r\n"),
+    ];
+    let note = "sip: 2 messages are left out because their first line could not be decoded";
+    assert_eq!(rows("sip", &packets), (1, vec![note.to_owned()]));
+}
+
 /// Reports of calls with SRTP were left out without a word.
 #[test]
 fn encrypted_reports_are_counted() {
