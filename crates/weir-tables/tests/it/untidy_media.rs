@@ -145,6 +145,39 @@ fn packets_over_tcp_are_found_behind_a_loss() {
     }
 }
 
+/// Media on channels of TURN over TCP were lost behind a loss, up to the next message of STUN, and without a word in a connection whose
+/// beginning is missing.
+#[test]
+fn media_on_channels_over_tcp_are_found_behind_a_loss() {
+    let binding = b"\0\x01\0\0\x21\x12\xa4\x42transaction.";
+    // Three octets fill up the last word.
+    let on_channel = |n| [&b"\x40\x01\0\x0d"[..], &packet(7, n, n), &[0; 3]].concat();
+    let octets = on_channel(0).len();
+    let stream: Vec<u8> = (0..30).flat_map(on_channel).collect();
+    let server = (TO.0, 3_478);
+    for size in [20, 30, 50, 100] {
+        for lost in 0..stream.len() / size {
+            for has_start in [true, false] {
+                let mut packets = Vec::new();
+                if has_start {
+                    Connection::open(FROM, server, &mut packets);
+                    packets.push(segment(FROM, server, [1, 1], tcp_flags::ACK, binding));
+                }
+                let gone = lost * size..(lost + 1) * size;
+                for (at, piece) in stream.chunks(size).enumerate().filter(|it| it.0 != lost) {
+                    let numbers = [21 + (at * size) as u32, 1];
+                    packets.push(segment(FROM, server, numbers, tcp_flags::ACK, piece));
+                }
+                let is_whole = |n: &usize| n * octets >= gone.end || (n + 1) * octets <= gone.start;
+                let expected: Vec<[String; 1]> =
+                    (0..30).filter(is_whole).map(|n| [n.to_string()]).collect();
+                let (found, notes) = rows("rtp", &packets, &["rtp.seq"]);
+                assert_eq!(found, expected, "{lost} by {size}, {has_start}: {notes:?}");
+            }
+        }
+    }
+}
+
 /// Messages behind a lost segment are complete later than what they announce, which was of no call where it ended before.
 #[test]
 fn media_behind_a_description_that_waits_for_a_lost_segment_are_of_its_call() {

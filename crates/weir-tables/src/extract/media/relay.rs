@@ -20,9 +20,56 @@ pub(super) struct MediaConnections {
 /// How packets are framed.
 enum Framing {
     /// As messages of TURN and data of its channels (RFC 8656, 12.5).
-    Turn(Conversation<Framer<Stun>>),
+    Turn(Conversation<Framer<Channels>>),
     /// Each behind its length (RFC 4571, 2), as ICE over TCP has them, too (RFC 6544, 3).
     Lengths(Conversation<Framer<Lengths>>),
+}
+
+/// Messages of TURN, and data of its channels.
+#[derive(Default)]
+struct Channels;
+
+impl Protocol for Channels {
+    const NAME: &'static str = "rtp";
+
+    fn is_datagram(_bytes: &[u8], _ports: [u16; 2]) -> bool {
+        false
+    }
+
+    fn length(bytes: &[u8]) -> Length {
+        Stun::length(bytes)
+    }
+
+    /// The first message of STUN, or the first packet of media on a channel that one of both follows, or the end of the octets.
+    fn find(bytes: &[u8]) -> Option<usize> {
+        let begins =
+            |bytes: &[u8]| stun::length(bytes).is_some() || octets_on_channel(bytes).is_some();
+        (0..bytes.len()).find(|at| {
+            let rest = bytes.get(*at..).unwrap_or_default();
+            let behind = octets_on_channel(rest).and_then(|octets| rest.get(octets..));
+            stun::length(rest).is_some() || behind.is_some_and(|it| it.is_empty() || begins(it))
+        })
+    }
+
+    const FIND_OCTETS: usize = CHANNEL_HEADER_OCTETS + FRAMED_OCTETS_MAX + stun::BEGINNING_OCTETS;
+
+    fn is_likely(bytes: &[u8]) -> bool {
+        [octets_on_channel(bytes), stun::length(bytes)].contains(&Some(bytes.len()))
+    }
+
+    fn message(&mut self, _bytes: &[u8], _way: &Way, _push: &mut Push<'_>) -> bool {
+        false
+    }
+}
+
+/// The number of octets of the data of a channel with which these octets begin, where these are a packet of RTP or RTCP: over TCP they
+/// are padded to a word (RFC 8656, 12.5).
+fn octets_on_channel(bytes: &[u8]) -> Option<usize> {
+    let [0x40..=0x4f, _, framed @ ..] = bytes else {
+        return None;
+    };
+    let octets = framed_octets(framed)?;
+    Some((2 + octets).next_multiple_of(4))
 }
 
 /// Packets behind their lengths.
@@ -118,6 +165,16 @@ impl Framing {
         }
     }
 
+    /// The framing of a connection with a server of TURN that began before the capture, by a packet of media on one of its channels.
+    fn of_channels(bytes: &[u8], chunk: &Chunk<'_>) -> Option<Self> {
+        let ports = [chunk.source().port, chunk.destination().port];
+        let may_have_channels = !chunk.saw_start && ports.contains(&TURN_PORT);
+        (may_have_channels && Channels::find(bytes).is_some()).then(|| {
+            let framers = [Framer::within(), Framer::within()];
+            Self::Turn(Conversation::new(framers, true))
+        })
+    }
+
     /// The framing of packets of which the first octets are the rest.
     fn within() -> Self {
         let framers = [Framer::within(), Framer::within()];
@@ -151,6 +208,10 @@ const MEDIA_OCTETS_MIN: u64 = 8;
 /// The number of octets of the longest packet behind its length that is found behind a loss, and of those by which it is.
 const FRAMED_OCTETS_MAX: usize = 2_048;
 const FRAMED_HEAD_OCTETS: usize = 2 + 4;
+/// The number of octets of the header of data on a channel (RFC 8656, 12.4).
+const CHANNEL_HEADER_OCTETS: usize = 4;
+/// The port of servers of TURN (RFC 8656, 18).
+const TURN_PORT: u16 = 3_478;
 
 impl Default for MediaConnections {
     fn default() -> Self {
@@ -177,7 +238,8 @@ impl MediaConnections {
         if !open.is_open(chunk.connection) {
             let framing = match chunk.content {
                 Content::Bytes(bytes) => {
-                    let framing = Framing::of(bytes, is_announced, !chunk.saw_start);
+                    let framing = Framing::of(bytes, is_announced, !chunk.saw_start)
+                        .or_else(|| Framing::of_channels(bytes, chunk));
                     // Behind its beginning a connection may have messages of STUN among those of another protocol, as SIP.
                     framing.filter(|_| chunk.offset == 0 || !chunk.saw_start)
                 }
