@@ -353,6 +353,7 @@ const PROTOCOLS: &[(&str, &str, &[&str])] = &[
     ("m3ua", "m3ua", &[FRAME]),
     ("sccp", "sccp", &[FRAME]),
     ("tcap", "tcap", &[FRAME]),
+    ("websocket", "websocket", &[FRAME]),
 ];
 
 /// A comparison with fields of messages.

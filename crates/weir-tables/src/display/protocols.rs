@@ -47,41 +47,24 @@ pub(super) fn instead(name: &str) -> Option<String> {
 
 /// The protocols of [`instead`].
 const UNREAD: &[(&str, &str)] = &[
-    ("amqp", "tcp.port == 5672 && tcp.len > 0"),
-    ("bgp", "tcp.port == 179 && tcp.len > 0"),
-    ("dhcpv6", "udp.port in {546, 547}"),
-    ("eapol", "eth.type == 0x888e"),
-    ("eigrp", "ip.proto == 88"),
-    ("ftp", "tcp.port == 21 && tcp.len > 0"),
-    ("hsrp", "udp.port == 1985"),
-    ("imap", "tcp.port == 143 && tcp.len > 0"),
-    ("irc", "tcp.port == 6667 && tcp.len > 0"),
-    ("isakmp", "udp.port in {500, 4500}"),
-    ("kerberos", "tcp.port == 88 || udp.port == 88"),
-    ("ldap", "tcp.port == 389 && tcp.len > 0"),
-    ("lldp", "eth.type == 0x88cc"),
-    ("mysql", "tcp.port == 3306 && tcp.len > 0"),
-    ("nbns", "udp.port == 137"),
+    ("chap", "ppp.protocol == 0xc223"),
+    ("cotp", "tcp.port == 102 && tcp.len > 0"),
+    ("dcerpc", "tcp.port == 135 && tcp.len > 0"),
+    ("eap", "eapol"),
+    ("ipcp", "ppp.protocol == 0x8021"),
+    ("lcp", "ppp.protocol == 0xc021"),
+    ("nbss", "tcp.port in {139, 445} && tcp.len > 0"),
     ("nfs", "tcp.port == 2049 || udp.port == 2049"),
-    ("openvpn", "tcp.port == 1194 || udp.port == 1194"),
-    ("ospf", "ip.proto == 89 || ipv6.nxt == 89"),
-    ("pgsql", "tcp.port == 5432 && tcp.len > 0"),
-    ("pop", "tcp.port == 110 && tcp.len > 0"),
+    ("pap", "ppp.protocol == 0xc023"),
+    ("portmap", "tcp.port == 111 || udp.port == 111"),
     ("rdp", "tcp.port == 3389"),
-    ("rip", "udp.port == 520"),
-    ("rsvp", "ip.proto == 46"),
-    ("rtsp", "tcp.port == 554 && tcp.len > 0"),
+    ("s7comm", "tcp.port == 102 && tcp.len > 0"),
     ("smb", "tcp.port in {139, 445} && tcp.len > 0"),
     ("smb2", "tcp.port == 445 && tcp.len > 0"),
-    ("smtp", "tcp.port in {25, 587} && tcp.len > 0"),
-    ("ssdp", "udp.port == 1900"),
-    ("ssh", "tcp.port == 22 && tcp.len > 0"),
-    ("stp", "llc.dsap == 0x42"),
-    ("tacacs", "tcp.port == 49 && tcp.len > 0"),
     ("tds", "tcp.port == 1433 && tcp.len > 0"),
-    ("telnet", "tcp.port == 23 && tcp.len > 0"),
-    ("vrrp", "ip.proto == 112 || ipv6.nxt == 112"),
-    ("wg", "udp.port == 51820"),
+    ("tpkt", "tcp.port in {102, 3389} && tcp.len > 0"),
+    ("vnc", "tcp.port in {5500, 5501, 5900, 5901} && tcp.len > 0"),
+    ("xmpp", "tcp.port == 5222 && tcp.len > 0"),
 ];
 
 /// The fields of [`condition`]: options of TCP without a value, and what Wireshark says of a packet.
@@ -104,12 +87,11 @@ const CONDITIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The protocols of [`carried`]; Wireshark too recognises those above the transport by the port alone.
+/// The protocols of [`carried`]: those that Wireshark too recognises by numbers of headers, or by the ports alone. What is sealed
+/// behind a request for TLS is TLS.
+#[rustfmt::skip]
 const CARRIED: &[(&str, &str)] = &[
-    (
-        "dns",
-        "(udp.port == 53 && udp.length > 8) || (tcp.port == 53 && tcp.len > 2)",
-    ),
+    ("dns", "(udp.port == 53 && udp.length > 8) || (tcp.port == 53 && tcp.len > 2)"),
     ("mdns", "udp.port == 5353 && udp.length > 8"),
     ("llmnr", "udp.port == 5355 && udp.length > 8"),
     ("dhcp", "udp.port in {67, 68} && udp.length > 8"),
@@ -119,12 +101,84 @@ const CARRIED: &[(&str, &str)] = &[
     ("syslog", "udp.port == 514 && udp.length > 8"),
     ("pppoes", "pppoe.code == 0"),
     ("pppoed", "pppoe.code != 0"),
+    ("eigrp", "ip.proto == 88 || ipv6.nxt == 88"),
+    ("nhrp", "ip.proto == 54 || gre.proto == 0x2001"),
+    ("ospf", "ip.proto == 89 || ipv6.nxt == 89 || ah.next_header == 89"),
+    ("rsvp", "ip.proto == 46 || (udp.port == 3455 && udp.length > 8)"),
+    ("vrrp", "ip.proto == 112 || ipv6.nxt == 112"),
+    ("cfm", "eth.type == 0x8902 || vlan.etype == 0x8902 || sll.etype == 0x8902"),
+    ("eapol", "eth.type in {0x888e, 0x88c7} || vlan.etype in {0x888e, 0x88c7} || sll.etype in {0x888e, 0x88c7} || llc.type in {0x888e, 0x88c7}"),
+    ("lacp", "eth.type == 0x8809 && frame[14] == 01"),
+    ("lldp", "eth.type == 0x88cc || vlan.etype == 0x88cc || sll.etype == 0x88cc"),
+    ("loop", "eth.type == 0x9000 || vlan.etype == 0x9000 || sll.etype == 0x9000"),
+    ("ptp", "(udp.port in {319, 320} && udp.length > 8) || eth.type == 0x88f7 || vlan.etype == 0x88f7"),
+    ("slow", "eth.type == 0x8809 || vlan.etype == 0x8809 || sll.etype == 0x8809"),
+    ("cdp", "llc.cisco_pid == 0x2000 || gre.proto == 0x2000 || chdlc.protocol == 0x2000"),
+    ("dtp", "llc.cisco_pid == 0x2004"),
+    ("isis", "(llc.dsap == 0xfe && llc[3] == 83) || (chdlc.protocol == 0xfefe && frame[5] == 83)"),
+    ("stp", "llc.dsap == 0x42 || llc.cisco_pid == 0x010b"),
+    ("udld", "llc.cisco_pid == 0x0111 || chdlc.protocol == 0x0111"),
+    ("vtp", "llc.cisco_pid == 0x2003"),
+    ("aodv", "udp.port == 654 && udp.length > 8"),
+    ("auto_rp", "udp.port == 496 && udp.length > 8"),
+    ("babel", "udp.port == 6696 && udp.length > 8"),
+    ("bfd", "udp.port in {3784, 4784, 6784, 7784} && udp.length > 8"),
+    ("cldap", "udp.port == 389 && udp.length > 8"),
+    ("coap", "udp.port == 5683 && udp.length > 8"),
+    ("dhcpv6", "udp.port in {546, 547} && udp.length > 8"),
+    ("glbp", "udp.port == 3222 && udp.length > 8"),
+    ("hsrp", "udp.port in {1985, 2029} && udp.length > 8"),
+    ("isakmp", "(udp.port == 500 && udp.length > 8) || (udp.port == 4500 && udp.payload[0:4] == 00:00:00:00)"),
+    ("lisp", "udp.port == 4342 && udp.length > 8"),
+    ("nbdgm", "udp.port == 138 && udp.length > 8"),
+    ("nbns", "udp.port == 137 && udp.length > 8"),
+    ("rip", "udp.port == 520 && udp.length > 8"),
+    ("ripng", "udp.port == 521 && udp.length > 8"),
+    ("rmcp", "udp.port == 623 && udp.length > 8"),
+    ("ssdp", "udp.port == 1900 && udp.length > 8"),
+    ("tacacs", "udp.port == 49 && udp.length > 8"),
+    // A handshake of WireGuard has no port of its own; its messages have a type, three octets of zero, and a length of its own each.
+    ("wg", "(udp.length == 156 && udp.payload[0:4] == 01:00:00:00) || (udp.length == 100 && udp.payload[0:4] == 02:00:00:00) || \
+            (udp.length == 72 && udp.payload[0:4] == 03:00:00:00) || (udp.length >= 40 && udp.payload[0:4] == 04:00:00:00)"),
+    ("dnp3", "(tcp.port == 20000 && tcp.len > 0) || (udp.port == 20000 && udp.length > 8)"),
+    ("kerberos", "(udp.port == 88 && udp.length > 8) || (tcp.port == 88 && tcp.len > 0)"),
+    ("ldp", "(udp.port == 646 && udp.length > 8) || (tcp.port == 646 && tcp.len > 0)"),
+    ("openvpn", "(udp.port == 1194 && udp.length > 8) || (tcp.port == 1194 && tcp.len > 0)"),
+    ("srvloc", "(udp.port == 427 && udp.length > 8) || (tcp.port == 427 && tcp.len > 0)"),
+    ("amqp", "tcp.port == 5672 && tcp.len > 0"),
+    ("bgp", "tcp.port == 179 && tcp.len > 0"),
+    ("ftp", "tcp.port == 21 && tcp.len > 0 && !tls"),
+    ("imap", "tcp.port == 143 && tcp.len > 0 && !tls"),
+    ("irc", "tcp.port in {6667, 57000} && tcp.len > 0"),
+    ("ldap", "tcp.port in {389, 3268} && tcp.len > 0"),
+    ("mbtcp", "tcp.port == 502 && tcp.len > 0"),
+    ("modbus", "tcp.port == 502 && tcp.len > 0"),
+    ("mysql", "tcp.port == 3306 && tcp.len > 0 && !tls"),
+    ("pgsql", "tcp.port == 5432 && tcp.len > 0 && !tls"),
+    ("pop", "tcp.port == 110 && tcp.len > 0 && !tls"),
+    ("resp", "tcp.port == 6379 && tcp.len > 0"),
+    ("rsh", "tcp.port == 514 && tcp.len > 0"),
+    ("rtsp", "tcp.port in {554, 7236, 8554} && tcp.len > 0"),
+    ("smtp", "tcp.port in {25, 587} && tcp.len > 0 && !tls"),
+    ("socks", "tcp.port == 1080 && tcp.len > 0"),
+    ("ssh", "tcp.port in {22, 29418} && tcp.len > 0"),
+    ("tacplus", "tcp.port == 49 && tcp.len > 0"),
+    ("telnet", "tcp.port == 23 && tcp.len > 0"),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::DisplayFilter;
+
+    #[test]
+    fn protocols_that_are_known_by_headers_are_read() {
+        for (name, packets) in CARRIED {
+            assert_eq!(layer_named(name), None, "{name}");
+            assert!(DisplayFilter::new(packets).is_ok(), "{packets}");
+            assert!(DisplayFilter::new(name).is_ok(), "{name}");
+        }
+    }
 
     /// They were refused with a word on texts in double quotes.
     #[test]

@@ -3,6 +3,7 @@
 use weir_filter::{ComparisonOperator, Error, Filter, Operand, OperandKind, Quantifier};
 
 use super::FilterReader;
+use crate::display::protocols::carried;
 use crate::display::{Test, Type, ValueSource, is_protocol};
 
 impl FilterReader<'_> {
@@ -86,13 +87,22 @@ pub(super) fn have_offsets(operand: &Operand) -> Result<(), Error> {
 
 /// The hint for a protocol that is a condition, and whose octets are not read.
 pub(super) fn hint(word: &str) -> Option<String> {
+    let is_in_segments = carried(word).is_none_or(|packets| packets.contains("tcp.len"));
+    let octets = match is_in_segments {
+        true => "tcp.payload",
+        false => "frame",
+    };
     is_protocol(word).then(|| {
-        format!("{word} is a condition by itself; {word} and tcp.payload contains \"text\" searches its segments")
+        format!("{word} is a condition by itself; {word} and {octets} contains \"text\" searches its packets")
     })
 }
 
 /// Protocols whose octets are searched only.
-const SEARCHED: &[&str] = &["http", "sip"];
+const SEARCHED: &[&str] = &[
+    "http", "sip", "amqp", "bgp", "dnp3", "ftp", "imap", "irc", "kerberos", "ldap", "ldp", "mbtcp",
+    "modbus", "mysql", "openvpn", "pgsql", "pop", "resp", "rsh", "rtsp", "smtp", "socks", "srvloc",
+    "ssh", "tacplus", "telnet",
+];
 
 /// The fields that together have what a message of SIP says.
 const PARTS_OF_SIP: &[&str] = &[
@@ -103,11 +113,13 @@ const PARTS_OF_SIP: &[&str] = &[
 ];
 
 const UDP: &[&str] = &["udp.payload"];
+const TCP: &[&str] = &["tcp.payload"];
+const BOTH: &[&str] = &["udp.payload", "tcp.payload"];
 
 /// Protocols of messages whose octets filters read, with the fields that have them. As in Wireshark, DNS over TCP has its length in
 /// front.
 const OCTETS: &[(&str, &[&str])] = &[
-    ("dns", &["udp.payload", "tcp.payload"]),
+    ("dns", BOTH),
     ("mdns", UDP),
     ("llmnr", UDP),
     ("dhcp", UDP),
@@ -121,7 +133,49 @@ const OCTETS: &[(&str, &[&str])] = &[
     ("quic", UDP),
     ("radius", UDP),
     ("mgcp", UDP),
-    ("stun", &["udp.payload", "tcp.payload"]),
-    ("http", &["tcp.payload"]),
-    ("sip", &["udp.payload", "tcp.payload"]),
+    ("stun", BOTH),
+    ("http", TCP),
+    ("sip", BOTH),
+    ("aodv", UDP),
+    ("auto_rp", UDP),
+    ("babel", UDP),
+    ("bfd", UDP),
+    ("cldap", UDP),
+    ("coap", UDP),
+    ("dhcpv6", UDP),
+    ("glbp", UDP),
+    ("hsrp", UDP),
+    ("lisp", UDP),
+    ("nbdgm", UDP),
+    ("nbns", UDP),
+    ("rip", UDP),
+    ("ripng", UDP),
+    ("rmcp", UDP),
+    ("ssdp", UDP),
+    ("tacacs", UDP),
+    ("wg", UDP),
+    ("dnp3", BOTH),
+    ("kerberos", BOTH),
+    ("ldp", BOTH),
+    ("openvpn", BOTH),
+    ("srvloc", BOTH),
+    ("amqp", TCP),
+    ("bgp", TCP),
+    ("ftp", TCP),
+    ("imap", TCP),
+    ("irc", TCP),
+    ("ldap", TCP),
+    ("mbtcp", TCP),
+    ("modbus", TCP),
+    ("mysql", TCP),
+    ("pgsql", TCP),
+    ("pop", TCP),
+    ("resp", TCP),
+    ("rsh", TCP),
+    ("rtsp", TCP),
+    ("smtp", TCP),
+    ("socks", TCP),
+    ("ssh", TCP),
+    ("tacplus", TCP),
+    ("telnet", TCP),
 ];

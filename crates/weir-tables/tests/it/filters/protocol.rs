@@ -1,7 +1,12 @@
 //! Filters on the name of a protocol alone.
 
+use std::net::Ipv4Addr;
+
+use weir_testkit::packet::{Ipv4, protocol, udp};
+
 use super::preliminary::preliminary;
 use super::{are_selected, by_weir};
+use crate::untidy_handshakes::hellos;
 
 /// Connections: each has its port and the octets sent on it in turn, by the client (true) or the server.
 type Talk<'t> = (u16, &'t [(bool, &'t [u8])]);
@@ -118,4 +123,95 @@ fn what_other_protocols_carry_behind_a_head_is_no_http() {
     let of = |filter| by_weir(filter, &path).into_iter().collect::<Vec<u64>>();
     assert_eq!(of("http && tcp.srcport == 80"), [5, 7, 10, 11, 12, 17]);
     assert_eq!(of("http2"), [18, 19, 20, 21]);
+}
+
+/// Protocols that Wireshark knows by their ports and numbers were refused.
+#[test]
+fn protocols_that_are_known_by_ports_and_numbers_are_the_packets_that_carry_them() {
+    let [client, server] = hellos();
+    let files: &[(bool, &[u8])] = &[
+        (false, b"220 ready\r\n"),
+        (true, b"AUTH TLS\r\n"),
+        (false, b"234 go on\r\n"),
+        (true, &client),
+        (false, &server),
+    ];
+    let mail: &[(bool, &[u8])] = &[(false, b"+OK ready\r\n"), (true, b"USER alice\r\n")];
+    let mut packets = talks(&[(22, SHELL), (21, files), (110, mail)]);
+    let [from, to] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(Ipv4Addr::from);
+    let name = [
+        &b"\x12\x34\x01\x10\0\x01\0\0\0\0\0\0\x20"[..],
+        &b"CA".repeat(16)[..],
+        b"\0\0\x20\0\x01",
+    ]
+    .concat();
+    let initiation = [&b"\x01\0\0\0"[..], &[5; 144]].concat();
+    let header = b"\0\0\0\0\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\0\x10\x02\0\0\0\0\0\0\0\0\x1c";
+    // 19 to 23: a datagram without data is none of its port's protocol.
+    let datagrams: [(u16, u16, &[u8]); 5] = [
+        (137, 137, &name),
+        (137, 137, b""),
+        (
+            4_000,
+            1_900,
+            b"M-SEARCH * HTTP/1.1\r\nHOST: 239.255.255.250:1900\r\n\r\n",
+        ),
+        (4_001, 51_820, &initiation),
+        (4_500, 4_500, header),
+    ];
+    packets.extend(datagrams.map(|(source, port, payload)| {
+        let datagram = udp(from.into(), to.into(), source, port, payload);
+        Ipv4::new(from, to, protocol::UDP).packet(&datagram)
+    }));
+    let hello = [&b"\x02\x01\0\x2c\x0a\0\0\x01"[..], &[0; 36]].concat();
+    packets.push(Ipv4::new(from, to, 89).packet(&hello));
+    let expected: &[(&str, &[u64])] = &[
+        ("ssh", &[4, 5]),
+        ("ssh contains \"OpenSSH\" && tcp.dstport == 22", &[5]),
+        ("ftp", &[9, 10, 11]),
+        ("pop", &[17, 18]),
+        ("pop contains \"alice\"", &[18]),
+        ("nbns", &[19]),
+        ("nbns[0:2] == 12:34 && len(nbns) == 50", &[19]),
+        ("ssdp", &[21]),
+        ("ssdp matches \"search\"", &[21]),
+        ("wg", &[22]),
+        ("isakmp", &[23]),
+        ("ospf", &[24]),
+        (
+            "ip && !(ssh or ftp or pop or ospf) && tcp.len > 0",
+            &[12, 13],
+        ),
+    ];
+    are_selected(&packets, expected, &[]);
+}
+
+/// `websocket` was refused, although its messages have fields.
+#[test]
+fn websocket_is_the_frames_that_complete_a_frame_of_it() {
+    are_selected(
+        &talks(&[(80, SOCKET), (22, SHELL)]),
+        &[("websocket", &[6, 7])],
+        &[],
+    );
+}
+
+/// Octets of messages that may begin in another packet have no offsets.
+#[test]
+fn octets_of_protocols_that_are_known_by_ports_have_hints() {
+    let refused = |filter| {
+        let error = weir_tables::DisplayFilter::new(filter).unwrap_err();
+        (error.message, error.hint.unwrap_or_default())
+    };
+    assert_eq!(
+        refused("ssh[0:3] == \"SSH\""),
+        (
+            "a message of ssh may begin in another packet, and has no offsets here".to_owned(),
+            "ssh and tcp.payload[0:4] == \"text\" looks at a segment".to_owned(),
+        )
+    );
+    assert_eq!(
+        refused("ospf contains 02:01").1,
+        "ospf is a condition by itself; ospf and frame contains \"text\" searches its packets"
+    );
 }
