@@ -365,7 +365,8 @@ fn of_subqueries(message: &str) -> Option<Wording> {
         let count = names.split(", ").count();
         let wording =
             format!("a subquery in an expression must have one column, and this one has {count}");
-        return Some((wording, None));
+        let hint = "in WHERE, (a, b) IN (SELECT …) compares several columns";
+        return Some((wording, Some(hint.to_owned())));
     }
     if message.starts_with("Correlated scalar subquery must be aggregated") {
         let hint = "an aggregate such as max(…) returns one row";

@@ -39,6 +39,7 @@ pub mod quantified;
 mod quote;
 mod replaced;
 mod reworded;
+mod row_in;
 mod served;
 mod sql_type;
 mod statement;

@@ -8,7 +8,7 @@ use datafusion::sql::parser::{
     CopyToSource, CopyToStatement, DFParserBuilder, ResetStatement, Statement as DfStatement,
 };
 use datafusion::sql::sqlparser::ast::{
-    self, BinaryOperator, Expr, FunctionArg, LimitClause, ObjectName, PipeOperator, Query,
+    self, BinaryOperator, Expr, FunctionArg, LimitClause, ObjectName, PipeOperator, Query, Select,
     SelectFlavor, SelectItem, SetExpr, TableAlias, TableFactor, UnaryOperator, Value, Visitor,
     VisitorMut,
 };
@@ -26,6 +26,7 @@ use crate::iso_interval;
 use crate::names::{call, keep_written_names};
 use crate::patterns;
 use crate::reworded;
+use crate::row_in;
 use crate::syntax;
 use crate::walk::{walk, walk_mut};
 
@@ -665,6 +666,13 @@ impl VisitorMut for FromFirst {
                 },
             });
             query.fetch = None;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        if let Some(condition) = &mut select.selection {
+            row_in::reword(condition);
         }
         ControlFlow::Continue(())
     }
