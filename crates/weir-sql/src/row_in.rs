@@ -68,15 +68,8 @@ fn negate(expr: &mut Expr) {
 fn exists(values: &mut Vec<Expr>, rows: &mut Box<Query>, negated: bool) -> Option<Expr> {
     let columns: Vec<String> = (0..values.len()).map(column).collect();
     let columns = columns.join(", ");
-    let template = format!("EXISTS (SELECT 1 FROM (SELECT 1) AS {ROW}({columns}))");
-    let mut exists = Statement::expression_of(&template)?;
-    let Expr::Exists {
-        subquery,
-        negated: is_not,
-    } = &mut exists
-    else {
-        return None;
-    };
+    let template = format!("SELECT 1 FROM (SELECT 1) AS {ROW}({columns})");
+    let mut subquery = Statement::query_of(&template)?;
     let SetExpr::Select(select) = subquery.body.as_mut() else {
         return None;
     };
@@ -84,11 +77,10 @@ fn exists(values: &mut Vec<Expr>, rows: &mut Box<Query>, negated: bool) -> Optio
         return None;
     };
     std::mem::swap(slot, rows);
-    *is_not = negated;
     let values = std::mem::take(values).into_iter().enumerate();
     let equal = values.map(|(place, value)| equal(place, value, negated));
     select.selection = equal.reduce(|left, right| operator(left, BinaryOperator::And, right));
-    Some(exists)
+    Some(Expr::Exists { subquery, negated })
 }
 
 /// The comparison of a column with a part of the value; with `or_unknown` whether they might be equal.
