@@ -20,8 +20,44 @@ pub(super) struct Completion {
     pub(super) meaning: String,
     /// The bytes that it takes the place of.
     pub(super) range: Range<usize>,
-    /// The candidate is complete, so that a blank may follow.
+    /// The text is complete, so that a blank may follow.
     pub(super) is_whole: bool,
+}
+
+/// A text that may take the place of a typed word.
+struct Suggestion {
+    value: String,
+    meaning: String,
+    is_whole: bool,
+}
+
+impl Suggestion {
+    /// A complete text.
+    fn whole(value: impl Into<String>, meaning: impl Into<String>) -> Self {
+        Self {
+            value: value.into(),
+            meaning: meaning.into(),
+            is_whole: true,
+        }
+    }
+
+    /// A text that continues with something else, such as the arguments of a function.
+    fn open(value: impl Into<String>, meaning: impl Into<String>) -> Self {
+        Self {
+            is_whole: false,
+            ..Self::whole(value, meaning)
+        }
+    }
+
+    /// The completion that puts the text in the place of these bytes.
+    fn at(self, range: Range<usize>) -> Completion {
+        Completion {
+            value: self.value,
+            meaning: self.meaning,
+            range,
+            is_whole: self.is_whole,
+        }
+    }
 }
 
 /// The completions at the cursor, the most likely first.
@@ -113,8 +149,8 @@ fn is_in_values(words: &StatementWords<'_>, place: usize) -> bool {
 fn tables(word: &str, range: &Range<usize>, catalog: &Catalog) -> Vec<Completion> {
     let known = catalog.known();
     let own = known.names().iter();
-    let mut all: Vec<(String, String, bool)> = own
-        .map(|name| (identifier(name), "A table of this shell".to_owned(), true))
+    let mut all: Vec<Suggestion> = own
+        .map(|name| Suggestion::whole(identifier(name), "A table of this shell"))
         .collect();
     let (is_open, has) = (known.is_open, |name: &str| known.has(name));
     for entry in catalog
@@ -124,17 +160,14 @@ fn tables(word: &str, range: &Range<usize>, catalog: &Catalog) -> Vec<Completion
     {
         let is_plain = is_open && !ARGUMENTS.contains(&entry.name.as_str());
         if is_plain && !has(&entry.name) {
-            all.push((entry.name.clone(), entry.meaning.clone(), true));
+            all.push(Suggestion::whole(&entry.name, &entry.meaning));
         } else if !is_plain {
             let open = match SERIES.contains(&entry.name.as_str()) {
                 true => "(",
                 false => "('",
             };
-            all.push((
-                format!("{}{open}", entry.name),
-                entry.meaning.clone(),
-                false,
-            ));
+            let value = format!("{}{open}", entry.name);
+            all.push(Suggestion::open(value, &entry.meaning));
         }
     }
     let mut found = matching(word, range, all.into_iter());
@@ -157,7 +190,7 @@ fn names(
 ) -> Vec<Completion> {
     let column = |prefix: &str, column: &CatalogColumn| {
         let value = format!("{prefix}{}", identifier(&column.name));
-        (value, column.meaning.clone(), true)
+        Suggestion::whole(value, &column.meaning)
     };
     if let Some((table, _)) = word.split_once('.')
         && let Some(table_use) = tables.iter().find(|one| one.is_called(table))
@@ -170,7 +203,7 @@ fn names(
             return found;
         }
     }
-    let mut all: Vec<(String, String, bool)> = Vec::new();
+    let mut all: Vec<Suggestion> = Vec::new();
     match tables
         .iter()
         .any(|table| table.origin != TableOrigin::Other)
@@ -183,14 +216,13 @@ fn names(
         false => all.extend(catalog.packets().iter().map(|one| column("", one))),
     }
     for alias in tables.iter().filter_map(|table| table.alias.as_ref()) {
-        let meaning = "A table of this statement".to_owned();
-        all.push((format!("{}.", identifier(alias)), meaning, false));
+        let value = format!("{}.", identifier(alias));
+        all.push(Suggestion::open(value, "A table of this statement"));
     }
     for name in given(statement) {
-        all.push((
+        all.push(Suggestion::whole(
             identifier(&name),
-            "Named in this statement".to_owned(),
-            true,
+            "Named in this statement",
         ));
     }
     if !word.is_empty() {
@@ -203,7 +235,7 @@ fn names(
                 "" => entry.example.clone(),
                 meaning => format!("{meaning}: {}", entry.example),
             };
-            all.push((format!("{}(", entry.name), meaning, false));
+            all.push(Suggestion::open(format!("{}(", entry.name), meaning));
         }
         let is_lower = word.chars().all(|one| !one.is_ascii_uppercase());
         all.extend(KEYWORDS.iter().map(|keyword| {
@@ -211,7 +243,7 @@ fn names(
                 true => keyword.to_ascii_lowercase(),
                 false => (*keyword).to_owned(),
             };
-            (keyword, String::new(), true)
+            Suggestion::whole(keyword, "")
         }));
     }
     matching(word, range, all.into_iter())
@@ -235,27 +267,22 @@ fn given(statement: &str) -> Vec<String> {
 fn matching(
     word: &str,
     range: &Range<usize>,
-    all: impl Iterator<Item = (String, String, bool)>,
+    all: impl Iterator<Item = Suggestion>,
 ) -> Vec<Completion> {
     let word = word.to_lowercase();
     let mut begins: Vec<Completion> = Vec::new();
     let mut has: Vec<Completion> = Vec::new();
     let mut seen = std::collections::HashSet::new();
-    for (value, meaning, is_whole) in all {
-        let lower = value.to_lowercase();
+    for suggestion in all {
+        let lower = suggestion.value.to_lowercase();
         let lower = lower.trim_start_matches('"');
         let list = match lower.starts_with(&word) {
             true => &mut begins,
             false if word.len() > 1 && lower.contains(&word) => &mut has,
             false => continue,
         };
-        if seen.insert(value.clone()) {
-            list.push(Completion {
-                value,
-                meaning,
-                range: range.clone(),
-                is_whole,
-            });
+        if seen.insert(suggestion.value.clone()) {
+            list.push(suggestion.at(range.clone()));
         }
     }
     match begins.is_empty() {
@@ -274,7 +301,7 @@ fn command(before: &str, catalog: &Catalog) -> Vec<Completion> {
         let word = before.get(start..).unwrap_or_default();
         let all = COMMANDS.iter().map(|command| {
             let meaning = format!("{} {}", command.arguments, command.meaning);
-            (command.name.to_owned(), meaning.trim().to_owned(), true)
+            Suggestion::whole(command.name, meaning.trim())
         });
         return matching(word, &(start..before.len()), all);
     };
@@ -287,9 +314,7 @@ fn command(before: &str, catalog: &Catalog) -> Vec<Completion> {
     let rest = rest.trim_start();
     let range = rest_start..before.len();
     let fixed = |words: &[&str]| {
-        let all = words
-            .iter()
-            .map(|word| ((*word).to_owned(), String::new(), true));
+        let all = words.iter().map(|word| Suggestion::whole(*word, ""));
         matching(rest, &range, all)
     };
     match verb {
@@ -318,12 +343,12 @@ fn command(before: &str, catalog: &Catalog) -> Vec<Completion> {
             let columns = catalog.packets();
             let all = columns
                 .iter()
-                .map(|column| (column.name.clone(), column.meaning.clone(), true));
+                .map(|column| Suggestion::whole(&column.name, &column.meaning));
             matching(word, &(start..before.len()), all)
         }
         Verb::Functions => {
             let all = catalog.functions().iter();
-            let all = all.map(|entry| (entry.name.clone(), entry.meaning.clone(), true));
+            let all = all.map(|entry| Suggestion::whole(&entry.name, &entry.meaning));
             matching(rest, &range, all)
         }
         Verb::Ladder | Verb::Pager | Verb::Quit | Verb::Save | Verb::Tables | Verb::Vertical => {
@@ -389,21 +414,17 @@ fn files(path: &str, end: usize, quote: Quote<'_>) -> Vec<Completion> {
         if is_closed && !is_folder {
             value.push('\'');
         }
-        let meaning = if is_folder { "folder" } else { "" };
-        (value, meaning.to_owned(), !is_folder)
+        match is_folder {
+            true => Suggestion::open(value, "folder"),
+            false => Suggestion::whole(value, ""),
+        }
     });
-    let begins = path.to_owned();
-    let quoted = quoted.filter(|(value, ..)| {
-        let value = value.trim_start_matches('\'');
-        value.starts_with(&begins) || matches!(quote, Quote::Both)
+    let quoted = quoted.filter(|suggestion| {
+        let value = suggestion.value.trim_start_matches('\'');
+        value.starts_with(path) || matches!(quote, Quote::Both)
     });
     quoted
-        .map(|(value, meaning, is_whole)| Completion {
-            value,
-            meaning,
-            range: range.clone(),
-            is_whole,
-        })
+        .map(|suggestion| suggestion.at(range.clone()))
         .collect()
 }
 
@@ -543,7 +564,7 @@ pub(super) const KEYWORDS: &[&str] = &[
     "WITH",
 ];
 
-/// Candidates of a completion, at most: more than a user looks through.
+/// Completions of a place, at most: more than a user looks through.
 const CANDIDATES_MAX: usize = 2_000;
 
 /// The maximum number of entries of a folder that are read.
