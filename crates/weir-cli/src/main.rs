@@ -18,6 +18,7 @@ mod encoder;
 mod failure;
 mod fields;
 mod filter;
+mod frame;
 mod functions;
 mod h248;
 mod interface;

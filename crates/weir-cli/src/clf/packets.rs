@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use weir_capture::{Reader, Record};
 use weir_clf::{Flags, Passage, Retransmission, Time, Transport};
-use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
+use weir_packet::{Decoder, Needs, Options};
 use weir_tables::{Constant, Note, Predicate, SipMessage, SipMessages, SipTransport, Table};
 
 use super::job::Job;
 use crate::failure::Failure;
+use crate::frame::frame_of;
 use crate::interface::Source;
 
 /// Logs the messages of a capture; `-` is standard input.
@@ -132,11 +133,7 @@ impl Default for Packets {
 impl Packets {
     /// Calls `each` with the messages that the packet completes.
     fn take(&mut self, record: &Record<'_>, each: &mut dyn FnMut(&[u8], &Passage)) {
-        let mut frame = Frame::new(LinkType(record.link_type), record.data);
-        frame.number = record.number;
-        frame.time_ns = record.time_ns;
-        frame.wire_len = record.wire_len;
-        let packet = self.decoder.decode(frame);
+        let packet = self.decoder.decode(frame_of(record));
         self.messages.packet(&packet, &mut |message| {
             each(message.bytes, &passage(message));
         });

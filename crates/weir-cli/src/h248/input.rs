@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weir_capture::Reader;
-use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
+use weir_packet::{Decoder, Needs, Options};
 use weir_tables::h248::{FoundMessage, MessageFinder};
 
 use super::args::InputArgs;
 use super::context::Context;
 use crate::failure::Failure;
+use crate::frame::frame_of;
 use crate::progress::{Done, Progress};
 
 /// A message, and where it was found.
@@ -199,13 +200,8 @@ impl MessageWalk<'_, '_> {
         loop {
             let over = match reader.next() {
                 Ok(Some(record)) => {
-                    let frame = Frame {
-                        number: record.number,
-                        time_ns: record.time_ns,
-                        wire_len: record.wire_len,
-                        ..Frame::new(LinkType(record.link_type), record.data)
-                    };
-                    finder.packet(&decoder.decode(frame), &mut |message| {
+                    let packet = decoder.decode(frame_of(&record));
+                    finder.packet(&packet, &mut |message| {
                         take(&mut complete, message);
                     });
                     false

@@ -3,8 +3,10 @@
 use std::io::Read;
 
 use weir_capture::Reader;
-use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
+use weir_packet::{Decoder, Needs, Options};
 use weir_tables::{Note, WebSocketSight, WebSockets};
+
+use crate::frame::frame_of;
 
 /// Reads a capture, or what crosses an interface, to its end, passes on what is seen of WebSocket connections, and returns notes about
 /// limits. `read` is called now and then with the bytes of the source and the records so far.
@@ -26,11 +28,7 @@ pub(super) fn read(
         }
         match reader.next() {
             Ok(Some(record)) => {
-                let mut frame = Frame::new(LinkType(record.link_type), record.data);
-                frame.number = record.number;
-                frame.time_ns = record.time_ns;
-                frame.wire_len = record.wire_len;
-                sockets.packet(&decoder.decode(frame), each);
+                sockets.packet(&decoder.decode(frame_of(&record)), each);
                 records += 1;
             }
             Ok(None) => break Ok(()),

@@ -129,7 +129,7 @@ fn push_heat(out: &mut String, heat: &Heat, columns: usize, paint: Paint) {
     let name_width = names.max().unwrap_or(0).min(columns * 2 / 5);
     let room = columns.saturating_sub(name_width + 1).max(1);
     let steps = heat.cells.first().map_or(1, Vec::len).max(1);
-    // Cells are as wide as they may be; where there are too many, neighbours are added up.
+    // Cells are as wide as there is room; where there are too many, adjacent ones are added up.
     let together = steps.div_ceil(room);
     let drawn = steps.div_ceil(together);
     let wide = (room / drawn).max(1);
@@ -150,17 +150,12 @@ fn push_heat(out: &mut String, heat: &Heat, columns: usize, paint: Paint) {
         let name = text::fitted(name, name_width);
         let mut line = name.clone().into_owned();
         line.push_str(&" ".repeat(name_width.saturating_sub(text::width(&name)) + 1));
-        let shades = row.iter().map(|cell| shade(*cell, largest));
-        let mut run = (0, String::new());
-        for shade in shades {
-            if shade != run.0 {
-                paint.push(&mut line, colour_of(run.0), &run.1);
-                run = (shade, String::new());
-            }
-            run.1
-                .push_str(&SHADES.get(shade).copied().unwrap_or(" ").repeat(wide));
-        }
-        paint.push(&mut line, colour_of(run.0), &run.1);
+        let cells = row.iter().flat_map(|cell| {
+            let shade = shade(*cell, largest);
+            let sign = SHADES.get(shade).copied().unwrap_or(" ");
+            std::iter::repeat_n((colour_of(shade), sign), wide)
+        });
+        paint.push_cells(&mut line, cells);
         out.push_str(line.trim_end());
         out.push('\n');
     }
@@ -186,7 +181,7 @@ fn push_heat(out: &mut String, heat: &Heat, columns: usize, paint: Paint) {
     out.push_str(&format!("{}: {}\n", heat.amount, scale.join("  ")));
 }
 
-/// The shade of a cell. The eye tells apart small amounts better when the scale is that of a root.
+/// The shade of a cell: on the scale of a square root, on which small amounts are easier to distinguish.
 fn shade(cell: f64, largest: f64) -> usize {
     let share = match largest > 0.0 {
         true => (cell.abs() / largest).sqrt(),
@@ -203,22 +198,17 @@ fn colour_of(shade: usize) -> Color {
 fn push_buffer(out: &mut String, buffer: &Buffer, paint: Paint) {
     for y in 0..buffer.area.height {
         let mut line = String::new();
-        let mut run = (Color::Reset, String::new());
-        for x in 0..buffer.area.width {
+        let cells = (0..buffer.area.width).map(|x| {
             let cell = &buffer[(x, y)];
-            if cell.fg != run.0 {
-                paint.push(&mut line, run.0, &run.1);
-                run = (cell.fg, String::new());
-            }
-            run.1.push_str(cell.symbol());
-        }
-        paint.push(&mut line, run.0, &run.1);
+            (cell.fg, cell.symbol())
+        });
+        paint.push_cells(&mut line, cells);
         out.push_str(line.trim_end());
         out.push('\n');
     }
 }
 
-/// Whether there is colour.
+/// The writer of coloured text; false where the text has no colours.
 #[derive(Clone, Copy)]
 struct Paint(bool);
 
@@ -230,6 +220,19 @@ impl Paint {
             }
             _ => out.push_str(what),
         }
+    }
+
+    /// Appends cells, those of one colour that follow each other as one text.
+    fn push_cells<'t>(self, out: &mut String, cells: impl Iterator<Item = (Color, &'t str)>) {
+        let mut run = (Color::Reset, String::new());
+        for (colour, sign) in cells {
+            if colour != run.0 {
+                self.push(out, run.0, &run.1);
+                run = (colour, String::new());
+            }
+            run.1.push_str(sign);
+        }
+        self.push(out, run.0, &run.1);
     }
 }
 

@@ -10,12 +10,13 @@ use std::thread;
 use std::time::Duration;
 
 use weir_capture::{Merge, Reader, Record};
-use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
+use weir_packet::{Decoder, Frame, Needs, Options};
 use weir_tables::Stop;
 
 use super::book::Book;
 use super::spool::Spool;
 use crate::failure::Failure;
+use crate::frame::frame_of;
 use crate::interface::Source;
 use crate::session::Session;
 
@@ -170,11 +171,10 @@ struct Taking<'t> {
 impl Taking<'_> {
     fn record(&mut self, record: &Record<'_>) {
         self.number = self.number.saturating_add(1);
-        let mut frame = Frame::new(LinkType(record.link_type), record.data);
-        frame.number = self.number;
-        frame.time_ns = record.time_ns;
-        frame.wire_len = record.wire_len;
-        let packet = self.decoder.decode(frame);
+        let packet = self.decoder.decode(Frame {
+            number: self.number,
+            ..frame_of(record)
+        });
         let belongs = self.shared.write().packet(&packet);
         if let Some(spool) = self.spool.filter(|_| belongs) {
             match spool.keep(record, self.number) {
