@@ -47,6 +47,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use header::{Ends, IpHeaders, Tcp};
 
 use crate::Rng;
+use crate::capture::link_type;
 
 /// A record of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -529,6 +530,9 @@ struct Draw<'p> {
     connections: &'p Connections,
 }
 
+/// A frame that a dose may touch: its headers, its origin, its connection, and the random numbers of that.
+type DrawnFrame = (IpHeaders, usize, Ends, Rng);
+
 impl Draw<'_> {
     fn apply(&self, dose: Dose, tidy: &Capture, capture: &mut Capture, account: &mut Account) {
         match dose {
@@ -615,6 +619,21 @@ impl Draw<'_> {
         let way = way.map_or(2, u64::from);
         let mut random = self.random(self.dose.wrapping_add(1), ends.number() ^ (way << 60));
         (random.below(1_000) < u64::from(per_mille)).then_some(random)
+    }
+
+    /// A frame over Ethernet whose whole connection is drawn, as [`Self::connection`] draws.
+    fn over_ethernet(
+        &self,
+        capture: &Capture,
+        frame: &Frame,
+        per_mille: u16,
+    ) -> Option<DrawnFrame> {
+        let header = capture.header(frame)?;
+        let origin = frame.origin?;
+        let link = *capture.link_types.get(frame.interface as usize)?;
+        let ends = self.connections.ends(&header);
+        let random = self.connection(&ends, None, per_mille)?;
+        (link == link_type::ETHERNET).then_some((header, origin, ends, random))
     }
 
     /// True for a frame that is taken when its whole connection is.

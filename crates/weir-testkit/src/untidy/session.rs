@@ -2,21 +2,15 @@
 
 use super::header::{put_u16, u16_at};
 use super::{Account, Capture, Draw, How};
-use crate::capture::link_type;
 
 /// Puts the whole packets of connections into sessions (RFC 2516, 4), each connection into one of its own.
 pub(super) fn open(draw: &Draw<'_>, capture: &mut Capture, account: &mut Account, per_mille: u16) {
     for index in 0..capture.frames.len() {
         let frame = &capture.frames[index];
-        let (Some(header), Some(origin)) = (capture.header(frame), frame.origin) else {
+        let Some(drawn) = draw.over_ethernet(capture, frame, per_mille) else {
             continue;
         };
-        let link = capture.link_types.get(frame.interface as usize);
-        let ends = draw.connections.ends(&header);
-        let random = draw.connection(&ends, None, per_mille);
-        let (Some(mut random), Some(&link_type::ETHERNET)) = (random, link) else {
-            continue;
-        };
+        let (header, origin, ends, mut random) = drawn;
         let type_at = header.ip - 2;
         let protocol: u16 = match u16_at(&frame.bytes, type_at) {
             Some(0x0800) => 0x0021,

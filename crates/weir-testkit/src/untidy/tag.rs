@@ -2,7 +2,6 @@
 
 use super::header::u16_at;
 use super::{Account, Capture, Draw, How};
-use crate::capture::link_type;
 
 /// Puts a tag (IEEE 802.1Q) into the packets of connections. Both directions have one identifier, or each its own, as
 /// where a router sends them through different networks. Fragments of a packet have the same. With `is_double`, one of a provider
@@ -16,15 +15,10 @@ pub(super) fn add(
 ) {
     for index in 0..capture.frames.len() {
         let frame = &capture.frames[index];
-        let (Some(header), Some(origin)) = (capture.header(frame), frame.origin) else {
+        let Some(drawn) = draw.over_ethernet(capture, frame, per_mille) else {
             continue;
         };
-        let link = capture.link_types.get(frame.interface as usize);
-        let ends = draw.connections.ends(&header);
-        let random = draw.connection(&ends, None, per_mille);
-        let (Some(mut random), Some(&link_type::ETHERNET)) = (random, link) else {
-            continue;
-        };
+        let (header, origin, ends, mut random) = drawn;
         if !draw.allows(origin) {
             continue;
         }
@@ -54,15 +48,10 @@ pub(super) fn prioritize(
 ) {
     for index in 0..capture.frames.len() {
         let frame = &capture.frames[index];
-        let (Some(header), Some(origin)) = (capture.header(frame), frame.origin) else {
+        let Some(drawn) = draw.over_ethernet(capture, frame, per_mille) else {
             continue;
         };
-        let link = capture.link_types.get(frame.interface as usize);
-        let ends = draw.connections.ends(&header);
-        let random = draw.connection(&ends, None, per_mille);
-        let (Some(mut random), Some(&link_type::ETHERNET)) = (random, link) else {
-            continue;
-        };
+        let (header, origin, ends, mut random) = drawn;
         let is_tagged = random.percent(50) == header.from_low();
         if !is_tagged || !draw.allows(origin) {
             continue;
@@ -84,15 +73,10 @@ pub(super) fn label(
 ) {
     for index in 0..capture.frames.len() {
         let frame = &capture.frames[index];
-        let (Some(header), Some(origin)) = (capture.header(frame), frame.origin) else {
+        let Some(drawn) = draw.over_ethernet(capture, frame, per_mille) else {
             continue;
         };
-        let link = capture.link_types.get(frame.interface as usize);
-        let ends = draw.connections.ends(&header);
-        let random = draw.connection(&ends, None, per_mille);
-        let (Some(mut random), Some(&link_type::ETHERNET)) = (random, link) else {
-            continue;
-        };
+        let (header, origin, ends, mut random) = drawn;
         let type_at = header.ip - 2;
         let ethertype = u16_at(&frame.bytes, type_at);
         let is_plain = matches!(ethertype, Some(0x0800 | 0x86dd)) && header.is_whole(&frame.bytes);

@@ -5,7 +5,6 @@ use std::net::Ipv4Addr;
 use super::header::{UDP, put_u16};
 use super::{Account, Capture, Draw, Frame, How, IpHeaders};
 use crate::Rng;
-use crate::capture::link_type;
 use crate::packet::checksum;
 
 /// Puts all packets of connections, also those that a plan leaves out one by one, into a tunnel of their own: one that had a part of
@@ -13,15 +12,10 @@ use crate::packet::checksum;
 pub(super) fn wrap(draw: &Draw<'_>, capture: &mut Capture, account: &mut Account, per_mille: u16) {
     for index in 0..capture.frames.len() {
         let frame = &capture.frames[index];
-        let (Some(header), Some(origin)) = (capture.header(frame), frame.origin) else {
+        let Some(drawn) = draw.over_ethernet(capture, frame, per_mille) else {
             continue;
         };
-        let link = capture.link_types.get(frame.interface as usize);
-        let ends = draw.connections.ends(&header);
-        let random = draw.connection(&ends, None, per_mille);
-        let (Some(random), Some(&link_type::ETHERNET)) = (random, link) else {
-            continue;
-        };
+        let (header, origin, ends, random) = drawn;
         let Some((bytes, wire_len)) = wrapped(&header, frame, random) else {
             continue;
         };
