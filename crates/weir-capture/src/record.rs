@@ -97,7 +97,7 @@ impl fmt::Display for Format {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compression {
-    /// Not at all.
+    /// The capture is not compressed.
     None,
     /// gzip (RFC 1952), one member or several.
     Gzip,

@@ -54,7 +54,7 @@ impl<'a> Optionals<'a> {
         self.0
     }
 
-    /// Whether there are none.
+    /// Whether there are no fields.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0.is_empty()

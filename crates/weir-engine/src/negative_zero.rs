@@ -37,7 +37,7 @@ fn may_be_negative_zero(expr: &Expr, input: &LogicalPlan) -> bool {
     }
 }
 
-/// The same of the column of a plan at a place, as far as it can be followed down to a table.
+/// Whether the column of a plan at a place may have `-0.0`, as far as it can be followed down to a table.
 fn is_column_with_negative_zero(place: usize, plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Projection(projection) => {

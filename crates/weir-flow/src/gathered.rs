@@ -50,7 +50,7 @@ impl GatheredFrames {
         self.frames.get(&frame).map_or(&[], Vec::as_slice)
     }
 
-    /// The same of several frames, which are among them.
+    /// The frames of the other fragments of the packets that `last` and `others` completed, and `others` themselves.
     pub(crate) fn of_all<'g>(
         &'g self,
         last: u64,

@@ -90,7 +90,7 @@ impl FragmentsOfFlows {
         self.lose_all(frames.iter().map(fragment));
     }
 
-    /// The same of fragments that may be copies.
+    /// Adds fragments, which may be copies, of packets that are of no flow.
     fn lose_all(&mut self, fragments: impl IntoIterator<Item = LostFragment>) {
         for lost in fragments {
             let others = self.gathered.of(lost.frame).iter();

@@ -138,12 +138,12 @@ impl Error {
         }
     }
 
-    /// The same of an error that stays as it is, without its source.
+    /// Puts DataFusion's error, which stays as it is, into the words of this project. The new error has no source.
     pub fn of_datafusion(kind: ErrorKind, error: &DataFusionError) -> Self {
         worded(kind, error, &[]).0
     }
 
-    /// The same of an error of Arrow.
+    /// Puts an error of Arrow into the words of this project.
     pub fn of_arrow(kind: ErrorKind, error: &ArrowError) -> Self {
         let made = of_value(kind, error, &[])
             .unwrap_or_else(|| Self::of_wording(kind, arrow_in_own_words(error, &[])));

@@ -399,9 +399,9 @@ sequence! {
 enumerated! {
     /// The direction of media between two terminations.
     TopologyDirection closed root 3 {
-        /// Both ways.
+        /// Media flows in both directions.
         [0] Bothway "bothway",
-        /// Not at all.
+        /// No media flows.
         [1] Isolate "isolate",
         /// Media flows from the first to the second.
         [2] Oneway "oneway",

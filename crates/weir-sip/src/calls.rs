@@ -359,7 +359,7 @@ impl Calls {
         self.index.get(&self.key).copied()
     }
 
-    /// The same of the key by which an INVITE finds a session that the callee's BYE began.
+    /// Finds a session that the callee's BYE began, by the key of an INVITE.
     fn find_turned(&mut self, call_id: &[u8], tag: &[u8]) -> Option<u32> {
         self.find(call_id, tag);
         self.key.push(1);

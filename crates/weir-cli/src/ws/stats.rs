@@ -136,9 +136,9 @@ struct Audit {
     agreed: HashMap<String, u64>,
     /// The number of violations of each kind.
     violations: BTreeMap<&'static str, u64>,
-    /// Data messages of up to 1, 2, 4, 8 and so on bytes.
+    /// The numbers of data messages of up to 1, 2, 4, 8 and so on bytes.
     sizes: [u64; 33],
-    /// The same of what was sent for them.
+    /// The numbers of data messages by the bytes of their payloads on the wire.
     wire_sizes: [u64; 33],
 }
 

@@ -475,7 +475,7 @@ const FIELD_BYTES_MAX: usize = 16;
 const NODES_MAX: u64 = 4096;
 /// Partitions by those that their rows are dealt out to, at most: each pair is a file, or a part of one.
 const EXCHANGED_MAX: u64 = 1 << 20;
-/// The same of all repartitionings of a plan: DataFusion has a channel for each pair.
+/// Such pairs of all repartitionings of a plan, at most: DataFusion has a channel for each.
 const ALL_EXCHANGED_MAX: u64 = 4 << 20;
 /// Columns that an operator makes, at most: statements have 4,096 in a join.
 const COLUMNS_MAX: u64 = 1 << 14;

@@ -71,7 +71,7 @@ impl FusedAggregate {
         })
     }
 
-    /// The same of one part of so many of its file only.
+    /// The aggregate over one of `of` parts of its file.
     pub(crate) fn of_part(&self, number: usize, of: usize) -> Self {
         let mut passes = self.passes.clone();
         for pass in &mut passes {

@@ -797,7 +797,7 @@ fn pairs(seen: &[Seen<'_>]) -> Vec<(String, u16, Option<HttpFault>)> {
     pairs_of(Connection::searching(), seen)
 }
 
-/// The same of a connection in this state.
+/// Targets, codes and faults of the exchanges of a connection in this state.
 fn pairs_of(
     mut connection: Connection,
     seen: &[Seen<'_>],

@@ -276,7 +276,7 @@ pub fn is_rtcp(bytes: &[u8], is_announced: bool) -> bool {
     is_rtcp_cut(bytes, is_announced, 0)
 }
 
-/// The same of the first octets of a datagram, of which so many behind them were not captured.
+/// Whether the first octets of a datagram, of which `missing` more were not captured, are RTCP as in [`is_rtcp`].
 #[must_use]
 pub fn is_rtcp_cut(bytes: &[u8], is_announced: bool, missing: u64) -> bool {
     let Some(first) = u8_at(bytes, 1) else {

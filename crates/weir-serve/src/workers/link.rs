@@ -566,12 +566,12 @@ fn handle_of(process: u32) -> Option<std::os::fd::OwnedFd> {
 
 /// The priority of processes of statements behind that of the server, as `nice` counts it: the server's own threads go first.
 const BEHIND: i32 = 3;
-/// The same of one whose statement has stepped aside. Sixty-four of them leave one that begins a quarter of a core of two; at 10 it was
+/// The priority of a process whose statement has stepped aside. Sixty-four of them leave one that begins a quarter of a core of two; at 10 it was
 /// a ninth.
 const NICE: i32 = 15;
 /// The lowest priority.
 const NICE_MAX: i32 = 19;
-/// The same of what is to end at once, and of the thread that looks at the memory.
+/// The priority of processes that are to end at once, and of the thread that looks at the memory.
 pub(super) const PROMPT: i32 = -10;
 /// The time for which a statement is counted with its expected memory.
 const BEGINS_WITHIN: Duration = Duration::from_millis(500);

@@ -31,7 +31,7 @@ impl CameIn {
         }
     }
 
-    /// The same of a piece of so many octets, which came in these frames.
+    /// Adds the frames of a piece of so many octets, after which the last `held` octets wait.
     pub(super) fn add(&mut self, frame: u64, others: &[u64], octets: usize, held: usize) {
         // Nearly always a piece is made of whole messages.
         if held > 0 {

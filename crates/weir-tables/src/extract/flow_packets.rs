@@ -57,7 +57,7 @@ impl PacketFlow {
         }
     }
 
-    /// The same of a fragment whose flow became known later.
+    /// The flow of a fragment, which became known behind it.
     const fn of_fragment(fragment: &FragmentOfFlow) -> Self {
         Self {
             id: Some(fragment.flow),
