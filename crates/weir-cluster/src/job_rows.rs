@@ -100,7 +100,7 @@ impl From<Unfetched> for DataFusionError {
     }
 }
 
-/// Where the rows of a job are, in the order of the pieces.
+/// The locations of the rows of a job, in the order of the pieces.
 ///
 /// # Errors
 /// When the scheduler does not say where some are.

@@ -152,7 +152,7 @@ struct Data<'p> {
     sender: Sender,
     key: StreamKey,
     tsn: u32,
-    /// Of all that the chunk is, and never 0.
+    /// The hash of all that the chunk is, never 0.
     hash: u32,
     number: u32,
     flags: u8,

@@ -36,7 +36,7 @@ fn refused(error: &weir_live::Error) -> PyErr {
 /// An interface as the engine sees it.
 struct InterfaceFeed {
     name: String,
-    /// Until it is started.
+    /// The interface; `None` once it is started.
     interface: Mutex<Option<Interface>>,
     stop: Stop,
 }

@@ -28,7 +28,7 @@ struct Known {
     files: HashMap<String, CachedColumns>,
     /// The bytes that their columns hold, about.
     bytes: usize,
-    /// Since when there are files among them that are no tables.
+    /// The time since which files that are no tables are among them.
     failures_since: Option<Instant>,
 }
 

@@ -27,7 +27,7 @@ pub struct Certificate {
     pub issuer: String,
     /// The start of its validity, in seconds since 1970; `None` for a malformed time.
     pub not_before: Option<i64>,
-    /// Until when it is valid, in seconds since 1970; `None` for what is no time.
+    /// The end of its validity, in seconds since 1970; `None` for a malformed time.
     pub not_after: Option<i64>,
     /// Type of the key: `rsa`, `ecdsa`, `dsa`, or another's number.
     pub key_type: String,

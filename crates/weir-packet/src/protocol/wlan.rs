@@ -385,7 +385,7 @@ fn sequence(packet: &Packet<'_>) -> Option<u16> {
     weir_bytes::u16_le_at(packet.bytes(wlan(packet)?)?, 22)
 }
 
-/// Where the address fields are.
+/// The offsets of the address fields.
 const ADDRESS_OFFSETS: [usize; 4] = [4, 10, 16, 24];
 const MANAGEMENT: u8 = 0;
 const CONTROL: u8 = 1;

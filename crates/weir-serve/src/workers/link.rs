@@ -50,7 +50,7 @@ pub(crate) struct Priority {
 #[derive(Debug, Default)]
 struct PriorityState {
     process: Option<u32>,
-    /// Since when the statement has it.
+    /// The time since which the statement has it.
     since: Option<Instant>,
     is_low: bool,
 }
@@ -148,7 +148,7 @@ pub(super) struct Watched {
     pub(super) base_bytes: AtomicU64,
     /// The statement at work.
     holder: Mutex<Weak<Holder>>,
-    /// Since when it has that.
+    /// The time since which it has that.
     begun: Mutex<Instant>,
     /// True when that statement is trivial.
     is_of_constant: AtomicBool,

@@ -306,7 +306,7 @@ const SSL2: u16 = 2;
 const SSL2_HEADER_OCTETS: usize = 2;
 /// The type of a ServerHello, whose version is read.
 const SERVER_HELLO: u8 = 2;
-/// Where the length of the session ID is in both hellos: behind the header, the version and the random value.
+/// The offset of the length of the session ID in both hellos: behind the header, the version and the random value.
 const SESSION_ID_AT: usize = MESSAGE_HEADER_OCTETS + 2 + 32;
 
 impl Item for RecordRow {

@@ -168,7 +168,7 @@ impl Used {
 struct Trees {
     literals: [u32; LITERALS + 2],
     distances: [u32; DISTANCES],
-    /// While counting.
+    /// The literals and lengths that were counted so far.
     seen: Set,
     seen_distances: u32,
     used_literals: Used,

@@ -37,7 +37,7 @@ pub(super) struct Rule {
     pub(super) list_ends: usize,
     /// The encoding of each component, and its variable.
     pub(super) components: Vec<(How, usize)>,
-    /// Where the components are not in the order of the steps: their encoding, and the steps at which they begin.
+    /// The encoding of each component and the step at which it begins, if components are not in the order of the steps.
     pub(super) out_of_order: Vec<(How, usize)>,
     /// Variables that must be lists.
     pub(super) lists: Vec<usize>,
@@ -153,8 +153,8 @@ pub(super) struct Candidate {
     pub(super) rule: usize,
 }
 
-/// Where the steps of a rule begin in the octets behind a record's name, and where in the output; the last place is
-/// behind them.
+/// The offsets at which the steps of a rule begin in the octets behind a record's name, and in the output; the last ones
+/// are those of the end.
 pub(super) type Places = [(usize, usize); STEPS_MAX + 1];
 
 /// The places before the first step.

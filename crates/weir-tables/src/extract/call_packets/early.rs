@@ -30,7 +30,7 @@ pub(super) struct EarlyPackets {
 /// The packets of a stream.
 struct EarlyStream {
     number: u64,
-    /// Where and when the last one was sent.
+    /// The ends and the time of the last one.
     way: Way,
     frames: Vec<u64>,
 }

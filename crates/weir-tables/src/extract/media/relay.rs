@@ -19,9 +19,9 @@ pub(super) struct MediaConnections {
 
 /// How packets are framed.
 enum Framing {
-    /// As messages of TURN and data of its channels (RFC 8656, 12.5).
+    /// Packets are messages of TURN and data of its channels (RFC 8656, 12.5).
     Turn(Conversation<Framer<Channels>>),
-    /// Each behind its length (RFC 4571, 2), as ICE over TCP has them, too (RFC 6544, 3).
+    /// Each packet is behind its length (RFC 4571, 2), as ICE over TCP has them, too (RFC 6544, 3).
     Lengths(Conversation<Framer<Lengths>>),
 }
 

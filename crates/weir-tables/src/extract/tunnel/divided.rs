@@ -45,9 +45,9 @@ struct TunnelRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Words {
     octets: usize,
-    /// Of a client, the request; of its proxy, the answer to that.
+    /// The words are the request of a client, or the answer of its proxy to that.
     is_last: bool,
-    /// They are a head of HTTP.
+    /// The words are a head of HTTP.
     is_head: bool,
 }
 
