@@ -206,6 +206,10 @@ fn lookups() -> Vec<Definition> {
         define("to_regnamespace", DataType::Int64, |_, arguments| {
             Ok(text(arguments, 0).and_then(schema_oid).into())
         }),
+        define("to_regrole", DataType::Int64, |_, arguments| {
+            let role = text(arguments, 0).filter(|name| *name == CATALOG);
+            Ok(role.map(|_| OWNER).into())
+        }),
     ]
 }
 
@@ -416,6 +420,7 @@ pub(super) fn is_known(name: &str) -> bool {
         "to_regclass",
         "to_regnamespace",
         "to_regproc",
+        "to_regrole",
         "to_regtype",
         "user",
         "version",

@@ -230,8 +230,12 @@ fn compared(left: &mut Expr, op: &mut BinaryOperator, right: &mut Expr) {
 
 /// Makes what a column is compared with a value as the column has it: the name of a function, or a list.
 fn fit(value: &mut Expr, column: &Expr) {
-    if is_function_column(column) && is_zero(value) {
-        *value = text("-");
+    if is_function_column(column) {
+        if is_zero(value) {
+            *value = text("-");
+        } else if let Some(name) = name_of_function(value) {
+            *value = name;
+        }
     }
     if matches!(column, Expr::CompoundIdentifier(_) | Expr::Identifier(_))
         && let Some(list) = text_of(value).filter(|text| text.starts_with('{'))
@@ -290,6 +294,20 @@ fn is_function_column(expr: &Expr) -> bool {
     columns.contains(&name.as_str())
 }
 
+/// The name of a function in the place of its number, which is `oid` of `pg_proc`.
+fn name_of_function(number: &Expr) -> Option<Expr> {
+    let Expr::CompoundIdentifier(parts) = number else {
+        return None;
+    };
+    let (last, before) = parts.split_last()?;
+    if !last.value.eq_ignore_ascii_case("oid") {
+        return None;
+    }
+    let mut parts = before.to_vec();
+    parts.push(Ident::new("proname"));
+    Some(Expr::CompoundIdentifier(parts))
+}
+
 /// The number in the place of the name that a cast has made of it.
 fn by_number(expr: &mut Expr) {
     if called(expr).is_some_and(|name| {
@@ -307,7 +325,8 @@ fn of_cast(expr: &mut Box<Expr>, data_type: &mut DataType) -> Option<Expr> {
         "regclass" | "regtype" | "regnamespace" | "regrole" => {
             let is_name = matches!(&**expr, Expr::Value(value)
                 if matches!(value.value, Value::SingleQuotedString(_) | Value::Placeholder(_)))
-                || matches!(&**expr, Expr::Cast { data_type, .. } if type_name(data_type) == "text");
+                || matches!(&**expr, Expr::Cast { data_type, .. } if type_name(data_type) == "text")
+                || called(expr).is_some_and(|name| USERS.contains(&name.as_str()));
             let is_named = called(expr).is_some_and(|name| name.starts_with("reg"));
             return Some(match (is_name, is_named) {
                 (true, _) => call(&format!("{name}_oid"), vec![*expr.clone()]),
@@ -358,6 +377,9 @@ fn type_name(data_type: &DataType) -> String {
         _ => name.replace('"', "").to_ascii_lowercase(),
     }
 }
+
+/// Functions whose value is the name of a role.
+const USERS: &[&str] = &["current_role", "current_user", "session_user", "user"];
 
 /// Types whose values are texts here.
 const TEXTS: &[&str] = &[

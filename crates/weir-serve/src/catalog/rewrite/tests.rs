@@ -51,6 +51,14 @@ fn what_postgresql_spells_otherwise_is_rewritten_on_the_tree() {
             "SELECT typreceive::TEXT AS a FROM \"pg_catalog\".\"pg_type\" AS \"pg_type\" WHERE typreceive <> '-' AND typinput = regproc_name('pg_catalog.array_in')",
         ),
         (
+            "SELECT p.proname AS a FROM pg_type t LEFT JOIN pg_proc p ON p.oid = t.typreceive",
+            "SELECT p.proname AS a FROM \"pg_catalog\".\"pg_type\" t LEFT JOIN \"pg_catalog\".\"pg_proc\" p ON p.proname = t.typreceive",
+        ),
+        (
+            "SELECT datname FROM pg_database WHERE datdba = current_user::regrole",
+            "SELECT datname FROM \"pg_catalog\".\"pg_database\" AS \"pg_database\" WHERE datdba = regrole_oid(current_user())",
+        ),
+        (
             "SELECT 1 AS a FROM pg_class WHERE relkind = ANY('{r,v}') AND relname <> ALL ('{a}'::text[])",
             "SELECT 1 AS a FROM \"pg_catalog\".\"pg_class\" AS \"pg_class\" WHERE relkind IN ('r', 'v') AND relname NOT IN ('a')",
         ),
