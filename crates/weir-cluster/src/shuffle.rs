@@ -37,13 +37,17 @@ use crate::pool::ConnectionPool;
 /// Makes the stages of an executor, whose readers validate the rows of other executors, whose window functions count the rows that they
 /// hold, whose writers are given the columns that their plan declares, and whose tasks can be cancelled.
 pub(crate) struct ValidatingEngine {
+    /// The ID of this executor.
+    executor: String,
     pool: ConnectionPool,
     engine: DefaultExecutionEngine,
 }
 
 impl ValidatingEngine {
-    pub(crate) fn new(pool: ConnectionPool) -> Self {
+    /// The stages of the executor with this ID.
+    pub(crate) fn new(executor: String, pool: ConnectionPool) -> Self {
         Self {
+            executor,
             pool,
             engine: DefaultExecutionEngine::new(),
         }
@@ -66,6 +70,7 @@ impl ExecutionEngine for ValidatingEngine {
                 Ok(match node.downcast_ref::<ShuffleReaderExec>() {
                     Some(reader) => Transformed::yes(Arc::new(ValidatingReaderExec {
                         reader: Arc::new(reader.clone()),
+                        executor: self.executor.clone(),
                         work_dir: work_dir.to_owned(),
                         pool: self.pool.clone(),
                         metrics: ExecutionPlanMetricsSet::new(),
@@ -99,12 +104,21 @@ impl ExecutionEngine for ValidatingEngine {
 #[derive(Clone, Debug)]
 struct ValidatingReaderExec {
     reader: Arc<ShuffleReaderExec>,
+    /// The ID of this executor.
+    executor: String,
     work_dir: String,
     pool: ConnectionPool,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl ValidatingReaderExec {
+    /// Whether rows lie in the own work folder. Their file has the number of its task, which a stage that is run again gives once more: a task
+    /// of an earlier attempt may have left a file of the same name here, or a part of one, and another executor has written the rows.
+    fn is_local(&self, of: &PartitionLocation) -> bool {
+        of.executor_meta.id == self.executor
+            && of.path(&self.work_dir).is_ok_and(|path| path.exists())
+    }
+
     /// The rows in files of the own work folder.
     fn local(
         &self,
@@ -165,9 +179,8 @@ impl ExecutionPlan for ValidatingReaderExec {
         let locations = self.reader.partition.get(place).cloned();
         let locations =
             locations.ok_or_else(|| internal_datafusion_err!("there is no partition {place}"))?;
-        let (local, remote): (Vec<_>, Vec<_>) = locations
-            .into_iter()
-            .partition(|of| of.path(&self.work_dir).is_ok_and(|path| path.exists()));
+        let (local, remote): (Vec<_>, Vec<_>) =
+            locations.into_iter().partition(|of| self.is_local(of));
         let batch_size = context.session_config().batch_size();
         let (pool, schema) = (self.pool.clone(), self.schema());
         let remote = futures::stream::iter(remote)
@@ -298,3 +311,80 @@ const FETCHES: usize = 4;
 /// Attempts to fetch rows before they are said to be lost.
 const ATTEMPTS: u32 = 3;
 const ATTEMPT_AFTER: Duration = Duration::from_millis(200);
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use arrow::array::{ArrayRef, Int64Array};
+    use arrow::ipc::writer::StreamWriter;
+    use ballista_core::extension::SessionConfigExt as _;
+    use ballista_core::serde::scheduler::{
+        ExecutorMetadata, ExecutorOperatingSystemSpecification, ExecutorSpecification, PartitionId,
+        PartitionStats,
+    };
+    use tokio::runtime::Handle;
+
+    use super::*;
+    use crate::trust::Trust;
+
+    /// The location of what the third task of a stage has written for one partition.
+    fn written_by(executor: &str) -> PartitionLocation {
+        PartitionLocation {
+            map_partition_id: 3,
+            partition_id: PartitionId {
+                job_id: JobId::from("job"),
+                stage_id: 2,
+                partition_id: 0,
+            },
+            executor_meta: ExecutorMetadata {
+                id: executor.to_owned(),
+                host: "127.0.0.1".to_owned(),
+                // Nothing listens there.
+                port: 1,
+                grpc_port: 1,
+                specification: ExecutorSpecification::default(),
+                os_info: ExecutorOperatingSystemSpecification::default(),
+            },
+            partition_stats: PartitionStats::default(),
+            file_id: Some(3),
+            is_sort_shuffle: false,
+        }
+    }
+
+    /// A stage was run again, and what a task of the first attempt had left was read in the place of what another executor had
+    /// written: rows were missing where that task had been cancelled.
+    #[tokio::test]
+    async fn rows_of_another_executor_are_not_read_from_a_file_of_the_same_name() {
+        let work = tempfile::tempdir().unwrap();
+        let folder = work.path().join("job/2/0");
+        std::fs::create_dir_all(&folder).unwrap();
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+        let batch = RecordBatch::try_from_iter([("n", column)]).unwrap();
+        let file = File::create(folder.join("data-3.arrow")).unwrap();
+        let mut writer = StreamWriter::try_new(file, &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        let read = async |executor: &str| {
+            let reader = ShuffleReaderExec::try_new(
+                2,
+                vec![vec![written_by(executor)]],
+                batch.schema(),
+                Partitioning::UnknownPartitioning(1),
+            );
+            let reader = ValidatingReaderExec {
+                reader: Arc::new(reader.unwrap()),
+                executor: "this".to_owned(),
+                work_dir: work.path().to_string_lossy().into_owned(),
+                pool: ConnectionPool::new(Trust::default(), Handle::current()),
+                metrics: ExecutionPlanMetricsSet::new(),
+            };
+            let config = SessionConfig::new_with_ballista();
+            let context = Arc::new(TaskContext::default().with_session_config(config));
+            let rows = reader.execute(0, context).unwrap();
+            rows.try_collect::<Vec<_>>().await
+        };
+        assert_eq!(read("this").await.unwrap(), [batch.clone()]);
+        assert!(read("another").await.is_err());
+    }
+}

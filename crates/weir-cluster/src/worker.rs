@@ -114,6 +114,7 @@ impl Worker {
         finished: mpsc::UnboundedSender<EndedStatus>,
     ) -> Result<Self, Error> {
         let cores = equipment.cores.max(1);
+        let registration = registration(&equipment);
         let threads = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .worker_threads(cores)
@@ -122,7 +123,8 @@ impl Worker {
             .build()
             .map_err(|error| Error::new(format!("cannot start threads: {error}")))?;
         let pool = ConnectionPool::new(equipment.trust.clone(), threads.handle().clone());
-        let engine: Arc<dyn ExecutionEngine> = Arc::new(ValidatingEngine::new(pool));
+        let engine: Arc<dyn ExecutionEngine> =
+            Arc::new(ValidatingEngine::new(registration.id.clone(), pool));
         let work_dir = equipment.work_dir.clone();
         let base: RuntimeProducer = Arc::new(move |_| {
             RuntimeEnvBuilder::new()
@@ -148,7 +150,7 @@ impl Worker {
         };
         let sessions = DefaultSessionRuntimeCache::new(base, shared, SESSIONS);
         let executor = Executor::new(
-            registration(&equipment),
+            registration,
             &equipment.work_dir,
             of_task,
             equipment.config,
