@@ -446,6 +446,11 @@ impl<C> Followed<C> {
         self.open.contains_key(&connection)
     }
 
+    /// What is known of a connection that is followed.
+    pub(crate) fn of(&mut self, connection: u64) -> Option<&mut C> {
+        self.open.get_mut(&connection).map(|(known, _)| known)
+    }
+
     /// Whether octets of a connection that is not recognised yet are missing.
     pub(crate) fn is_behind_gap(&self, connection: u64) -> bool {
         !self.undecided.is_empty()

@@ -16,7 +16,7 @@ use weir_packet::{Needs, Value};
 pub(super) use self::announced::Announcement;
 use self::columns::FIELDS;
 pub(super) use self::finder::{Finder, RtpSight, Sight, gateway, is_text};
-pub(super) use self::relay::data_of_peer;
+pub(super) use self::relay::{TurnConnections, data_of_peer};
 pub(super) use self::streams::{CANONICAL_NAME, CallSpan, CallStreams, Heard, Stream, Streams};
 pub(super) use self::trips::Trips;
 use super::extraction::{Extract, Extraction, columns, push_item};

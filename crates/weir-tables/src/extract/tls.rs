@@ -23,7 +23,7 @@ use self::openvpn::{OpenVpnChannels, OpenVpnStream};
 use super::extraction::{Extract, Extraction, columns, push_item};
 use super::followed::Followed;
 use super::list::Cache;
-use super::media::data_of_peer;
+use super::media::{TurnConnections, data_of_peer};
 use super::messages::{Way, WithWay, columns_with_way};
 use super::note::Note;
 use super::opened::OpenedPayloads;
@@ -175,6 +175,7 @@ struct Tls {
 
 struct Sessions {
     streams: Followed<TlsStream>,
+    turn: TurnConnections,
     datagrams: Datagrams,
     openvpn: OpenVpnChannels,
     eap: EapTalks<Session>,
@@ -214,6 +215,7 @@ impl Default for Sessions {
     fn default() -> Self {
         Self {
             streams: Followed::new(HELD_BYTES_MAX),
+            turn: TurnConnections::new(HELD_BYTES_MAX),
             datagrams: Datagrams::default(),
             openvpn: OpenVpnChannels::default(),
             eap: EapTalks::new(),
@@ -238,6 +240,7 @@ impl Sessions {
         let side = usize::from(payload.sender == Sender::High);
         let Self {
             streams,
+            turn,
             datagrams,
             openvpn,
             eap,
@@ -246,13 +249,26 @@ impl Sessions {
         let mut counted = |session: Box<Session>, way: Way| counts.pass(session, way, each);
         match payload.carried {
             Carried::Stream(chunk) => {
-                let (interest, unread) = chunked(streams, chunk, &way, side, &mut counted);
+                let is_turn_alone = turn.is_alone(chunk.connection);
+                let is_of_turn = turn.chunk(chunk, &mut |bytes| {
+                    if let Some((data, _)) = records_of_peer(bytes, 0) {
+                        datagrams.take(payload.key, data, &way, side, &mut counted);
+                    }
+                });
+                let (interest, unread) = match is_turn_alone {
+                    true => (Interest::Ignore, UnreadStream::None),
+                    false => chunked(streams, chunk, &way, side, &mut counted),
+                };
                 match unread {
                     UnreadStream::None => {}
                     UnreadStream::Records => {
                         counts.without_hello = counts.without_hello.saturating_add(1);
                     }
                     UnreadStream::OpenVpn => openvpn.count_unread(),
+                }
+                if is_of_turn && interest == Interest::Ignore {
+                    turn.leave_alone(chunk.connection);
+                    return Interest::Follow;
                 }
                 interest
             }
@@ -264,9 +280,7 @@ impl Sessions {
                 let is_read = openvpn.take(payload.key, bytes, &way, side, &mut with_side)
                     || eap.take(payload.key, bytes, &way, side, &mut once(&mut with_side));
                 if !is_read {
-                    // A server of TURN passes on what its client and a peer send each other.
-                    let of_peer = data_of_peer(bytes, payload.missing)
-                        .filter(|(data, missing)| is_of_datagram_records(data, *missing));
+                    let of_peer = records_of_peer(bytes, payload.missing);
                     let (bytes, missing) = of_peer.unwrap_or((bytes, payload.missing));
                     let way = Way { missing, ..way };
                     datagrams.take(payload.key, bytes, &way, side, &mut counted);
@@ -316,6 +330,12 @@ impl Sessions {
         openvpn.finish(&mut with_side);
         eap.finish(&mut once(&mut with_side));
     }
+}
+
+/// The records of DTLS in a message that a server of TURN passes on between its client and a peer, and the number of their octets that were
+/// not captured.
+fn records_of_peer(bytes: &[u8], missing: u64) -> Option<(&[u8], u64)> {
+    data_of_peer(bytes, missing).filter(|(data, missing)| is_of_datagram_records(data, *missing))
 }
 
 /// A connection that has ended without a row.
@@ -603,7 +623,10 @@ impl Extract for Tls {
         let found = &self.found;
         let own = [
             (
-                found.streams.given_up(),
+                found
+                    .streams
+                    .given_up()
+                    .saturating_add(found.turn.given_up()),
                 "TCP connections were dropped because incomplete messages took more than 256 MiB",
             ),
             (

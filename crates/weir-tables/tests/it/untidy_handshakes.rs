@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use weir_testkit::Rng;
 use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{
     Chunk, Gre, Ipv4, VXLAN_PORT, ethernet, ethernet_unpadded, ethertype, protocol, sctp,
@@ -346,6 +347,39 @@ fn handshakes_through_a_relay_have_their_rows() {
         };
         assert_eq!(found, [["dtls", "49199", ports[0], ports[1]]]);
         assert_eq!(notes, Vec::<String>::new());
+    }
+}
+
+/// Handshakes of DTLS that a server of TURN passes on over TCP were left out without a word.
+#[test]
+fn handshakes_through_a_relay_over_tcp_have_their_rows() {
+    let begun = [&[0xfe, 0xfd][..], &[7; 32], &[0]].concat();
+    let client = [&begun[..], b"\0\0\x02\xc0\x2f\x01\0\0\0"].concat();
+    let server = [&begun[..], b"\xc0\x2f\0"].concat();
+    // Over TCP the data of channels are padded (RFC 8656, 12.5).
+    let on_channel = |kind: u8, message: &[u8]| {
+        let record = record_of_datagram(kind, message);
+        let length = (record.len() as u16).to_be_bytes();
+        let padding = vec![0; record.len().next_multiple_of(4) - record.len()];
+        [&[0x40, 1][..], &length, &record, &padding].concat()
+    };
+    let (client, server) = (on_channel(1, &client), on_channel(2, &server));
+    let binding = b"\0\x01\0\0\x21\x12\xa4\x42transaction.";
+    let [own, relay] = [(1, 40_000), (2, 3_478)].map(|(last, port)| {
+        let address = Ipv4Addr::new(10, 0, 0, last);
+        (address, port)
+    });
+    for most in [1, 30, 1_000] {
+        let mut packets = Vec::new();
+        let mut connection = Connection::open(own, relay, &mut packets);
+        connection.send_one(true, binding, &mut packets);
+        let mut random = Rng::new(7);
+        connection.send(true, &client, most, &mut random, &mut packets);
+        connection.send(false, &server, most, &mut random, &mut packets);
+        let columns = ["tls.carrier", "tls.cipher_number", "port.src", "port.dst"];
+        let (found, notes) = rows("tls", &packets, &columns);
+        assert_eq!(found, [["dtls", "49199", "40000", "3478"]], "{most}");
+        assert_eq!(notes, Vec::<String>::new(), "{most}");
     }
 }
 

@@ -17,6 +17,14 @@ pub(super) struct MediaConnections {
     lost_bytes: u64,
 }
 
+/// The TCP connections between clients and servers of TURN, of which another table reads what a server passes on.
+pub(in crate::extract) struct TurnConnections {
+    /// The connections, and whether nothing else is read of one any more.
+    open: Followed<(Conversation<Framer<Channels>>, bool)>,
+    /// There was such a connection.
+    is_used: bool,
+}
+
 /// How packets are framed.
 enum Framing {
     /// Packets are messages of TURN and data of its channels (RFC 8656, 12.5).
@@ -281,6 +289,64 @@ impl MediaConnections {
                 "bytes of TCP connections of media are not part of a complete message",
             ),
         ]
+    }
+}
+
+impl TurnConnections {
+    /// No connections so far, of whose incomplete messages so many octets are held.
+    pub(in crate::extract) fn new(held_bytes_max: usize) -> Self {
+        Self {
+            open: Followed::new(held_bytes_max),
+            is_used: false,
+        }
+    }
+
+    /// Reads a chunk, and reports each message and the data of each channel that it completes. Returns whether more of the connection is
+    /// needed: one that begins with a message of STUN.
+    pub(in crate::extract) fn chunk(
+        &mut self,
+        chunk: &Chunk<'_>,
+        each: &mut dyn FnMut(&[u8]),
+    ) -> bool {
+        let begins = match chunk.content {
+            Content::Bytes(bytes) if chunk.offset == 0 || !chunk.saw_start => {
+                stun::length(bytes).is_some()
+            }
+            _ => false,
+        };
+        if !begins && !(self.is_used && self.open.is_open(chunk.connection)) {
+            return false;
+        }
+        self.is_used = true;
+        let mut lost_bytes = 0;
+        let interest = self.open.chunk(
+            chunk,
+            |_| Some((Conversation::new(Default::default(), true), false)),
+            |(conversation, _)| {
+                conversation.chunk(chunk, &mut lost_bytes, &mut |bytes, _| {
+                    each(bytes);
+                    true
+                })
+            },
+        );
+        interest == Interest::Follow
+    }
+
+    /// Whether nothing else is read of a connection.
+    pub(in crate::extract) fn is_alone(&mut self, connection: u64) -> bool {
+        self.is_used && self.open.of(connection).is_some_and(|known| known.1)
+    }
+
+    /// Notes that nothing else is read of a connection any more.
+    pub(in crate::extract) fn leave_alone(&mut self, connection: u64) {
+        if let Some((_, is_alone)) = self.open.of(connection) {
+            *is_alone = true;
+        }
+    }
+
+    /// The number of connections that were given up because of the limit.
+    pub(in crate::extract) const fn given_up(&self) -> u64 {
+        self.open.given_up()
     }
 }
 
