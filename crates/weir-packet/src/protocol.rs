@@ -344,6 +344,9 @@ pub fn of_each_option(field: &str) -> Option<OfEach> {
     match field {
         "fr.ea" => Some(frame_relay::each_extension),
         "tcp.option_kind" => Some(tcp::each_option),
+        "tcp.option_len" => Some(tcp::each_option_len),
+        "tcp.options.sack_le" => Some(|packet, each| tcp::each_sack_edge(packet, 0, each)),
+        "tcp.options.sack_re" => Some(|packet, each| tcp::each_sack_edge(packet, 4, each)),
         "tcp.options.mptcp.subtype" => Some(tcp::each_subtype),
         "icmpv6.opt.type" => Some(|packet, each| icmpv6::each_option(packet, 0, each)),
         "icmpv6.opt.length" => Some(|packet, each| icmpv6::each_option(packet, 1, each)),

@@ -201,6 +201,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Kind of the first option",
             "RFC 9293, 3.2",
         ),
+        Field::u8(
+            "tcp.option_len",
+            |p| u8_at(find(p, |kind, _| kind > NO_OPERATION)?, 1),
+            "Length of the first option that states one, in bytes",
+            "RFC 9293, 3.2",
+        ),
         Field::u16(
             "tcp.options.mss_val",
             |p| u16_be_at(option(p, MAXIMUM_SEGMENT_SIZE, 4)?, 2),
@@ -342,6 +348,26 @@ pub(super) fn each_option(packet: &Packet<'_>, each: &mut dyn FnMut(u64) -> bool
     find(packet, |kind, _| !each(kind.into())).is_none()
 }
 
+/// Calls `each` with the length of every option that states one until that gives false; gives false when it was stopped.
+pub(super) fn each_option_len(packet: &Packet<'_>, each: &mut dyn FnMut(u64) -> bool) -> bool {
+    let found = find(packet, |kind, len| {
+        kind > NO_OPERATION && !each(u64::try_from(len).unwrap_or(u64::MAX))
+    });
+    found.is_none()
+}
+
+/// Calls `each` with the number at an offset of every block of selective acknowledgment until that gives false; gives false when it
+/// was stopped.
+pub(super) fn each_sack_edge(
+    packet: &Packet<'_>,
+    offset: usize,
+    each: &mut dyn FnMut(u64) -> bool,
+) -> bool {
+    let option = find(packet, is_sack).unwrap_or_default();
+    let mut blocks = option.get(2..).unwrap_or_default().chunks(SACK_BLOCK_LEN);
+    blocks.all(|block| u32_be_at(block, offset).is_none_or(|edge| each(edge.into())))
+}
+
 /// Calls `each` with the subtype of every multipath option until that gives false; gives false when it was stopped.
 pub(super) fn each_subtype(packet: &Packet<'_>, each: &mut dyn FnMut(u64) -> bool) -> bool {
     // A header has room for a dozen.
@@ -391,6 +417,7 @@ const MAXIMUM_SEGMENT_SIZE: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
+const SACK_BLOCK_LEN: usize = 8;
 const TIMESTAMPS: u8 = 8;
 const USER_TIMEOUT: u8 = 28;
 const MULTIPATH: u8 = 30;

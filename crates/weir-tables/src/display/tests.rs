@@ -435,6 +435,38 @@ fn each_octet_of_an_address_and_each_multipath_option_has_its_field() {
     ));
 }
 
+/// The length of an option was no field, and of several blocks of selective acknowledgment the first one alone had its edges.
+#[test]
+fn each_option_of_tcp_has_its_length_and_each_block_its_edges() {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+    frame.extend([0x45, 0, 0, 64, 0, 1, 0, 0, 64, 6, 0, 0]);
+    frame.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    frame.extend([
+        0x13, 0x88, 0, 80, 0, 0, 0, 1, 0, 0, 0, 1, 0xb0, 0x10, 0, 100, 0, 0, 0, 0,
+    ]);
+    frame.extend([1, 1, 5, 18, 0, 0, 0, 9, 0, 0, 0, 10]);
+    frame.extend([0, 0, 0, 5, 0, 0, 0, 6, 3, 3, 7, 0]);
+    for filter in [
+        "tcp.option_len == 18 and tcp.option_len == 3",
+        "count(tcp.option_len) == 2 and max(tcp.option_len) == 18",
+        "tcp.options.sack_le == 9 and tcp.options.sack_le == 5",
+        "tcp.options.sack_re == 10 and tcp.options.sack_re == 6",
+        "count(tcp.options.sack_le) == 2 and count(tcp.options.sack_re) == 2",
+    ] {
+        assert!(passes_of(&frame, filter), "{filter}");
+    }
+    assert!(!passes_of(
+        &frame,
+        "tcp.option_len == 1 or tcp.options.sack_le == 6"
+    ));
+    // The second block was cut behind its left edge.
+    let cut = &frame[..70];
+    assert!(passes_of(
+        cut,
+        "count(tcp.options.sack_le) == 2 and count(tcp.options.sack_re) == 1"
+    ));
+}
+
 /// What Wireshark says of a segment or of ARP, and options without a value, were unknown.
 #[test]
 fn some_fields_are_conditions() {
