@@ -134,9 +134,9 @@ mod tests {
             fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
             let found = warning(&file);
             assert_eq!(found.is_some(), what.is_some(), "{mode:o}");
-            let said = found.zip(what);
+            let both = found.zip(what);
             assert!(
-                said.is_none_or(|(found, what)| found.contains(what)),
+                both.is_none_or(|(found, what)| found.contains(what)),
                 "{mode:o}"
             );
         }

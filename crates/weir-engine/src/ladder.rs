@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_drawn_between_those_who_sent_sip_from_its_addresses() {
+    fn a_stream_is_drawn_between_the_senders_of_sip_at_its_addresses() {
         let end = |port: u16| format!("10.0.0.{port}:5060");
         let step = |time, from, to| Step {
             time_ns: Some(time),

@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn more_conversations_than_are_told_apart_have_no_number() {
+    fn more_conversations_than_the_limit_have_no_number() {
         let mut run = TestConversations::new();
         run.0.known_max = 100;
         for port in 0..5_000 {

@@ -302,7 +302,7 @@ impl<'m> Avp<'m> {
     /// The value as text; empty for a group, and hexadecimal digits for octets that are not printable.
     #[must_use]
     pub fn text(&self) -> String {
-        let said = match self.shape() {
+        let text = match self.shape() {
             Shape::Group => Some(String::new()),
             Shape::Text => Some(crate::printable(self.data)),
             Shape::Unsigned | Shape::Integer => self.number().map(|number| number.to_string()),
@@ -310,7 +310,7 @@ impl<'m> Avp<'m> {
             Shape::Time => self.time().map(|seconds| seconds.to_string()),
             Shape::Octets => None,
         };
-        said.unwrap_or_else(|| crate::text::octets(self.data))
+        text.unwrap_or_else(|| crate::text::octets(self.data))
     }
 }
 
@@ -455,16 +455,16 @@ mod tests {
             (Some("User-Authorization"), false)
         );
         assert_eq!(application_word(message.application()), Some("3GPP Cx"));
-        let said: Vec<_> = message
+        let pairs: Vec<_> = message
             .avps()
             .map(|pair| (pair.name().unwrap_or("?"), pair.text()))
             .collect();
-        let said: Vec<_> = said
+        let pairs: Vec<_> = pairs
             .iter()
             .map(|(name, text)| (*name, text.as_str()))
             .collect();
         assert_eq!(
-            said,
+            pairs,
             [
                 ("Session-Id", "a;1;2"),
                 ("Experimental-Result", ""),

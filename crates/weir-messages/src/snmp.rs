@@ -405,7 +405,7 @@ mod tests {
 
     /// One malformed value took away all names and values from it on.
     #[test]
-    fn values_that_are_none_of_their_type_have_their_octets() {
+    fn malformed_values_have_their_octets() {
         let variables = [
             &b"\x30\x0a\x06\x06\x2b\x06\x01\x02\x01\x02\x06\x00"[..],
             b"\x30\x0c\x06\x06\x2b\x06\x01\x02\x01\x01\x40\x02\x01\x02",

@@ -42,8 +42,8 @@ fn parameter(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Parameter> {
     }
     // Instants, decimals, addresses, paths and numpy's values: Python says what they are in SQL.
     let py = value.py();
-    let said = py.import("weir._values")?.getattr("of_parameter")?;
-    let (form, plain): (String, Bound<'_, PyAny>) = said.call1((value,))?.extract()?;
+    let of_parameter = py.import("weir._values")?.getattr("of_parameter")?;
+    let (form, plain): (String, Bound<'_, PyAny>) = of_parameter.call1((value,))?.extract()?;
     match form.as_str() {
         "time" => Ok(Parameter::Time(plain.extract()?)),
         "decimal" => Ok(Parameter::Decimal(plain.extract()?)),

@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_and_it_is_said() {
+    fn texts_are_cut_and_the_cut_is_reported() {
         let mut ladder = Ladder::default();
         for _ in 0..2_000 {
             ladder.push(Step {

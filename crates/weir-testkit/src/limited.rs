@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_told_from_a_later_one_of_its_number() {
+    fn a_process_is_distinguished_from_a_later_one_of_its_number() {
         let own = Process::of(std::process::id()).unwrap();
         assert!(own.is_still());
         assert!(own.is_running());

@@ -30,18 +30,21 @@ fn frame(ethertype: u16, payload: &[u8]) -> Vec<u8> {
 /// Packets of all kinds that are known, with addresses in their payloads too.
 fn packets() -> Vec<Vec<u8>> {
     let text = format!("INVITE sip:{A}@{B} from {C} \u{1}").into_bytes();
-    let said = [&text[..], &A.octets(), &C.octets(), &CARDS[0]].concat();
+    let payload = [&text[..], &A.octets(), &C.octets(), &CARDS[0]].concat();
     let four = |number: u8, payload: &[u8]| Ipv4::new(A, B, number).packet(payload);
     let six = |number: u8, payload: &[u8]| Ipv6::new(C, D, number).packet(payload);
     let tcp = Tcp::new(40_000, 443).numbers(1, 2).options(&[
         TcpOption::MaximumSegmentSize(1_460),
         TcpOption::Timestamps(5, 6),
     ]);
-    let tcp4 = four(protocol::TCP, &tcp.segment(A.into(), B.into(), &said));
-    let udp4 = four(protocol::UDP, &udp(A.into(), B.into(), 5_060, 5_060, &said));
-    let tcp6 = six(protocol::TCP, &tcp.segment(C.into(), D.into(), &said));
-    let udp6 = six(protocol::UDP, &udp(C.into(), D.into(), 53, 53, &said));
-    let told = icmp(3, 3, [0; 4], &udp4);
+    let tcp4 = four(protocol::TCP, &tcp.segment(A.into(), B.into(), &payload));
+    let udp4 = four(
+        protocol::UDP,
+        &udp(A.into(), B.into(), 5_060, 5_060, &payload),
+    );
+    let tcp6 = six(protocol::TCP, &tcp.segment(C.into(), D.into(), &payload));
+    let udp6 = six(protocol::UDP, &udp(C.into(), D.into(), 53, 53, &payload));
+    let unreachable = icmp(3, 3, [0; 4], &udp4);
     let mut record_route = vec![7, 11, 12];
     record_route.extend(A.octets());
     record_route.extend(B.octets());
@@ -51,16 +54,16 @@ fn packets() -> Vec<Vec<u8>> {
         frame(ethertype::IPV4, &udp4),
         frame(ethertype::IPV6, &tcp6),
         frame(ethertype::IPV6, &udp6),
-        frame(ethertype::IPV4, &four(protocol::ICMP, &told)),
+        frame(ethertype::IPV4, &four(protocol::ICMP, &unreachable)),
         frame(
             ethertype::IPV4,
             &Ipv4::new(A, B, protocol::UDP)
                 .options(&record_route)
-                .packet(&udp(A.into(), B.into(), 1, 2, &said)),
+                .packet(&udp(A.into(), B.into(), 1, 2, &payload)),
         ),
         frame(
             ethertype::IPV6,
-            &six(58, &icmpv6_echo(C, D, false, 1, 2, &said)),
+            &six(58, &icmpv6_echo(C, D, false, 1, 2, &payload)),
         ),
         frame(
             ethertype::IPV6,
@@ -79,8 +82,8 @@ fn packets() -> Vec<Vec<u8>> {
         frame(ethertype::IPV4, &four(4, &udp4)),
         frame(ethertype::IPV4, &four(41, &udp6)),
         // The last packets have unknown protocols.
-        frame(0x1234, &said),
-        frame(ethertype::IPV4, &four(99, &said)),
+        frame(0x1234, &payload),
+        frame(ethertype::IPV4, &four(99, &payload)),
     ]
 }
 

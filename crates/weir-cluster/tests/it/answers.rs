@@ -225,7 +225,7 @@ fn damage_that_is_read_twice_is_reported_once() {
 }
 
 #[test]
-fn damage_is_told_as_it_is_here() {
+fn damage_is_reported_as_it_is_here() {
     enter();
     let (here, there) = (Asks::here(), Asks::there());
     for sql in [
@@ -281,7 +281,7 @@ fn settings_of_a_session_count_where_its_statements_are_answered() {
 
 /// A source that only this process can read is read here, with a note.
 #[test]
-fn what_cannot_be_sent_is_answered_here_and_said() {
+fn what_cannot_be_sent_is_answered_here_and_reported() {
     enter();
     let there = Asks::there();
     let made =

@@ -59,7 +59,7 @@ fn answer(sql: &str) -> (Vec<String>, bool) {
 
 /// The seed and the row's number decide about a row, with any number of readers.
 #[test]
-fn a_sample_that_is_repeatable_is_the_same_for_all_who_read() {
+fn a_repeatable_sample_is_the_same_for_all_readers() {
     let pcap = made("parts.pcap", |out| {
         ethernet_pcap(out, 5, BYTES).unwrap();
     });

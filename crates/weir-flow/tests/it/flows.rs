@@ -174,7 +174,7 @@ fn a_fin_alone_shows_that_data_before_it_are_missing() {
 }
 
 #[test]
-fn retransmissions_and_what_comes_late_are_told_apart() {
+fn retransmissions_and_late_segments_are_distinguished() {
     let flow = check(
         &format!(
             "{HANDSHAKE}

@@ -137,7 +137,7 @@ fn sctp() {
 }
 
 #[test]
-fn fragments_can_not_be_told() {
+fn checksums_of_fragments_are_not_known() {
     let datagram = udp(5000, 6000, b"hello");
     for fragment in [0x2000, 0x0001] {
         let packet = ethernet(0x0800, &ipv4_with(17, fragment, &[], &datagram));
@@ -149,7 +149,7 @@ fn fragments_can_not_be_told() {
 }
 
 #[test]
-fn a_fragment_that_is_the_whole_packet_can_be_told() {
+fn the_checksum_of_a_fragment_that_is_the_whole_packet_is_known() {
     let datagram = udp(5000, 6000, b"hello");
     let summed = with_checksum(ipv6(17, &datagram), 40, 6);
     let atomic = join(&[&unhex("11 00 0000 00000007"), &summed[40..]]);
@@ -179,7 +179,7 @@ fn a_routing_header_names_the_destination_of_the_pseudo_header() {
 }
 
 #[test]
-fn a_quoted_datagram_that_was_shortened_can_not_be_told() {
+fn the_checksum_of_a_shortened_quoted_datagram_is_not_known() {
     let quoted = with_checksum(ipv4(6, &tcp(&[], b"data")), 20, 16);
     for (len, expected) in [
         (quoted.len(), Some(true)),

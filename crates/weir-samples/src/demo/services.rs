@@ -209,12 +209,17 @@ fn user(site: &mut Wire, at_ms: u64) {
         let from = (GATEWAY, 48_000 + u16::from(number));
         let at_ms = at_ms + u64::from(number) * 100;
         let asked = message(1, number, &[&user, station, port]);
-        let (code, said): (u8, &[u8]) = match accepted {
+        let (code, attributes): (u8, &[u8]) = match accepted {
             true => (2, b"\x12\x09welcome"),
             false => (3, b"\x12\x0cno such us"),
         };
         site.datagram(at_ms, from, server, &asked);
-        site.datagram(at_ms + 9, server, from, &message(code, number, &[said]));
+        site.datagram(
+            at_ms + 9,
+            server,
+            from,
+            &message(code, number, &[attributes]),
+        );
     }
 }
 
@@ -230,9 +235,9 @@ fn sensor(site: &mut Wire, at_ms: u64) {
     let hello = packet(0x10, &[b"\0\x04MQTT\x04\x02\0\x3c", b"\0\x08sensor-4"]);
     site.send(at_ms + 10, &mut on, 0, &hello);
     site.send(at_ms + 14, &mut on, 1, &packet(0x20, &[b"\0\0"]));
-    for (number, said) in (0..).zip(["{\"t\": 21.5}", "{\"t\": 21.7}"]) {
-        let told = packet(0x30, &[b"\0\x0asite/4/air", said.as_bytes()]);
-        site.send(at_ms + 100 + number * 500, &mut on, 0, &told);
+    for (number, reading) in (0..).zip(["{\"t\": 21.5}", "{\"t\": 21.7}"]) {
+        let publish = packet(0x30, &[b"\0\x0asite/4/air", reading.as_bytes()]);
+        site.send(at_ms + 100 + number * 500, &mut on, 0, &publish);
     }
 }
 
@@ -318,7 +323,7 @@ fn secured(site: &mut Wire, at_ms: u64, server: WireEnd, version: u16) {
     list.extend(CERTIFICATE);
     let mut certificates = (list.len() as u32).to_be_bytes()[1..].to_vec();
     certificates.extend(list);
-    let said = [
+    let hello_and_certificates = [
         handshake(2, &answer),
         handshake(11, &certificates),
         handshake(14, b""),
@@ -327,7 +332,12 @@ fn secured(site: &mut Wire, at_ms: u64, server: WireEnd, version: u16) {
     let mut on: WireConnection = site.connect(at_ms, (LAPTOP, 53_000 + version), server);
     let first = record(22, 0x0301, &handshake(1, &hello));
     site.send(at_ms + 10, &mut on, 0, &first);
-    site.send(at_ms + 40, &mut on, 1, &record(22, version, &said));
+    site.send(
+        at_ms + 40,
+        &mut on,
+        1,
+        &record(22, version, &hello_and_certificates),
+    );
     let sealed = |kind: u8, length: usize| record(kind, version, &vec![0x99; length]);
     let key = record(22, version, &handshake(16, &[0x41; 66]));
     let finished = [key, record(20, version, &[1]), sealed(22, 40)].concat();
@@ -354,11 +364,14 @@ fn closed(site: &mut Wire, at_ms: u64) {
     let (from, to) = ((LAPTOP, 55_000), (PRINTER, 9_101));
     let sent = udp(from.0.into(), to.0.into(), from.1, to.1, b"hello?");
     let sent = Ipv4::new(from.0, to.0, protocol::UDP).packet(&sent);
-    let told = icmp(3, 3, [0; 4], &sent);
-    let told = Ipv4::new(PRINTER, LAPTOP, protocol::ICMP).packet(&told);
+    let unreachable = icmp(3, 3, [0; 4], &sent);
+    let unreachable = Ipv4::new(PRINTER, LAPTOP, protocol::ICMP).packet(&unreachable);
     let (laptop, printer) = (LAPTOP_CARD, PRINTER_CARD);
     site.frame(at_ms, ethernet(printer, laptop, ethertype::IPV4, &sent));
-    site.frame(at_ms + 1, ethernet(laptop, printer, ethertype::IPV4, &told));
+    site.frame(
+        at_ms + 1,
+        ethernet(laptop, printer, ethertype::IPV4, &unreachable),
+    );
 }
 
 /// Frames with two tags, and packets with two labels.

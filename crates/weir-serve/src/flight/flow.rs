@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_at_the_end_fits_into_a_header() {
+    fn notes_at_the_end_fit_into_a_header() {
         assert!(closing(&[]).is_none());
         let many: Vec<_> = (0..20).map(|n| (DAMAGE, format!("é {n}%\n"))).collect();
         let status = closing(&many).unwrap();

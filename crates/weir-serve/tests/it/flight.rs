@@ -572,7 +572,7 @@ fn a_cancel_and_a_dropped_stream_end_the_scan() {
 }
 
 #[test]
-fn damage_is_told_at_the_end_of_the_rows() {
+fn damage_is_reported_at_the_end_of_the_rows() {
     let served = Served::plain();
     let whole = std::fs::read(served.path().join("voip.pcap")).unwrap();
     std::fs::write(served.path().join("cut é.pcap"), &whole[..whole.len() - 7]).unwrap();

@@ -386,7 +386,7 @@ fn values_of_settings_have_a_limit() {
 }
 
 #[test]
-fn ten_thousand_connections_are_told_that_there_is_no_place_and_a_statement_can_be_cancelled() {
+fn ten_thousand_connections_are_refused_for_lack_of_places_and_a_statement_can_be_cancelled() {
     let served = Served::with(|options| {
         options.limits.connections_max = 1;
         options.limits.idle_min = Duration::from_secs(3600);

@@ -58,7 +58,7 @@ fn a_call_that_the_callee_ends() {
 
 /// RFC 3261 §13.3.1.4: the 2xx is sent again until its ACK, which is sent again for each (§13.2.2.4); §17.1.2.2 for BYE.
 #[test]
-fn retransmissions_are_told_apart_and_change_nothing() {
+fn retransmissions_are_distinguished_and_change_nothing() {
     let mut script = Script::new(CallLimits::default());
     script.play(ANSWERED);
     let seen = script.play(&[

@@ -88,7 +88,7 @@ fn every_step_behind_a_pipe_is_honoured_or_refused() {
 
 /// `FOR UPDATE`, `WITH ROLLUP`, `TABLESAMPLE BUCKET` and many more were accepted and ignored.
 #[test]
-fn clauses_that_nobody_does_are_refused() {
+fn clauses_without_an_implementation_are_refused() {
     for (sql, what) in CLAUSES {
         match outcome(sql) {
             Ok(()) => panic!("{sql} is accepted"),
@@ -721,7 +721,7 @@ fn lists_that_are_planned_with_the_square_of_their_length_have_a_limit() {
 
 /// The statement ran, and FROM did not find the table: it looked for a file.
 #[test]
-fn names_of_files_are_none_of_tables() {
+fn names_of_files_are_no_names_of_tables() {
     for sql in [
         "CREATE TABLE \"voip.pcap\" AS SELECT 1 AS a",
         "CREATE OR REPLACE VIEW 'day/voip' AS SELECT 1 AS a",

@@ -681,7 +681,7 @@ fn rows_that_a_program_selects_are_those_of_the_decoder() {
 
 /// Several queries of rows, and one of groups, share a program that skips the records that none of them selects.
 #[test]
-fn a_program_selects_for_all_who_share_a_reading() {
+fn a_program_selects_for_all_queries_that_share_a_reading() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.pcap");
     let mut pcap = Vec::new();

@@ -36,7 +36,7 @@ fn a_handshake_is_established_though_the_hello_of_the_server_was_captured_late()
 /// The last words of the server in clear ended the handshake where they were captured behind the client's hello: the row had
 /// nothing of the server.
 #[test]
-fn words_in_clear_that_were_captured_behind_a_hello_are_none_of_the_handshake() {
+fn words_in_clear_that_were_captured_behind_a_hello_are_not_part_of_the_handshake() {
     let (client_hello, server_hello) = (record(&hello()), record(&server_hello()));
     let (ready, ask, go) = (b"220 ready\r\n", b"AUTH TLS\r\n", b"234 go\r\n");
     let asked = ask.len() as u32;

@@ -783,7 +783,7 @@ fn copies_behind_a_router_have_a_smaller_ttl() {
 }
 
 #[test]
-fn small_records_say_what_the_large_one_said() {
+fn small_records_have_what_the_large_one_had() {
     let mut split = 0;
     for tidy in captures() {
         let plan = Plan::new(

@@ -292,7 +292,7 @@ mod tests {
     const RIGHT: Option<usize> = Some(1);
 
     #[test]
-    fn the_caller_is_on_the_left_whoever_is_heard_first() {
+    fn the_caller_is_on_the_left_whichever_side_is_heard_first() {
         let (caller, called) = (end(1, 4_000), end(2, 4_002));
         let sounds = [
             (called.clone(), caller.clone(), 0, 9),

@@ -37,7 +37,7 @@ fn a_stream_without_fault_has_none() {
 }
 
 #[test]
-fn lost_overtaken_and_repeated_packets_are_told_apart() {
+fn lost_overtaken_and_repeated_packets_are_distinguished() {
     let measure = measure(&[(1, 0), (2, 0), (5, 0), (4, 25), (6, 0), (6, 1), (9, 0)]);
     assert_eq!(measure.expected(), 9);
     assert_eq!((measure.duplicates(), measure.out_of_order()), (1, 1));

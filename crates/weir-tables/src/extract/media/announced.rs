@@ -654,7 +654,7 @@ mod tests {
 
     /// Two media have one payload type: only names and sources distinguish them (RFC 9143, 9.2).
     #[test]
-    fn bundled_media_are_told_apart_by_name_and_by_source() {
+    fn bundled_media_are_distinguished_by_name_and_by_source() {
         let mut announced = Announced::default();
         let (here, there) = (end(1, 4_000), end(2, 5_000));
         let bundle = "m=video {port} RTP/AVP 96\na=mid:one\na=extmap:3 urn:ietf:params:rtp-hdrext:sdes:mid\na=ssrc:7 x:y\n\
@@ -719,7 +719,7 @@ mod tests {
 
     /// Both calls announced both sockets, and the packets were assigned to those of the later one.
     #[test]
-    fn calls_at_once_on_the_same_sockets_are_told_apart_by_their_payload_types() {
+    fn calls_at_once_on_the_same_sockets_are_distinguished_by_their_payload_types() {
         let mut announced = Announced::default();
         let (here, there) = (end(1, 4_000), end(2, 5_000));
         for (call, payload_type) in [("a", 0), ("b", 8)] {

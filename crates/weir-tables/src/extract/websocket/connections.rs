@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn the_first_bytes_tell_whose_they_are() {
-        let told = |bytes: &[u8], is_start| match first_bytes(bytes, is_start) {
+        let side = |bytes: &[u8], is_start| match first_bytes(bytes, is_start) {
             Begin::With(from_client) => Some(from_client),
             _ => None,
         };
@@ -376,11 +376,11 @@ mod tests {
         ];
         for (bytes, expected) in cases {
             let shown = bytes.escape_ascii();
-            assert_eq!(told(bytes, false), *expected, "{shown}");
+            assert_eq!(side(bytes, false), *expected, "{shown}");
             // A SYN is followed by a handshake.
             let is_http = bytes.starts_with(b"G") || bytes.starts_with(b"HTTP");
             let expected = expected.filter(|_| is_http);
-            assert_eq!(told(bytes, true), expected, "{shown}");
+            assert_eq!(side(bytes, true), expected, "{shown}");
         }
         // More bytes are needed to recognise these.
         let unsure: [(&[u8], bool); 4] = [

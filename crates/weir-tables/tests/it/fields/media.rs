@@ -560,7 +560,7 @@ const NOT_GUESSED: [&str; 2] = [
 
 /// The media of a call show its keys, a pause, and its quality.
 #[test]
-fn a_call_is_told_by_its_media() {
+fn media_of_a_call_have_its_keys_a_pause_and_its_quality() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("call.pcap");
     let mut wire = Wire::default();
