@@ -176,8 +176,10 @@ fn request(body: &[u8], headers: &HeaderMap, beside: Beside) -> Result<QueryRequ
         .split(';')
         .next()
         .unwrap_or_default()
-        .trim();
-    match kind {
+        .trim()
+        // RFC 9110, 8.3.1: its letters may be large or small.
+        .to_ascii_lowercase();
+    match kind.as_str() {
         "application/json" => {
             serde_json::from_slice(body).map_err(|error| malformed(error.to_string()))
         }

@@ -337,6 +337,10 @@ fn methods_and_encodings_are_those_of_the_standard() {
     };
     assert!(ask("gzip").starts_with("HTTP/1.1 415"));
     assert!(ask("identity").contains("[[42]]"));
+    // A content type in capitals was not accepted.
+    let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sesame\r\n\
+         Content-Type: Application/SQL; charset=UTF-8";
+    assert!(served.request(head, "SELECT 42").contains("[[42]]"));
 }
 
 /// Errors of the router were plain text, or nothing.
