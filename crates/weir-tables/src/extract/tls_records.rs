@@ -108,6 +108,19 @@ impl RecordRow {
         }
     }
 
+    /// A message of the handshake, of a hello with its fields as far as they are there.
+    fn of_message(message: &[u8]) -> Self {
+        let parts = message.split_first_chunk::<MESSAGE_HEADER_OCTETS>();
+        let is_hello = matches!(message.first(), Some(&(CLIENT_HELLO | SERVER_HELLO)));
+        Self {
+            kind: Some(HANDSHAKE),
+            message: message.first().copied(),
+            session_id_length: message.get(SESSION_ID_AT).filter(|_| is_hello).copied(),
+            hello: parts.and_then(|(header, body)| Hello::read(header[0], body)),
+            ..Self::default()
+        }
+    }
+
     /// A datagram of a protocol.
     fn of_datagram(carrier: Carrier) -> Self {
         Self {
@@ -392,13 +405,22 @@ impl RecordConnection {
         true
     }
 
-    /// Octets of a side were not captured.
-    fn gap(&mut self, side: usize) {
-        if let Some(side) = self.sides.get_mut(side) {
-            side.begun = Vec::new();
-            side.message = Vec::new();
-            side.passing = 0;
+    /// Octets of a side were not captured: the end of a frame that `is_cut`, which has what is there of its last record, or others.
+    fn gap(&mut self, side: usize, is_cut: bool, each: &mut OnRecord<'_>) {
+        let is_read = is_cut && self.is_tls;
+        let Some(side) = self.sides.get_mut(side) else {
+            return;
+        };
+        let begun = std::mem::take(&mut side.begun);
+        if is_read && is_header(&begun) {
+            let goes_on = !side.message.is_empty();
+            side.record(&begun, &mut self.is_private, each);
+            if side.message.len() >= MESSAGE_HEADER_OCTETS && !goes_on {
+                each(RecordRow::of_message(&side.message));
+            }
         }
+        side.message = Vec::new();
+        side.passing = 0;
     }
 
     fn held(&self) -> usize {
@@ -492,20 +514,13 @@ impl RecordSide {
                 return;
             }
             let message = std::mem::take(&mut self.message);
-            let parts = message.split_first_chunk::<MESSAGE_HEADER_OCTETS>();
-            let hello = parts.and_then(|(header, body)| Hello::read(header[0], body));
+            let said = RecordRow::of_message(&message);
             *is_private |= message.first() == Some(&SERVER_HELLO)
-                && hello
+                && said
+                    .hello
                     .as_ref()
                     .is_some_and(|hello| hello.versions.iter().any(|version| *version >= 0x0304));
-            let is_hello = matches!(message.first(), Some(&(CLIENT_HELLO | SERVER_HELLO)));
-            each(RecordRow {
-                kind: Some(HANDSHAKE),
-                message: message.first().copied(),
-                session_id_length: message.get(SESSION_ID_AT).filter(|_| is_hello).copied(),
-                hello,
-                ..RecordRow::default()
-            });
+            each(said);
         }
     }
 }
@@ -653,7 +668,8 @@ impl Extract for Records {
                         chunk,
                         |bytes| Some(RecordStream::before(bytes, Way::of(payload).ports())),
                         |stream| {
-                            let goes_on = stream.take(side, chunk.content, &mut each);
+                            let content = (chunk.frame, chunk.content);
+                            let goes_on = stream.take(side, content, &mut each);
                             (goes_on && !chunk.is_last).then(|| stream.held())
                         },
                     )
@@ -849,6 +865,31 @@ mod tests {
             [(Some(22), None)]
         );
         assert_eq!(of(&mut stream, 1, b"GET / HTTP/1.1"), [(None, None)]);
+    }
+
+    /// A frame that was cut had no fields of the record whose end it lacks.
+    #[test]
+    fn a_frame_that_was_cut_has_what_is_there_of_its_record() {
+        let mut hello = vec![22, 3, 1, 0, 58, 1, 0, 0, 54, 3, 3];
+        hello.extend([5; 32]);
+        hello.extend([2, 8, 9, 0, 2]);
+        let mut stream = RecordConnection::default();
+        assert_eq!(of(&mut stream, 0, &hello), [(None, None)]);
+        let mut found = Vec::new();
+        stream.gap(0, true, &mut |record| found.push(record));
+        let [record, message] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        assert_eq!((record.kind, record.message), (Some(HANDSHAKE), None));
+        assert_eq!((record.version, record.length), (Some(0x0301), Some(58)));
+        assert_eq!(message.message, Some(CLIENT_HELLO));
+        assert_eq!(message.session_id_length, Some(2));
+        assert_eq!(message.hello.as_ref().unwrap().random, Some([5; 32]));
+        // Octets behind the frame were lost.
+        assert_eq!(of(&mut stream, 0, &hello), [(None, None)]);
+        let mut found = Vec::new();
+        stream.gap(0, false, &mut |record| found.push(record));
+        assert_eq!(found.len(), 0);
     }
 
     /// Until 2026-11 display filters refused the fields of QUIC. The values are tshark's.

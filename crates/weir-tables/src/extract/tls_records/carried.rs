@@ -125,7 +125,7 @@ impl TalkReader for EapRecords {
     }
 
     fn lacks(&mut self, side: usize) {
-        self.connection.gap(side);
+        self.connection.gap(side, false, &mut |_| {});
         self.found = Vec::new();
     }
 
@@ -199,6 +199,8 @@ pub(super) struct RecordStream {
     carrier: RecordCarrier,
     /// Octets of each side that may begin a packet of TDS with a hello.
     begun: [Vec<u8>; 2],
+    /// The frame of the last octets of each side.
+    frames: [u64; 2],
 }
 
 /// What the octets of a connection carry.
@@ -223,17 +225,24 @@ impl RecordStream {
         stream
     }
 
-    /// Reads the next content of a side; returns false when the connection carries something else.
+    /// Reads the next content of a side, with its frame; returns false when the connection carries something else.
     pub(super) fn take(
         &mut self,
         side: usize,
-        content: Content<'_>,
+        (frame, content): (u64, Content<'_>),
         each: &mut OnRecord<'_>,
     ) -> bool {
         match content {
-            Content::Bytes(bytes) => self.octets(side, bytes, each),
+            Content::Bytes(bytes) => {
+                if let Some(last) = self.frames.get_mut(side) {
+                    *last = frame;
+                }
+                self.octets(side, bytes, each)
+            }
             Content::Gap(octets) => {
-                self.gap(side, octets);
+                // The octets behind those of the same frame were cut off.
+                let is_cut = self.frames.get(side) == Some(&frame);
+                self.gap(side, octets, is_cut, each);
                 true
             }
             Content::End(_) => true,
@@ -291,15 +300,16 @@ impl RecordStream {
         None
     }
 
-    /// Octets of a side were not captured.
-    fn gap(&mut self, side: usize, octets: u64) {
+    /// Octets of a side were not captured: the end of a frame that `is_cut`, or others.
+    fn gap(&mut self, side: usize, octets: u64, is_cut: bool, each: &mut OnRecord<'_>) {
+        let is_plain = matches!(self.carrier, RecordCarrier::Plain);
         match &mut self.carrier {
             RecordCarrier::Plain => self.begun = Default::default(),
             // No packets are read behind it.
             RecordCarrier::OpenVpn(channel) => channel.gap(side, &mut |_, _| {}),
             RecordCarrier::Packed(packets) => packets.gap(side, octets),
         }
-        self.connection.gap(side);
+        self.connection.gap(side, is_cut && is_plain, each);
     }
 
     /// The number of octets that wait.
@@ -327,7 +337,7 @@ impl RecordConnection {
     fn piece(&mut self, side: usize, piece: OpenVpnPiece<'_>, each: &mut OnRecord<'_>) {
         match piece {
             OpenVpnPiece::Octets(octets) => self.take_carried(side, octets, each),
-            OpenVpnPiece::Gap => self.gap(side),
+            OpenVpnPiece::Gap => self.gap(side, false, each),
         }
     }
 }
