@@ -43,6 +43,16 @@ impl Protocol for Diameter {
 
     const READS_SEGMENTS: bool = true;
 
+    fn of_user_message(bytes: &[u8]) -> (&[u8], &[u8]) {
+        let Some(Ok(total)) = length(bytes) else {
+            return (bytes, &[]);
+        };
+        match bytes.split_at_checked(total) {
+            Some((message, behind)) if begins(behind) => (message, behind),
+            _ => (bytes, &[]),
+        }
+    }
+
     fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
         let is_known = is_port(ports) && !matches!(length(bytes), Some(Err(())));
         is_known || begins(bytes)

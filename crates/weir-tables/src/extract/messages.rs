@@ -272,6 +272,11 @@ pub(super) trait Protocol: Default + Send + 'static {
         (bytes, &[])
     }
 
+    /// The first message of a user message of SCTP, and the octets behind it where these begin with another one.
+    fn of_user_message(bytes: &[u8]) -> (&[u8], &[u8]) {
+        (bytes, &[])
+    }
+
     /// Returns whether a stream between these ports with these first bytes has messages.
     fn begins(_bytes: &[u8], _ports: [u16; 2]) -> bool {
         false
@@ -636,17 +641,20 @@ impl<P: Protocol> Extract for Messages<P> {
             }
             match payload.carried {
                 Carried::Datagram(bytes) | Carried::Message { bytes, .. } => {
-                    let (bytes, mut rest) = match way.transport {
+                    let divided = |bytes| match way.transport {
                         "tcp" => P::of_segment(bytes),
+                        "sctp" => P::of_user_message(bytes),
                         _ => (bytes, Default::default()),
                     };
+                    let (bytes, mut rest) = divided(bytes);
                     let is_read = P::is_datagram(bytes, way.ports())
                         && take(protocol, early, (bytes, &way), &mut push);
                     cut.take::<P>(bytes, &way, is_read);
                     while !rest.is_empty() {
-                        let (bytes, behind) = P::of_segment(rest);
+                        let (bytes, behind) = divided(rest);
                         // Octets that are not all of a message are those of one that goes on in the next segment.
-                        let is_read = bytes.len() < rest.len()
+                        let is_whole = bytes.len() < rest.len() || way.transport == "sctp";
+                        let is_read = is_whole
                             && P::is_datagram(bytes, way.ports())
                             && take(protocol, early, (bytes, &way), &mut push);
                         cut.take::<P>(bytes, &way, is_read);

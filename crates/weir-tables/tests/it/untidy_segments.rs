@@ -1,6 +1,6 @@
 //! Messages within segments of TCP, of which the first ones were not captured or some were lost.
 
-use weir_testkit::packet::{Ipv4, protocol, udp};
+use weir_testkit::packet::{Chunk, Ipv4, protocol, sctp, udp};
 
 use crate::untidy::{
     CLIENT, SERVER, columns_of, from_the_middle, rows, watchdog, without_the_first,
@@ -67,6 +67,26 @@ fn messages_behind_a_damaged_first_one_are_found() {
         let note = "diameter: 56 bytes of TCP streams are not part of a complete message";
         let expected = (2, vec![note.to_owned()]);
         assert_eq!(rows("diameter", &packets), expected, "{length}");
+    }
+}
+
+/// All but the first of several messages in one message of SCTP were left out without a word.
+#[test]
+fn several_messages_in_one_of_sctp_are_messages() {
+    for (port, behind, expected) in [(3_868, 0, 3), (9_999, 0, 3), (3_868, 7, 3)] {
+        let mut payload = watchdog().repeat(3);
+        payload.extend(vec![0; behind]);
+        let chunk = Chunk::Data {
+            tsn: 1,
+            stream: 0,
+            sequence: 0,
+            protocol: 46,
+            payload,
+        };
+        let packet = sctp(40_000, port, 1, &[chunk]);
+        let packets = [Ipv4::new(CLIENT, SERVER, protocol::SCTP).packet(&packet)];
+        let found = columns_of("diameter", &packets, &["diameter.length", "frame.number"]);
+        assert_eq!(found, vec![["56", "1"]; expected], "{port} {behind}");
     }
 }
 
