@@ -54,6 +54,11 @@ impl Dialect for WeirDialect {
         true
     }
 
+    /// Texts on lines that follow each other are one, as in PostgreSQL: the second was the name of the first.
+    fn supports_string_literal_concatenation_with_newline(&self) -> bool {
+        true
+    }
+
     // All that the generic dialect of the version in use overrides: a test holds the two together.
     as_generic!(
         supports_unicode_string_literal,
@@ -307,6 +312,11 @@ mod tests {
         ] {
             assert_eq!(parsed(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn texts_on_lines_of_their_own_are_one() {
+        assert_eq!(parsed("a = 'b'\n  'c'\n'd'"), "(a = 'bcd')");
     }
 
     /// The error was "Expected: ), found: ,".

@@ -263,6 +263,49 @@ const OTHERWISE_NAMED: &[(&str, &str)] = &[
     ("variance", "var_samp"),
 ];
 
+/// `encode(a, 'base64')`: DataFusion's leaves out the padding that RFC 4648 (section 3.2) wants, and has it by another name.
+pub(crate) fn pad(function: &mut Function) {
+    let is_encode = function.name.to_string().eq_ignore_ascii_case("encode");
+    if let FunctionArguments::List(list) = &mut function.args
+        && let [
+            _,
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(encoding))),
+        ] = list.args.as_mut_slice()
+        && let Value::SingleQuotedString(encoding) = &mut encoding.value
+        && is_encode
+        && encoding.eq_ignore_ascii_case("base64")
+    {
+        "base64pad".clone_into(encoding);
+    }
+}
+
+/// `mod(a, b)`: `a % b`.
+pub(crate) fn remainder(function: &Function) -> Option<Expr> {
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    let is_plain = list.duplicate_treatment.is_none()
+        && list.clauses.is_empty()
+        && function.over.is_none()
+        && function.filter.is_none();
+    if !is_plain || !function.name.to_string().eq_ignore_ascii_case("mod") {
+        return None;
+    }
+    let [
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(left)),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(right)),
+    ] = list.args.as_slice()
+    else {
+        return None;
+    };
+    let nested = |expr: Expr| Box::new(Expr::Nested(Box::new(expr)));
+    Some(Expr::Nested(Box::new(Expr::BinaryOp {
+        left: nested(left.clone()),
+        op: BinaryOperator::Modulo,
+        right: nested(right.clone()),
+    })))
+}
+
 /// Puts the names that functions have in DataFusion in the places of those of PostgreSQL and DuckDB, and the order of NULLs in lists
 /// that these sort: behind all else, but for `DESC`.
 pub(crate) fn rename(function: &mut Function) {

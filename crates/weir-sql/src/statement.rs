@@ -689,6 +689,7 @@ impl VisitorMut for FromFirst {
             reworded::nulls_of_argument(function);
             reworded::rename(function);
             reworded::unit_of_time(function);
+            reworded::pad(function);
         }
         if let Expr::BinaryOp {
             left,
@@ -706,6 +707,7 @@ impl VisitorMut for FromFirst {
                 .or_else(|| reworded::sliding_flag(function))
                 .or_else(|| reworded::determined(function))
                 .or_else(|| correlation::of_spread(function))
+                .or_else(|| reworded::remainder(function))
         {
             *expr = reworded;
         }

@@ -27,6 +27,12 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
                 .to_owned(),
         );
     }
+    if message.contains("Expected: MATCH_CONDITION") {
+        return Some(
+            "there is no ASOF JOIN: JOIN … ON a.time BETWEEN b.time - INTERVAL '1 second' AND b.time, and QUALIFY row_number()"
+                .to_owned(),
+        );
+    }
     let code = without_texts(sql);
     if message.contains("Expected: ), found: ")
         && let Some(hint) = grouping(&code)
@@ -487,6 +493,10 @@ mod tests {
             ("SELCT 1", "did you mean SELECT?"),
             ("SELECT 1; SELEC 2", "did you mean SELECT?"),
             ("SUMMARIZE 'x.pcap'", "SUMMARIZE is not supported"),
+            (
+                "SELECT 1 FROM a ASOF JOIN b ON a.t >= b.t",
+                "there is no ASOF JOIN",
+            ),
             (
                 "tcp.port == 443 && ip",
                 "weir filter 'tcp.port == 443 && ip'",

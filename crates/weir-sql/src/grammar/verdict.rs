@@ -231,7 +231,7 @@ verdicts!(
         Substring => Verdict::Honoured,
         Trim => Verdict::Honoured,
         Overlay => Verdict::Honoured,
-        Collate => refused("COLLATE", ""),
+        Collate => refused("COLLATE", "texts are in the order of their bytes, as with COLLATE \"C\"; ORDER BY lower(a) passes over case"),
         Nested => Verdict::Honoured,
         Value => Verdict::Honoured,
         Prefixed => refused("a text with a prefix", "X'0a' is bytes, '…' is text"),
