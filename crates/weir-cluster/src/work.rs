@@ -7,6 +7,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use ballista_core::serde::scheduler::TaskKey;
 use rustix::fs::Mode;
 use weir_file::{PrivateFolder, PrivateFolderKind};
 
@@ -124,6 +125,23 @@ fn last_written(folder: &Path) -> Option<SystemTime> {
         }
     }
     Some(last)
+}
+
+/// Removes the files of an earlier task of the same key from a work directory: its writer may go on where the task was given up, and would
+/// write to the file of the new task.
+pub(crate) fn remove_earlier(work_dir: &str, task: &TaskKey) {
+    let stage = Path::new(work_dir)
+        .join(task.job_id.as_str())
+        .join(task.stage_id.to_string());
+    // An error says that there is no such file.
+    let of_all = stage.join(task.task_id.to_string());
+    for name in ["data.arrow", "data.arrow.index"] {
+        let _ = fs::remove_file(of_all.join(name));
+    }
+    for partition in fs::read_dir(&stage).into_iter().flatten().flatten() {
+        let name = format!("data-{}.arrow", task.task_id);
+        let _ = fs::remove_file(partition.path().join(name));
+    }
 }
 
 const EXECUTOR: PrivateFolderKind = PrivateFolderKind {

@@ -55,6 +55,7 @@ use crate::retry;
 use crate::shuffle::ValidatingEngine;
 use crate::tasks::{TakenTask, Tasks};
 use crate::trust::Trust;
+use crate::work::remove_earlier;
 
 /// The configuration of a worker.
 pub(crate) struct Equipment {
@@ -319,6 +320,9 @@ impl Worker {
         metrics: &mut Vec<OperatorMetricsSet>,
     ) -> Result<SuccessfulTask, BallistaError> {
         let key = key_of(&task);
+        if task.stage_attempt_num > 0 {
+            remove_earlier(&self.executor.work_dir, &key);
+        }
         let stage = self.engine.create_query_stage_exec(
             task.job_id.clone(),
             task.stage_id,
@@ -696,6 +700,8 @@ const STACK_BYTES: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, File};
+    use std::io::Write as _;
     use std::path::Path;
     use std::sync::Mutex;
 
@@ -882,6 +888,28 @@ mod tests {
         until("the thread ends", || {
             worker.given_up.available_permits() == GIVEN_UP_MAX
         });
+    }
+
+    /// The writer of a task that had been given up wrote to the file of the task that was run in its place.
+    #[tokio::test]
+    async fn a_task_that_is_run_again_has_a_file_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = folder.path().join("job/1/0/data-0.arrow");
+        fs::create_dir_all(rows.parent().unwrap()).unwrap();
+        let mut earlier = File::create(&rows).unwrap();
+        let mut again = tasks_of("job", "SELECT 1 AS x", &SessionContext::new()).await;
+        again.stage_attempt_num = 1;
+        let (worker, mut finished) = worker(folder.path());
+        worker.take(again).unwrap();
+        let (status, _) = ended_task(&mut finished).await;
+        let done = status.status;
+        assert!(
+            matches!(done, Some(task_status::Status::Successful(_))),
+            "{done:?}"
+        );
+        let written = fs::read(&rows).unwrap();
+        earlier.write_all(b"the end").unwrap();
+        assert_eq!(fs::read(&rows).unwrap(), written);
     }
 
     /// Tasks of a scheduler that had ended held their places until their own ends.
