@@ -302,7 +302,16 @@ pub fn small(bytes: &[u8]) {
                 .sum();
             assert!(20 + octets <= bytes.len());
         }
-        if let Some(message) = snmp::SnmpMessage::new(bytes, ports) {
+        let clipped = snmp::clipped(bytes);
+        assert!(
+            clipped
+                .as_ref()
+                .is_none_or(|it| it.len() <= bytes.len() + 64)
+        );
+        for bytes in [Some(bytes), clipped.as_deref()].into_iter().flatten() {
+            let Some(message) = snmp::SnmpMessage::new(bytes, ports) else {
+                continue;
+            };
             let pdu = message.pdu.unwrap_or_default();
             assert!(pdu.names.len() <= snmp::VARIABLES_MAX);
             assert_eq!(pdu.names.len(), pdu.values.len());

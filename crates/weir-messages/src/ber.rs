@@ -87,6 +87,28 @@ fn indefinite(contents: &[u8], depth: usize) -> Option<usize> {
     }
 }
 
+/// The whole ones of values of which the last octets are missing, and of the one that is not whole, if it holds others, those that are, with the
+/// length that they have; values are followed so many within each other.
+pub(crate) fn clipped(bytes: &[u8], depth: usize) -> Vec<u8> {
+    let mut rest = Ber(bytes);
+    while rest.next().is_some() {}
+    let whole = bytes.len().saturating_sub(rest.0.len());
+    let mut all = bytes.get(..whole).unwrap_or_default().to_vec();
+    if let Some(tag) = u8_at(rest.0, 0).filter(|tag| tag & CONSTRUCTED != 0)
+        && let Some(depth) = depth.checked_sub(1)
+        && let Some(contents) = rest.behind_header()
+    {
+        let contents = clipped(contents, depth);
+        let length = u32::try_from(contents.len()).unwrap_or(u32::MAX);
+        all.extend([tag, 0x84]);
+        all.extend(length.to_be_bytes());
+        all.extend(contents);
+    }
+    all
+}
+
+/// The bit of a tag whose value holds others (X.690, 8.1.2.5).
+const CONSTRUCTED: u8 = 0x20;
 /// The indefinite form of a length: the contents go on until their end is marked.
 const INDEFINITE: u8 = 0x80;
 /// Values within values whose lengths are not written.

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use weir_bytes::u8_at;
 
-use crate::ber::{Ber, INTEGER, OBJECT, OCTETS, integer, object, unsigned};
+use crate::ber::{self, Ber, INTEGER, OBJECT, OCTETS, SEQUENCE, integer, object, unsigned};
 
 /// Ports of agents, and of those that get traps.
 pub const PORTS: [u16; 2] = [161, 162];
@@ -14,6 +14,16 @@ const USER_BASED: u32 = 3;
 const ENCRYPTED: u8 = 2;
 /// Variables of a message that are kept.
 pub const VARIABLES_MAX: usize = 1_000;
+
+/// The values within each other of a message of version 3 down to those of a variable.
+const DEPTH: usize = 6;
+
+/// What is whole of a message that ends before its length says, as a message with the lengths of what is there; `None` for one that does not.
+#[must_use]
+pub fn clipped(bytes: &[u8]) -> Option<Vec<u8>> {
+    let is_short = bytes.first() == Some(&SEQUENCE) && Ber(bytes).next().is_none();
+    is_short.then(|| ber::clipped(bytes, DEPTH))
+}
 
 /// A message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -359,6 +369,25 @@ mod tests {
             assert_eq!(message.community, Some(&b"public"[..]));
             assert!(message.pdu.is_none());
         }
+    }
+
+    #[test]
+    fn every_prefix_has_the_values_that_are_whole() {
+        assert_eq!(clipped(GET), None);
+        for end in 0..GET.len() {
+            let bytes = clipped(&GET[..end]);
+            assert_eq!(bytes.is_some(), end > 0, "{end}");
+            let bytes = bytes.unwrap_or_default();
+            let message = SnmpMessage::new(&bytes, [161, 2]);
+            assert_eq!(message.is_some(), end >= 13, "{end}");
+            let pdu = message.and_then(|message| message.pdu);
+            assert_eq!(pdu.is_some(), end >= 15, "{end}");
+            let id = pdu.and_then(|pdu| pdu.id);
+            assert_eq!(id, (end >= 18).then_some(38), "{end}");
+        }
+        // Values within values are not followed without a limit.
+        let deep = b"\x30\x84\x7f\xff\xff\xff".repeat(50_000);
+        assert!(clipped(&deep).unwrap().len() <= 6 * DEPTH);
     }
 
     /// RFC 3411, 5: 1 to 3 are models of versions 1 and 2c and the user-based one, 4 is that of transports, whose parameters are empty

@@ -1,13 +1,13 @@
 //! `snmp`: one row a message of SNMP.
 
 use weir_messages::printable;
-use weir_messages::snmp::{PORTS, Pdu, Security, SnmpMessage, Trap, kind_word};
+use weir_messages::snmp::{PORTS, Pdu, Security, SnmpMessage, Trap, clipped, kind_word};
 use weir_packet::{Kind, Needs, Value};
 
 use super::extraction::{Extraction, ItemField, columns};
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
 use super::requests::{OpenRequest, Requests};
-use super::value::{address, frame, number, seconds};
+use super::value::{SHORTER_THAN_LENGTH, address, frame, number, seconds};
 use crate::row::Item;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
@@ -61,8 +61,14 @@ impl Protocol for Snmp {
     const NAME: &'static str = "snmp";
 
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
-        bytes.first() == Some(&0x30) && SnmpMessage::new(bytes, ports).is_some()
+        let is_message = |bytes: &[u8]| SnmpMessage::new(bytes, ports).is_some();
+        bytes.first() == Some(&SEQUENCE)
+            && (is_message(bytes)
+                || Self::is_expected(ports)
+                    && clipped(bytes).is_some_and(|bytes| is_message(&bytes)))
     }
+
+    const REPORTS_CUT: bool = true;
 
     fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
         ports.iter().any(|port| PORTS.contains(port))
@@ -112,6 +118,13 @@ impl Protocol for Snmp {
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        let part = clipped(bytes).filter(|_| Self::is_expected(way.ports()));
+        let lacks = match (way.missing, part.is_some()) {
+            (1.., _) => Some("bytes were not captured"),
+            (0, true) => Some(SHORTER_THAN_LENGTH),
+            (0, false) => None,
+        };
+        let bytes = part.as_deref().unwrap_or(bytes);
         let Some(message) = SnmpMessage::new(bytes, way.ports()) else {
             return false;
         };
@@ -139,6 +152,7 @@ impl Protocol for Snmp {
             time_ns: request.and_then(|request| request.until(way)),
             request,
             message,
+            lacks,
         };
         push(way, &item);
         true
@@ -157,6 +171,8 @@ struct SnmpItem<'m> {
     values: Vec<String>,
     request: Option<OpenRequest>,
     time_ns: Option<i64>,
+    /// The fault of a message of which octets are missing.
+    lacks: Option<&'static str>,
 }
 
 impl<'m> SnmpItem<'m> {
@@ -241,6 +257,8 @@ static FIELDS: &[ItemField<SnmpGetter>] = &[
         "User name of version 3", "RFC 3414, 2.4"),
     ItemField::new("snmp.contextname", Kind::Text, |s| s.context.as_deref().map(Value::Text),
         "Context name", "RFC 3412, 7.1"),
-    ItemField::new("snmp.fault", Kind::Text, |s| s.message.fault().map(|fault| Value::Text(fault.as_str())),
-        "Why the message could not be read to its end: a damaged PDU, number, name or list of variables, or more than 1,000 of these", "weir"),
+    ItemField::new("snmp.fault", Kind::Text, |s| {
+            let lacks = s.lacks.map(Value::Text);
+            lacks.or_else(|| s.message.fault().map(|fault| Value::Text(fault.as_str())))
+        }, "Why the message could not be read to its end: bytes were not captured, it is shorter than its length says, a damaged PDU, number, name or list of variables, or more than 1,000 of these", "weir"),
 ];

@@ -284,7 +284,7 @@ fn datagrams_that_were_cut_are_counted() {
     request[236..].copy_from_slice(b"\x63\x82\x53\x63");
     let (left_out, in_part) = ("too little of them", "were not captured completely");
     let cases: [CutCase<'_>; 14] = [
-        ("snmp", [40_000, 161], snmp, 30, 0, left_out),
+        ("snmp", [40_000, 161], snmp, 10, 0, left_out),
         ("radius", [40_000, 1_812], &radius, 24, 1, in_part),
         ("radius", [40_000, 1_812], &radius, 12, 0, left_out),
         ("stun", [40_000, 50_000], binding, 24, 0, left_out),
@@ -346,6 +346,40 @@ fn datagrams_that_were_cut_are_counted() {
     let (batch, notes) = read_with_notes("dns", &[&path], 10);
     assert_eq!(column(&batch, "dns.fault"), ["bytes were not captured"]);
     assert!(notes.is_empty(), "{notes:?}");
+}
+
+/// A message of SNMP that was cut, or that ends before its length says, had no row.
+#[test]
+fn messages_of_snmp_that_were_cut_have_what_is_there() {
+    let message = b"\x30\x26\x02\x01\x01\x04\x06public\xa0\x19\x02\x01\x05\x02\x01\0\x02\x01\0\x30\x0e\x30\x0c\x06\x08\
+        +\x06\x01\x02\x01\x01\x01\0\x05\0";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    let columns = ["snmp.community", "snmp.pdu", "snmp.request_id", "snmp.name"];
+    let (cut, short) = (
+        "bytes were not captured",
+        "the message is shorter than its length says",
+    );
+    for (octets, expected, fault) in [
+        (40, ["public", "get-request", "5", "1.3.6.1.2.1.1.1.0"], ""),
+        (38, ["public", "get-request", "5", ""], cut),
+        (20, ["public", "get-request", "5", ""], cut),
+        (15, ["public", "get-request", "", ""], cut),
+        (13, ["public", "", "", ""], cut),
+    ] {
+        let whole: [(bool, &[u8]); 1] = [(true, message)];
+        let part: [(bool, &[u8]); 1] = [(true, &message[..octets])];
+        // The capture ends there, or the message itself.
+        let own = if fault.is_empty() { "" } else { short };
+        for (datagram, captured, fault) in [(whole, 28 + octets, fault), (part, usize::MAX, own)] {
+            cut_between([40_000, 161], &datagram, captured, &path);
+            let (batch, notes) = read_with_notes("snmp", &[&path], 10);
+            let found = columns.map(|it| column(&batch, it)[0].replace(['[', ']', '"'], ""));
+            assert_eq!(found, expected, "{octets}");
+            assert_eq!(column(&batch, "snmp.fault"), [fault], "{octets}");
+            assert!(notes.is_empty(), "{notes:?}");
+        }
+    }
 }
 
 /// Hellos of DTLS that were truncated within their first header, and first packets of QUIC that were truncated
