@@ -26,7 +26,7 @@ use crate::{
 };
 use gathered::Gathered;
 pub(super) use gathered::borrowed;
-use headers::{UriPart, header_of, value_of_header};
+use headers::{Header, UriPart};
 
 /// A field of messages, and the columns with its values.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +40,8 @@ pub(super) struct MessageField {
     is_http2: Option<bool>,
     /// The column that must be true, or must have a value if it is no flag, for a message to have the field.
     only: Option<&'static str>,
-    /// The name of the header in lists of header lines whose values are those of the field.
-    header: Option<&'static str>,
+    /// The header in lists of header lines whose values are those of the field.
+    header: Option<Header>,
     /// The part of the target of a request that is the value.
     uri_part: Option<UriPart>,
     /// A value that is not known is 0 in the message, and in the field.
@@ -71,7 +71,7 @@ impl MessageField {
             let places = places.map(|(column, frame)| ((*column).to_owned(), *frame));
             return Self::at(Extraction::named(table)?, places.collect());
         }
-        if let Some(header) = header_of(&name) {
+        if let Some(header) = Header::of(&name) {
             let places = [
                 ("http.request.line", REQUEST),
                 ("http.response.line", RESPONSE),
@@ -721,7 +721,7 @@ pub(super) struct Cell<'a> {
     row: usize,
     is_address: bool,
     /// The values are those of this header in a list of lines.
-    header: Option<&'static str>,
+    header: Option<Header>,
     /// The value is this part of it.
     uri_part: Option<UriPart>,
     /// NULL is 0.
@@ -748,8 +748,9 @@ impl Cell<'_> {
                         return f(value);
                     };
                     match &value {
-                        FieldValue::Bytes(line) => value_of_header(line, header)
-                            .is_none_or(|found| f(FieldValue::Bytes(found.into()))),
+                        FieldValue::Bytes(line) => {
+                            header.each(line, &mut |found| f(FieldValue::Bytes(found.into())))
+                        }
                         FieldValue::Number(_) => true,
                     }
                 };

@@ -1,13 +1,63 @@
 //! Fields that are headers of HTTP, found in the lists of header lines that the table of exchanges has.
 
-/// The name of the header that a field is.
-pub(super) fn header_of(name: &str) -> Option<&'static str> {
-    let known = HEADERS.iter().find(|(known, _)| *known == name);
-    known.map(|(_, header)| *header)
+/// A header whose values a field has, or a part of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Header {
+    name: &'static str,
+    part: HeaderPart,
+}
+
+/// What of the value of a header a field has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum HeaderPart {
+    Whole,
+    /// The user and the password of basic authorization (RFC 7617).
+    Credentials,
+    /// Each name with its value of a line of cookies.
+    Pairs,
+}
+
+impl Header {
+    /// The header that a field is.
+    pub(super) fn of(field: &str) -> Option<Self> {
+        if let Some(&(_, name, part)) = PARTS.iter().find(|(known, ..)| *known == field) {
+            return Some(Self { name, part });
+        }
+        let &(_, name) = HEADERS.iter().find(|(known, _)| *known == field)?;
+        let part = HeaderPart::Whole;
+        Some(Self { name, part })
+    }
+
+    /// Passes each value that the field has of a line to `f` until that returns false. Returns false when it was stopped.
+    pub(super) fn each(self, line: &[u8], f: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        let value = value_of_header(line, self.name).or_else(|| match self.part {
+            HeaderPart::Credentials => value_of_header(line, "proxy-authorization"),
+            HeaderPart::Whole | HeaderPart::Pairs => None,
+        });
+        let Some(value) = value else {
+            return true;
+        };
+        match self.part {
+            HeaderPart::Whole => f(value),
+            HeaderPart::Credentials => credentials(value).is_none_or(|text| f(&text)),
+            HeaderPart::Pairs => {
+                let pairs = value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+                pairs.filter(|pair| !pair.is_empty()).all(f)
+            }
+        }
+    }
+}
+
+/// What a value of basic authorization says in base 64.
+fn credentials(value: &[u8]) -> Option<Vec<u8>> {
+    let value = std::str::from_utf8(value).ok()?;
+    let (scheme, coded) = value.trim().split_once(' ')?;
+    let is_basic = scheme.eq_ignore_ascii_case("basic");
+    is_basic.then(|| weir_messages::base64(coded.trim()))?
 }
 
 /// The value of a line, where it is one of this header: `Host: example.com`.
-pub(super) fn value_of_header<'l>(line: &'l [u8], header: &str) -> Option<&'l [u8]> {
+fn value_of_header<'l>(line: &'l [u8], header: &str) -> Option<&'l [u8]> {
     let (name, value) = line.split_at_checked(header.len())?;
     let value = value.strip_prefix(b": ")?;
     name.eq_ignore_ascii_case(header.as_bytes())
@@ -59,6 +109,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("http.cache_control", "cache-control"),
     ("http.connection", "connection"),
     ("http.content_encoding", "content-encoding"),
+    ("http.content_length_header", "content-length"),
     ("http.cookie", "cookie"),
     ("http.date", "date"),
     ("http.proxy_authenticate", "proxy-authenticate"),
@@ -87,4 +138,10 @@ const HEADERS: &[(&str, &str)] = &[
     ("http2.headers.vary", "vary"),
     ("http2.headers.via", "via"),
     ("http2.headers.www_authenticate", "www-authenticate"),
+];
+
+/// Fields that are parts of headers.
+const PARTS: &[(&str, &str, HeaderPart)] = &[
+    ("http.authbasic", "authorization", HeaderPart::Credentials),
+    ("http.cookie_pair", "cookie", HeaderPart::Pairs),
 ];

@@ -157,6 +157,28 @@ fn each_line_of_a_header_has_a_value() {
     are_selected(&with_headers_in_several_lines(), OF_SEVERAL_LINES, &[]);
 }
 
+/// Parts of headers, and the length of a body as it was sent, were refused.
+#[test]
+fn credentials_and_pairs_of_cookies_are_fields() {
+    let [client, server] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
+    let request = b"POST / HTTP/1.1\r\nHost: h\r\nAuthorization: Basic YWxpY2U6czNjcmV0\r\n\
+        Proxy-Authorization: Basic Ym9iOng=\r\nCookie: a=1; b=2\r\nContent-Length: 4\r\n\r\nabcd";
+    let response = b"HTTP/1.1 204 No\r\nAuthorization: Digest YWxpY2U6czNjcmV0\r\n\r\n";
+    let mut packets = Vec::new();
+    let mut one = Connection::open((client, 40_000), (server, 80), &mut packets);
+    one.send_one(true, request, &mut packets);
+    one.send_one(false, response, &mut packets);
+    let expected: &[(&str, &[u64])] = &[
+        ("http.authbasic", &[4]),
+        ("http.authbasic == \"alice:s3cret\"", &[4]),
+        ("http.authbasic == \"bob:x\"", &[4]),
+        ("http.cookie_pair == \"b=2\"", &[4]),
+        ("count(http.cookie_pair) == 2", &[4]),
+        ("http.content_length_header == \"4\"", &[4]),
+    ];
+    are_selected(&packets, expected, &[]);
+}
+
 /// A question to all with two names, and one for the root.
 fn questions() -> Vec<Vec<u8>> {
     let [client, server] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
