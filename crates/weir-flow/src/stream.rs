@@ -16,6 +16,9 @@ pub struct Carrier {
     /// Bytes of the other direction's stream that its sender had received by then (RFC 9293, 3.1: its acknowledgment
     /// number, from the first byte of the stream). `None` where that is not known.
     pub acknowledged: Option<u64>,
+    /// Bytes in front of the first ones of the stream that its receiver did not have when the capture began, and that did not come: they
+    /// may have been sent before. 0 of pieces that are not the first.
+    pub lost_before: u64,
 }
 
 /// An item that a [`Reassembler`] returns, in the order of the stream.
@@ -201,7 +204,7 @@ impl Reassembler {
         self.held = self.pieces.iter().map(BufferedPiece::held).sum();
     }
 
-    /// Begins the stream with what waits: what is missing before it was sent before the capture.
+    /// Begins the stream with what waits: what is missing before it may have been sent before the capture.
     #[cold]
     fn begin_with_first(&mut self) {
         self.is_start_assumed = false;
@@ -209,6 +212,9 @@ impl Reassembler {
         if let (0, Ok(missing)) = (self.offset, u32::try_from(first)) {
             self.next_seq = self.next_seq.wrapping_add(missing);
             self.shift(-i64::from(missing));
+            if let Some(first) = self.pieces.front_mut() {
+                first.carrier.lost_before = missing.into();
+            }
         }
     }
 

@@ -25,6 +25,9 @@ pub struct Chunk<'a> {
     pub frame: u64,
     /// Bytes of the other direction that the sender had acknowledged in that packet. `None` where that is not known.
     pub acknowledged: Option<u64>,
+    /// Bytes in front of the first ones of the direction, at offset 0, that their receiver did not have when the capture began, and that
+    /// were not captured. They may have been sent before, and are not counted as missing. 0 of further bytes.
+    pub lost_before: u64,
     /// The offset in the stream, including gaps.
     pub offset: u64,
     /// A SYN of the connection was seen: at offset 0 are the first bytes of the direction.
@@ -102,7 +105,7 @@ impl ChunkOrigin {
         Carrier {
             time_ns: self.time_ns,
             frame: self.frame,
-            acknowledged: None,
+            ..Carrier::default()
         }
     }
 }
@@ -155,6 +158,7 @@ impl<F: FnMut(&Chunk<'_>) -> Interest> ChunkSink<'_, F> {
             time_ns: carrier.time_ns,
             frame: carrier.frame,
             acknowledged: carrier.acknowledged,
+            lost_before: carrier.lost_before,
             offset,
             saw_start: self.saw_start,
             is_last: self.is_last,

@@ -203,6 +203,10 @@ fn take(
     if chunk.saw_start {
         connection.from_start();
     }
+    if chunk.lost_before > 0 && chunk.offset == 0 {
+        // They may be messages, of which those that follow are the answers.
+        connection.gap(side, chunk.lost_before, &mut keep);
+    }
     connection.at(side, chunk.offset, chunk.acknowledged);
     let told = match chunk.content {
         Content::Bytes(bytes) => connection.take(side, bytes, stamp, &mut keep),
