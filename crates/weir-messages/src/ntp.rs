@@ -5,13 +5,15 @@ use weir_bytes::{array_at, u8_at, u32_be_at, u64_be_at};
 /// Port of both sides.
 pub const PORT: u16 = 123;
 
-/// A packet whose fixed part is there: of the time, or a control or private message (modes 6 and 7), of which the first octet alone is
-/// read.
+/// A packet whose fixed part is there, or its beginning: of the time, or a control or private message (modes 6 and 7), of which the first
+/// octet alone is read.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'m>(&'m [u8]);
 
 /// Octets without extensions.
 const HEADER_OCTETS: usize = 48;
+/// Octets up to the precision, in front of the times.
+const BEGINNING_OCTETS: usize = 4;
 /// Octets of the header of a control message (RFC 9327, 2), and of a private one as ntpd has it.
 const CONTROL_OCTETS: usize = 12;
 const PRIVATE_OCTETS: usize = 8;
@@ -24,9 +26,9 @@ const EPOCH: i64 = 2_208_988_800;
 const YEAR_2000: u32 = 3_155_673_600;
 
 impl<'m> Packet<'m> {
-    /// A view of a packet; `None` for bytes without a whole header of NTP's versions 1 to 4. The mode 0 is that of version 1, which has
-    /// none (RFC 1059, appendix B). Between other ports than [`PORT`], where these bytes may be anything, it must be a usual packet
-    /// between client and server: its length, its stratum and its transmit timestamp are checked, too.
+    /// A view of a packet; `None` for bytes that do not begin with the first word of a header of NTP's versions 1 to 4. The mode 0 is that
+    /// of version 1, which has none (RFC 1059, appendix B). Between other ports than [`PORT`], where these bytes may be anything, it must be
+    /// a usual packet between client and server: its length, its stratum and its transmit timestamp are checked, too.
     #[must_use]
     pub fn new(bytes: &'m [u8], ports: [u16; 2]) -> Option<Self> {
         let first = u8_at(bytes, 0)?;
@@ -34,7 +36,7 @@ impl<'m> Packet<'m> {
         let octets = match mode {
             CONTROL => CONTROL_OCTETS,
             PRIVATE => PRIVATE_OCTETS,
-            _ => HEADER_OCTETS,
+            _ => BEGINNING_OCTETS,
         };
         let is_header =
             bytes.len() >= octets && (1..=4).contains(&version) && (mode > 0 || version == 1);
@@ -50,6 +52,12 @@ impl<'m> Packet<'m> {
     #[must_use]
     pub fn is_of_time(&self) -> bool {
         self.mode() < CONTROL
+    }
+
+    /// Whether all of the header is there.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        !self.is_of_time() || self.0.len() >= HEADER_OCTETS
     }
 
     fn octet(&self, at: usize) -> u8 {
@@ -92,22 +100,27 @@ impl<'m> Packet<'m> {
         i8::from_be_bytes([self.octet(3)])
     }
 
-    /// Time to the clock and back, in seconds.
+    /// Time to the clock and back, in seconds; `None` where the packet ends before, as of the fields below.
     #[must_use]
-    pub fn root_delay(&self) -> f64 {
-        f64::from(u32_be_at(self.0, 4).unwrap_or_default()) / 65_536.0
+    pub fn root_delay(&self) -> Option<f64> {
+        self.seconds(4)
     }
 
     /// The maximum error, in seconds.
     #[must_use]
-    pub fn root_dispersion(&self) -> f64 {
-        f64::from(u32_be_at(self.0, 8).unwrap_or_default()) / 65_536.0
+    pub fn root_dispersion(&self) -> Option<f64> {
+        self.seconds(8)
+    }
+
+    /// A number of seconds with sixteen bits behind the point.
+    fn seconds(&self, at: usize) -> Option<f64> {
+        u32_be_at(self.0, at).map(|number| f64::from(number) / 65_536.0)
     }
 
     /// The kind of the reference clock, or its server.
     #[must_use]
-    pub fn reference_id(&self) -> [u8; 4] {
-        array_at(self.0, 12).unwrap_or_default()
+    pub fn reference_id(&self) -> Option<[u8; 4]> {
+        array_at(self.0, 12)
     }
 
     /// A time in nanoseconds since 1970; `None` when it is not set. Times before 1968 are of the era that begins in
@@ -198,9 +211,24 @@ mod tests {
         assert!(Packet::new(&bytes, [PORT, PORT]).is_none());
     }
 
+    /// Packets that end within their header were none.
     #[test]
-    fn prefixes_are_no_packets() {
+    fn prefixes_are_read_as_far_as_they_go() {
         let bytes = packet();
-        assert!((0..48).all(|length| Packet::new(&bytes[..length], [123, 123]).is_none()));
+        for length in 0..=48 {
+            let packet = Packet::new(&bytes[..length], [123, 123]);
+            assert_eq!(packet.is_some(), length >= 4, "{length}");
+            let Some(packet) = packet else {
+                continue;
+            };
+            assert_eq!((packet.stratum(), packet.precision()), (2, -23));
+            assert_eq!(packet.root_delay().is_some(), length >= 8);
+            assert_eq!(packet.root_dispersion().is_some(), length >= 12);
+            assert_eq!(packet.reference_id().is_some(), length >= 16);
+            assert_eq!(packet.transmit_time().is_some(), length == 48);
+            assert_eq!(packet.is_whole(), length == 48);
+            let elsewhere = Packet::new(&bytes[..length], [1, 2]);
+            assert_eq!(elsewhere.is_some(), length == 48);
+        }
     }
 }

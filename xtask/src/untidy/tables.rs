@@ -276,7 +276,7 @@ pub(super) const TABLES: &[TableRule] = &[
         ],
     ),
     own("dhcp", &[("dhcp.fault", Doubt)]),
-    own("ntp", &[]),
+    own("ntp", &[("ntp.fault", Doubt)]),
     TableRule {
         scope: RowScope::Signalled,
         // The name of a codec is spelled as the description has it that was captured.

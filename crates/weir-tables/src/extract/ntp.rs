@@ -28,6 +28,8 @@ impl Protocol for Ntp {
         Packet::new(bytes, ports).is_some()
     }
 
+    const REPORTS_CUT: bool = true;
+
     fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
         ports.contains(&PORT)
     }
@@ -36,15 +38,24 @@ impl Protocol for Ntp {
         let Some(packet) = Packet::new(bytes, way.ports()) else {
             return false;
         };
-        let reference = packet.reference_id();
-        push(way, &NtpItem { packet, reference });
+        let item = NtpItem {
+            packet,
+            reference: packet.reference_id(),
+            fault: match (way.missing, packet.is_whole()) {
+                (1.., _) => Some("bytes were not captured"),
+                (0, false) => Some("the packet ends within its header"),
+                (0, true) => None,
+            },
+        };
+        push(way, &item);
         true
     }
 }
 
 struct NtpItem<'m> {
     packet: Packet<'m>,
-    reference: [u8; 4],
+    reference: Option<[u8; 4]>,
+    fault: Option<&'static str>,
 }
 
 impl Item for NtpItem<'_> {
@@ -84,11 +95,11 @@ static FIELDS: &[ItemField<NtpGetter>] = &[
         "Poll interval, as a power of two of seconds", "RFC 5905, 7.3"),
     ItemField::new("ntp.precision", Kind::I64, |n| Some(Value::Signed(n.of_time(Packet::precision)?.into())),
         "Precision of the clock, as a power of two of seconds", "RFC 5905, 7.3"),
-    ItemField::new("ntp.root_delay", Kind::F64, |n| n.of_time(Packet::root_delay).map(Value::Float),
+    ItemField::new("ntp.root_delay", Kind::F64, |n| n.of_time(Packet::root_delay)?.map(Value::Float),
         "Round-trip delay to the reference clock, in seconds", "RFC 5905, 7.3"),
-    ItemField::new("ntp.root_disp", Kind::F64, |n| n.of_time(Packet::root_dispersion).map(Value::Float),
+    ItemField::new("ntp.root_disp", Kind::F64, |n| n.of_time(Packet::root_dispersion)?.map(Value::Float),
         "Dispersion to the reference clock, in seconds", "RFC 5905, 7.3"),
-    ItemField::new("ntp.refid", Kind::Bytes, |n| n.packet.is_of_time().then_some(Value::Bytes(&n.reference)),
+    ItemField::new("ntp.refid", Kind::Bytes, |n| Some(Value::Bytes(n.reference.as_ref()?)).filter(|_| n.packet.is_of_time()),
         "Reference ID: source such as GPS, or the address of the server that it follows", "RFC 5905, 7.3"),
     ItemField::new("ntp.reftime", Kind::Time, |n| n.of_time(Packet::reference_time)?.map(Value::Time),
         "Reference timestamp: when the clock was last set", "RFC 5905, 7.3"),
@@ -98,4 +109,6 @@ static FIELDS: &[ItemField<NtpGetter>] = &[
         "Receive timestamp: when the server received the request, by its clock", "RFC 5905, 7.3"),
     ItemField::new("ntp.xmt", Kind::Time, |n| n.of_time(Packet::transmit_time)?.map(Value::Time),
         "Transmit timestamp: when this packet was sent, by the sender's clock", "RFC 5905, 7.3"),
+    ItemField::new("ntp.fault", Kind::Text, |n| n.fault.map(Value::Text),
+        "Why not all of the packet is read: bytes were not captured, or the packet ends within its header", "weir"),
 ];

@@ -291,7 +291,7 @@ fn datagrams_that_were_cut_are_counted() {
         ("stun", [40_000, 3_478], binding, 4, 0, left_out),
         ("mgcp", [2_727, 2_427], call, 30, 1, in_part),
         ("mgcp", [2_727, 2_427], call, 8, 0, left_out),
-        ("ntp", [123, 123], &ntp, 40, 0, left_out),
+        ("ntp", [123, 123], &ntp, 3, 0, left_out),
         (
             "sip",
             [5_060, 5_060],
@@ -346,6 +346,33 @@ fn datagrams_that_were_cut_are_counted() {
     let (batch, notes) = read_with_notes("dns", &[&path], 10);
     assert_eq!(column(&batch, "dns.fault"), ["bytes were not captured"]);
     assert!(notes.is_empty(), "{notes:?}");
+}
+
+/// A packet of NTP that was cut, or that ends within its header, had no row.
+#[test]
+fn packets_of_ntp_that_were_cut_have_what_is_there() {
+    let mut packet = [0; 48];
+    packet[..3].copy_from_slice(&[0x23, 2, 6]);
+    packet[4] = 1;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    let columns = ["ntp.flags.mode", "ntp.stratum", "ntp.root_delay"];
+    for (octets, delay) in [(40, "256"), (8, "256"), (4, "")] {
+        let whole: [(bool, &[u8]); 1] = [(true, &packet)];
+        let part: [(bool, &[u8]); 1] = [(true, &packet[..octets])];
+        for (datagram, captured, fault) in [
+            (whole, 28 + octets, "bytes were not captured"),
+            (part, usize::MAX, "the packet ends within its header"),
+        ] {
+            cut_between([123, 123], &datagram, captured, &path);
+            let (batch, notes) = read_with_notes("ntp", &[&path], 10);
+            let [mode, stratum, root] = columns.map(|it| column(&batch, it)[0].clone());
+            assert_eq!([mode, stratum], ["3", "2"], "{octets}");
+            assert_eq!(root.trim_end_matches(".0"), delay, "{octets}");
+            assert_eq!(column(&batch, "ntp.fault"), [fault], "{octets}");
+            assert!(notes.is_empty(), "{notes:?}");
+        }
+    }
 }
 
 /// A message of SNMP that was cut, or that ends before its length says, had no row.
