@@ -3,6 +3,7 @@
 use weir_packet::{Layer, PROTOCOLS};
 
 use super::messages::MessageField;
+use crate::Extraction;
 
 /// The protocol of this name, as Wireshark calls it.
 pub(super) fn layer_named(name: &str) -> Option<Layer> {
@@ -34,6 +35,18 @@ pub(super) fn carried(name: &str) -> Option<&'static str> {
 pub(super) fn condition(name: &str) -> Option<&'static str> {
     let known = CONDITIONS.iter().find(|(known, _)| *known == name);
     known.map(|(_, headers)| *headers)
+}
+
+/// Returns true for a condition that Wireshark has as a flag, which is never false.
+pub(super) fn is_flag(name: &str) -> bool {
+    matches!(name, "arp.isgratuitous" | "arp.isprobe")
+}
+
+/// The hint for a field of a protocol of which the packets alone are known.
+pub(super) fn only_packets(field: &str) -> Option<String> {
+    let (protocol, _) = field.split_once('.')?;
+    let is_known = carried(protocol).is_some() && Extraction::named(protocol).is_none();
+    is_known.then(|| format!("fields of {protocol} are not read; {protocol} selects its packets"))
 }
 
 /// What to write in place of a protocol that is not read: the packets by which Wireshark mostly looks for it, those with data between
@@ -191,6 +204,12 @@ mod tests {
             let hint = format!("{name} is not read: {packets} selects packets by their headers");
             assert_eq!(error.hint, Some(hint));
         }
+        for field in ["ssh.protocol", "bfd.flags"] {
+            let hint = DisplayFilter::new(field).unwrap_err().hint;
+            assert_eq!(hint, only_packets(field), "{field}");
+            assert!(hint.is_some(), "{field}");
+        }
+        assert_eq!(only_packets("dns.frobnicate"), None);
         let other = DisplayFilter::new("tcp and bgq").unwrap_err();
         assert!(other.hint.is_some_and(|hint| !hint.contains("is not read")));
     }

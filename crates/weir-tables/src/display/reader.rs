@@ -14,7 +14,9 @@ use weir_packet::{Kind, Layer, Needs};
 
 use super::literal::{is_bytes, literal, literal_of};
 use super::messages::{FieldTest, MessageField, Messages};
-use super::protocols::{carried, condition, instead, is_protocol, layer_named};
+use super::protocols::{
+    carried, condition, instead, is_flag, is_protocol, layer_named, only_packets,
+};
 use super::{Literal, Relation, Test, Type, ValueSource, pattern};
 use crate::names::{Meaning, Name, advice};
 use crate::search::{Search, pattern_error};
@@ -174,6 +176,9 @@ impl<'t> FilterReader<'t> {
         operator: ComparisonOperator,
         right: &Operand,
     ) -> Result<Test, Error> {
+        if let Some(test) = self.flag(left, operator, right)? {
+            return Ok(test);
+        }
         let operator = match operator {
             ComparisonOperator::Equal => Operator::Equal,
             ComparisonOperator::NotEqual => Operator::NotEqual,
@@ -191,6 +196,35 @@ impl<'t> FilterReader<'t> {
         let (left, right, kind) = self.sides(left, false, right)?;
         let relation = Relation::Order(operator, kind);
         Ok(Test::Compare(quantifier, left, relation, right))
+    }
+
+    /// Reads a comparison of a condition that Wireshark has as a flag, which is set where it is there: `arp.isprobe == 1`.
+    fn flag(
+        &mut self,
+        left: &Operand,
+        operator: ComparisonOperator,
+        right: &Operand,
+    ) -> Result<Option<Test>, Error> {
+        let (OperandKind::Word(field), OperandKind::Word(value)) = (&left.kind, &right.kind) else {
+            return Ok(None);
+        };
+        if !is_flag(&present(field)) {
+            return Ok(None);
+        }
+        let is_set = match value.to_ascii_lowercase().as_str() {
+            "1" | "true" => true,
+            "0" | "false" => false,
+            _ => return Ok(None),
+        };
+        let is_wanted = match operator {
+            ComparisonOperator::Equal => is_set,
+            ComparisonOperator::NotEqual => !is_set,
+            _ => return Ok(None),
+        };
+        Ok(Some(match is_wanted {
+            true => self.exists(left)?,
+            false => Test::Not(Box::new(Test::Always)),
+        }))
     }
 
     /// Reads a comparison of bytes or text with a pattern.
@@ -685,7 +719,9 @@ impl<'t> FilterReader<'t> {
     fn not_there(&self, operand: &Operand, word: &str) -> Error {
         let has = |name: &str| self.table.position(name).is_some();
         let error = unknown(operand, word);
-        if let Some(hint) = octets::hint(word).or_else(|| instead(&present(word))) {
+        let name = present(word);
+        let hint = octets::hint(word).or_else(|| instead(&name));
+        if let Some(hint) = hint.or_else(|| only_packets(&name)) {
             return error.with_hint(hint);
         }
         match advice(word, &has) {

@@ -493,6 +493,14 @@ fn some_fields_are_conditions() {
     arp.extend([0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 1, 10, 0, 0, 1]);
     arp.extend([0, 0, 0, 0, 0, 0, 10, 0, 0, 1]);
     assert!(passes_of(&arp, "arp.isgratuitous and !arp.isprobe"));
+    // Comparisons were refused. Wireshark has the flag only where it is set.
+    for filter in [
+        "arp.isgratuitous == 1 and arp.isgratuitous == True",
+        "!(arp.isgratuitous == 0) and !(arp.isprobe == 1)",
+        "!(arp.isprobe == 0) and !(arp.isgratuitous != 1)",
+    ] {
+        assert!(passes_of(&arp, filter), "{filter}");
+    }
     arp[28..32].copy_from_slice(&[0; 4]);
     assert!(passes_of(&arp, "arp.isprobe and !arp.isgratuitous"));
 }

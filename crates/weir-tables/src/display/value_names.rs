@@ -89,7 +89,7 @@ const FLAGS: &[(&str, &str, &[&str])] = &[
 /// Numbers with their names.
 type NamedValues = &'static [(u32, &'static str)];
 
-/// Fields, and the names of their values. `tls.handshake.type` is not one: Wireshark takes a name there as one of SSL 2 first.
+/// Fields, and the names of their values. `tls.handshake.type` has one only: Wireshark takes others there as those of SSL 2.
 #[rustfmt::skip]
 const NAMES: &[(&[&str], NamedValues)] = &[
     (&["arp.opcode"], &[
@@ -235,6 +235,9 @@ const NAMES: &[(&[&str], NamedValues)] = &[
         (28, "User Timeout Option"), (29, "The TCP Authentication Option"), (30, "Multipath TCP"),
         (34, "TCP Fast Open Cookie"),
     ]),
+    (&["tls.handshake.type"], &[
+        (1, "Client Hello"),
+    ]),
     (&["tls.record.content_type"], &[
         (20, "Change Cipher Spec"), (21, "Alert"), (22, "Handshake"), (23, "Application Data"), (24, "Heartbeat"),
     ]),
@@ -283,6 +286,7 @@ mod tests {
             ("snmp.error_status", "genErr", Some(5)),
             ("arp.proto.type", "IPv4", Some(0x0800)),
             ("tcp.port", "http", None),
+            ("tls.handshake.type", "Client Hello", Some(1)),
             ("tls.handshake.type", "Server Hello", None),
         ] {
             assert_eq!(number(field, name), expected, "{field} {name}");
