@@ -15,7 +15,9 @@ pub(crate) fn with_copy_options(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenW
         let (front, behind) = rest.split_at(end);
         let (front, given) = front.split_at(begin);
         result.extend_from_slice(front);
-        result.extend(clauses(given)?);
+        let is_word = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
+        let target = front.iter().rev().find(is_word);
+        result.extend(clauses(given, target)?);
         // The options of the next statement of the text follow.
         rest = behind;
     }
@@ -129,15 +131,20 @@ impl OptionsPlace {
     }
 }
 
-/// The clauses that options are.
-fn clauses(given: &[TokenWithSpan]) -> Result<Vec<TokenWithSpan>, Error> {
+/// The clauses that options are, behind the target of a COPY.
+fn clauses(
+    given: &[TokenWithSpan],
+    target: Option<&TokenWithSpan>,
+) -> Result<Vec<TokenWithSpan>, Error> {
     let words = given
         .iter()
         .filter(|token| !matches!(token.token, Token::Whitespace(_)));
     let words: Vec<&TokenWithSpan> = words.skip_while(|t| t.token != Token::LParen).collect();
     let inner = words.get(1..words.len().saturating_sub(1));
+    let options: Vec<&[&TokenWithSpan]> = split(inner.unwrap_or_default()).collect();
+    let is_parquet = is_parquet(&options, target);
     let (mut clauses, mut others) = (Vec::new(), Vec::new());
-    for option in split(inner.unwrap_or_default()) {
+    for option in options {
         let [key, value @ ..] = option else {
             return Err(wrong("an option", "nothing"));
         };
@@ -179,6 +186,7 @@ fn clauses(given: &[TokenWithSpan]) -> Result<Vec<TokenWithSpan>, Error> {
                 }
                 others.push(put(Token::SingleQuotedString(ours(name).to_owned())));
                 others.push(match value {
+                    [value] if is_parquet && ours(name) == "compression" => put(with_level(value)),
                     [value] => (*value).clone(),
                     _ => put(Token::SingleQuotedString("true".to_owned())),
                 });
@@ -198,6 +206,37 @@ fn clauses(given: &[TokenWithSpan]) -> Result<Vec<TokenWithSpan>, Error> {
         clauses.push(put(Token::RParen));
     }
     Ok(clauses)
+}
+
+/// Whether the file is of Parquet, by the option of its format or by the end of its name.
+fn is_parquet(options: &[&[&TokenWithSpan]], target: Option<&TokenWithSpan>) -> bool {
+    let format = options.iter().find_map(|option| match option {
+        [key, format] if is_word(key, &["FORMAT"]) => name_of(format).ok(),
+        _ => None,
+    });
+    match (format, target.map(|target| &target.token)) {
+        (Some(format), _) => format == "parquet",
+        (None, Some(Token::SingleQuotedString(path))) => {
+            path.to_ascii_lowercase().ends_with(".parquet")
+        }
+        (None, _) => false,
+    }
+}
+
+/// The compression of Parquet with its usual level, of which DataFusion has no default.
+fn with_level(value: &TokenWithSpan) -> Token {
+    let name = match &value.token {
+        Token::Word(word) => word.value.to_ascii_lowercase(),
+        Token::SingleQuotedString(text) => text.to_ascii_lowercase(),
+        other => return other.clone(),
+    };
+    let level = match name.as_str() {
+        "zstd" => 3,
+        "gzip" => 6,
+        "brotli" => 1,
+        _ => return value.token.clone(),
+    };
+    Token::SingleQuotedString(format!("{name}({level})"))
 }
 
 /// Parts between commas that stand in no parentheses.
@@ -239,6 +278,8 @@ fn ours(name: &str) -> &str {
         "header" => "has_header",
         "delim" | "sep" => "delimiter",
         "null" | "nullstr" => "null_value",
+        "codec" => "compression",
+        "row_group_size" => "max_row_group_size",
         "overwrite_or_ignore" => "overwrite",
         other => other,
     }
@@ -279,6 +320,18 @@ mod tests {
             (
                 "COPY t TO 'x.csv' (HEADER, FORCE_QUOTE *)",
                 "COPY t TO 'x.csv' OPTIONS ( 'has_header' 'true' , 'force_quote' '*' )",
+            ),
+            (
+                "COPY t TO 'x.Parquet' (COMPRESSION zstd, ROW_GROUP_SIZE 9)",
+                "COPY t TO 'x.Parquet' OPTIONS ( 'compression' 'zstd(3)' , 'max_row_group_size' 9 )",
+            ),
+            (
+                "COPY t TO 'x' (CODEC 'GZIP', FORMAT parquet)",
+                "COPY t TO 'x' STORED AS parquet OPTIONS ( 'compression' 'gzip(6)' )",
+            ),
+            (
+                "COPY t TO 'x.parquet' (FORMAT csv, COMPRESSION zstd)",
+                "COPY t TO 'x.parquet' STORED AS csv OPTIONS ( 'compression' zstd )",
             ),
             (
                 "COPY t TO 'x' (FORMAT csv, PARTITION_BY (ip.src, \"A\", frame.time))",
