@@ -105,7 +105,8 @@ impl ChunkOrigin {
         Carrier {
             time_ns: self.time_ns,
             frame: self.frame,
-            ..Carrier::default()
+            acknowledged: None,
+            lost_before: 0,
         }
     }
 }
