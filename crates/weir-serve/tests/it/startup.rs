@@ -57,6 +57,7 @@ fn programs_get_what_they_ask_for_when_they_start() {
             ("Grafana", include_str!("../startup/grafana.sql"), 7),
             ("Metabase", include_str!("../startup/metabase.sql"), 12),
             ("Npgsql", include_str!("../startup/npgsql.sql"), 4),
+            ("pgAdmin", include_str!("../startup/pgadmin.sql"), 4),
         ] {
             let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
             tokio::spawn(connection);

@@ -9,14 +9,16 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
-    JoinOperator, Query, Select, SelectItem, SetExpr, SetOperator, TableFactor, TableWithJoins,
-    Visitor, VisitorMut,
+    JoinOperator, LimitClause, Query, Select, SelectItem, SetExpr, SetOperator, TableFactor,
+    TableWithJoins, Value, Visitor, VisitorMut,
 };
 use weir_engine::walk;
 
 use super::names::{given_names, relation_parts};
 use super::title;
-use super::tree::{call, called, flag, found_or_on, ident_name, null, plain_parts, text, text_of};
+use super::tree::{
+    call, called, flag, found_or_on, ident_name, null, number, plain_parts, text, text_of,
+};
 use crate::catalog::relation::RELATIONS;
 use crate::catalog::rows::{INFORMATION_RELATIONS_WITH_ROWS, RELATIONS_WITH_ROWS};
 use crate::catalog::table::OWN;
@@ -51,6 +53,7 @@ impl VisitorMut for Empty {
                 subquery, negated, ..
             } if self.is_empty(subquery) => Some(flag(*negated)),
             Expr::Subquery(subquery) if self.is_empty(subquery) => Some(null()),
+            Expr::Subquery(subquery) if self.counts_none(subquery) => Some(number(0)),
             Expr::Function(function) if called(expr).as_deref() == Some("array") => {
                 match &function.args {
                     FunctionArguments::Subquery(query) if self.is_empty(query) => Some(call(
@@ -75,6 +78,36 @@ impl Empty {
         query.pipe_operators.is_empty() && self.is_empty_set(&query.body)
     }
 
+    /// Whether a query is the number of rows that there are none of.
+    fn counts_none(&self, query: &Query) -> bool {
+        let is_one_row = match &query.limit_clause {
+            None => true,
+            Some(LimitClause::LimitOffset {
+                limit: Some(limit),
+                offset: None,
+                ..
+            }) => is_positive(limit),
+            Some(_) => false,
+        };
+        let SetExpr::Select(select) = query.body.as_ref() else {
+            return false;
+        };
+        let [SelectItem::UnnamedExpr(item) | SelectItem::ExprWithAlias { expr: item, .. }] =
+            select.projection.as_slice()
+        else {
+            return false;
+        };
+        is_one_row
+            && query.with.is_none()
+            && query.fetch.is_none()
+            && query.pipe_operators.is_empty()
+            && matches!(item, Expr::Function(function) if function.over.is_none())
+            && called(item).as_deref() == Some("count")
+            && select.having.is_none()
+            && !is_grouped(select)
+            && self.has_no_rows(select)
+    }
+
     fn is_empty_set(&self, set: &SetExpr) -> bool {
         match set {
             SetExpr::Select(select) => self.is_empty_select(select),
@@ -91,13 +124,13 @@ impl Empty {
     }
 
     fn is_empty_select(&self, select: &Select) -> bool {
-        let is_grouped = match &select.group_by {
-            GroupByExpr::Expressions(expressions, _) => !expressions.is_empty(),
-            GroupByExpr::All(_) => true,
-        };
-        // An aggregate of no rows is a row; a relation that is not in the catalog is left to the engine.
-        (is_grouped || !aggregates(select))
-            && select.into.is_none()
+        // An aggregate of no rows is a row.
+        (is_grouped(select) || !aggregates(select)) && self.has_no_rows(select)
+    }
+
+    /// Whether the rows that a SELECT is made of are none. A relation that is not in the catalog is left to the engine.
+    fn has_no_rows(&self, select: &Select) -> bool {
+        select.into.is_none()
             && (select.from.iter().any(|tables| self.is_empty_join(tables))
                 || select.selection.as_ref().is_some_and(is_never))
             && !select.from.is_empty()
@@ -193,6 +226,19 @@ impl Empty {
         }
         walk(select, &mut Others(&self.given)).is_continue()
     }
+}
+
+fn is_grouped(select: &Select) -> bool {
+    match &select.group_by {
+        GroupByExpr::Expressions(expressions, _) => !expressions.is_empty(),
+        GroupByExpr::All(_) => true,
+    }
+}
+
+/// Whether an expression is a whole number above zero.
+fn is_positive(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if matches!(&value.value, Value::Number(digits, _)
+        if digits.parse::<u64>().is_ok_and(|number| number > 0)))
 }
 
 /// Whether a condition is false for all rows of the catalog: types are neither composites nor domains nor enums, have the collation

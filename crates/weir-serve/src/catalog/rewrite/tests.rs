@@ -134,6 +134,10 @@ fn what_needs_a_key_or_an_index_has_no_rows() {
             "SELECT EXISTS (SELECT 1 FROM pg_index) AS a, ARRAY(SELECT 1 FROM pg_index) AS b, (SELECT 1 FROM pg_proc) AS c",
             Some("SELECT false AS a, arrow_cast(make_array(), 'List(Utf8)') AS b, NULL AS c"),
         ),
+        (
+            "SELECT (SELECT count(*) FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal LIMIT 1) AS n FROM pg_class c",
+            Some("SELECT 0 AS n FROM \"pg_catalog\".\"pg_class\" c"),
+        ),
         ("SELECT a FROM pg_class LEFT JOIN pg_index ON true", None),
         ("SELECT count(*) AS n FROM pg_index", None),
         (
