@@ -156,13 +156,16 @@ impl Columns {
     pub(crate) async fn described(&self, file: &Listed) -> Option<Arc<FileColumns>> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known().forget_failures();
-        if let Some((size, modified, columns)) = known().files.get(&file.path)
-            && (*size, *modified) == (file.size, file.modified)
-        {
-            return columns.clone();
+        if let Some(columns) = known().get(file) {
+            return columns;
         }
         let sql = format!("SELECT * FROM {}", weir_engine::quote_literal(&file.path));
-        let described = self.describer.lock().await.answer_of(&sql).await;
+        let mut describer = self.describer.lock().await;
+        // Another client may have asked for the same file meanwhile.
+        if let Some(columns) = known().get(file) {
+            return columns;
+        }
+        let described = describer.answer_of(&sql).await;
         let columns = described.map(|described| {
             Arc::new(FileColumns {
                 schema: described.schema,
@@ -176,6 +179,12 @@ impl Columns {
 }
 
 impl Known {
+    /// What is known of a file that has not changed since: its columns, or that it is no table.
+    fn get(&self, file: &Listed) -> Option<Option<Arc<FileColumns>>> {
+        let (size, modified, columns) = self.files.get(&file.path)?;
+        ((*size, *modified) == (file.size, file.modified)).then(|| columns.clone())
+    }
+
     /// Discards the files that are no tables, after a while: one may have been away, or have had no room, when it was looked at.
     fn forget_failures(&mut self) {
         if self
@@ -231,6 +240,7 @@ const ROOM_WAIT: Duration = Duration::from_secs(2);
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use arrow::datatypes::{DataType, Field};
 
@@ -309,6 +319,33 @@ mod tests {
         columns.known.lock().unwrap().failures_since = Some(since);
         let described = columns.described(&file).await.unwrap();
         assert_eq!(described.schema.field(0).name(), "x");
+    }
+
+    /// A file that takes long was looked at once for each client that waited for its columns.
+    #[tokio::test]
+    async fn clients_that_wait_for_the_columns_of_a_file_have_it_looked_at_once() {
+        struct Counter(Arc<AtomicUsize>);
+        #[async_trait]
+        impl Describer for Counter {
+            async fn answer_of(&mut self, _sql: &str) -> Option<Described> {
+                self.0.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+                None
+            }
+        }
+        let file = Listed {
+            name: "x.csv".to_owned(),
+            path: "x.csv".to_owned(),
+            size: 4,
+            modified: SystemTime::UNIX_EPOCH,
+            kind: FileKind::Table,
+        };
+        let count = Arc::new(AtomicUsize::new(0));
+        let describer = Box::new(Counter(Arc::clone(&count)));
+        let columns = Columns::new(&Arc::new(Files::new(Vec::new())), describer);
+        let found = tokio::join!(columns.described(&file), columns.described(&file));
+        assert_eq!(found, (None, None));
+        assert_eq!(count.load(Ordering::Relaxed), 1);
     }
 
     #[tokio::test]
