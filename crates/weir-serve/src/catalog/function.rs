@@ -230,6 +230,13 @@ fn casts_to_numbers() -> Vec<Definition> {
             let condition = Condition::UndefinedSchema;
             named(text(arguments, 0), ("schema", condition), schema_oid)
         }),
+        // No function has a number here.
+        define("regproc_oid", DataType::Int64, |_, arguments| {
+            let condition = Condition::UndefinedFunction;
+            named(text(arguments, 0), ("function", condition), |name| {
+                name.parse().ok()
+            })
+        }),
         define("regrole_oid", DataType::Int64, |_, arguments| {
             let condition = Condition::UndefinedObject;
             named(text(arguments, 0), ("role", condition), |name| {

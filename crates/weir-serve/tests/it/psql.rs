@@ -114,6 +114,12 @@ fn the_catalog_has_the_files() {
     ] {
         served.answer(&[asked]);
     }
+    // As in PostgreSQL; it was `'lower' is not a whole number`.
+    let error = served.error(&["\\sf lower"]);
+    assert!(
+        error.contains("function \"lower\" does not exist"),
+        "{error}"
+    );
     let version = served.answer(&[
         "SHOW server_version",
         "SELECT version()",

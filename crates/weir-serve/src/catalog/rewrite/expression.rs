@@ -337,7 +337,14 @@ fn of_cast(expr: &mut Box<Expr>, data_type: &mut DataType) -> Option<Expr> {
         "regproc" | "regprocedure" | "regoper" | "regoperator" => {
             return Some(call("regproc_name", vec![*expr.clone()]));
         }
-        "oid" | "int8" | "bigint" | "int4" | "integer" | "int" => by_number(expr),
+        "oid" | "int8" | "bigint" | "int4" | "integer" | "int" => {
+            if called(expr).as_deref() == Some("regproc_name")
+                && let Some(name) = argument(expr)
+            {
+                return Some(call("regproc_oid", vec![name.clone()]));
+            }
+            by_number(expr);
+        }
         _ => {}
     }
     if TEXTS.contains(&name.as_str()) {

@@ -55,6 +55,10 @@ fn what_postgresql_spells_otherwise_is_rewritten_on_the_tree() {
             "SELECT p.proname AS a FROM \"pg_catalog\".\"pg_type\" t LEFT JOIN \"pg_catalog\".\"pg_proc\" p ON p.proname = t.typreceive",
         ),
         (
+            "SELECT 'lower'::pg_catalog.regproc::pg_catalog.oid AS a",
+            "SELECT regproc_oid('lower') AS a",
+        ),
+        (
             "SELECT datname FROM pg_database WHERE datdba = current_user::regrole",
             "SELECT datname FROM \"pg_catalog\".\"pg_database\" AS \"pg_database\" WHERE datdba = regrole_oid(current_user())",
         ),
