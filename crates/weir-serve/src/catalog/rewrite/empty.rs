@@ -78,7 +78,7 @@ impl Empty {
         query.pipe_operators.is_empty() && self.is_empty_set(&query.body)
     }
 
-    /// Whether a query is the number of rows that there are none of.
+    /// Whether a query counts rows where there can be none of them.
     fn counts_none(&self, query: &Query) -> bool {
         let is_one_row = match &query.limit_clause {
             None => true,
@@ -128,7 +128,7 @@ impl Empty {
         (is_grouped(select) || !aggregates(select)) && self.has_no_rows(select)
     }
 
-    /// Whether the rows that a SELECT is made of are none. A relation that is not in the catalog is left to the engine.
+    /// Whether a SELECT is made of no rows. A relation that is not in the catalog is left to the engine.
     fn has_no_rows(&self, select: &Select) -> bool {
         select.into.is_none()
             && (select.from.iter().any(|tables| self.is_empty_join(tables))
