@@ -145,6 +145,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     }
 }
 
-const UNANSWERED: &str = "the peer does not answer the TLS handshake: connection closed";
+/// The error of a handshake that takes too long. It counts as a closed connection, which is made again.
+pub(crate) const UNANSWERED: &str = "the peer does not answer the TLS handshake: connection closed";
 /// The longest wait for a connection, and then for its handshake.
 pub(crate) const CONNECT: Duration = Duration::from_secs(5);

@@ -19,7 +19,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 
 use crate::codec::FORMAT;
-use crate::dial::{CONNECT, Dial};
+use crate::dial::{CONNECT, Dial, UNANSWERED};
 use crate::error::{Error, chain};
 use crate::forward::Forwarder;
 use crate::identity::{Keys, Role};
@@ -250,6 +250,7 @@ impl Trust {
     fn explained(&self, message: &str, is_hung_up: bool) -> String {
         let known = match self.has_certificates_of_token() {
             true => [
+                (UNANSWERED, SILENT),
                 // The peer asks for a proof behind certificates of files.
                 (NO_PROTOCOL, WRONG_OR_TLS),
                 ("invalid peer certificate", WRONG_OR_TLS),
@@ -260,6 +261,7 @@ impl Trust {
                 ("alert", WRONG),
             ],
             false => [
+                (UNANSWERED, SILENT),
                 (
                     NO_PROTOCOL,
                     match self.keys {
@@ -385,6 +387,7 @@ const PROGRAM: &str = "weir/";
 const NO_SCHEDULER: &str =
     "it is not a scheduler: an executor, or another program, listens at this address";
 const PLANS: &str = "plans/";
+const SILENT: &str = "the peer does not answer: it is stopped or overloaded, or does not use TLS";
 const WRONG_OR_TLS: &str = "the token is wrong: it is not that of --token-file of the peer, or of the user who started it; if it uses \
                             TLS, give --tls-cert, --tls-key and --tls-ca";
 /// The minimum length of a token on a network: the certificate of a server permits offline guessing.
@@ -511,6 +514,14 @@ mod tests {
         for trust in [trust, with("0123456789abcdef")] {
             assert_eq!(trust.unanswered(refused), refused);
         }
+    }
+
+    /// The token was said to be wrong where an executor stood still.
+    #[test]
+    fn a_peer_that_does_not_answer_is_no_wrong_token() {
+        let reported = with("0123456789abcdef").unconnected(UNANSWERED);
+        assert_eq!(reported, format!("{SILENT} ({UNANSWERED})"));
+        assert!(is_hung_up(UNANSWERED));
     }
 
     /// A client that was given the address of an executor had an error without a reason.
