@@ -81,6 +81,12 @@ impl MessageField {
             field.header = Some(header);
             return Some((field, kind));
         }
+        if let Some(header) = Header::of_sip(&name) {
+            let places = vec![("sip.msg_hdr".to_owned(), FRAME)];
+            let (mut field, kind) = Self::at(Extraction::named("sip")?, places)?;
+            field.header = Some(header);
+            return Some((field, kind));
+        }
         if let Some(part) = UriPart::of(&name) {
             let places = vec![("http.request.uri".to_owned(), REQUEST)];
             let (mut field, kind) = Self::at(Extraction::named("http")?, places)?;
@@ -756,20 +762,19 @@ impl Cell<'_> {
                 };
                 (0..list.len()).all(|at| one(&list, at, self.is_address, &mut each))
             }
-            _ => match self.uri_part {
-                Some(part) => one(
-                    self.values,
-                    row,
-                    self.is_address,
-                    &mut |value| match value {
-                        FieldValue::Bytes(uri) => {
-                            part.each(&uri, &mut |found| f(FieldValue::Bytes(found.into())))
-                        }
-                        FieldValue::Number(_) => true,
-                    },
-                ),
-                None => one(self.values, row, self.is_address, f),
-            },
+            _ => {
+                let mut each = |value: FieldValue<'_>| match (value, self.uri_part, self.header) {
+                    (FieldValue::Bytes(uri), Some(part), _) => {
+                        part.each(&uri, &mut |found| f(FieldValue::Bytes(found.into())))
+                    }
+                    (FieldValue::Bytes(text), None, Some(header)) => {
+                        header.each_in_text(&text, &mut |found| f(FieldValue::Bytes(found.into())))
+                    }
+                    (FieldValue::Number(_), Some(_), _) => true,
+                    (value, ..) => f(value),
+                };
+                one(self.values, row, self.is_address, &mut each)
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Fields that are headers of HTTP, found in the lists of header lines that the table of exchanges has.
+//! Fields that are headers of HTTP, found in the lists of header lines that the table of exchanges has, and of SIP, found in the
+//! headers as they were written.
 
 /// A header whose values a field has, or a part of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +29,29 @@ impl Header {
         Some(Self { name, part })
     }
 
+    /// The header of SIP that a field is.
+    pub(super) fn of_sip(field: &str) -> Option<Self> {
+        let &(_, name) = OF_SIP.iter().find(|(known, _)| *known == field)?;
+        let part = HeaderPart::Whole;
+        Some(Self { name, part })
+    }
+
+    /// Passes each value of the header in the headers of a message of SIP to `f` until that returns false. Returns false when it
+    /// was stopped.
+    pub(super) fn each_in_text(self, text: &[u8], f: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (header, behind) = first_header(rest);
+            rest = behind;
+            if let Some(value) = value_in_sip(header, self.name)
+                && !f(value)
+            {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Passes each value that the field has of a line to `f` until that returns false. Returns false when it was stopped.
     pub(super) fn each(self, line: &[u8], f: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         let value = value_of_header(line, self.name).or_else(|| match self.part {
@@ -46,6 +70,26 @@ impl Header {
             }
         }
     }
+}
+
+/// The first of several headers, with the lines that continue it (RFC 3261, 7.3.1), and what is behind it.
+fn first_header(text: &[u8]) -> (&[u8], &[u8]) {
+    let is_continued = |at: usize| matches!(text.get(at + 1), Some(b' ' | b'\t'));
+    let mut octets = text.iter().enumerate();
+    let end = octets.find(|(at, octet)| **octet == b'\n' && !is_continued(*at));
+    text.split_at(end.map_or(text.len(), |(at, _)| at + 1))
+}
+
+/// The value of a header of SIP, where it is one of this name, or of its compact form.
+fn value_in_sip<'l>(header: &'l [u8], name: &str) -> Option<&'l [u8]> {
+    let at = header.iter().position(|octet| *octet == b':')?;
+    let (found, value) = header.split_at(at);
+    let found = found.trim_ascii_end();
+    let is_called = |known: &str| found.eq_ignore_ascii_case(known.as_bytes());
+    let mut compact = COMPACT.iter();
+    let is_wanted =
+        is_called(name) || compact.any(|&(long, short)| long == name && is_called(short));
+    is_wanted.then(|| value.get(1..).unwrap_or_default().trim_ascii())
 }
 
 /// What a value of basic authorization says in base 64.
@@ -144,4 +188,59 @@ const HEADERS: &[(&str, &str)] = &[
 const PARTS: &[(&str, &str, HeaderPart)] = &[
     ("http.authbasic", "authorization", HeaderPart::Credentials),
     ("http.cookie_pair", "cookie", HeaderPart::Pairs),
+];
+
+/// Fields of SIP that are headers without a column.
+#[rustfmt::skip]
+const OF_SIP: &[(&str, &str)] = &[
+    ("sip.accept", "accept"),
+    ("sip.accept_encoding", "accept-encoding"),
+    ("sip.accept_language", "accept-language"),
+    ("sip.alert_info", "alert-info"),
+    ("sip.allow", "allow"),
+    ("sip.allow_events", "allow-events"),
+    ("sip.authentication_info", "authentication-info"),
+    ("sip.authorization", "authorization"),
+    ("sip.call_info", "call-info"),
+    ("sip.date", "date"),
+    ("sip.event", "event"),
+    ("sip.history_info", "history-info"),
+    ("sip.join", "join"),
+    ("sip.min_expires", "min-expires"),
+    ("sip.min_se", "min-se"),
+    ("sip.organization", "organization"),
+    ("sip.p_access_network_info", "p-access-network-info"),
+    ("sip.p_charging_vector", "p-charging-vector"),
+    ("sip.p_preferred_identity", "p-preferred-identity"),
+    ("sip.path", "path"),
+    ("sip.privacy", "privacy"),
+    ("sip.proxy_authenticate", "proxy-authenticate"),
+    ("sip.proxy_authorization", "proxy-authorization"),
+    ("sip.proxy_require", "proxy-require"),
+    ("sip.rack", "rack"),
+    ("sip.record_route", "record-route"),
+    ("sip.refer_to", "refer-to"),
+    ("sip.replaces", "replaces"),
+    ("sip.require", "require"),
+    ("sip.retry_after", "retry-after"),
+    ("sip.route", "route"),
+    ("sip.rseq", "rseq"),
+    ("sip.service_route", "service-route"),
+    ("sip.session_expires", "session-expires"),
+    ("sip.subject", "subject"),
+    ("sip.subscription_state", "subscription-state"),
+    ("sip.supported", "supported"),
+    ("sip.unsupported", "unsupported"),
+    ("sip.warning", "warning"),
+    ("sip.www_authenticate", "www-authenticate"),
+];
+
+/// Headers of SIP with their compact forms (RFC 3261, 7.3.3; RFC 3515, 6665 and 4028).
+const COMPACT: &[(&str, &str)] = &[
+    ("allow-events", "u"),
+    ("event", "o"),
+    ("refer-to", "r"),
+    ("session-expires", "x"),
+    ("subject", "s"),
+    ("supported", "k"),
 ];

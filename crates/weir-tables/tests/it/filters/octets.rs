@@ -179,6 +179,30 @@ fn credentials_and_pairs_of_cookies_are_fields() {
     are_selected(&packets, expected, &[]);
 }
 
+/// Headers of SIP without a column were refused.
+#[test]
+fn headers_of_sip_without_a_column_are_fields() {
+    let [client, server] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
+    let headers =
+        b"Allow: INVITE, ACK\r\nAllow: BYE\r\nk: timer\r\nRoute: <sip:a;lr>,\r\n <sip:b;lr>\r\n";
+    let begin = SIP.len() - b"Content-Length: 0\r\n\r\n".len();
+    let (before, end) = SIP.split_at(begin);
+    let packets = [SIP, &[before, headers, end].concat()].map(|message| {
+        let datagram = udp(client.into(), server.into(), 5_060, 5_060, message);
+        Ipv4::new(client, server, protocol::UDP).packet(&datagram)
+    });
+    let expected: &[(&str, &[u64])] = &[
+        ("sip.Allow", &[2]),
+        ("sip.Allow == \"BYE\" && sip.Allow contains \"ACK\"", &[2]),
+        ("count(sip.Allow) == 2", &[2]),
+        ("sip.Supported == \"timer\"", &[2]),
+        ("sip.Route contains \"<sip:b\"", &[2]),
+        ("sip and not sip.Route", &[1]),
+        ("sip.Record-Route || sip.WWW-Authenticate", &[]),
+    ];
+    are_selected(&packets, expected, &[]);
+}
+
 /// A question to all with two names, and one for the root.
 fn questions() -> Vec<Vec<u8>> {
     let [client, server] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
