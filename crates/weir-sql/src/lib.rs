@@ -32,6 +32,7 @@ mod list_integers;
 pub mod meaning;
 pub mod names;
 pub mod narrow;
+mod ordered;
 mod path_name;
 mod patterns;
 pub mod prepared;

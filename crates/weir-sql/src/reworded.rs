@@ -504,7 +504,7 @@ pub(crate) fn order_by_listed(query: &mut Query) {
 }
 
 /// Whether a name stands in an expression.
-fn mentions(expr: &Expr, name: &Ident) -> bool {
+pub(crate) fn mentions(expr: &Expr, name: &Ident) -> bool {
     struct Mentions<'n>(&'n Ident, bool);
     impl Visitor for Mentions<'_> {
         type Break = ();

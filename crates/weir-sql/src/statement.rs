@@ -24,6 +24,7 @@ use crate::embedded::Parameter;
 use crate::gate::{self, innermost};
 use crate::iso_interval;
 use crate::names::{call, keep_written_names};
+use crate::ordered;
 use crate::patterns;
 use crate::reworded;
 use crate::row_in;
@@ -634,6 +635,7 @@ impl VisitorMut for FromFirst {
         reworded::name_columns_of_with(query);
         reworded::mark_casts_of_recursive(query);
         reworded::order_by_listed(query);
+        ordered::by_columns_of_tables(query);
         keep_written_names(query);
         reworded::number_repeated(&mut query.body);
         reworded::group_all(&mut query.body);
