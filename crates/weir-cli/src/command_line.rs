@@ -555,8 +555,19 @@ mod tests {
             ),
             (
                 "query x --threads 0",
-                "invalid value '0' for '--threads <N>': number would be zero for non-zero type",
+                "invalid value '0' for '--threads <N>': expected a whole number above 0",
                 "'weir query --help' shows how it is used, with examples",
+            ),
+            (
+                "query x --threads 99999999999999999999999",
+                "invalid value '99999999999999999999999' for '--threads <N>': expected a smaller \
+                 number",
+                "'weir query --help' shows how it is used, with examples",
+            ),
+            (
+                "carve x.pcap --flow x -o y.pcap",
+                "invalid value 'x' for '--flow <ID>': expected a whole number such as 10",
+                "'weir carve --help' shows how it is used, with examples",
             ),
             (
                 "query",

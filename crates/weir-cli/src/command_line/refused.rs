@@ -1,6 +1,8 @@
 //! A command line that does not parse: what is wrong, and what to write.
 
+use std::error::Error as _;
 use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::path::Path;
 
 use clap::CommandFactory;
@@ -64,12 +66,32 @@ pub(super) fn refuse(error: clap::Error, line: &[OsString]) -> Refusal {
     // The first paragraph of clap's text is the error; the others are hints and usage.
     let rendered = error.render().to_string();
     let message = rendered.split("\n\n").next().unwrap_or_default();
+    let message = message.strip_prefix("error: ").unwrap_or(message);
     Refusal::Usage {
-        message: message
-            .strip_prefix("error: ")
-            .unwrap_or(message)
-            .to_owned(),
+        message: with_expected_number(message, &error),
         hints,
+    }
+}
+
+/// The message, which says what is expected where a value is no number: the texts of the standard library are about types.
+fn with_expected_number(message: &str, error: &clap::Error) -> String {
+    let Some(source) = error.source() else {
+        return message.to_owned();
+    };
+    let kind = source
+        .downcast_ref::<ParseIntError>()
+        .map(ParseIntError::kind);
+    let expected = match kind {
+        Some(IntErrorKind::Zero) => "expected a whole number above 0",
+        Some(IntErrorKind::PosOverflow) => "expected a smaller number",
+        Some(_) => "expected a whole number such as 10",
+        None if source.is::<ParseFloatError>() => "expected a number such as 0.5",
+        None => return message.to_owned(),
+    };
+    let shown = source.to_string();
+    match message.strip_suffix(shown.as_str()) {
+        Some(value) => format!("{value}{expected}"),
+        None => message.to_owned(),
     }
 }
 
