@@ -224,15 +224,23 @@ impl<T> Table<T> {
         Some(unsafe { &*self.tagged(LARGE) })
     }
 
+    /// The single segment.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    fn single(&self) -> Option<&Segment<T>> {
+        if self.tag() != SINGLE {
+            return None;
+        }
+        // SAFETY: with this tag the word came from a box of this type, which it owns.
+        Some(unsafe { &*self.tagged(SINGLE) })
+    }
+
     /// The segment in which a hash belongs; `None` where entries lie in a block.
     #[inline(always)]
     fn segment(&self, hash: u64) -> Option<&Segment<T>> {
-        if let Some(large) = self.large() {
-            return Some(large.main.segment(hash));
-        }
-        match self.view() {
-            View::Single(single) => Some(single),
-            _ => None,
+        match self.large() {
+            Some(large) => Some(large.main.segment(hash)),
+            None => self.single(),
         }
     }
 
@@ -255,16 +263,8 @@ impl<T> Table<T> {
             return self.only().filter(|entry| query.is(entry));
         }
         let hash = query.first();
-        let segment = if let Some(large) = self.large() {
-            large.main.segment(hash)
-        } else {
-            match self.view() {
-                View::Single(single) => single,
-                View::Small(entries) => {
-                    return entries.get(self.find_tagged(hash, entries, query)?);
-                }
-                View::Large(_) => return None,
-            }
+        let Some(segment) = self.segment(hash) else {
+            return self.get_tagged(hash, query);
         };
         match segment.get(tag_of(hash), |entry| query.is(entry)) {
             Ok(entry) => Some(entry),
@@ -305,13 +305,10 @@ impl<T> Table<T> {
             let only = self.only().filter(|entry| query.is(entry));
             return only.map(|_| Spot::Small(0));
         }
-        if let View::Small(entries) = self.view() {
-            return self.find_tagged(hash, entries, query).map(Spot::Small);
-        }
-        match self
-            .segment(hash)?
-            .find(tag_of(hash), |entry| query.is(entry))
-        {
+        let Some(segment) = self.segment(hash) else {
+            return self.find_tagged(hash, query).map(Spot::Small);
+        };
+        match segment.find(tag_of(hash), |entry| query.is(entry)) {
             Ok(at) => Some(Spot::Main(hash, at)),
             Err(false) => None,
             Err(true) => self.find_deep(query),
@@ -541,8 +538,7 @@ impl<T> Table<T> {
     #[inline(always)]
     pub(crate) fn take(&mut self, query: &impl Query<T>) -> Option<T> {
         if !word::is_hashed(self.tag()) {
-            let _ = self.only().filter(|entry| query.is(entry))?;
-            return Some(self.remove_small(0));
+            return self.take_only(query);
         }
         let hash = query.first();
         let entry = match self.view_mut() {
@@ -568,13 +564,10 @@ impl<T> Table<T> {
         Some(entry)
     }
 
-    /// Removes an entry of a block that has tags.
+    /// Removes an entry of a block, which has to have tags.
     #[inline]
     fn take_of_block(&mut self, hash: u64, query: &impl Query<T>) -> Option<T> {
-        let View::Small(entries) = self.view() else {
-            return None;
-        };
-        let at = self.find_tagged(hash, entries, query)?;
+        let at = self.find_tagged(hash, query)?;
         Some(self.remove_small(at))
     }
 

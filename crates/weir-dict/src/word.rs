@@ -90,18 +90,16 @@ pub(crate) const fn has_tags(room: usize) -> bool {
 /// Returns whether entries of this kind of word are searched by hashes: all are but those of blocks without tags.
 #[inline(always)]
 pub(crate) const fn is_hashed(kind: usize) -> bool {
-    HASHED >> (kind & 15) & 1 == 1
+    kind > 1
 }
 
-const HASHED: u16 = {
-    let (mut hashed, mut kind) = (1 << SINGLE | 1 << LARGE, 0);
+const _: () = {
+    let mut kind = 0;
     while kind < 16 {
-        if has_tags(ROOM.get(kind)) {
-            hashed |= 1 << kind;
-        }
+        let is_segment = kind == SINGLE || kind == LARGE;
+        assert!(is_hashed(kind) == (is_segment || has_tags(ROOM.get(kind))));
         kind += 1;
     }
-    hashed
 };
 
 /// A tag for each entry of a block, none of which is 0, in their order; 0 where there is no entry.

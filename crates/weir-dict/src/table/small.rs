@@ -44,6 +44,13 @@ impl<T> Table<T> {
         self.pointer().wrapping_add(has_tags * Self::HEAD).cast()
     }
 
+    /// The first entry of a block that has tags.
+    #[inline(always)]
+    fn tagged_start(&self) -> *mut T {
+        debug_assert!(word::has_tags(word::room(self.tag())));
+        self.pointer().wrapping_add(Self::HEAD).cast()
+    }
+
     /// The entry of a block without tags.
     #[inline(always)]
     #[allow(unsafe_code)]
@@ -100,29 +107,52 @@ impl<T> Table<T> {
         Ok(block)
     }
 
-    /// Finds the index of an entry in a block that has tags.
+    /// Finds the index of an entry in a block, which has to have tags.
     #[inline(always)]
-    pub(super) fn find_tagged(
-        &self,
-        hash: u64,
-        entries: &[T],
-        query: &impl Query<T>,
-    ) -> Option<usize> {
+    #[allow(unsafe_code)]
+    pub(super) fn find_tagged(&self, hash: u64, query: &impl Query<T>) -> Option<usize> {
+        let start = self.tagged_start().cast_const();
         let mut places = self.tags().matching(tag_of(hash));
-        places.find(|at| entries.get(*at).is_some_and(|entry| query.is(entry)))
+        places.find(|at| {
+            debug_assert!(*at < word::len(self.tag()));
+            // SAFETY: where there is a tag, which is never 0, there is an entry of the block.
+            query.is(unsafe { &*start.add(*at) })
+        })
     }
 
-    /// Finds an entry in a block that has tags.
+    /// Finds an entry in a block, which has to have tags.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(super) fn get_tagged(&self, hash: u64, query: &impl Query<T>) -> Option<&T> {
+        let at = self.find_tagged(hash, query)?;
+        // SAFETY: `find_tagged` has just looked at this entry.
+        Some(unsafe { &*self.tagged_start().cast_const().add(at) })
+    }
+
+    /// The entry of [`Self::get_tagged`], mutable. With [`Self::find_tagged`] an insertion into a block of eight executes
+    /// seven instructions fewer, and takes 1.03 of the time.
     #[inline(always)]
     pub(crate) fn find_in_block(&mut self, hash: u64, query: &impl Query<T>) -> Option<&mut T> {
         let View::Small(entries) = self.view() else {
             return None;
         };
-        let at = self.find_tagged(hash, entries, query)?;
+        let mut places = self.tags().matching(tag_of(hash));
+        let at = places.find(|at| entries.get(*at).is_some_and(|entry| query.is(entry)))?;
         match self.view_mut() {
             ViewMut::Small(entries) => entries.get_mut(at),
             _ => None,
         }
+    }
+
+    /// Removes the entry of a block without tags, which is freed.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(super) fn take_only(&mut self, query: &impl Query<T>) -> Option<T> {
+        let only = self.only().filter(|entry| query.is(entry))?;
+        // SAFETY: the block is freed without its entry, which is not read again.
+        let entry = unsafe { ptr::from_ref(only).read() };
+        self.free_block::<1>();
+        Some(entry)
     }
 
     /// Whether there is a block of as many entries as one can have.
@@ -166,7 +196,7 @@ impl<T> Table<T> {
         tags.push(len, tag_of(hash));
         self.set_tags(tags);
         // SAFETY: the block has room for one entry more, and nothing is there yet.
-        unsafe { self.start().add(len).write(entry) };
+        unsafe { self.tagged_start().add(len).write(entry) };
         self.set(self.pointer(), pushed);
         Ok(Spot::Small(len))
     }
