@@ -186,6 +186,19 @@ fn protocols_that_are_known_by_ports_and_numbers_are_the_packets_that_carry_them
     are_selected(&packets, expected, &[]);
 }
 
+/// Version 2 of GTP was refused, and version 1 has its ports.
+#[test]
+fn gtp_version_2_is_known_by_its_first_octet() {
+    let [from, to] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(Ipv4Addr::from);
+    let echo = |first: u8| {
+        let message = [first, 1, 0, 4, 0, 0, 0, 1];
+        let datagram = udp(from.into(), to.into(), 2_123, 2_123, &message);
+        Ipv4::new(from, to, protocol::UDP).packet(&datagram)
+    };
+    let expected: &[(&str, &[u64])] = &[("gtpv2", &[1]), ("gtpv2[0] == 40", &[1])];
+    are_selected(&[echo(0x40), echo(0x32)], expected, &[]);
+}
+
 /// `websocket` was refused, although its messages have fields.
 #[test]
 fn websocket_is_the_frames_that_complete_a_frame_of_it() {
