@@ -576,7 +576,7 @@ fn fields_that_packets_do_not_have_are_refused_with_their_place() {
             6,
             "tls('trace.pcap')",
         ),
-        ("ldap", "packets have no field ldap", 0, ""),
+        ("smb2", "packets have no field smb2", 0, "tcp.port == 445"),
         (
             "ip.id == dns.id",
             "a message field is compared with a written value, not with a packet field",
