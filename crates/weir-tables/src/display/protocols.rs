@@ -195,6 +195,10 @@ mod tests {
             assert!(DisplayFilter::new(packets).is_ok(), "{packets}");
             assert!(DisplayFilter::new(name).is_ok(), "{name}");
         }
+        // The first part of a name of a host is no protocol.
+        for filter in ["dns.qry.name == smtp.example.org", "http.host == ftp.example.org"] {
+            assert!(DisplayFilter::new(filter).is_ok(), "{filter}");
+        }
     }
 
     /// They were refused with a word on texts in double quotes.

@@ -347,7 +347,9 @@ impl<'t> FilterReader<'t> {
         let lower = present(word);
         match lower.split_once('.') {
             Some((protocol, _)) => {
-                protocol != "frame" && !is_protocol(protocol) && !self.is_known(&lower)
+                // A protocol without fields may be the first part of a name: smtp.example.org.
+                let has_fields = is_protocol(protocol) && only_packets(&lower).is_none();
+                protocol != "frame" && !has_fields && !self.is_known(&lower)
             }
             None => {
                 let has_capitals = word.bytes().any(|byte| byte.is_ascii_uppercase());
