@@ -196,7 +196,10 @@ mod tests {
             assert!(DisplayFilter::new(name).is_ok(), "{name}");
         }
         // The first part of a name of a host is no protocol.
-        for filter in ["dns.qry.name == smtp.example.org", "http.host == ftp.example.org"] {
+        for filter in [
+            "dns.qry.name == smtp.example.org",
+            "http.host == ftp.example.org",
+        ] {
             assert!(DisplayFilter::new(filter).is_ok(), "{filter}");
         }
     }
