@@ -20,6 +20,7 @@ const TYPES: &[Beginning] = &[
     ("Cannot infer common string type for string concat operation ", "", "|| concatenates texts or lists, and not these types: ", TEXT),
     ("Cannot get result type for temporal operation ", ": ", "there is no arithmetic on these types: ", "a time and an interval make a time: frame.time + INTERVAL '1 hour'"),
     ("Cannot get result type for decimal operation ", ": ", "there is no arithmetic on these types: ", CAST),
+    ("Cannot automatically convert ", " to Null", "a column of NULLs without a type takes no values of the type ", "CAST(NULL AS VARCHAR) is a NULL with a type: the columns of a recursive query have those of its first SELECT"),
     ("Cannot automatically convert ", "", "there is no value of one type in the place of the other: ", CAST),
     ("There isn't a common type to coerce ", " in ", "LIKE matches texts, and not these types: ", TEXT),
     ("Unary operator 'NOT' requires a boolean expression, got ", "", "NOT takes a condition, and not the type ", "compare the value: NOT a = 0"),
