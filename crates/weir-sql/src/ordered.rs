@@ -64,7 +64,7 @@ pub(crate) fn by_columns_of_tables(query: &mut Query) {
 }
 
 fn column(place: usize) -> Ident {
-    Ident::new(format!("__key_{place}"))
+    Ident::new(format!("__sorted_{place}"))
 }
 
 /// The names of a SELECT.
