@@ -13,7 +13,7 @@ use weir_tables::{CaptureTee, Feed, Predicate, Stop};
 
 use crate::args::{Global, Live};
 use crate::encoder::FileEncoder;
-use crate::failure::Failure;
+use crate::failure::{Failure, printed};
 use crate::interface::{LiveCounts, Source};
 use crate::message::Messages;
 use crate::refusal::Refusal;
@@ -167,12 +167,12 @@ fn close_ring(
 
 fn list() -> Result<ExitCode, Failure> {
     let mut out = io::stdout().lock();
-    for name in weir_live::interfaces()? {
-        if writeln!(out, "{name}").is_err() {
-            break;
-        }
-    }
-    Ok(ExitCode::SUCCESS)
+    let mut names = weir_live::interfaces()?.into_iter();
+    printed(
+        names
+            .try_for_each(|name| writeln!(out, "{name}"))
+            .and_then(|()| out.flush()),
+    )
 }
 
 /// The destination of packets that are kept, and their maximum number.

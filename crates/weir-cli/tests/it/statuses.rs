@@ -4,7 +4,7 @@
 use crate::shell::{folder, run};
 
 /// Commands by causes: exit status, and a part of what they write to standard error.
-const STATUSES: [(u8, &str, &str); 87] = [
+const STATUSES: [(u8, &str, &str); 88] = [
     // Done.
     (0, "weir query 'SELECT 1'", ""),
     (0, "weir query \"SELECT count(*) FROM 'call.pcap'\"", ""),
@@ -239,6 +239,7 @@ const STATUSES: [(u8, &str, &str); 87] = [
     (3, "weir --help > /dev/full", "No space left"),
     (3, "weir query --help > /dev/full", "No space left"),
     (3, "weir help fields > /dev/full", "No space left"),
+    (3, "weir live -D > /dev/full", "No space left"),
     (
         3,
         "weir clf convert calls.clf --format json -o /dev/full",
