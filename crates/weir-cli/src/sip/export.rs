@@ -92,7 +92,11 @@ pub(super) fn run(
 /// The address that sent the first message; an error when there is none.
 fn first_sender(session: &Session, args: &ExportArgs) -> Result<String, Failure> {
     let found = first_source(session, args, "sip")?;
-    found.ok_or_else(|| no_call(&args.files, &args.call_id))
+    found.ok_or_else(|| {
+        // Damage may be the reason.
+        session.report(false);
+        no_call(&args.files, &args.call_id)
+    })
 }
 
 /// The address that the call came from, where it is known which side called; an error when there is no message.

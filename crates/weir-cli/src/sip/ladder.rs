@@ -198,9 +198,13 @@ fn only_call(session: &Session, files: &[String]) -> Result<String, Failure> {
         })?;
     }
     match calls.as_slice() {
-        [] => Err(Failure::running("no call found in the captures".to_owned()).with_hint(
-            "a call begins with INVITE; SELECT DISTINCT sip.call_id FROM sip('trace.pcap') lists all Call-IDs",
-        )),
+        [] => {
+            // Damage may be the reason.
+            session.report(false);
+            Err(Failure::running("no call found in the captures".to_owned()).with_hint(
+                "a call begins with INVITE; SELECT DISTINCT sip.call_id FROM sip('trace.pcap') lists all Call-IDs",
+            ))
+        }
         [call] => Ok(call.first().cloned().unwrap_or_default()),
         calls => {
             let lines = calls.iter().map(|call| match call.as_slice() {

@@ -4,7 +4,7 @@
 use crate::shell::{folder, run};
 
 /// Commands by causes: exit status, and a part of what they write to standard error.
-const STATUSES: [(u8, &str, &str); 88] = [
+const STATUSES: [(u8, &str, &str); 90] = [
     // Done.
     (0, "weir query 'SELECT 1'", ""),
     (0, "weir query \"SELECT count(*) FROM 'call.pcap'\"", ""),
@@ -255,6 +255,17 @@ const STATUSES: [(u8, &str, &str); 88] = [
         3,
         "weir sip ladder call.pcap --call-id missing",
         "no SIP message with Call-ID 'missing'",
+    ),
+    // The captures are cut before their first message.
+    (
+        3,
+        "head -c 50 call.pcap > begun.pcap; weir sip ladder begun.pcap",
+        "cut short",
+    ),
+    (
+        3,
+        "head -c 50 call.pcap > begun.pcap; weir sip export begun.pcap --call-id x -o x.pcap",
+        "cut short",
     ),
 ];
 
