@@ -4,7 +4,7 @@ mod sides;
 
 use std::collections::HashSet;
 use std::io::Cursor;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
@@ -61,11 +61,14 @@ pub(super) fn run(
         )
         .into());
     }
-    if let Some(path) = &args.audio
-        && path
-            .extension()
-            .is_none_or(|extension| !extension.eq_ignore_ascii_case("wav"))
-    {
+    if let Some(path) = args.output.as_deref().filter(|path| is_wav_name(path)) {
+        return Err(Refusal::usage(
+            format!("{} is not the name of a capture", path.display()),
+            format!("--audio {} writes the audio", path.display()),
+        )
+        .into());
+    }
+    if let Some(path) = args.audio.as_deref().filter(|path| !is_wav_name(path)) {
         return Err(Refusal::usage(
             format!(
                 "audio is written as a WAV file, found the name {}",
@@ -87,6 +90,11 @@ pub(super) fn run(
         code = crate::filter::call(&args.files, &args.call_id, path, global, messages)?;
     }
     Ok(code)
+}
+
+fn is_wav_name(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("wav"))
 }
 
 /// The address that sent the first message; an error when there is none.
@@ -152,7 +160,7 @@ fn secure_directions(session: &Session, args: &ExportArgs) -> Result<HashSet<End
 
 fn sound(
     args: &ExportArgs,
-    path: &std::path::Path,
+    path: &Path,
     global: Global,
     messages: Messages,
 ) -> Result<ExitCode, Failure> {

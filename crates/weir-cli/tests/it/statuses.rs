@@ -4,7 +4,7 @@
 use crate::shell::{folder, run};
 
 /// Commands by causes: exit status, and a part of what they write to standard error.
-const STATUSES: [(u8, &str, &str); 90] = [
+const STATUSES: [(u8, &str, &str); 91] = [
     // Done.
     (0, "weir query 'SELECT 1'", ""),
     (0, "weir query \"SELECT count(*) FROM 'call.pcap'\"", ""),
@@ -226,6 +226,11 @@ const STATUSES: [(u8, &str, &str); 90] = [
         2,
         "weir sip ladder nothing.pcap --call-id x",
         "no file matches",
+    ),
+    (
+        2,
+        "weir sip export call.pcap --call-id x -o call.wav",
+        "--audio call.wav writes the audio",
     ),
     (2, "weir man notes.txt", "notes.txt"),
     // Failed while running.
