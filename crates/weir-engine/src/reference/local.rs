@@ -122,8 +122,9 @@ impl Resolver<'_> {
                 kind_of(one)?;
             }
             let message = format!("{place} has no capture and no other file that can be read");
+            let folder = place.trim_end_matches('/');
             let hint = format!(
-                "'{place}/*/*' looks in the folders of a folder, '{place}/**' in all of them"
+                "'{folder}/*/*' looks in the folders of a folder, '{folder}/**' in all of them"
             );
             return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
         };
