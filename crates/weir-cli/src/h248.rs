@@ -27,9 +27,9 @@ use crate::message::Messages;
 #[command(
     about = "Show, convert, check and compare Megaco (H.248) messages",
     long_about = "Show, convert, check and compare Megaco (H.248) messages.\n\n\
-        A message is found in files of its own, in folders of such files, and in captures (pcap, \
-        pcapng, ERF). Its encoding is found by content: pretty or compact text, BER, PER, or Erlang's \
-        external term format in any variant. '-' is standard input.",
+        A message is found in files of its own, in folders of such files, and in captures. Its \
+        encoding is found by content: pretty or compact text, BER, PER, or Erlang's external term \
+        format in any variant. '-' is standard input.",
     after_help = EXAMPLES,
     arg_required_else_help = true
 )]

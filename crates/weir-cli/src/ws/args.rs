@@ -173,7 +173,7 @@ pub(super) enum InputFormat {
     Har,
     /// mitmproxy's flow file
     Mitmproxy,
-    /// A capture (pcap, pcapng, ERF; plain, gzip or zstd)
+    /// A capture (pcap, pcapng, ERF, snoop or NetMon 2; compressed or not)
     Capture,
     /// Binary messages, each after its length as a 16-bit big-endian number
     U16,
@@ -343,7 +343,7 @@ Examples:
   weir query \"SELECT * FROM websocket('trace.pcap') LIMIT 10\"";
 
 const STUDY_EXAMPLES: &str = "\
-Inputs: captures (pcap, pcapng, ERF), text (each line is a message), NDJSON, JSON records around messages, HTTP archives (HAR) with
+Inputs: captures, text (each line is a message), NDJSON, JSON records around messages, HTTP archives (HAR) with \
 _webSocketMessages, mitmproxy flow files, length-prefixed binary (named with --input-format).
 
 Examples:

@@ -302,6 +302,19 @@ fn help_says_how_commands_end() {
     assert!(flat.contains("3 failure while running"), "{flat}");
 }
 
+/// The help of these commands named three formats of captures, but they read all.
+#[test]
+fn help_leaves_out_no_format_of_captures() {
+    let folder = folder("help_leaves_out_no_format_of_captures");
+    for line in ["weir h248 --help", "weir ws study --help"] {
+        let help = run(line, &folder).stdout;
+        let flat = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("captures"), "{line}: {flat}");
+        assert!(!flat.contains("ERF)"), "{line}: {flat}");
+        assert!(!flat.contains("ERF; plain"), "{line}: {flat}");
+    }
+}
+
 /// Inputs of new users: the exit status, a part of the error, a part of the hint. The entries with an empty hint, about SQL or
 /// names, only require that there is one.
 const WRONG: [(&str, u8, &str, &str); 104] = [
