@@ -436,7 +436,7 @@ impl Connection {
 
     /// The side that asks, where octets of a side, which begin with no message, may have one within them: after a loss, or within a
     /// connection that began before the capture. A connection that is read from its beginning may begin with something else.
-    fn searched_client(&self, side: usize, this: &Side) -> Option<usize> {
+    fn searched_client(&self, this: &Side) -> Option<usize> {
         let client = match this.has_begun {
             true => self.client,
             false if self.is_within => self.client.or(self.expected_client),
@@ -473,13 +473,13 @@ impl Connection {
 
     /// The offset of a message within octets of a side.
     fn find_beginning(&self, side: usize, this: &Side, bytes: &[u8]) -> Option<usize> {
-        let client = self.searched_client(side, this)?;
+        let client = self.searched_client(this)?;
         head::find_beginning(bytes, client == side)
     }
 
     /// The offset of a request behind the rest of a body whose first word looks like a method.
     fn find_behind_word(&self, side: usize, this: &Side, bytes: &[u8]) -> Option<usize> {
-        let is_client = self.searched_client(side, this) == Some(side);
+        let is_client = self.searched_client(this) == Some(side);
         match is_client && this.begun.is_empty() {
             true => head::find_behind_word(bytes),
             false => None,
@@ -782,6 +782,10 @@ impl Connection {
         let lost = |side: usize| self.lost_before.get(side & 1).copied().flatten();
         if let Some((offset, _)) = lost(side) {
             self.pairs.requests_lost(Some(offset));
+            if self.is_within {
+                // The server had not received them when the capture began: a response to them is to come.
+                self.pairs.request_sent_before(None);
+            }
         }
         if let Some((offset, end)) = lost(1 - (side & 1)) {
             self.pairs.response_lost(offset, end);

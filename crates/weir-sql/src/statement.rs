@@ -540,7 +540,7 @@ impl Visitor for Given {
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_select(&mut self, select: &ast::Select) -> ControlFlow<()> {
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
         for item in &select.projection {
             if let SelectItem::ExprWithAlias { alias, .. } = item {
                 self.0.insert(alias.value.to_ascii_lowercase());
