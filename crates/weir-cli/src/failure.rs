@@ -69,6 +69,20 @@ impl Failure {
         Self::environment(format!("{}: {error}", shown(path)))
     }
 
+    /// Statements cannot be read from a file or from standard input, which often is a capture.
+    pub(crate) fn statements(path: &Path, error: &io::Error) -> Self {
+        if error.kind() != io::ErrorKind::InvalidData {
+            return Self::file(path, error);
+        }
+        let message = format!(
+            "{}: expected statements of SQL in UTF-8, found other bytes",
+            shown(path)
+        );
+        Self::environment(message).with_hint(
+            "a capture stands in FROM: weir query \"SELECT * FROM 'trace.pcap' LIMIT 10\"",
+        )
+    }
+
     /// Prints the failure and returns the exit status.
     pub(crate) fn report(&self, messages: Messages) -> ExitCode {
         messages.error(&self.message);

@@ -282,11 +282,11 @@ fn options(query: &Query, global: Global) -> weir_engine::Options {
 /// The text of a file of statements, '-' being standard input.
 pub(crate) fn read_sql(path: &Path) -> Result<String, Failure> {
     if path.as_os_str() != "-" {
-        return std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error));
+        return std::fs::read_to_string(path).map_err(|error| Failure::statements(path, &error));
     }
     let mut sql = String::new();
     io::stdin()
         .read_to_string(&mut sql)
-        .map_err(|error| Failure::environment(format!("standard input: {error}")))?;
+        .map_err(|error| Failure::statements(Path::new("standard input"), &error))?;
     Ok(sql)
 }

@@ -20,6 +20,7 @@ mod work;
 
 use std::io::{self, IsTerminal, Read};
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -140,7 +141,7 @@ pub(crate) fn script() -> Result<String, Failure> {
     let mut script = String::new();
     io::stdin()
         .read_to_string(&mut script)
-        .map_err(|error| Failure::environment(format!("standard input: {error}")))?;
+        .map_err(|error| Failure::statements(Path::new("standard input"), &error))?;
     Ok(script)
 }
 

@@ -612,7 +612,8 @@ impl Work {
             return Err(Failure::environment(message));
         }
         let file = Path::new(path);
-        let text = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
+        let text =
+            std::fs::read_to_string(file).map_err(|error| Failure::statements(file, &error))?;
         self.depth += 1;
         let outcome = self.script(&text, path);
         self.depth -= 1;

@@ -4,7 +4,7 @@
 use crate::shell::{folder, run};
 
 /// Commands by causes: exit status, and a part of what they write to standard error.
-const STATUSES: [(u8, &str, &str); 91] = [
+const STATUSES: [(u8, &str, &str); 94] = [
     // Done.
     (0, "weir query 'SELECT 1'", ""),
     (0, "weir query \"SELECT count(*) FROM 'call.pcap'\"", ""),
@@ -233,6 +233,22 @@ const STATUSES: [(u8, &str, &str); 91] = [
         "--audio call.wav writes the audio",
     ),
     (2, "weir man notes.txt", "notes.txt"),
+    // A capture in the place of statements.
+    (
+        2,
+        "weir query -f call.pcap",
+        "call.pcap: expected statements of SQL in UTF-8",
+    ),
+    (
+        2,
+        "weir report call.pcap",
+        "call.pcap: expected statements of SQL in UTF-8",
+    ),
+    (
+        2,
+        "weir < call.pcap",
+        "standard input: expected statements of SQL in UTF-8",
+    ),
     // Failed while running.
     (
         3,
