@@ -1,5 +1,6 @@
 //! `weir ws study`: the grid of settings, and what else decides about sizes.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use weir_ws::exact::ClassSizes;
@@ -72,9 +73,13 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
 }
 
 fn nothing(args: &Study) -> Failure {
-    let hint = match args.input.live.capture.interface {
-        Some(_) => "weir ws stats shows the connections; TLS (wss://) cannot be read",
-        None => "--input-format names the format of an input whose content does not show it",
+    let inputs = &args.input.inputs;
+    let is_live = args.input.live.capture.interface.is_some();
+    // Pipes are read once.
+    let is_capture = |path: &PathBuf| path.is_file() && weir_capture::open(path).is_ok();
+    let hint = match is_live || inputs.iter().any(is_capture) {
+        true => "weir ws stats shows the connections; TLS (wss://) cannot be read",
+        false => "--input-format names the format of an input whose content does not show it",
     };
     Refusal::usage(format!("no messages in {}", args.input.title()), hint).into()
 }

@@ -4,7 +4,7 @@
 use crate::shell::{folder, run};
 
 /// Commands by causes: exit status, and a part of what they write to standard error.
-const STATUSES: [(u8, &str, &str); 94] = [
+const STATUSES: [(u8, &str, &str); 95] = [
     // Done.
     (0, "weir query 'SELECT 1'", ""),
     (0, "weir query \"SELECT count(*) FROM 'call.pcap'\"", ""),
@@ -233,6 +233,11 @@ const STATUSES: [(u8, &str, &str); 94] = [
         "--audio call.wav writes the audio",
     ),
     (2, "weir man notes.txt", "notes.txt"),
+    (
+        2,
+        "weir ws study call.pcap --sample",
+        "weir ws stats shows the connections",
+    ),
     // A capture in the place of statements.
     (
         2,
