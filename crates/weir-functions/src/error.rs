@@ -640,9 +640,12 @@ fn of_names(message: &str, columns: &[String]) -> Option<Wording> {
     {
         let name = name.strip_prefix("datafusion.").unwrap_or(name);
         let name = name.strip_prefix("public.").unwrap_or(name);
-        let hint = match EXTRACTIONS.iter().any(|table| table.name == name) {
-            true => format!("name a capture: FROM {name}('trace.pcap')"),
-            false => "write file names in single quotes: FROM 'trace.pcap'".to_owned(),
+        let hint = match name {
+            "live" => "weir live -i eth0 \"SELECT … FROM live\" reads an interface".to_owned(),
+            _ if EXTRACTIONS.iter().any(|table| table.name == name) => {
+                format!("name a capture: FROM {name}('trace.pcap')")
+            }
+            _ => "write file names in single quotes: FROM 'trace.pcap'".to_owned(),
         };
         return Some((format!("no table named {name}"), Some(hint)));
     }

@@ -338,7 +338,7 @@ fn help_leaves_out_no_format_of_captures() {
 
 /// Inputs of new users: the exit status, a part of the error, a part of the hint. The entries with an empty hint, about SQL or
 /// names, only require that there is one.
-const WRONG: [(&str, u8, &str, &str); 104] = [
+const WRONG: [(&str, u8, &str, &str); 105] = [
     // The command line.
     ("weir", 2, "Usage: weir", ""),
     (
@@ -847,6 +847,12 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         2,
         "no function named cuont",
         "hint: ",
+    ),
+    (
+        "weir query 'SELECT 1 FROM live'",
+        2,
+        "no table named live",
+        "weir live -i eth0",
     ),
     (
         "weir query 'SELECT 1 FROM office'",
