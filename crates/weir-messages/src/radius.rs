@@ -6,6 +6,8 @@ use weir_bytes::{array_at, u8_at, u16_be_at, u32_be_at};
 pub const PORTS: [u16; 7] = [1_812, 1_813, 1_645, 1_646, 3_799, 1_700, 2_083];
 /// Octets of a header.
 const HEADER_OCTETS: usize = 20;
+/// The authenticator, behind the length.
+const AUTHENTICATOR_AT: usize = 4;
 /// Attributes that are numbers of 32 bits or addresses of IPv4 (RFC 2865, RFC 2866, RFC 2869, RFC 5176).
 const OF_FOUR_OCTETS: [u8; 31] = [
     4, 5, 6, 7, 8, 10, 12, 13, 15, 16, 27, 28, 37, 38, 40, 41, 42, 43, 45, 46, 47, 48, 49, 51, 52,
@@ -14,20 +16,20 @@ const OF_FOUR_OCTETS: [u8; 31] = [
 /// Longest packet (RFC 2865, 3).
 pub const OCTETS_MAX: u16 = 4_096;
 
-/// A packet whose header is there.
+/// A packet whose header is there, at least up to its length.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'p>(&'p [u8]);
 
 impl<'p> Packet<'p> {
-    /// A view of a packet; `None` for bytes without a whole header, or whose code or length RADIUS does not have.
-    /// Between other ports than [`PORTS`], where these bytes may be anything, the packet must have attributes that fill
-    /// it to its last octet.
+    /// A view of a packet; `None` for bytes that end before the length of its header does, or whose code or length RADIUS does
+    /// not have. Between other ports than [`PORTS`], where these bytes may be anything, the packet must have attributes that
+    /// fill it to its last octet.
     #[must_use]
     pub fn new(bytes: &'p [u8], ports: [u16; 2]) -> Option<Self> {
         let length = u16_be_at(bytes, 2)?;
         code_word(u8_at(bytes, 0)?)?;
         let is_length = (HEADER_OCTETS as u16..=OCTETS_MAX).contains(&length);
-        if !is_length || bytes.len() < HEADER_OCTETS {
+        if !is_length {
             return None;
         }
         let end = bytes.len().min(length.into());
@@ -88,10 +90,10 @@ impl<'p> Packet<'p> {
         self.0.len() >= usize::from(self.length())
     }
 
-    /// Authenticator.
+    /// Authenticator; `None` where the packet ends within it.
     #[must_use]
-    pub fn authenticator(&self) -> &'p [u8] {
-        self.0.get(4..HEADER_OCTETS).unwrap_or_default()
+    pub fn authenticator(&self) -> Option<&'p [u8]> {
+        self.0.get(AUTHENTICATOR_AT..HEADER_OCTETS)
     }
 
     /// True for what answers a request.
@@ -410,7 +412,9 @@ mod tests {
             let prefix = &bytes[..end];
             assert!(Packet::new(prefix, [5, 6]).is_none());
             let packet = Packet::new(prefix, [1_812, 6]);
-            assert_eq!(packet.is_some(), end >= 20);
+            assert_eq!(packet.is_some(), end >= 4);
+            let authenticator = packet.and_then(|it| it.authenticator());
+            assert_eq!(authenticator.is_some(), end >= 20);
             let whole = [25, 31].iter().filter(|at| end >= **at).count();
             assert_eq!(
                 packet.map_or(0, |it| it.attributes().count()),

@@ -95,7 +95,7 @@ impl Protocol for Radius {
         let request = match packet.is_response() {
             true => self.0.answer(way, packet.id()),
             false => {
-                let content = packet.authenticator().first_chunk();
+                let content = packet.authenticator().and_then(<[u8]>::first_chunk);
                 let content = content.map_or(0, |octets| u128::from_be_bytes(*octets));
                 self.0.add_with(way, packet.id(), content);
                 None
@@ -200,7 +200,7 @@ static FIELDS: &[ItemField<Say<CapturedRadius>>] = &[
         "Packet identifier, the same in request and response", "RFC 2865, 3"),
     ItemField::new("radius.length", Kind::U16, Say::Value(|s| number(s.packet()?.length())),
         "Length of the packet in octets", "RFC 2865, 3"),
-    ItemField::new("radius.authenticator", Kind::Bytes, Say::Value(|s| Some(Value::Bytes(s.packet()?.authenticator()))),
+    ItemField::new("radius.authenticator", Kind::Bytes, Say::Value(|s| s.packet()?.authenticator().map(Value::Bytes)),
         "Authenticator", "RFC 2865, 3"),
     ItemField::new("radius.time", Kind::F64, Say::Value(|s| seconds(s.time_ns?)),
         "Seconds from the request to this response", "weir"),

@@ -286,7 +286,7 @@ fn datagrams_that_were_cut_are_counted() {
     let cases: [CutCase<'_>; 14] = [
         ("snmp", [40_000, 161], snmp, 10, 0, left_out),
         ("radius", [40_000, 1_812], &radius, 24, 1, in_part),
-        ("radius", [40_000, 1_812], &radius, 12, 0, left_out),
+        ("radius", [40_000, 1_812], &radius, 3, 0, left_out),
         ("stun", [40_000, 50_000], binding, 24, 0, left_out),
         ("stun", [40_000, 3_478], binding, 4, 0, left_out),
         ("mgcp", [2_727, 2_427], call, 30, 1, in_part),
@@ -371,6 +371,35 @@ fn packets_of_ntp_that_were_cut_have_what_is_there() {
             assert_eq!(root.trim_end_matches(".0"), delay, "{octets}");
             assert_eq!(column(&batch, "ntp.fault"), [fault], "{octets}");
             assert!(notes.is_empty(), "{notes:?}");
+        }
+    }
+}
+
+/// A packet of RADIUS that was cut, or that ends, within its header had no row.
+#[test]
+fn packets_of_radius_that_were_cut_have_what_is_there() {
+    let mut packet = b"\x01\x05\0\x1c".to_vec();
+    packet.extend([7; 16]);
+    packet.extend(b"\x01\x08abcdef");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    let columns = ["radius.code_name", "radius.id", "radius.length"];
+    for octets in [4, 12, 19, 20] {
+        let whole: [(bool, &[u8]); 1] = [(true, &packet)];
+        let part: [(bool, &[u8]); 1] = [(true, &packet[..octets])];
+        for (datagram, captured, fault) in [
+            (whole, 28 + octets, "bytes were not captured"),
+            (
+                part,
+                usize::MAX,
+                "the message is shorter than its length says",
+            ),
+        ] {
+            cut_between([40_000, 1_812], &datagram, captured, &path);
+            let (batch, _) = read_with_notes("radius", &[&path], 10);
+            let found = columns.map(|it| column(&batch, it).join(" "));
+            assert_eq!(found, ["Access-Request", "5", "28"], "{octets}");
+            assert_eq!(column(&batch, "radius.fault"), [fault], "{octets}");
         }
     }
 }
