@@ -31,6 +31,7 @@ use datafusion::physical_expr::expressions::{BinaryExpr as PhysicalBinaryExpr, C
 use datafusion::prelude::SessionContext;
 
 use crate::folded;
+use crate::names;
 use crate::pass::{Inputs, Pass};
 
 /// The growth of a function's values.
@@ -405,6 +406,10 @@ impl ScalarUDFImpl for Concatenation {
     fn display_name(&self, args: &[Expr]) -> Result<String> {
         let [left, right] = take_function_args(self.name(), args)?;
         Ok(format!("{left} || {right}"))
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        names::of_call(self.name(), args)
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

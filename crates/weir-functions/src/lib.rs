@@ -33,6 +33,7 @@ mod json;
 pub mod list;
 pub mod lists;
 pub mod minute;
+mod names;
 pub mod nested;
 mod networks;
 pub mod no_row;

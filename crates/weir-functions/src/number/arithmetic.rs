@@ -13,6 +13,7 @@ use datafusion::logical_expr::{
 };
 
 use crate::computed::{Arguments, ColumnFunction};
+use crate::names;
 
 /// An operator that plans hold as a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -147,6 +148,10 @@ impl ScalarUDFImpl for Arithmetic {
             [left, right] => Ok(format!("{left} {} {right}", self.operation.sign())),
             _ => exec_err!("{} takes two numbers", self.name()),
         }
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        names::of_call(self.name(), args)
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
