@@ -46,15 +46,20 @@ pub(crate) struct Delimited {
 }
 
 impl Delimited {
-    /// Samples the beginnings of the files.
+    /// Samples the beginnings of the files: no more than `bytes_max` of each, where that is given.
     ///
     /// # Errors
-    /// When one cannot be read or has malformed rows, or when they have different columns.
-    pub(crate) fn open(files: &[Location], dialect: Dialect) -> Result<Self, String> {
+    /// When one cannot be read or has malformed rows, or when they have different columns; with `bytes_max`, also when its first line
+    /// does not end within them.
+    pub(crate) fn open(
+        files: &[Location],
+        dialect: Dialect,
+        bytes_max: Option<u64>,
+    ) -> Result<Self, String> {
         let mut names: Vec<String> = Vec::new();
         let mut guesses: Vec<Guess> = Vec::new();
         for (index, path) in files.iter().enumerate() {
-            let mut rows = DelimitedRows::open(path, dialect)?;
+            let mut rows = DelimitedRows::open_within(path, dialect, bytes_max)?;
             let own = rows.names.clone();
             match index {
                 0 => {
@@ -67,13 +72,7 @@ impl Delimited {
                 }
                 _ => {}
             }
-            let mut seen = 0;
-            while (seen < SAMPLE_ROWS || rows.bytes < SAMPLE_BYTES) && rows.next()? {
-                seen += 1;
-                for (index, guess) in guesses.iter_mut().enumerate() {
-                    guess.see(rows.value(index)?);
-                }
-            }
+            see_sample(&mut rows, &mut guesses)?;
         }
         let fields = names.iter().zip(&guesses);
         let type_of = |guess: &Guess| match dialect {
@@ -99,6 +98,23 @@ impl Delimited {
             schema: Arc::clone(&self.schema),
         }
     }
+}
+
+/// Shows the guesses the rows of a sample: those that lie whole in the bytes that are read.
+fn see_sample(rows: &mut DelimitedRows, guesses: &mut [Guess]) -> Result<(), String> {
+    let mut seen = 0;
+    while seen < SAMPLE_ROWS || rows.bytes < SAMPLE_BYTES {
+        let next = rows.next();
+        // The row at the end of the bytes may go on behind them.
+        if rows.is_cut() || !next? {
+            break;
+        }
+        seen += 1;
+        for (index, guess) in guesses.iter_mut().enumerate() {
+            guess.see(rows.value(index)?);
+        }
+    }
+    Ok(())
 }
 
 /// The type of a column that has these values.

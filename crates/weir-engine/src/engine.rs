@@ -542,6 +542,7 @@ impl Engine {
             feed: self.options.feed.as_ref(),
             root: self.root.as_ref(),
             files_only: self.options.files_only,
+            sample_bytes_max: self.options.sample_bytes_max,
             remote: &self.remote,
         }
     }

@@ -33,16 +33,28 @@ pub(crate) struct JsonArrays {
 }
 
 impl JsonArrays {
-    /// Reads the files through for their columns: what is null in the first rows has a type in later ones.
+    /// Reads the files through for their columns: what is null in the first rows has a type in later ones. With `bytes_max`, reads the
+    /// whole rows in so many bytes at the beginning of each.
     ///
     /// # Errors
-    /// When one cannot be read or is no JSON, or when a column is one thing here and another there.
-    pub(crate) fn open(files: &[Location]) -> Result<Self, String> {
+    /// When one cannot be read or is no JSON, or when a column is one thing here and another there; with `bytes_max`, also when no row
+    /// ends within them, or when they have too many columns.
+    pub(crate) fn open(files: &[Location], bytes_max: Option<u64>) -> Result<Self, String> {
         let mut schemas = Vec::new();
         for path in files {
             let failed = |error: &dyn fmt::Display| format!("{path}: {error}");
             let rows = rows(path).map_err(|error| failed(&error))?;
-            let (schema, _) = infer_json_schema(rows, None).map_err(|error| failed(&error))?;
+            let inferred = match bytes_max {
+                Some(bytes_max) => {
+                    let sample = sample(path, rows, bytes_max)?;
+                    infer_json_schema(sample.as_slice(), None)
+                }
+                None => infer_json_schema(rows, None),
+            };
+            let (schema, _) = inferred.map_err(|error| failed(&error))?;
+            if bytes_max.is_some() && schema.fields().len() > SAMPLED_COLUMNS_MAX {
+                return Err(format!("{path}: more than {SAMPLED_COLUMNS_MAX} columns"));
+            }
             schemas.push(schema);
         }
         let schema = Schema::try_merge(schemas).map_err(|error| error.to_string())?;
@@ -139,6 +151,24 @@ fn rows(path: &Location) -> io::Result<BufReader<ArrayRows<impl Read + Send + us
     Ok(BufReader::with_capacity(BUFFER_BYTES, ArrayRows::new(file)))
 }
 
+/// The whole rows in the first bytes of a file, a line each.
+fn sample(path: &Location, rows: impl Read, bytes_max: u64) -> Result<Vec<u8>, String> {
+    let mut sample = Vec::new();
+    let mut first = rows.take(bytes_max.saturating_add(1));
+    let read = first.read_to_end(&mut sample);
+    read.map_err(|error| format!("{path}: {error}"))?;
+    if sample.len() as u64 > bytes_max {
+        let last = sample.iter().rposition(|byte| *byte == b'\n');
+        sample.truncate(last.map_or(0, |last| last + 1));
+        if sample.trim_ascii().is_empty() {
+            return Err(format!(
+                "{path}: no whole row lies in its first {bytes_max} bytes"
+            ));
+        }
+    }
+    Ok(sample)
+}
+
 /// Removes the brackets and commas around rows.
 #[derive(Debug)]
 struct ArrayRows<R> {
@@ -207,6 +237,8 @@ impl<R: Read> Read for ArrayRows<R> {
 }
 
 const BUFFER_BYTES: usize = 256 << 10;
+/// Columns of a file whose beginning is looked at; files of CSV have no more, either.
+const SAMPLED_COLUMNS_MAX: usize = 16_384;
 
 #[cfg(test)]
 mod tests {

@@ -85,6 +85,9 @@ pub struct Options {
     /// Refuses pipes, devices and standard input, and follows no captures: the statement came from another machine, and they may have no
     /// end.
     pub files_only: bool,
+    /// Bytes at the beginning of each file of CSV or JSON that its columns are taken from: for lists of files, which describe them and
+    /// do not read their rows. `None` for all of JSON, and of CSV for a sample that most files fit into.
+    pub sample_bytes_max: Option<u64>,
     /// The folder that names of files begin in, where that is not the process's own.
     pub folder: Option<PathBuf>,
     /// Tables and functions besides those of captures.

@@ -57,6 +57,8 @@ pub(crate) struct Resolver<'e> {
     pub(crate) root: Option<&'e Root>,
     /// Neither pipes and devices nor standard input are read.
     pub(crate) files_only: bool,
+    /// Bytes at the beginning of each file of CSV or JSON that its columns are taken from.
+    pub(crate) sample_bytes_max: Option<u64>,
     pub(crate) remote: &'e Remote,
 }
 

@@ -117,7 +117,8 @@ impl Columns {
     }
 
     /// The columns that an engine with these options finds in this process.
-    pub(crate) fn here(files: &Arc<Files>, options: Options) -> Self {
+    pub(crate) fn here(files: &Arc<Files>, mut options: Options) -> Self {
+        options.sample_bytes_max = Some(LISTED_BYTES_MAX);
         let engine = None;
         Self::new(files, Box::new(OwnEngine { options, engine }))
     }
@@ -224,6 +225,9 @@ impl Known {
     }
 }
 
+/// Bytes of a file of CSV or JSON that the columns in lists are taken from: a small file may be compressed from many, and lists are of all
+/// files.
+pub(crate) const LISTED_BYTES_MAX: u64 = 4 << 20;
 /// Files that are listed; others can still be named.
 const TABLES_MAX: usize = 1000;
 /// Bytes of columns that are kept; those of a capture have one megabyte.

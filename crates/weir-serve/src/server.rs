@@ -182,7 +182,7 @@ impl Server {
         let failed = |failure: Failure| Error::new(failure.message);
         let listening =
             |error: std::io::Error| Error::new(format!("an address cannot be served: {error}"));
-        let session = Session::new(&self.shared).map_err(failed)?;
+        let session = Session::of_lists(&self.shared).map_err(failed)?;
         let columns = Arc::new(Columns::new(&self.shared.files, Box::new(session)));
         let mut listeners = JoinSet::new();
         if let Some(open) = self.postgres {

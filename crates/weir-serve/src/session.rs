@@ -24,7 +24,7 @@ use weir_tables::Totals;
 use crate::activity::{ConnectionActivity, RunningStatement};
 use crate::begun::{Begun, begin};
 use crate::catalog::{ClientSettings, asks_catalog, is_relation};
-use crate::columns::Describer;
+use crate::columns::{Describer, LISTED_BYTES_MAX};
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
 use crate::retained::{Retention, of_bound, of_expression, of_statement};
@@ -58,7 +58,7 @@ impl Session {
     /// A session whose statements run where the server's do.
     pub(crate) fn new(shared: &Arc<Shared>) -> Result<Self, Failure> {
         match shared.pool() {
-            Some(pool) => Ok(Self::remote(shared, pool, None)),
+            Some(pool) => Ok(Self::remote(shared, pool, None, false)),
             None => {
                 let settings = Arc::default();
                 let engine = Engine::new(&shared.engine_options(&settings))?;
@@ -67,10 +67,23 @@ impl Session {
         }
     }
 
+    /// A session that describes files for lists of them, by their beginnings.
+    pub(crate) fn of_lists(shared: &Arc<Shared>) -> Result<Self, Failure> {
+        if let Some(pool) = shared.pool() {
+            return Ok(Self::remote(shared, pool, None, true));
+        }
+        let settings = Arc::default();
+        let mut options = shared.engine_options(&settings);
+        options.sample_bytes_max = Some(LISTED_BYTES_MAX);
+        let engine = Arc::new(Engine::new(&options)?);
+        Ok(Self::of(shared, engine, settings))
+    }
+
     /// A session whose statements may write into a folder of the server, and nowhere else.
     pub(crate) fn writing_below(shared: &Arc<Shared>, folder: &Path) -> Result<Self, Failure> {
         if let Some(pool) = shared.pool() {
-            return Ok(Self::remote(shared, pool, Some(folder.to_path_buf())));
+            let folder = Some(folder.to_path_buf());
+            return Ok(Self::remote(shared, pool, folder, false));
         }
         let settings = Arc::default();
         let mut options = shared.engine_options(&settings);
@@ -80,12 +93,18 @@ impl Session {
         Ok(Self::of(shared, engine, settings))
     }
 
-    fn remote(shared: &Arc<Shared>, pool: &Arc<Pool>, writes_below: Option<PathBuf>) -> Self {
+    fn remote(
+        shared: &Arc<Shared>,
+        pool: &Arc<Pool>,
+        writes_below: Option<PathBuf>,
+        is_of_lists: bool,
+    ) -> Self {
         let reports = Arc::<StatementReports>::default();
         let settings = Arc::<ClientSettings>::default();
         let remote = Remote {
             pool: Arc::clone(pool),
             writes_below,
+            is_of_lists,
             reports: Arc::clone(&reports),
             settings: Arc::clone(&settings),
         };

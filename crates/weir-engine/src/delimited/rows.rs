@@ -34,12 +34,26 @@ pub(super) struct DelimitedRows {
     line: u64,
     next_line: u64,
     pub(super) bytes: u64,
+    /// The bytes that are read.
+    bytes_max: u64,
 }
 
 impl DelimitedRows {
     pub(super) fn open(path: &Location, dialect: Dialect) -> Result<Self, String> {
+        Self::open_within(path, dialect, None)
+    }
+
+    /// The rows in the first bytes of a file, the last of which may be cut; all rows where there is no limit.
+    pub(super) fn open_within(
+        path: &Location,
+        dialect: Dialect,
+        bytes_max: Option<u64>,
+    ) -> Result<Self, String> {
         let failed = |error: io::Error| format!("{path}: {error}");
-        let input: Box<dyn Read + Send> = path.open_uncompressed().map_err(failed)?;
+        let mut input: Box<dyn Read + Send> = path.open_uncompressed().map_err(failed)?;
+        if let Some(bytes_max) = bytes_max {
+            input = Box::new(input.take(bytes_max));
+        }
         let mut rows = Self {
             path: path.clone(),
             input: BufReader::with_capacity(BUFFER_BYTES, input),
@@ -50,6 +64,7 @@ impl DelimitedRows {
             line: 1,
             next_line: 1,
             bytes: 0,
+            bytes_max: bytes_max.unwrap_or(u64::MAX),
         };
         if rows
             .input
@@ -62,9 +77,20 @@ impl DelimitedRows {
         if dialect == Dialect::Words {
             rows.names.push(WORD.to_owned());
         } else if rows.record()? {
+            if rows.is_cut() {
+                let bytes_max = rows.bytes_max;
+                return Err(format!(
+                    "{path}: no whole row lies in its first {bytes_max} bytes"
+                ));
+            }
             rows.names = rows.header()?;
         }
         Ok(rows)
+    }
+
+    /// Whether the current row ends where the bytes that are read do: it may go on behind them.
+    pub(super) const fn is_cut(&self) -> bool {
+        self.bytes.saturating_add(BYTE_ORDER_MARK.len() as u64) >= self.bytes_max
     }
 
     /// The names of the columns: a column without one is called by its number, and one whose name came before

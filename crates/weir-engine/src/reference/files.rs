@@ -91,9 +91,10 @@ impl Resolver<'_> {
                 context.read_arrow(names, options).await
             }
             FileKind::Json => {
+                let is_sampled = self.sample_bytes_max.is_some();
                 for path in paths {
-                    if is_packed(path)? || is_json_array(path)? {
-                        let table = JsonArrays::open(paths)
+                    if is_sampled || is_packed(path)? || is_json_array(path)? {
+                        let table = JsonArrays::open(paths, self.sample_bytes_max)
                             .map_err(|message| Error::new(ErrorKind::Source, message))?;
                         return Ok(Arc::new(table));
                     }
@@ -111,7 +112,7 @@ impl Resolver<'_> {
                     ".tsv" | ".tab" => Dialect::Tsv,
                     _ => Dialect::Csv,
                 };
-                let table = Delimited::open(paths, dialect)
+                let table = Delimited::open(paths, dialect, self.sample_bytes_max)
                     .map_err(|message| Error::new(ErrorKind::Source, message))?;
                 return Ok(Arc::new(table));
             }

@@ -28,6 +28,8 @@ pub(crate) struct Remote {
     pub(crate) pool: Arc<Pool>,
     /// The one folder that its statements write into; `None` for what the server allows.
     pub(crate) writes_below: Option<PathBuf>,
+    /// Its statements describe files for lists of them.
+    pub(crate) is_of_lists: bool,
     pub(crate) reports: Arc<StatementReports>,
     /// The settings of its client.
     pub(crate) settings: Arc<ClientSettings>,
@@ -69,6 +71,7 @@ pub(crate) struct Order {
     /// The statements that bring a session to the state in which the work begins.
     recipes: Vec<Recipe>,
     writes_below: Option<PathBuf>,
+    is_of_lists: bool,
     writes: bool,
     /// The folders that the statement may write into.
     written: Vec<PathBuf>,
@@ -95,6 +98,7 @@ impl Remote {
             settings: self.settings.all(),
             recipes: log.recipes().cloned().collect(),
             writes_below: self.writes_below.clone(),
+            is_of_lists: self.is_of_lists,
             writes: false,
             written: Vec::new(),
             work,
@@ -156,6 +160,7 @@ impl Order {
             },
             memory_limit_bytes,
             writes_below: self.writes_below,
+            is_of_lists: self.is_of_lists,
             work: self.work,
         };
         if let Err(failure) = link.give(task, Vec::new()).await {

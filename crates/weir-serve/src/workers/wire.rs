@@ -22,6 +22,8 @@ pub(super) struct Task {
     pub(super) memory_limit_bytes: Option<usize>,
     /// The one folder that the statement writes into; `None` for what the server allows.
     pub(super) writes_below: Option<PathBuf>,
+    /// The columns of files are those of their beginnings.
+    pub(super) is_of_lists: bool,
     pub(super) work: Work,
 }
 

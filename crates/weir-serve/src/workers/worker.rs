@@ -15,6 +15,7 @@ use weir_tables::Totals;
 
 use super::pieces;
 use super::wire::{self, Frame, Progress, Reply, Request, Task, Work, Written, broken};
+use crate::columns::LISTED_BYTES_MAX;
 use crate::error::{Error, Failure};
 use crate::files::open_without_wait;
 use crate::options::{Limits, Options};
@@ -237,6 +238,7 @@ impl Worker {
         let mut options = self.shared.engine_options(&settings);
         options.memory_limit_bytes = task.memory_limit_bytes;
         options.shared_memory = None;
+        options.sample_bytes_max = task.is_of_lists.then_some(LISTED_BYTES_MAX);
         if let Some(folder) = &task.writes_below {
             options.root = Some(folder.clone());
             options.read_only = false;

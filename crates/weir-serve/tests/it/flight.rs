@@ -24,7 +24,7 @@ use prost::Message;
 use tonic::Code;
 use tonic::transport::Channel;
 
-use crate::served::Served;
+use crate::served::{Served, write_late_column};
 
 type Client = FlightSqlServiceClient<Channel>;
 
@@ -338,6 +338,32 @@ fn what_there_is_is_listed() {
         };
         let info = client.get_primary_keys(keys).await.unwrap();
         assert!(cells(&fetch(&mut client, info).await.unwrap()).is_empty());
+    });
+}
+
+/// JSON was read whole for its columns, which kept lists of tables from being answered.
+#[test]
+fn columns_in_lists_of_tables_are_those_of_the_beginnings_of_files() {
+    let served = Served::with(|options| write_late_column(&options.roots[0]));
+    run(async {
+        let mut client = connect(&served).await;
+        let tables = CommandGetTables {
+            catalog: None,
+            db_schema_filter_pattern: None,
+            table_name_filter_pattern: Some("late.ndjson".to_owned()),
+            table_types: Vec::new(),
+            include_schema: true,
+        };
+        let info = client.get_tables(tables).await.unwrap();
+        let found = fetch(&mut client, info).await.unwrap();
+        let schema = found[0].column(4).as_binary::<i32>().value(0).to_vec();
+        let schema = Schema::try_from(arrow_flight::IpcMessage(schema.into())).unwrap();
+        let names: Vec<&str> = (schema.fields().iter())
+            .map(|field| field.name().as_str())
+            .collect();
+        assert_eq!(names, ["a", "b"]);
+        let rows = ask(&mut client, "SELECT a FROM 'late.ndjson' WHERE late").await;
+        assert_eq!(cells(&rows.unwrap()), [["1.5"]]);
     });
 }
 

@@ -148,6 +148,13 @@ impl Served {
     }
 }
 
+/// Writes a file `late.ndjson`, which has a column behind the bytes that the columns in lists are taken from.
+pub(crate) fn write_late_column(folder: &Path) {
+    let row = format!("{{\"a\":1,\"b\":\"{}\"}}\n", "x".repeat(1000));
+    let text = row.repeat(5000) + "{\"a\":1.5,\"late\":true}\n";
+    std::fs::write(folder.join("late.ndjson"), text).unwrap();
+}
+
 /// The program of the worker processes: this test program, whose test [`worker`] runs the statements.
 fn this_program(options: &Options) -> WorkerProgram {
     let root = options.roots[0].display();
