@@ -38,7 +38,8 @@ pub struct DhcpOption<'m> {
 
 impl<'m> DhcpMessage<'m> {
     /// A view of a message; `None` for bytes that do not begin with a header of BOOTP. Between other ports than
-    /// [`PORTS`], where these bytes may be anything, the message must have the magic cookie of options, too.
+    /// [`PORTS`], where these bytes may be anything, the message must have the magic cookie of options, too. Between these ports the
+    /// cookie suffices: the operation may be another one than 1 and 2.
     #[must_use]
     pub fn new(bytes: &'m [u8], ports: [u16; 2]) -> Option<Self> {
         let is_port = ports.iter().any(|port| PORTS.contains(port));
@@ -47,14 +48,18 @@ impl<'m> DhcpMessage<'m> {
             false => matches!(bytes, [1 | 2, _, 0..=HARDWARE_OCTETS, ..]),
         };
         let has_options = u32_be_at(bytes, COOKIE_AT) == Some(COOKIE);
-        (is_header && (is_port || has_options)).then_some(Self(bytes))
+        let is_message = match is_port {
+            true => is_header || has_options,
+            false => is_header && has_options,
+        };
+        is_message.then_some(Self(bytes))
     }
 
     fn octet(&self, at: usize) -> u8 {
         u8_at(self.0, at).unwrap_or_default()
     }
 
-    /// 1 of clients, 2 of servers.
+    /// 1 of clients, 2 of servers. Others are faults.
     #[must_use]
     pub fn operation(&self) -> u8 {
         self.octet(0)
@@ -187,6 +192,9 @@ impl<'m> DhcpMessage<'m> {
         if self.0.len() < COOKIE_AT {
             return Some(DhcpFault::FixedPart);
         }
+        if !matches!(self.operation(), 1 | 2) {
+            return Some(DhcpFault::Operation);
+        }
         if self.octet(2) > HARDWARE_OCTETS {
             return Some(DhcpFault::Hardware);
         }
@@ -237,6 +245,8 @@ impl<'m> DhcpMessage<'m> {
 pub enum DhcpFault {
     /// The message ends in front of its options.
     FixedPart,
+    /// The operation is neither a request nor a reply (RFC 2131, 2).
+    Operation,
     /// The length of the hardware address is larger than its field (RFC 2131, 2).
     Hardware,
     /// An option is longer than what is there of it.
@@ -251,6 +261,7 @@ impl DhcpFault {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::FixedPart => "the message ends within its fixed part",
+            Self::Operation => "the operation is neither 1 nor 2",
             Self::Hardware => "the hardware address is longer than its field",
             Self::Short => "an option is longer than the rest of the message",
             Self::NoEnd => "the options have no end",
@@ -445,6 +456,22 @@ mod tests {
         assert_eq!(message.option(53).as_deref(), Some(&[2][..]));
         // Between other ports these may be octets of anything.
         assert!(DhcpMessage::new(&bytes, [1, 2]).is_none());
+    }
+
+    /// The message was none.
+    #[test]
+    fn an_operation_that_is_not_assigned_is_a_fault() {
+        for operation in [0, 3, 255] {
+            let mut bytes = offer();
+            bytes[0] = operation;
+            let message = DhcpMessage::new(&bytes, [67, 68]).unwrap();
+            assert_eq!(message.fault(), Some(DhcpFault::Operation));
+            assert_eq!(message.operation(), operation);
+            assert_eq!(message.option(53).as_deref(), Some(&[2][..]));
+            // Nothing but the cookie says that these are octets of a message.
+            assert!(DhcpMessage::new(&bytes[..239], [67, 68]).is_none());
+            assert!(DhcpMessage::new(&bytes, [1, 2]).is_none());
+        }
     }
 
     #[test]

@@ -182,5 +182,5 @@ static FIELDS: &[ItemField<Say<Captured>>] = &[
     ItemField::new("dhcp.file", Kind::Text, Say::Text(|s| Some(weir_messages::printable(&s.message()?.file()?))),
         "Boot file name, empty where none is given; NULL where its field carries options and none of them is a file", "RFC 2131, 2"),
     ItemField::new("dhcp.fault", Kind::Text, Say::Value(|s| s.fault().map(Value::Text)),
-        "Why decoding of the message stopped: bytes were not captured, the message ends within its fixed part, the hardware address is longer than its field, an option is longer than the rest of the message, or the options have no end", "weir"),
+        "Why decoding of the message stopped: bytes were not captured, the message ends within its fixed part, the operation is neither 1 nor 2, the hardware address is longer than its field, an option is longer than the rest of the message, or the options have no end", "weir"),
 ];

@@ -530,14 +530,18 @@ fn datagrams_that_were_cut_say_so() {
     // These have a row as far as they go. They were counted only.
     let mut long_address = request.clone();
     long_address[2] = 20;
-    cut_to(&[&request[..14], &long_address], usize::MAX, &path);
+    let mut other_operation = request.clone();
+    other_operation[0] = 3;
+    let messages: [&[u8]; 3] = [&request[..14], &long_address, &other_operation];
+    cut_to(&messages, usize::MAX, &path);
     let (batch, notes) = read_with_notes("dhcp", &[&path], 10);
     let found = ["dhcp.flags", "dhcp.ip.client", "dhcp.option.hostname"]
         .map(|it| column(&batch, it).join(" "));
-    assert_eq!(found, ["0 0", " \0\0\0\0", " host"]);
+    assert_eq!(found, ["0 0 0", " \0\0\0\0 \0\0\0\0", " host host"]);
     let faults = [
         "the message ends within its fixed part",
         "the hardware address is longer than its field",
+        "the operation is neither 1 nor 2",
     ];
     assert_eq!(column(&batch, "dhcp.fault"), faults);
     assert!(notes.is_empty(), "{notes:?}");
