@@ -14,7 +14,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
+use axum::http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, ORIGIN, TRANSFER_ENCODING, WWW_AUTHENTICATE,
+};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -144,7 +146,9 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     let is_open = matches!(*request.method(), Method::GET | Method::HEAD)
         && (path == "/" || path == "/health" || path.starts_with("/assets/"));
     let named = request.uri().host();
-    let known = known_host(&shared, headers, named).and_then(|()| known_origin(headers, path));
+    let known = known_host(&shared, headers, named)
+        .and_then(|()| known_origin(headers, path))
+        .and_then(|()| known_coding(headers));
     if let Err(refusal) = known {
         return refusal.into_response();
     }
@@ -232,6 +236,21 @@ fn name_of_host(host: &str) -> &str {
         Some(port) if port.is_empty() || port.parse::<u16>().is_ok() => name,
         None if behind.is_empty() => name,
         _ => "",
+    }
+}
+
+/// The one coding that is undone is `chunked`: a body in others would be taken for what it was made of (RFC 9112, 6.1).
+fn known_coding(headers: &HeaderMap) -> Result<(), Refusal> {
+    let codings: Vec<&HeaderValue> = headers.get_all(TRANSFER_ENCODING).iter().collect();
+    match codings.as_slice() {
+        [] => Ok(()),
+        [coding] if coding.as_bytes().eq_ignore_ascii_case(b"chunked") => Ok(()),
+        _ => Err(Refusal::new(
+            StatusCode::NOT_IMPLEMENTED,
+            "request",
+            "a body with a Transfer-Encoding other than chunked is not accepted",
+        )
+        .with_hint("send it plain, with its Content-Length, or chunked")),
     }
 }
 

@@ -343,6 +343,36 @@ fn methods_and_encodings_are_those_of_the_standard() {
     assert!(served.request(head, "SELECT 42").contains("[[42]]"));
 }
 
+/// A body in gzip and in chunks was taken for what its chunks hold.
+#[test]
+fn transfer_codings_other_than_chunked_are_refused() {
+    use std::io::{Read as _, Write as _};
+    let served = Served::plain();
+    for (codings, status) in [
+        ("Transfer-Encoding: Chunked", "200"),
+        ("Transfer-Encoding: gzip, chunked", "501"),
+        ("Transfer-Encoding: chunked, chunked", "501"),
+        (
+            "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
+            "501",
+        ),
+    ] {
+        let head = format!(
+            "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sql\r\n{codings}\r\nConnection: close"
+        );
+        let mut socket = std::net::TcpStream::connect(served.http).unwrap();
+        let request = format!("{head}\r\n\r\n9\r\nSELECT 42\r\n0\r\n\r\n");
+        socket.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{answer}"
+        );
+        assert_eq!(answer.contains("[[42]]"), status == "200", "{answer}");
+    }
+}
+
 /// Errors of the router were plain text, or nothing.
 #[test]
 fn errors_of_an_address_are_those_of_the_interface() {
