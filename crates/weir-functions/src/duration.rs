@@ -24,8 +24,10 @@ use crate::address::is_comparison;
 use crate::computed::{Arguments, ColumnFunction};
 use crate::interval::put_in_words;
 use crate::pass::{Inputs, Pass};
+use crate::scaled;
 
-/// Gives a NULL beside a time, a date, an interval or a duration a type, as PostgreSQL does: the planner has none for the sum.
+/// Gives a NULL beside a time, a date, an interval or a duration a type, as PostgreSQL does: the planner has none for the sum. Plans
+/// intervals times numbers.
 #[derive(Debug)]
 pub(crate) struct UnknownPlanner;
 
@@ -38,6 +40,9 @@ impl ExprPlanner for UnknownPlanner {
         let is_sum = match expr.op {
             BinaryOperator::Plus => true,
             BinaryOperator::Minus => false,
+            BinaryOperator::Multiply | BinaryOperator::Divide => {
+                return Ok(scaled::planned(expr, schema));
+            }
             _ => return Ok(PlannerResult::Original(expr)),
         };
         let RawBinaryExpr { op, left, right } = expr;

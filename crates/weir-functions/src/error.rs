@@ -711,9 +711,9 @@ fn of_types(message: &str) -> Option<Wording> {
         && operation.contains("Interval")
         && (operation.contains(" * ") || operation.contains(" / "))
     {
-        let hint = "INTERVAL '90 minutes' has the product; as_duration(90 * 60) makes a duration of seconds";
+        let hint = "by a number: INTERVAL '30 minutes' * 3; extract(epoch FROM a) makes seconds of an interval";
         return Some((
-            "an interval cannot be multiplied or divided".to_owned(),
+            "an interval is multiplied and divided by numbers only".to_owned(),
             Some(hint.to_owned()),
         ));
     }

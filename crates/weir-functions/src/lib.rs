@@ -47,6 +47,7 @@ pub mod recursion;
 mod registries;
 mod repeated;
 pub mod replacement;
+mod scaled;
 pub mod similar;
 pub mod top_k;
 mod units;
@@ -97,6 +98,9 @@ pub fn register(
     session.register_udf(number::decimal_in_room());
     session.register_udf(duration::interval_length());
     session.register_udf(interval::interval_in_words());
+    for function in scaled::all() {
+        session.register_udf(function);
+    }
     session.register_udf(nested::nested_order());
     session.register_udf(clock::instant_of_clock());
     session.register_udf(number::negative());

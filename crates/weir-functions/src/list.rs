@@ -16,6 +16,7 @@ use crate::no_row;
 use crate::number;
 use crate::payload;
 use crate::replacement;
+use crate::scaled;
 use crate::similar::similar;
 
 /// A function of SQL.
@@ -447,4 +448,6 @@ const INTERNAL: &[&str] = &[
     lists::VALUE_OF_ROW,
     no_row::VALUE_OR_NULL,
     replacement::REGEXP_REPLACEMENT,
+    scaled::INTERVAL_OVER,
+    scaled::INTERVAL_TIMES,
 ];
