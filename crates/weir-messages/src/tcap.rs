@@ -8,6 +8,8 @@ use crate::ber::{Ber, INTEGER, OBJECT, integer, object};
 pub const COMPONENTS_MAX: usize = 256;
 /// Transaction identifiers have four octets at most.
 const TRANSACTION_OCTETS_MAX: usize = 4;
+/// The tag of messages without a transaction.
+const UNIDIRECTIONAL: u8 = 0x61;
 
 /// A message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +40,10 @@ pub enum TcapFault {
     Length,
     /// A field of it, or a component, is longer than what it stands in.
     Field,
+    /// A transaction identifier has no octets, or more than four (Q.773, 3.1).
+    Transaction,
+    /// A transaction identifier that its type has is missing.
+    NoTransaction,
 }
 
 impl TcapFault {
@@ -49,6 +55,8 @@ impl TcapFault {
                 "the length of the message differs from that of the payload that carries it"
             }
             Self::Field => "a field is longer than the structure that holds it",
+            Self::Transaction => "a transaction ID of none or more than four octets",
+            Self::NoTransaction => "a transaction ID is missing",
         }
     }
 }
@@ -77,8 +85,8 @@ pub struct Component {
 }
 
 impl<'m> TcapMessage<'m> {
-    /// Reads a message, as far as its components are whole; `None` when its type is not assigned, or its transaction
-    /// has no number. The fault of a component is in [`TcapMessage::fault`].
+    /// Reads a message, as far as its components are whole; `None` when its type is not assigned, or it has neither the
+    /// numbers of its transaction nor components. The fault of a component is in [`TcapMessage::fault`].
     #[must_use]
     pub fn new(bytes: &'m [u8]) -> Option<Self> {
         let kind = *bytes.first()?;
@@ -96,8 +104,8 @@ impl<'m> TcapMessage<'m> {
         let mut fields = Ber(contents);
         while let Some((tag, value)) = fields.next_of_any_length() {
             match tag {
-                0x48 => message.origin = transaction(value),
-                0x49 => message.destination = transaction(value),
+                0x48 => message.origin = Some(message.transaction(value)),
+                0x49 => message.destination = Some(message.transaction(value)),
                 0x4a => message.abort_cause = value.first().copied(),
                 0x6b => {
                     message.dialogue(value);
@@ -111,9 +119,21 @@ impl<'m> TcapMessage<'m> {
             0x62 => message.origin.is_some(),
             0x65 => message.origin.is_some() && message.destination.is_some(),
             0x64 | 0x67 => message.destination.is_some(),
-            _ => !message.components.is_empty(),
+            _ => true,
         };
-        is_numbered.then_some(message)
+        if !is_numbered {
+            message.fault.get_or_insert(TcapFault::NoTransaction);
+        }
+        let is_message = is_numbered && kind != UNIDIRECTIONAL || !message.components.is_empty();
+        is_message.then_some(message)
+    }
+
+    /// Returns a transaction identifier, and records that its length is not one of those that it may have.
+    fn transaction(&mut self, value: &'m [u8]) -> &'m [u8] {
+        if !(1..=TRANSACTION_OCTETS_MAX).contains(&value.len()) {
+            self.fault.get_or_insert(TcapFault::Transaction);
+        }
+        value
     }
 
     /// Reads the dialogue portion: an external whose single type is a request, a response or an abort.
@@ -156,12 +176,6 @@ impl<'m> TcapMessage<'m> {
             self.fault.get_or_insert(TcapFault::Field);
         }
     }
-}
-
-fn transaction(value: &[u8]) -> Option<&[u8]> {
-    (1..=TRANSACTION_OCTETS_MAX)
-        .contains(&value.len())
-        .then_some(value)
 }
 
 fn component(kind: u8, contents: &[u8]) -> Component {
@@ -352,6 +366,39 @@ mod tests {
             (Some(TcapFault::Field), 0)
         );
         assert_eq!(message.context, whole.context);
+    }
+
+    /// Such messages were none.
+    #[test]
+    fn transaction_identifiers_of_other_lengths_are_faults() {
+        let components = &b"\x6c\x08\xa1\x06\x02\x01\x01\x02\x01\x02"[..];
+        let (other, missing) = (Some(TcapFault::Transaction), Some(TcapFault::NoTransaction));
+        for (kind, transactions, origin, destination, fault) in [
+            (0x62, &b"\x48\x01\x07"[..], Some(1), None, None),
+            (0x62, b"\x48\0", Some(0), None, other),
+            (0x62, b"\x48\x05\x01\x02\x03\x04\x05", Some(5), None, other),
+            (0x65, b"\x48\x01\x07\x49\0", Some(1), Some(0), other),
+            (0x64, b"\x49\x05\x01\x02\x03\x04\x05", None, Some(5), other),
+            (0x62, b"", None, None, missing),
+            (0x64, b"\x48\x01\x07", Some(1), None, missing),
+            (0x65, b"\x48\x01\x07", Some(1), None, missing),
+        ] {
+            let made = |contents: &[u8]| {
+                let mut bytes = vec![kind, contents.len() as u8];
+                bytes.extend(contents);
+                bytes
+            };
+            let bytes = made(&[transactions, components].concat());
+            let message = TcapMessage::new(&bytes).unwrap();
+            let octets = [message.origin, message.destination].map(|it| it.map(<[u8]>::len));
+            assert_eq!(octets, [origin, destination], "{bytes:x?}");
+            assert_eq!(message.fault, fault, "{bytes:x?}");
+            assert_eq!(message.components.len(), 1);
+            // Without components nothing says that such octets are a message.
+            let bytes = made(transactions);
+            let message = TcapMessage::new(&bytes);
+            assert_eq!(message.is_none(), fault == missing, "{bytes:x?}");
+        }
     }
 
     #[test]

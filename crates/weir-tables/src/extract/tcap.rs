@@ -62,9 +62,9 @@ impl Protocol for Tcap {
             self.undecoded = self.undecoded.saturating_add(is_undecoded.into());
             return false;
         };
-        let request = message.destination.map(transaction);
+        let request = message.destination.and_then(transaction);
         let request = request.and_then(|id| self.open.answer(way, id));
-        if let Some(id) = message.origin.map(transaction) {
+        if let Some(id) = message.origin.and_then(transaction) {
             self.open.add(way, id);
         }
         let digits = |party: Option<sccp::Party<'_>>| party.and_then(|it| it.digits());
@@ -108,13 +108,12 @@ fn is_of_map(subsystems: &[Option<u8>; 2]) -> bool {
     subsystems.iter().flatten().any(|it| MAP.contains(it))
 }
 
-/// The number of a transaction identifier, whose length counts.
-fn transaction(octets: &[u8]) -> u64 {
-    let number = octets
-        .iter()
-        .take(4)
-        .fold(0, |sum, octet| sum << 8 | u64::from(*octet));
-    number | (octets.len() as u64) << 32
+/// The number of a transaction identifier, whose length counts; `None` for those that are empty or too long to be told apart by a
+/// number.
+fn transaction(octets: &[u8]) -> Option<u64> {
+    let number = |sum: u64, octet: &u8| sum << 8 | u64::from(*octet);
+    let length = octets.len() as u64;
+    matches!(length, 1..=7).then(|| octets.iter().fold(length, number))
 }
 
 struct TcapItem {

@@ -162,6 +162,16 @@ fn messages_of_m3ua_that_cannot_be_read_are_counted() {
         "tcap: 1 messages of SCCP between subsystems of MAP carry no TCAP that could be decoded";
     let expected = (0, vec![note.to_owned()]);
     assert_eq!(rows("tcap", &[packet(1, 40, unitdata)]), expected);
+    // A transaction ID of six octets.
+    let begin =
+        b"\x09\0\x03\x05\x07\x02\x42\x06\x02\x42\x06\x14\x62\x12\x48\x06\x01\x02\x03\x04\x05\x06\
+        \x6c\x08\xa1\x06\x02\x01\x01\x02\x01\x02";
+    let columns = ["tcap.localvalue", "tcap.fault"];
+    let expected = [["2", "a transaction ID of none or more than four octets"]];
+    assert_eq!(
+        columns_of("tcap", &[packet(1, 56, begin)], &columns),
+        expected
+    );
 }
 
 #[test]
