@@ -31,7 +31,7 @@ use super::client::Client;
 use super::configured::{Configured, check_has_none, configured};
 use super::cursor::{self, Cursors};
 use super::encode::{self, Encoder, Style};
-use super::error::{error_response, may_run, pg_error};
+use super::error::{error_response, may_run, pg_error, refusal};
 use super::parameter::{decimal, parameter};
 use super::prepare::{Prepared, PreparedAction, copied, no_cursor};
 use super::route::{RoutedStatement, Setting, counted, parts};
@@ -580,6 +580,11 @@ impl PgConnection {
             PortalExecutionState::Initial => self.begin(client, portal).await?,
             PortalExecutionState::Suspended(rows) => Some(rows),
             PortalExecutionState::Finished => {
+                if portal.statement.statement.runs_once() {
+                    may_run(client)?;
+                    let message = format!("portal \"{}\" cannot be run", portal.name);
+                    return Err(refusal("55000", message));
+                }
                 return self.complete(client, Tag::new("SELECT").with_rows(0)).await;
             }
         };

@@ -59,6 +59,17 @@ impl Prepared {
         &self.fields
     }
 
+    /// Whether a portal of it that is done is not run again; the others have no more rows.
+    pub(super) fn runs_once(&self) -> bool {
+        match &*self.action {
+            PreparedAction::Engine(statement) => {
+                !statement.gives_rows() || counted(statement).is_some()
+            }
+            PreparedAction::Copy(_) | PreparedAction::Declare(..) => true,
+            _ => false,
+        }
+    }
+
     /// True for what a cursor goes over.
     pub(super) fn is_query(&self) -> bool {
         match &*self.action {

@@ -272,6 +272,33 @@ fn what_messages_name_and_is_not_there_is_refused_as_in_postgresql() {
     }
 }
 
+/// A portal that had copied its rows was run again as a query without rows.
+#[test]
+fn portals_of_statements_without_rows_are_run_once() {
+    let served = Served::plain();
+    let mut socket = begun(&served);
+    for (sql, first, again) in [
+        (
+            "COPY (SELECT 1) TO STDOUT",
+            "COPY 1\0",
+            "C55000\0Mportal \"\" cannot be run\0",
+        ),
+        (
+            "CREATE VIEW v AS SELECT 1 AS a",
+            "CREATE VIEW\0",
+            "C55000\0Mportal \"\" cannot be run\0",
+        ),
+        ("SELECT 1", "SELECT 1\0", "SELECT 0\0"),
+    ] {
+        let parsed = message(b'P', format!("\0{sql}\0\0\0").as_bytes());
+        let bound = message(b'B', b"\0\0\0\0\0\0\0\0");
+        let bound = [bound, message(b'E', b"\0\0\0\0\0")].concat();
+        let answer = executed(&mut socket, &parsed, &bound);
+        assert!(answer.contains(first), "{sql}: {answer}");
+        assert!(answer.contains(again), "{sql}: {answer}");
+    }
+}
+
 /// Formats that were fewer than the columns ended the connection.
 #[test]
 fn formats_are_none_or_one_or_as_many_as_there_are_values() {
