@@ -60,6 +60,7 @@ pub(super) fn canonical(name: &str, value: &str, before: &str) -> Result<String,
         return Err(InvalidValue::new("55P02", message));
     }
     let known = match name {
+        "application_name" => Some(printable(value)),
         "bytea_output" => one_of(value, &["hex"]),
         "client_encoding" => encoding(value),
         "client_min_messages" => one_of(value, LEVELS),
@@ -80,6 +81,18 @@ pub(super) fn canonical(name: &str, value: &str, before: &str) -> Result<String,
             ..InvalidValue::new("22023", message)
         }
     })
+}
+
+/// The text in printable ASCII: each other octet is `\x` and its two digits, as since PostgreSQL 16.
+fn printable(value: &str) -> String {
+    let mut text = String::with_capacity(value.len());
+    for octet in value.bytes() {
+        match octet {
+            b' '..=b'~' => text.push(char::from(octet)),
+            _ => text.push_str(&format!("\\x{octet:02x}")),
+        }
+    }
+    text
 }
 
 /// The values that a setting may have.
@@ -297,7 +310,14 @@ mod tests {
             ("timezone", "UTC+3", "-03:00"),
             ("extra_float_digits", " 3", "3"),
             ("standard_conforming_strings", "TRUE", "on"),
-            ("my.own", "x", "x"),
+            ("my.own", "x\n", "x\n"),
+            // Control characters were left as they were.
+            ("application_name", "a~ b\\", "a~ b\\"),
+            (
+                "application_name",
+                "a\x1b\n\x7f\u{e9}",
+                "a\\x1b\\x0a\\x7f\\xc3\\xa9",
+            ),
         ] {
             let canonical = canonical(name, value, "ISO, DMY").unwrap();
             assert_eq!(canonical, shown, "{name} {value}");
