@@ -54,8 +54,10 @@ pub const MULTICAST_PORT: u16 = 5353;
 pub const LINK_LOCAL_PORT: u16 = 5355;
 /// Octets of a message's header.
 const HEADER_OCTETS: usize = 12;
+/// Octets of a header up to the end of its flags, behind which the counts are.
+const COUNTS_AT: usize = 4;
 
-/// A message, whose header is there.
+/// A message, whose header is there, or its beginning.
 #[derive(Clone, Copy, Debug)]
 pub struct DnsMessage<'m> {
     bytes: &'m [u8],
@@ -101,6 +103,16 @@ impl<'m> DnsMessage<'m> {
     #[must_use]
     pub const fn new(bytes: &'m [u8], dialect: Dialect) -> Option<Self> {
         match bytes.len() >= HEADER_OCTETS {
+            true => Some(Self { bytes, dialect }),
+            false => None,
+        }
+    }
+
+    /// A view of a message of which the identification and the flags are there, at least; `None` when they are not. Counts that
+    /// are not there are 0.
+    #[must_use]
+    pub const fn begun(bytes: &'m [u8], dialect: Dialect) -> Option<Self> {
+        match bytes.len() >= COUNTS_AT {
             true => Some(Self { bytes, dialect }),
             false => None,
         }
@@ -155,7 +167,13 @@ impl<'m> DnsMessage<'m> {
     /// Entries of a section, as the header says.
     #[must_use]
     pub fn count(&self, section: Section) -> u16 {
-        self.number(4 + 2 * section as usize)
+        self.number(COUNTS_AT + 2 * section as usize)
+    }
+
+    /// Whether the header is there up to the number of entries of a section.
+    #[must_use]
+    pub const fn has_count(&self, section: Section) -> bool {
+        self.bytes.len() >= COUNTS_AT + 2 * section as usize + 2
     }
 
     /// The questions.
@@ -185,6 +203,9 @@ impl<'m> DnsMessage<'m> {
     /// The first fault that keeps it from being read.
     #[must_use]
     pub fn fault(&self) -> Option<DnsFault> {
+        if self.bytes.len() < HEADER_OCTETS {
+            return Some(DnsFault::Short);
+        }
         let mut walk = Walk::new(*self);
         while let Some(entry) = walk.step() {
             let fault = match entry {

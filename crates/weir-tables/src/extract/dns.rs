@@ -51,6 +51,11 @@ fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
     }
 }
 
+/// Returns whether a datagram between ports of the protocol is the beginning of a header.
+fn begins_on_port(bytes: &[u8], ports: [u16; 2]) -> bool {
+    is_port(ports) && DnsMessage::begun(bytes, Dialect::Unicast).is_some()
+}
+
 /// Returns whether the first bytes of a stream are a length and a message (RFC 1035, 4.2.2).
 fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
     let is_message = || match length(bytes) {
@@ -108,14 +113,28 @@ pub(super) fn read<'m>(
     way: &Way,
 ) -> Option<(DnsMessage<'m>, weir_messages::dns::Way)> {
     let message = DnsMessage::new(bytes, Dialect::of_ports(way.ports()))?;
-    let way = weir_messages::dns::Way {
+    Some((message, seen(way)))
+}
+
+/// Reads the beginning of a message whose header is not all there. Of a stream, and of segments of one, it may be anything.
+fn read_beginning<'m>(
+    bytes: &'m [u8],
+    way: &Way,
+) -> Option<(DnsMessage<'m>, weir_messages::dns::Way)> {
+    let is_begun = way.transport == "udp" && begins_on_port(bytes, way.ports());
+    let message = DnsMessage::begun(bytes, Dialect::of_ports(way.ports()))?;
+    is_begun.then(|| (message, seen(way)))
+}
+
+/// The flow and the time of a message.
+fn seen(way: &Way) -> weir_messages::dns::Way {
+    weir_messages::dns::Way {
         flow: way.conversation(),
         time_ns: way.time_ns,
         passed_ns: way.passed_ns,
         frame: way.frame,
         identification: way.identification,
-    };
-    Some((message, way))
+    }
 }
 
 /// Returns true for a response that has a question: those of multicast DNS are often sent without (RFC 6762, 6), and
@@ -128,6 +147,8 @@ pub(super) fn may_be_early(message: &DnsMessage<'_>) -> bool {
 pub(super) trait DnsTable: Default + Send + 'static {
     /// The table's name.
     const NAME: &'static str;
+    /// Whether datagrams that end within the header have rows, too.
+    const READS_BEGINNINGS: bool = false;
 
     /// Makes rows of a message, as [`Protocol::message_or_wait`] does when an answer may wait (`waits`) for an unknown
     /// question.
@@ -146,7 +167,7 @@ impl<T: DnsTable> Protocol for T {
     const NAME: &'static str = <T as DnsTable>::NAME;
 
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
-        is_datagram(bytes, ports)
+        is_datagram(bytes, ports) || T::READS_BEGINNINGS && begins_on_port(bytes, ports)
     }
 
     fn of_segment(bytes: &[u8]) -> (&[u8], &[u8]) {
@@ -200,9 +221,11 @@ impl<T: DnsTable> Protocol for T {
 
 impl DnsTable for Dns {
     const NAME: &'static str = "dns";
+    const READS_BEGINNINGS: bool = true;
 
     fn take(&mut self, bytes: &[u8], way: &Way, _waits: bool, push: &mut Push<'_>) -> Option<bool> {
-        let Some((message, seen)) = read(bytes, way) else {
+        let found = read(bytes, way).or_else(|| read_beginning(bytes, way));
+        let Some((message, seen)) = found else {
             return Some(false);
         };
         self.lists.clear();
@@ -340,12 +363,19 @@ impl<'m> DnsItem<'m> {
 
     /// The number of entries of a section of messages that are no updates.
     fn count(&self, section: Section) -> Option<Value<'static>> {
-        number(self.message.count(section)).filter(|_| !self.message.is_update())
+        self.count_of_all(section)
+            .filter(|_| !self.message.is_update())
     }
 
     /// The number of entries of a section of updates.
     fn count_of_update(&self, section: Section) -> Option<Value<'static>> {
-        number(self.message.count(section)).filter(|_| self.message.is_update())
+        self.count_of_all(section)
+            .filter(|_| self.message.is_update())
+    }
+
+    /// The number of entries of a section; NULL where the header ends in front of it.
+    fn count_of_all(&self, section: Section) -> Option<Value<'static>> {
+        number(self.message.count(section)).filter(|_| self.message.has_count(section))
     }
 }
 
@@ -409,7 +439,7 @@ static FIELDS: &[ItemField<DnsGetter>] = &[
         "Records of the authority section, as the header says", "RFC 1035, 4.1.1"),
     ItemField::new("dns.count.updates", Kind::U16, |d| d.count_of_update(Section::Authority),
         "Updates: records to add or to delete, as the header says", "RFC 2136, 2.2"),
-    ItemField::new("dns.count.add_rr", Kind::U16, |d| number(d.message.count(Section::Additional)),
+    ItemField::new("dns.count.add_rr", Kind::U16, |d| d.count_of_all(Section::Additional),
         "Records of the additional section, as the header says", "RFC 1035, 4.1.1"),
     ItemField::new("dns.qry.name", Kind::Text, |d| {
             let question = d.question()?;

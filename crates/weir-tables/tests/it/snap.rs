@@ -316,7 +316,7 @@ fn datagrams_that_were_cut_are_counted() {
             0,
             "within their first line",
         ),
-        ("dns", [40_000, 53], question, 8, 0, left_out),
+        ("dns", [40_000, 53], question, 3, 0, left_out),
         ("lookups", [40_000, 53], question, 8, 0, left_out),
         ("dhcp", [68, 67], &request, 7, 0, left_out),
     ];
@@ -370,6 +370,41 @@ fn packets_of_ntp_that_were_cut_have_what_is_there() {
             assert_eq!([mode, stratum], ["3", "2"], "{octets}");
             assert_eq!(root.trim_end_matches(".0"), delay, "{octets}");
             assert_eq!(column(&batch, "ntp.fault"), [fault], "{octets}");
+            assert!(notes.is_empty(), "{notes:?}");
+        }
+    }
+}
+
+/// A message of DNS that was cut, or that ends, within its header had no row.
+#[test]
+fn messages_of_dns_that_were_cut_have_what_is_there() {
+    let question = b"\0\x07\x01\0\0\x01\0\0\0\0\0\0\x01a\x07example\0\0\x01\0\x01";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    let columns = [
+        "dns.id",
+        "dns.flags",
+        "dns.count.queries",
+        "dns.count.answers",
+        "dns.count.add_rr",
+    ];
+    for (octets, expected) in [
+        (4, ["7", "256", "", "", ""]),
+        (6, ["7", "256", "1", "", ""]),
+        (11, ["7", "256", "1", "0", ""]),
+        (12, ["7", "256", "1", "0", "0"]),
+    ] {
+        let whole: [(bool, &[u8]); 1] = [(true, question)];
+        let part: [(bool, &[u8]); 1] = [(true, &question[..octets])];
+        for (datagram, captured, fault) in [
+            (whole, 28 + octets, "bytes were not captured"),
+            (part, usize::MAX, "the message ends within a field"),
+        ] {
+            cut_between([40_000, 53], &datagram, captured, &path);
+            let (batch, notes) = read_with_notes("dns", &[&path], 10);
+            let found = columns.map(|it| column(&batch, it).join(" "));
+            assert_eq!(found, expected, "{octets}");
+            assert_eq!(column(&batch, "dns.fault"), [fault], "{octets}");
             assert!(notes.is_empty(), "{notes:?}");
         }
     }
