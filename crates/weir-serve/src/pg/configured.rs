@@ -121,7 +121,9 @@ fn constant(expr: &Expr) -> Option<Option<String>> {
     match expr {
         Expr::Value(value) => match &value.value {
             Value::Null => Some(None),
-            Value::SingleQuotedString(text) => Some(Some(text.clone())),
+            Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text) => {
+                Some(Some(text.clone()))
+            }
             Value::Boolean(_) | Value::Number(..) => Some(Some(value.value.to_string())),
             _ => None,
         },

@@ -260,7 +260,7 @@ fn written(name: &str, values: &[Expr]) -> String {
     fn text(value: &Expr) -> String {
         match value {
             Expr::Value(value) => match &value.value {
-                Value::SingleQuotedString(text) => text.clone(),
+                Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text) => text.clone(),
                 other => other.to_string(),
             },
             Expr::Identifier(ident) => ident.value.clone(),

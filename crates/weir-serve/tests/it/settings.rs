@@ -48,6 +48,8 @@ fn settings_change_answers_or_are_refused() {
             ("RESET TIME ZONE", instant, "2026-07-01 00:00:00+00"),
             ("SET datestyle = 'ISO', DMY", "SHOW datestyle", "ISO, DMY"),
             ("SET a.b = 'x y'", "SHOW a.b", "x y"),
+            // It had the text of the literal.
+            (r"SET a.b = E'x\ty'", "SHOW a.b", "x\ty"),
             (
                 "SET statement_timeout = 90000",
                 "SHOW statement_timeout",
