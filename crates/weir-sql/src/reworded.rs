@@ -184,6 +184,80 @@ pub(crate) fn row(expr: &mut Expr) {
     }
 }
 
+/// `(a, b) = (c, d)`: DataFusion takes a NULL within a row for a value. By the standard rows are equal where all of their parts are, and
+/// unequal where one is; otherwise the outcome is unknown.
+pub(crate) fn equal_rows(expr: &mut Expr) {
+    let Expr::BinaryOp { left, op, right } = expr else {
+        return;
+    };
+    let together = match op {
+        BinaryOperator::Eq => BinaryOperator::And,
+        BinaryOperator::NotEq => BinaryOperator::Or,
+        _ => return,
+    };
+    let op = op.clone();
+    let (Some(lefts), Some(rights)) = (parts_of_row(left), parts_of_row(right)) else {
+        return;
+    };
+    if lefts.len() != rights.len() || lefts.len() < 2 {
+        return;
+    }
+    let part = |part: &mut Expr| {
+        let part = std::mem::replace(part, Expr::Value(Value::Null.into()));
+        match part {
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) => part,
+            part => Expr::Nested(Box::new(part)),
+        }
+    };
+    let pairs = lefts.into_iter().zip(rights);
+    let pairs = pairs.map(|(left, right)| binary(part(left), &op, part(right)));
+    if let Some(compared) = joined(pairs.collect(), &together) {
+        *expr = Expr::Nested(Box::new(compared));
+    }
+}
+
+/// The parts of a row, which is written with ROW or without.
+fn parts_of_row(expr: &mut Expr) -> Option<Vec<&mut Expr>> {
+    match expr {
+        Expr::Tuple(parts) => Some(parts.iter_mut().collect()),
+        Expr::Function(Function {
+            name,
+            args: FunctionArguments::List(list),
+            ..
+        }) if name.to_string().eq_ignore_ascii_case("row") => {
+            let parts = list.args.iter_mut().map(|part| match part {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(part)) => Some(part),
+                _ => None,
+            });
+            parts.collect()
+        }
+        _ => None,
+    }
+}
+
+/// All of the conditions with the operator between them, in as few levels as there can be.
+fn joined(mut conditions: Vec<Expr>, op: &BinaryOperator) -> Option<Expr> {
+    while conditions.len() > 1 {
+        let mut rest = conditions.into_iter();
+        conditions = Vec::new();
+        while let Some(left) = rest.next() {
+            conditions.push(match rest.next() {
+                Some(right) => binary(left, op, right),
+                None => left,
+            });
+        }
+    }
+    conditions.pop()
+}
+
+fn binary(left: Expr, op: &BinaryOperator, right: Expr) -> Expr {
+    Expr::BinaryOp {
+        left: Box::new(left),
+        op: op.clone(),
+        right: Box::new(right),
+    }
+}
+
 /// `U&'\0041'` and `N'a'`: texts, whose escapes the parser has put in.
 pub(crate) fn plain_text(expr: &mut Expr) {
     if let Expr::Value(value) = expr

@@ -686,6 +686,7 @@ impl VisitorMut for FromFirst {
         reworded::plain_text(expr);
         iso_interval::reword(expr);
         reworded::row(expr);
+        reworded::equal_rows(expr);
         reworded::with_both_ends(expr);
         if let Expr::Function(function) = expr {
             reworded::nulls_of_argument(function);
