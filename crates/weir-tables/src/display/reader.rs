@@ -309,6 +309,10 @@ impl<'t> FilterReader<'t> {
             }
             (false, false) => {
                 let (left_source, left_kind) = self.source(left)?;
+                if left_kind == Type::Text && self.is_host(right) {
+                    let literal = literal_of(right, left, left_kind)?;
+                    return Ok((left_source, ValueSource::Literal(literal), left_kind));
+                }
                 let (right_source, right_kind) = self.source(right)?;
                 self.can_be_compared((left, left_kind), (right, right_kind))?;
                 (left_source, right_source, left_kind)
@@ -356,6 +360,24 @@ impl<'t> FilterReader<'t> {
                 has_capitals || !self.is_known(&lower) && !is_protocol(&lower)
             }
         }
+    }
+
+    /// Returns true for a word that has the form of a name of a host and names nothing: beside text, Wireshark takes it as text,
+    /// also where its first part is a protocol: `dns.qry.name == dns.google`.
+    fn is_host(&self, operand: &Operand) -> bool {
+        let OperandKind::Word(word) = &operand.kind else {
+            return false;
+        };
+        let lower = present(word);
+        let is_label = |label: &str| {
+            let is_written = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+            !label.is_empty() && label.bytes().all(is_written)
+        };
+        word.contains('.')
+            && word.split('.').all(is_label)
+            && !self.is_known(&lower)
+            && condition(&lower).is_none()
+            && Name::meanings(&lower).next().is_none()
     }
 
     /// Returns true for the name of a field or a protocol.

@@ -555,6 +555,31 @@ fn parts_of_fields_of_messages_are_fields() {
     }
 }
 
+/// They were refused as fields that are not there.
+#[test]
+fn names_of_hosts_may_begin_with_a_protocol_beside_text() {
+    for filter in [
+        "dns.qry.name == dns.google",
+        "dns.qry.name != ntp.ubuntu.com",
+        "dns.qry.name contains ntp.ubuntu",
+        "http.host == ip.example.org",
+        "tls.handshake.extensions_server_name == frame.com",
+    ] {
+        assert!(DisplayFilter::new(filter).is_ok(), "{filter}");
+    }
+    // A field is none, nor is a word beside what is no text.
+    for filter in [
+        "dns.qry.name == tcp.port",
+        "dns.qry.name == ip.checksum.status",
+        "dns.qry.name == tcp.connection.syn",
+        "dns.qry.name == dns.qry_nme",
+        "ip.src == dns.google",
+        "tcp.port == dns.google",
+    ] {
+        assert!(DisplayFilter::new(filter).is_err(), "{filter}");
+    }
+}
+
 #[test]
 fn fields_that_packets_do_not_have_are_refused_with_their_place() {
     for (filter, message, start, hint) in [
