@@ -60,15 +60,11 @@ pub(super) fn instead(name: &str) -> Option<String> {
 
 /// The protocols of [`instead`].
 const UNREAD: &[(&str, &str)] = &[
-    ("chap", "ppp.protocol == 0xc223"),
     ("cotp", "tcp.port == 102 && tcp.len > 0"),
     ("dcerpc", "tcp.port == 135 && tcp.len > 0"),
     ("eap", "eapol"),
-    ("ipcp", "ppp.protocol == 0x8021"),
-    ("lcp", "ppp.protocol == 0xc021"),
     ("nbss", "tcp.port in {139, 445} && tcp.len > 0"),
     ("nfs", "tcp.port == 2049 || udp.port == 2049"),
-    ("pap", "ppp.protocol == 0xc023"),
     ("portmap", "tcp.port == 111 || udp.port == 111"),
     ("rdp", "tcp.port == 3389"),
     ("s7comm", "tcp.port == 102 && tcp.len > 0"),
@@ -114,6 +110,10 @@ const CARRIED: &[(&str, &str)] = &[
     ("syslog", "udp.port == 514 && udp.length > 8"),
     ("pppoes", "pppoe.code == 0"),
     ("pppoed", "pppoe.code != 0"),
+    ("chap", "ppp.protocol == 0xc223"),
+    ("ipcp", "ppp.protocol == 0x8021"),
+    ("lcp", "ppp.protocol == 0xc021"),
+    ("pap", "ppp.protocol == 0xc023"),
     ("eigrp", "ip.proto == 88 || ipv6.nxt == 88"),
     ("nhrp", "ip.proto == 54 || gre.proto == 0x2001"),
     ("ospf", "ip.proto == 89 || ipv6.nxt == 89 || ah.next_header == 89"),

@@ -228,3 +228,29 @@ fn octets_of_protocols_that_are_known_by_ports_have_hints() {
         "ospf is a condition by itself; ospf and frame contains \"text\" searches its packets"
     );
 }
+
+/// They were refused with a filter of `ppp.protocol` to write.
+#[test]
+fn control_protocols_of_ppp_are_known_by_their_numbers() {
+    let frame = |protocol: [u8; 2], message: &[u8]| {
+        let mut frame = vec![0_u8; 12];
+        frame.extend([0x88, 0x64, 0x11, 0, 0, 1, 0, 2 + message.len() as u8]);
+        frame.extend(protocol);
+        frame.extend(message);
+        frame
+    };
+    let packets = [
+        frame([0xc2, 0x23], b"\x01\x01\0\x0a\x04abcdn"),
+        frame([0xc0, 0x23], b"\x01\x01\0\x08\x01a\x01b"),
+        frame([0xc0, 0x21], b"\x01\x01\0\x04"),
+        frame([0x80, 0x21], b"\x01\x01\0\x04"),
+    ];
+    let expected: &[(&str, &[u64])] = &[
+        ("chap", &[1]),
+        ("pap", &[2]),
+        ("lcp", &[3]),
+        ("ipcp", &[4]),
+        ("ppp && !lcp", &[1, 2, 4]),
+    ];
+    are_selected(&packets, expected, &[]);
+}
