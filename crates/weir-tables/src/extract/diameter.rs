@@ -143,11 +143,15 @@ impl CapturedDiameter {
 
     fn fault(&self) -> Option<&'static str> {
         let message = self.message()?;
-        let is_short = usize::try_from(message.length()).is_ok_and(|it| self.bytes.len() < it);
-        match self.is_captured && is_short {
-            true => Some(SHORTER_THAN_LENGTH),
-            false => message.fault(),
+        let length = usize::try_from(message.length()).unwrap_or(usize::MAX);
+        if self.is_captured && self.bytes.len() < length {
+            return Some(SHORTER_THAN_LENGTH);
         }
+        // What stands behind a message in one of SCTP begins no other one.
+        let is_longer = self.bytes.len() > length;
+        message
+            .fault()
+            .or_else(|| is_longer.then_some("octets behind the message begin no other one"))
     }
 
     fn flag(&self, bit: u8) -> Option<Value<'static>> {
@@ -320,5 +324,5 @@ static FIELDS: &[ItemField<Say<CapturedDiameter>>] = &[
     ItemField::new("diameter.qos_class_identifier", Kind::I64, Say::Value(|s| s.integer_of_3gpp(1_028)),
         "First QoS class identifier (QCI)", "3GPP TS 29.212, 5.3.17"),
     ItemField::new("diameter.fault", Kind::Text, Say::Value(|s| s.fault().map(Value::Text)),
-        "Why pairs could not be read: they end behind the message or their group, are in groups nested more than 12 deep, are numbers or addresses of another length, were not captured, or the message is shorter than its length", "weir"),
+        "Why pairs could not be read: they end behind the message or their group, are in groups nested more than 12 deep, are numbers or addresses of another length, were not captured, the message is shorter than its length, or octets behind it in a message of SCTP begin no other one", "weir"),
 ];

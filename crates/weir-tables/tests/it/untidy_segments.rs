@@ -70,7 +70,7 @@ fn messages_behind_a_damaged_first_one_are_found() {
     }
 }
 
-/// All but the first of several messages in one message of SCTP were left out without a word.
+/// All but the first of several messages in one message of SCTP were left out without a word, and so were octets behind the last one.
 #[test]
 fn several_messages_in_one_of_sctp_are_messages() {
     for (port, behind, expected) in [(3_868, 0, 3), (9_999, 0, 3), (3_868, 7, 3)] {
@@ -87,6 +87,12 @@ fn several_messages_in_one_of_sctp_are_messages() {
         let packets = [Ipv4::new(CLIENT, SERVER, protocol::SCTP).packet(&packet)];
         let found = columns_of("diameter", &packets, &["diameter.length", "frame.number"]);
         assert_eq!(found, vec![["56", "1"]; expected], "{port} {behind}");
+        let last = match behind {
+            0 => "",
+            _ => "octets behind the message begin no other one",
+        };
+        let found = columns_of("diameter", &packets, &["diameter.fault"]);
+        assert_eq!(found, [[""], [""], [last]], "{port} {behind}");
     }
 }
 
