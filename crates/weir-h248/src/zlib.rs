@@ -235,7 +235,11 @@ impl Matcher {
             let head = self.previous.get(at).copied().map_or(0, usize::from);
             let (before_len, before_start) = (match_len, match_start);
             match_len = MIN_MATCH - 1;
-            if head != 0 && before_len < MAX_LAZY {
+            // A longer match ends with three octets whose hash has been before, too.
+            let offset = before_len - (MIN_MATCH - 1);
+            let behind = self.previous.get(at + offset);
+            let is_behind = behind.is_some_and(|place| usize::from(*place) > offset);
+            if head != 0 && is_behind && before_len < MAX_LAZY {
                 let (longest, found) = self.longest(at, head, before_len);
                 match_len = longest;
                 match_start = found.unwrap_or(match_start);
