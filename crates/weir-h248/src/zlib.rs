@@ -35,13 +35,16 @@ pub(crate) fn deflate(input: &[u8]) -> Option<Vec<u8>> {
     if input.len() > INPUT_MAX {
         return None;
     }
-    let mut out = Vec::with_capacity(input.len() + 128);
-    out.extend_from_slice(&[0x78, 0x9c]);
+    // No block is longer than a stored one, whose octets have seven in front with the two of the stream, and a word is
+    // written at its end.
     let mut bits = Bits {
-        out,
+        out: vec![0; input.len() + 32],
+        end: 0,
         pending: 0,
         count: 0,
     };
+    bits.put(0x9c78, 16);
+    bits.pass_on();
     SCRATCH.with_borrow_mut(|scratch| {
         let Scratch { matcher, block } = scratch;
         matcher.begin(input);
@@ -517,7 +520,10 @@ fn run_of(lengths: &[u8], current: u8) -> usize {
 
 /// Appends bits, the lowest first.
 struct Bits {
+    /// What is written, and zeros behind it.
     out: Vec<u8>,
+    /// The number of octets that are written.
+    end: usize,
     pending: u64,
     /// Fewer than 8 behind [`Self::pass_on`], and never more than 63.
     count: u32,
@@ -534,10 +540,12 @@ impl Bits {
     /// Appends the octets that are whole.
     #[inline(always)]
     fn pass_on(&mut self) {
-        let end = self.out.len() + (self.count / 8) as usize;
-        // A copy of a known size is one store; what is too much goes away again.
-        self.out.extend_from_slice(&self.pending.to_le_bytes());
-        self.out.truncate(end);
+        // A copy of a known size is one store; what is too much is written over.
+        let room = self.out.get_mut(self.end..);
+        if let Some(word) = room.and_then(<[u8]>::first_chunk_mut::<8>) {
+            *word = self.pending.to_le_bytes();
+        }
+        self.end += (self.count / 8) as usize;
         self.pending >>= self.count & 56;
         self.count &= 7;
     }
@@ -557,13 +565,16 @@ impl Bits {
         self.out.extend_from_slice(&len.to_le_bytes());
         self.out.extend_from_slice(&(!len).to_le_bytes());
         self.out.extend_from_slice(octets);
+        self.end = self.out.len();
     }
 
-    /// Writes what is left, the last octet with zeros.
+    /// Writes what is left, the last octet with zeros, and leaves nothing behind it.
     fn flush(&mut self) {
+        self.out.truncate(self.end);
         let octets = self.pending.to_le_bytes();
         let left = octets.get(..self.count.div_ceil(8) as usize);
         self.out.extend_from_slice(left.unwrap_or_default());
+        self.end = self.out.len();
         (self.pending, self.count) = (0, 0);
     }
 }
