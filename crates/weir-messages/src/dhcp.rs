@@ -445,7 +445,7 @@ mod tests {
         }
     }
 
-    /// The message was none.
+    /// Such messages were not read.
     #[test]
     fn a_hardware_address_that_is_longer_than_its_field_is_a_fault() {
         let mut bytes = offer();
@@ -458,7 +458,7 @@ mod tests {
         assert!(DhcpMessage::new(&bytes, [1, 2]).is_none());
     }
 
-    /// The message was none.
+    /// Such messages were not read.
     #[test]
     fn an_operation_that_is_not_assigned_is_a_fault() {
         for operation in [0, 3, 255] {

@@ -211,7 +211,7 @@ mod tests {
         assert!(Packet::new(&bytes, [PORT, PORT]).is_none());
     }
 
-    /// Packets that end within their header were none.
+    /// Packets that end within their header were not read.
     #[test]
     fn prefixes_are_read_as_far_as_they_go() {
         let bytes = packet();

@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(message.context, whole.context);
     }
 
-    /// Such messages were none.
+    /// Such messages were not read.
     #[test]
     fn transaction_identifiers_of_other_lengths_are_faults() {
         let components = &b"\x6c\x08\xa1\x06\x02\x01\x01\x02\x01\x02"[..];

@@ -567,7 +567,7 @@ fn names_of_hosts_may_begin_with_a_protocol_beside_text() {
     ] {
         assert!(DisplayFilter::new(filter).is_ok(), "{filter}");
     }
-    // A field is none, nor is a word beside what is no text.
+    // A field is not a text, and neither is a word beside a number or an address.
     for filter in [
         "dns.qry.name == tcp.port",
         "dns.qry.name == ip.checksum.status",

@@ -103,7 +103,7 @@ impl Extract for Sip {
 #[derive(Default)]
 struct SipRows {
     transactions: Transactions,
-    /// The number of messages that begin as those of SIP do, with a first line that is none.
+    /// The number of messages that begin as those of SIP do, and whose first line cannot be decoded.
     undecoded: u64,
 }
 

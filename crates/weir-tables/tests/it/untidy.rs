@@ -531,7 +531,7 @@ fn what_the_ports_of_a_protocol_carry_is_a_message_or_counted() {
     }
 }
 
-/// Datagrams that begin as a message of SIP, with a first line that is none, were left out without a word.
+/// Datagrams that begin as a message of SIP, and whose first line cannot be decoded, were left out without a word.
 #[test]
 fn messages_of_sip_whose_first_line_cannot_be_decoded_are_counted() {
     let between = |bytes: &[u8]| {
