@@ -261,6 +261,12 @@ impl Cluster {
         });
     }
 
+    /// The clock ticks for which its processes have computed so far.
+    fn ticks(&self) -> u64 {
+        let all = self.processes.iter();
+        all.map(|process| ticks_of(process.child.id())).sum()
+    }
+
     /// Starts a statement on the executors.
     fn begin(&self, sql: &str) -> Result<Child> {
         let scheduler = self.scheduler.to_string();
@@ -277,8 +283,17 @@ impl Cluster {
 
     /// Interrupts a statement that executors are at work for.
     fn interrupt(&self, sql: &str) -> Result<()> {
-        let asked = self.begin(sql)?;
-        thread::sleep(BEGUN);
+        let before = self.ticks();
+        let begun = Instant::now();
+        let mut asked = self.begin(sql)?;
+        while self.ticks() < before.saturating_add(WORK_TICKS) {
+            if begun.elapsed() > ANSWER_WITHIN {
+                asked.kill()?;
+                asked.wait()?;
+                bail!("{sql}: no executor is at work for it within {ANSWER_WITHIN:?}");
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
         let number = asked.id().to_string();
         Command::new("kill").args(["-INT", &number]).status()?;
         let output = asked.wait_with_output()?;
@@ -386,6 +401,17 @@ impl Drop for Cluster {
             let _ = process.child.wait();
         }
     }
+}
+
+/// The clock ticks for which a process has computed: `utime` of proc(5), the fourteenth field.
+fn ticks_of(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The second field is the name of the program in parentheses.
+    let fields = status.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let utime = fields.split_whitespace().nth(11);
+    utime
+        .and_then(|ticks| ticks.parse().ok())
+        .unwrap_or_default()
 }
 
 fn open_files(process: u32) -> usize {
@@ -577,8 +603,8 @@ const STATEMENTS: &[&str] = &[
 /// A statement that takes long, and that is interrupted.
 const LONG: &str = "SELECT sum(length(regexp_replace(CAST(a.frame.len + b.frame.len AS text), '[0-9]', 'x', 'g'))) \
                     FROM 'office.pcapng' a, 'office.pcapng' b";
-/// The time after which its tasks run.
-const BEGUN: Duration = Duration::from_secs(3);
+/// Clock ticks of the cluster's processes (mostly a hundredth of a second) that planning it does not take: its tasks run.
+const WORK_TICKS: u64 = 100;
 /// The exit status of a statement that was interrupted.
 const INTERRUPTED: i32 = 130;
 /// The statement whose answers are timed meanwhile.
