@@ -130,3 +130,71 @@ fn requests_on_the_ports_of_an_open_connection_are_rows() {
 fn owned(row: [&str; 4]) -> Vec<String> {
     row.map(str::to_owned).to_vec()
 }
+
+/// Where the first request or response behind the beginning of a capture was lost, each response had the request behind its own,
+/// without a word.
+#[test]
+fn responses_behind_a_lost_beginning_have_their_requests() {
+    let (missing, uncertain) = (
+        "bytes were not captured",
+        "the response may belong to another request, because messages were not captured",
+    );
+    let requests: Vec<Vec<u8>> = (1..4)
+        .map(|n| format!("GET /{n} HTTP/1.1\r\nHost: x\r\n\r\n").into_bytes())
+        .collect();
+    let responses: Vec<Vec<u8>> = (1..4)
+        .map(|n| format!("HTTP/1.1 20{n} OK\r\nContent-Length: 2\r\n\r\nok").into_bytes())
+        .collect();
+    let cases: [(&[usize], &[usize], &[[&str; 3]]); 4] = [
+        (
+            &[0],
+            &[],
+            &[["", "201", missing], ["/2", "202", ""], ["/3", "203", ""]],
+        ),
+        (
+            &[],
+            &[0],
+            &[
+                ["/1", "", missing],
+                ["/2", "202", uncertain],
+                ["/3", "203", uncertain],
+            ],
+        ),
+        (&[0], &[0], &[["/2", "202", ""], ["/3", "203", ""]]),
+        (
+            &[],
+            &[],
+            &[
+                ["/1", "201", uncertain],
+                ["/2", "202", uncertain],
+                ["/3", "203", uncertain],
+            ],
+        ),
+    ];
+    for (lost_requests, lost_responses, expected) in cases {
+        let ack = |from, to, numbers| segment(from, to, numbers, tcp_flags::ACK, b"");
+        let mut packets = vec![
+            ack(CLIENT, SERVER, [1_000, 5_000]),
+            ack(SERVER, CLIENT, [5_000, 1_000]),
+        ];
+        let (mut asked, mut answered) = (1_000, 5_000);
+        for (at, request) in requests.iter().enumerate() {
+            if !lost_requests.contains(&at) {
+                let numbers = [asked, 5_000];
+                packets.push(segment(CLIENT, SERVER, numbers, tcp_flags::ACK, request));
+            }
+            asked += request.len() as u32;
+        }
+        for (at, response) in responses.iter().enumerate() {
+            if !lost_responses.contains(&at) {
+                let numbers = [answered, asked];
+                packets.push(segment(SERVER, CLIENT, numbers, tcp_flags::ACK, response));
+            }
+            answered += response.len() as u32;
+            packets.push(ack(CLIENT, SERVER, [asked, answered]));
+        }
+        let columns = ["http.request.uri", "http.response.code", "http.fault"];
+        let (found, _) = rows("http", &packets, &columns);
+        assert_eq!(found, expected, "{lost_requests:?} {lost_responses:?}");
+    }
+}
