@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use weir_testkit::packet::{Ipv4, protocol, udp};
 
 use super::preliminary::preliminary;
-use super::{are_selected, by_weir};
+use super::{are_selected, are_selected_in, by_weir};
 use crate::untidy_handshakes::hellos;
 
 /// Connections: each has its port and the octets sent on it in turn, by the client (true) or the server.
@@ -252,5 +252,8 @@ fn control_protocols_of_ppp_are_known_by_their_numbers() {
         ("ipcp", &[4]),
         ("ppp && !lcp", &[1, 2, 4]),
     ];
-    are_selected(&packets, expected, &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("links.pcap");
+    crate::networks::write(&path, &packets);
+    are_selected_in(&path, expected, &[]);
 }
