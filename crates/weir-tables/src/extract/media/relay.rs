@@ -314,7 +314,7 @@ impl TurnConnections {
             }
             _ => false,
         };
-        if !begins && !(self.is_used && self.open.is_open(chunk.connection)) {
+        if !(begins || self.is_used && self.open.is_open(chunk.connection)) {
             return false;
         }
         self.is_used = true;
