@@ -58,7 +58,7 @@ pub(crate) fn by_columns_of_tables(query: &mut Query) {
             ..
         }) = select.from.first_mut()
     {
-        subquery.body = Box::new(SetExpr::Select(inner));
+        *subquery.body = SetExpr::Select(inner);
         query.body = outer.body;
     }
 }

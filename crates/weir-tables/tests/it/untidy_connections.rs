@@ -131,6 +131,9 @@ fn owned(row: [&str; 4]) -> Vec<String> {
     row.map(str::to_owned).to_vec()
 }
 
+/// Requests and responses that are lost, and the rows of the others.
+type LossCase<'c> = (&'c [usize], &'c [usize], &'c [[&'c str; 3]]);
+
 /// Where the first request or response behind the beginning of a capture was lost, each response had the request behind its own,
 /// without a word.
 #[test]
@@ -145,7 +148,7 @@ fn responses_behind_a_lost_beginning_have_their_requests() {
     let responses: Vec<Vec<u8>> = (1..4)
         .map(|n| format!("HTTP/1.1 20{n} OK\r\nContent-Length: 2\r\n\r\nok").into_bytes())
         .collect();
-    let cases: [(&[usize], &[usize], &[[&str; 3]]); 4] = [
+    let cases: [LossCase<'_>; 4] = [
         (
             &[0],
             &[],
