@@ -144,7 +144,8 @@ pub(super) fn of_missing(message: &str) -> Option<(String, &'static str)> {
     }
     if message.starts_with("Conflicting ordering requirements in aggregate functions") {
         return Some((
-            "several calls of nth_value, or elements of array_agg by [n], with different ORDER BYs".to_owned(),
+            "several calls of nth_value, or elements of array_agg by [n], with different ORDER BYs"
+                .to_owned(),
             "array_element(array_agg(a ORDER BY b), 2) is the second value, too",
         ));
     }
