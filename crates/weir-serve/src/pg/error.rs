@@ -38,6 +38,14 @@ pub(super) fn refusal(code: &str, message: String) -> PgWireError {
     PgWireError::UserError(Box::new(info))
 }
 
+/// The name that a client gave a portal: pgwire has a name of its own for the unnamed one.
+pub(super) fn given_name(name: &str) -> &str {
+    match name {
+        DEFAULT_NAME => "",
+        name => name,
+    }
+}
+
 /// An error as an ErrorResponse. Those of pgwire about what a message names have the words of PostgreSQL.
 pub(super) fn info_of(error: PgWireError) -> ErrorInfo {
     let (code, message) = match error {
@@ -49,10 +57,7 @@ pub(super) fn info_of(error: PgWireError) -> ErrorInfo {
             ("26000", message)
         }
         PgWireError::PortalNotFound(name) => {
-            let name = match name.as_str() {
-                DEFAULT_NAME => "",
-                name => name,
-            };
+            let name = given_name(&name);
             ("34000", format!("portal \"{name}\" does not exist"))
         }
         PgWireError::InvalidTargetType(kind) => {

@@ -31,7 +31,7 @@ use super::client::Client;
 use super::configured::{Configured, check_has_none, configured};
 use super::cursor::{self, Cursors};
 use super::encode::{self, Encoder, Style};
-use super::error::{error_response, may_run, pg_error, refusal};
+use super::error::{error_response, given_name, may_run, pg_error, refusal};
 use super::parameter::{decimal, parameter};
 use super::prepare::{Prepared, PreparedAction, copied, no_cursor};
 use super::route::{RoutedStatement, Setting, counted, parts};
@@ -582,7 +582,8 @@ impl PgConnection {
             PortalExecutionState::Finished => {
                 if portal.statement.statement.runs_once() {
                     may_run(client)?;
-                    let message = format!("portal \"{}\" cannot be run", portal.name);
+                    let name = given_name(&portal.name);
+                    let message = format!("portal \"{name}\" cannot be run");
                     return Err(refusal("55000", message));
                 }
                 return self.complete(client, Tag::new("SELECT").with_rows(0)).await;
