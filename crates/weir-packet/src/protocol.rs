@@ -125,8 +125,8 @@ macro_rules! protocols {
             const ALL: &'static [Self] = &[$(Self::$layer,)*];
         }
 
-        /// Every protocol, in the order of [`Layer`]. A constant would be in the program once for each place that uses it.
-        pub static PROTOCOLS: &[Protocol] = &[$($module::PROTOCOL,)*];
+        /// Every protocol, in the order of [`Layer`].
+        pub const PROTOCOLS: &[Protocol] = &[$($module::PROTOCOL,)*];
 
         /// The shapes of each, in the same order.
         const SHAPES: &[&[HeaderShape]] = &[$(shapes_of!($module $($shapes)?),)*];
